@@ -1,0 +1,7 @@
+#!/usr/bin/env node
+const [major, minor] = process.versions.node.split('.').map(Number)
+if (major < 22 || (major === 22 && minor < 18)) {
+  console.error(`quartermaster needs Node 22.18 or later; this is ${process.version}. In a checkout, use "npm start".`)
+  process.exit(1)
+}
+await import('../src/cli/main.ts')

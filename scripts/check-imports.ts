@@ -1,0 +1,69 @@
+/**
+ * Imports point one way and never in a circle:
+ *
+ *     surfaces ▶ operations ▶ agents ▶ dispatch ▶ catalogue ▶ tools ▶ credentials ▶ access ▶ store ▶ model
+ *
+ * `main.ts` and `cli` put the parts together, so they may import them all; `sdk` takes types only.
+ */
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+
+const order = [
+  'surfaces',
+  'operations',
+  'agents',
+  'dispatch',
+  'catalogue',
+  'tools',
+  'credentials',
+  'access',
+  'store',
+  'model',
+]
+const root = new URL('../src', import.meta.url).pathname
+const statement =
+  /^\s*(import|export)\s(type\s)?[^'"]*?from\s+'(\.[^']+)'|^\s*(import)\s+'(\.[^']+)'|import\('(\.[^']+)'\)/gm
+
+interface Import {
+  readonly to: string
+  readonly typeOnly: boolean
+}
+
+const files = globSync('**/*.ts', { cwd: root }).filter((file) => !file.endsWith('.test.ts'))
+const imports = new Map<string, Import[]>(
+  files.map((file) => {
+    const text = readFileSync(join(root, file), 'utf8')
+    const found = [...text.matchAll(statement)].map((match) => ({
+      to: relative(root, join(root, dirname(file), match[3] ?? match[5] ?? match[6] ?? '')),
+      typeOnly: match[2] !== undefined,
+    }))
+    return [file, found]
+  }),
+)
+
+const layerOf = (file: string) => (file.includes('/') ? (file.split('/')[0] as string) : 'main')
+const problems: string[] = []
+
+for (const [file, targets] of imports) {
+  const from = order.indexOf(layerOf(file))
+  for (const { to, typeOnly } of targets) {
+    const towards = order.indexOf(layerOf(to))
+    if (from >= 0 && (towards < 0 || towards < from)) problems.push(`${file} imports ${to}, which lies to its left`)
+    if (layerOf(file) === 'sdk' && layerOf(to) !== 'sdk' && !typeOnly)
+      problems.push(`${file} imports ${to}: the SDK takes types only`)
+  }
+}
+
+const done = new Set<string>()
+function walk(file: string, path: readonly string[]): void {
+  const start = path.indexOf(file)
+  if (start >= 0) problems.push(`circle: ${[...path.slice(start), file].join(' → ')}`)
+  if (start >= 0 || done.has(file)) return
+  for (const { to } of imports.get(file) ?? []) walk(to, [...path, file])
+  done.add(file)
+}
+for (const file of files) walk(file, [])
+
+for (const problem of problems) console.error(problem)
+console.log(`${files.length} files, ${[...imports.values()].flat().length} imports, ${problems.length} problems`)
+process.exitCode = problems.length > 0 ? 1 : 0
