@@ -1,0 +1,44 @@
+import { z } from 'zod'
+import { AnyJson } from './json.ts'
+import { Timestamp } from './page.ts'
+
+export const CallStatus = z.enum([
+  'pending',
+  'success',
+  'validation_error',
+  'permission_denied',
+  'rejected',
+  'execution_error',
+])
+export type CallStatus = z.infer<typeof CallStatus>
+
+export const surfaces = ['rest', 'mcp', 'xml', 'cli', 'sdk', 'agent', 'workflow', 'web'] as const
+export const Surface = z.enum(surfaces)
+export type Surface = z.infer<typeof Surface>
+
+/** The record of one trip through the door. */
+export const Call = z.object({
+  id: z.string(),
+  project_id: z.string().nullable(),
+  parent_call_id: z.string().nullable().describe('The call that made this one'),
+  tool_id: z.string().nullable(),
+  tool: z.string().nullable().describe('The tool’s name at the time'),
+  app: z.string().nullable(),
+  action: z.string().nullable().describe('namespace:name'),
+  status: CallStatus,
+  principal: z.object({ kind: z.string(), id: z.string(), name: z.string() }),
+  surface: Surface,
+  client: z.object({ name: z.string().nullable(), version: z.string().nullable() }),
+  request: AnyJson.describe('The input; where it was cut, the beginning of its JSON text'),
+  request_truncated: z.boolean(),
+  response: AnyJson.describe('The output; where it was cut, the beginning of its JSON text'),
+  response_truncated: z.boolean(),
+  error: z.object({ code: z.string(), message: z.string(), details: z.record(z.string(), AnyJson) }).nullable(),
+  duration_ms: z.number().nullable(),
+  created_at: Timestamp,
+  completed_at: Timestamp.nullable(),
+})
+export type Call = z.infer<typeof Call>
+
+export const CallSummary = Call.omit({ request: true, response: true })
+export type CallSummary = z.infer<typeof CallSummary>

@@ -1,0 +1,206 @@
+/**
+ * Every error a caller can see. A surface answers from this table and `docs/reference/errors.md` is printed from it.
+ * A released code keeps its meaning.
+ */
+
+/** One thing wrong with an input: where, in a caller's words, and what. */
+export interface Fault {
+  readonly path: string
+  readonly message: string
+}
+
+const inWords = (faults: readonly Fault[]) =>
+  faults.map((fault) => (fault.path === '' ? fault.message : `${fault.path}: ${fault.message}`)).join('; ')
+
+const didYouMean = (nearest: readonly string[] | undefined) =>
+  nearest?.length ? ` Did you mean ${nearest.map((name) => `"${name}"`).join(' or ')}?` : ''
+
+export const catalogue = {
+  VALIDATION_FAILED: {
+    status: 400,
+    says: 'The input does not have the shape that was asked for; every failing path is listed.',
+    message: (d: { errors: readonly Fault[] }) => `The input is not valid: ${inWords(d.errors)}.`,
+  },
+  INVALID_JSON: {
+    status: 400,
+    says: 'The request body is not JSON.',
+    message: (d: { reason: string }) => `The request body is not valid JSON: ${d.reason}.`,
+  },
+  PROJECT_REQUIRED: {
+    status: 400,
+    says: 'The key is bound to no project, there are several, and the request names none.',
+    message: (_: { projects: number }) => 'There are several projects: name one in "project_id".',
+  },
+  UNAUTHENTICATED: {
+    status: 401,
+    says: 'No API key was sent, or the key is unknown, revoked or expired.',
+    message: (d: { reason: 'missing' | 'unknown' | 'expired' }) =>
+      ({
+        missing: 'An API key is needed: send it as "Authorization: Bearer sk_…".',
+        unknown: 'This API key is not known: it may have been revoked.',
+        expired: 'This API key has expired: ask for a new one.',
+      })[d.reason],
+  },
+  FORBIDDEN: {
+    status: 403,
+    says: 'The key is not allowed to do this; `layer` tells which rule said no.',
+    message: (d: { permission: string; layer: 'project' | 'access policy'; resource: string; reason?: string }) =>
+      d.layer === 'project'
+        ? 'This key is bound to another project.'
+        : (d.reason ?? `No access policy of this key allows ${d.permission} on ${d.resource}.`),
+  },
+  EGRESS_BLOCKED: {
+    status: 403,
+    says: 'The tool points at an address that this platform does not call.',
+    message: (d: { host: string; reason: string }) => `The platform does not call "${d.host}": ${d.reason}.`,
+  },
+  APPROVAL_REQUIRED: {
+    status: 403,
+    says: 'The action needs a human decision before it runs, and none can be asked for here.',
+    message: (d: { action: string }) =>
+      `"${d.action}" needs approval, and this version cannot ask for one: set auto_approve on the tool to let it run.`,
+  },
+  RESOURCE_NOT_FOUND: {
+    status: 404,
+    says: 'There is no such thing, or this key may not see it.',
+    message: (d: { kind: string; id: string }) => `There is no ${d.kind} "${d.id}".`,
+  },
+  ROUTE_NOT_FOUND: {
+    status: 404,
+    says: 'No route has this path.',
+    message: (d: { path: string; nearest?: readonly string[] }) =>
+      `There is nothing at ${d.path}.${didYouMean(d.nearest)} GET /api/v1/openapi.json lists what there is.`,
+  },
+  METHOD_NOT_ALLOWED: {
+    status: 405,
+    says: 'The path exists, but not with this method.',
+    message: (d: { method: string; path: string; allowed: readonly string[] }) =>
+      `${d.path} does not take ${d.method}, only ${d.allowed.join(', ')}.`,
+  },
+  NAME_TAKEN: {
+    status: 409,
+    says: 'Another record of the project has this name or path.',
+    message: (d: { kind: string; name: string }) => `There is already a ${d.kind} "${d.name}": choose another name.`,
+  },
+  HAS_DEPENDENTS: {
+    status: 409,
+    says: 'Something still uses the record.',
+    message: (d: { kind: string; id: string; dependents: readonly string[] }) =>
+      `The ${d.kind} "${d.id}" is still used by ${d.dependents.join(', ')}: detach or delete those first.`,
+  },
+  IDEMPOTENCY_IN_PROGRESS: {
+    status: 409,
+    says: 'The first request with this Idempotency-Key has not been answered.',
+    message: (d: { key: string }) =>
+      `The first request with Idempotency-Key "${d.key}" has no recorded answer: it is still running or was interrupted. Retry in a moment; if this stays, look whether it took effect before you use a new key.`,
+  },
+  BODY_TOO_LARGE: {
+    status: 413,
+    says: 'The request body is larger than this platform takes.',
+    message: (d: { limit: number }) => `The body is larger than the limit of ${d.limit} bytes.`,
+  },
+  UNSUPPORTED_MEDIA_TYPE: {
+    status: 415,
+    says: 'The body is not of the content type that the route takes.',
+    message: (d: { content_type: string; expected: string }) =>
+      `This route takes ${d.expected}, not "${d.content_type}".`,
+  },
+  RANGE_NOT_SATISFIABLE: {
+    status: 416,
+    says: 'The Range header asks for bytes that the file does not have.',
+    message: (d: { size: number }) => `The file has ${d.size} bytes; the asked range lies outside.`,
+  },
+  TOOL_CALL_NOT_SUPPORTED: {
+    status: 422,
+    says: 'The tool runs in the caller, so the platform cannot call it by itself.',
+    message: (d: { tool: string; type: string }) =>
+      `"${d.tool}" is a ${d.type} tool: it runs in the application that uses it, so it cannot be called directly.`,
+  },
+  CALL_TOO_DEEP: {
+    status: 422,
+    says: 'Tools call one another in a circle, or too deeply.',
+    message: (d: { depth: number }) =>
+      `Calls are nested ${d.depth} deep, which is the limit: do the tools call one another?`,
+  },
+  SECRET_NOT_FOUND: {
+    status: 422,
+    says: 'The tool names a secret that the project does not have.',
+    message: (d: { secret: string }) => `The tool uses the secret "${d.secret}", which the project does not have.`,
+  },
+  IDEMPOTENCY_KEY_REUSED: {
+    status: 422,
+    says: 'The Idempotency-Key was used before, with another request.',
+    message: (d: { key: string }) =>
+      `Idempotency-Key "${d.key}" was used before with a different request: use a new key for a new request.`,
+  },
+  RATE_LIMITED: {
+    status: 429,
+    says: 'The key has made more requests than its limit allows.',
+    message: (d: { limit: number; retry_after_seconds: number }) =>
+      `This key may make ${d.limit} requests a minute: try again in ${d.retry_after_seconds} s.`,
+  },
+  INTERNAL: {
+    status: 500,
+    says: 'A fault of the platform itself; its log has the whole of it.',
+    message: (d: { request_id?: string }) =>
+      `Something went wrong inside the platform.${d.request_id ? ` The log has it under ${d.request_id}.` : ''}`,
+  },
+  TOOL_HTTP_ERROR: {
+    status: 502,
+    says: 'The address that an http tool calls answered with an error status.',
+    message: (d: { tool_status_code: number; tool_url: string; tool_method: string; tool_response_body?: unknown }) =>
+      `The tool's address answered ${d.tool_status_code} to ${d.tool_method}.`,
+  },
+  TOOL_UNREACHABLE: {
+    status: 502,
+    says: 'The address that a tool calls could not be reached, or broke off.',
+    message: (d: { host: string; reason: string }) => `"${d.host}" could not be reached: ${d.reason}.`,
+  },
+  RESPONSE_TOO_LARGE: {
+    status: 502,
+    says: 'The tool answered more than the platform takes.',
+    message: (d: { limit: number }) => `The tool answered more than the limit of ${d.limit} bytes.`,
+  },
+  TOO_MANY_REDIRECTS: {
+    status: 502,
+    says: 'The address that a tool calls kept redirecting.',
+    message: (d: { limit: number }) => `The tool's address redirected more than ${d.limit} times.`,
+  },
+  SHUTTING_DOWN: {
+    status: 503,
+    says: 'The platform is stopping and takes no new work.',
+    message: (_: Record<never, never>) => 'The platform is shutting down: try again in a moment.',
+  },
+  TOOL_TIMEOUT: {
+    status: 504,
+    says: 'The tool took longer than its time limit.',
+    message: (d: { seconds: number }) =>
+      `The tool did not answer within ${d.seconds} s. What it did until then is not known.`,
+  },
+} as const satisfies Record<string, { status: number; says: string; message: (details: never) => string }>
+
+export type ErrorCode = keyof typeof catalogue
+export type ErrorDetails<C extends ErrorCode> = Parameters<(typeof catalogue)[C]['message']>[0]
+
+/** What a caller can see of something that went wrong. `cause` is for the log only. */
+export class PlatformError<C extends ErrorCode = ErrorCode> extends Error {
+  override readonly name = 'PlatformError'
+  readonly code: C
+  readonly status: number
+  readonly details: ErrorDetails<C>
+
+  constructor(code: C, details: ErrorDetails<C>, options?: { cause?: unknown }) {
+    super((catalogue[code].message as (d: ErrorDetails<C>) => string)(details), options)
+    this.code = code
+    this.status = catalogue[code].status
+    this.details = details
+  }
+}
+
+export interface ErrorBody {
+  readonly error: { readonly code: ErrorCode; readonly message: string; readonly details: Record<string, unknown> }
+}
+
+export const errorBody = (error: PlatformError): ErrorBody => ({
+  error: { code: error.code, message: error.message, details: { ...error.details } },
+})

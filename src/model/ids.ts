@@ -1,0 +1,33 @@
+import { randomFillSync } from 'node:crypto'
+
+const alphabet = '0123456789abcdefghijklmnopqrstuvwxyz'
+const pool = Buffer.alloc(4096)
+let used = pool.length
+
+/** Random characters from a pool, because a system call for each id is most of an id's cost. */
+function random(length: number, letters = alphabet): string {
+  // Bytes at or above the largest multiple of the alphabet would make its first letters likelier.
+  const limit = 256 - (256 % letters.length)
+  let text = ''
+  while (text.length < length) {
+    if (used === pool.length) {
+      randomFillSync(pool)
+      used = 0
+    }
+    const byte = pool[used++] as number
+    if (byte < limit) text += letters[byte % letters.length]
+  }
+  return text
+}
+
+/** `tool_mh1k2x9c4f…`: the time in base 36, then 62 random bits, so that ids sort by when they were made. */
+export const newId = (prefix: string, now = Date.now()): string =>
+  `${prefix}_${now.toString(36).padStart(9, '0')}${random(12)}`
+
+/** The smallest id that could have been made at that time. */
+export const firstIdAt = (prefix: string, time: number): string => `${prefix}_${time.toString(36).padStart(9, '0')}`
+
+const secretAlphabet = `${alphabet}ABCDEFGHIJKLMNOPQRSTUVWXYZ`
+
+/** The value of a new API key: 238 random bits behind `sk_`. */
+export const newSecretKey = (): string => `sk_${random(40, secretAlphabet)}`

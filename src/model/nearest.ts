@@ -1,0 +1,39 @@
+/** The known names most like a wrong one, best first: at most three, and none that is too far off. */
+export function nearest(wrong: string, known: readonly string[]): string[] {
+  const target = simple(wrong)
+  const furthest = Math.max(2, Math.floor(target.length / 3))
+  return known
+    .map((name) => ({
+      name,
+      away: simple(name).includes(target) && target.length > 2 ? 1 : distance(target, simple(name)),
+    }))
+    .filter(({ away }) => away <= furthest)
+    .sort((a, b) => a.away - b.away || (a.name < b.name ? -1 : 1))
+    .slice(0, 3)
+    .map(({ name }) => name)
+}
+
+const simple = (name: string) =>
+  name
+    .slice(0, 64)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]/g, '')
+
+/** How many letters must be added, dropped, changed or swapped with their neighbour to get from one to the other. */
+function distance(a: string, b: string): number {
+  let before: number[] = []
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const change = a[i - 1] === b[j - 1] ? 0 : 1
+      let least = Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + change)
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        least = Math.min(least, (before[j - 2] ?? 0) + 1)
+      next.push(least)
+    }
+    before = row
+    row = next
+  }
+  return row[b.length] ?? 0
+}

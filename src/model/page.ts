@@ -1,0 +1,40 @@
+import { z } from 'zod'
+
+/** Which part of a list is wanted. */
+export const Paging = {
+  limit: z.int().min(1).max(500).default(50).describe('How many to return, at most'),
+  offset: z.int().min(0).max(10_000_000).default(0).describe('How many to skip'),
+}
+
+export interface Window {
+  readonly limit: number
+  readonly offset: number
+}
+
+export interface Page<T> extends Window {
+  readonly data: T[]
+  readonly total: number
+}
+
+export const pageOf = <T extends z.ZodType>(item: T) =>
+  z.object({ data: z.array(item), total: z.int(), limit: z.int(), offset: z.int() })
+
+/** Times are kept as milliseconds and shown as ISO 8601. */
+export const Timestamp = z.iso.datetime()
+export const iso = (milliseconds: number): string => new Date(milliseconds).toISOString()
+
+export const Tags = z
+  .record(z.string().min(1).max(128), z.string().max(256))
+  .refine((tags) => Object.keys(tags).length <= 50, 'at most 50 tags')
+export type Tags = z.infer<typeof Tags>
+
+/** Ids are opaque: any printable text is looked up, and what is not there is not found. */
+export const Id = z
+  .string()
+  .max(128)
+  .regex(/^[\x21-\x7e]+$/, 'is not an id')
+
+/** Text that every database can keep. */
+export const Text = z
+  .string()
+  .refine((text) => !text.includes('\0') && text.isWellFormed(), 'has a NUL or half a character, which cannot be kept')

@@ -1,0 +1,132 @@
+import { z } from 'zod'
+import type { Json, JsonObject } from './json.ts'
+import { Text, Timestamp } from './page.ts'
+
+/** A name every model provider takes. */
+export const ToolName = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, "_" or "-", so that every model provider takes it')
+
+export const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+
+/** How the call of an http tool becomes a request. */
+export const Execute = z.strictObject({
+  url: z
+    .string()
+    .min(1)
+    .max(8192)
+    .describe('Where to send the request; {name} is replaced by the argument of that name'),
+  method: z
+    .preprocess((value) => (typeof value === 'string' ? value.toUpperCase() : value), z.enum(methods))
+    .default('POST'),
+  headers: z
+    .record(
+      z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a header name'),
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that HTTP forbids in a header
+      z.string().regex(/^[^\0-\x08\x0a-\x1f\x7f]*$/, 'has a character that a header cannot hold'),
+    )
+    .optional(),
+})
+export type Execute = z.infer<typeof Execute>
+
+export const Level = z.enum(['open', 'restricted', 'administrative'])
+export type Level = z.infer<typeof Level>
+
+const AnyObject = z.custom<JsonObject>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  {
+    error: 'must be an object',
+  },
+)
+
+/** The command line sends objects as JSON text; text that is not JSON stays text and is then refused for its type. */
+const orJsonText = <T extends z.ZodType>(schema: T) =>
+  z.preprocess((value) => {
+    if (typeof value !== 'string') return value
+    try {
+      return JSON.parse(value)
+    } catch {
+      return value
+    }
+  }, schema)
+
+const jsonObject = (description: string) => orJsonText(AnyObject).meta({ type: 'object', description })
+
+/** What a caller sets on a tool. Which of them a type needs is that type's to say. */
+export const ToolFields = {
+  name: ToolName,
+  description: Text.max(20_000).nullable(),
+  parameters: jsonObject('JSON Schema of the input').nullable(),
+  execute: orJsonText(Execute).nullable(),
+  actions: orJsonText(z.array(z.string().min(1).max(200)).max(1000)).nullable(),
+  preset_parameters: jsonObject('Values that are fixed, hidden and always win').nullable(),
+  app: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must be a slug of lower-case letters, digits, "_" or "-"')
+    .nullable(),
+  level: Level,
+  auto_approve: z.boolean().nullable(),
+  timeout_seconds: z.number().positive().max(300).nullable(),
+}
+
+/** A registered tool. It yields one action, or many. */
+export const Tool = z.object({
+  id: z.string(),
+  project_id: z.string(),
+  name: z.string(),
+  type: z.string(),
+  description: z.string().nullable(),
+  parameters: z.custom<JsonObject>().meta({ type: 'object' }).nullable(),
+  execute: Execute.nullable(),
+  mcp: z.null(),
+  actions: z.array(z.string()).nullable(),
+  preset_parameters: z.custom<JsonObject>().meta({ type: 'object' }).nullable(),
+  app: z.string().describe('The slug that the tool’s actions are filed under'),
+  level: Level,
+  auto_approve: z.boolean().describe('False: a human decides before each call'),
+  timeout_seconds: z.number().nullable(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+})
+export type Tool = z.infer<typeof Tool>
+
+/** What a caller said of a tool, whole: an update is checked as if the result had been created. */
+export interface ToolDraft {
+  readonly name: string
+  readonly type: string
+  readonly description: string | null
+  readonly parameters: JsonObject | null
+  readonly execute: Execute | null
+  readonly actions: readonly string[] | null
+  readonly preset_parameters: JsonObject | null
+  readonly app: string | null
+  readonly level: Level
+  readonly auto_approve: boolean | null
+  readonly timeout_seconds: number | null
+}
+
+/** One callable thing. */
+export interface Action {
+  /** `namespace:name`, the same on every surface. */
+  readonly id: string
+  readonly namespace: string
+  readonly name: string
+  readonly app: string
+  readonly description: string | null
+  /** JSON Schema of the whole input, presets and all. What callers are shown is `shownSchema`. */
+  readonly schema: JsonObject
+  readonly level: Level
+  readonly autoApprove: boolean
+  /** A repeat does no further harm, so a call whose outcome is unknown may be repeated. */
+  readonly idempotent: boolean
+  /** Other spellings of an input field, as in `document_id` for `id`. */
+  readonly aliases?: Readonly<Record<string, string>>
+}
+
+/** What an action answered: the value, and the JSON text that is sent on and recorded. */
+export interface Output {
+  readonly value: Json
+  readonly text: string
+}
+
+export const done = (value: Json, text: string = JSON.stringify(value)): Output => ({ value, text })
