@@ -1,0 +1,104 @@
+import type { ApiKey } from '../model/api-key.ts'
+import { newId } from '../model/ids.ts'
+import { iso, type Page, type Window } from '../model/page.ts'
+import type { Engine } from './engine.ts'
+import type { Notices } from './notices.ts'
+import { pageOfRows, type Visible } from './page.ts'
+import type { ApiKeyRow } from './tables.ts'
+
+export const toApiKey = (row: ApiKeyRow): ApiKey => ({
+  id: row.id,
+  project_id: row.project_id,
+  name: row.name,
+  key_prefix: row.key_prefix,
+  access_policy_ids: JSON.parse(row.access_policy_ids),
+  rate_limit: row.rate_limit,
+  expires_at: row.expires_at === null ? null : iso(row.expires_at),
+  last_used_at: row.last_used_at === null ? null : iso(row.last_used_at),
+  created_at: iso(row.created_at),
+  updated_at: iso(row.updated_at),
+})
+
+export interface NewApiKey {
+  readonly id?: string
+  readonly project_id: string | null
+  readonly name: string
+  readonly key_hash: string
+  readonly key_prefix: string
+  readonly access_policy_ids: readonly string[]
+  readonly rate_limit: number | null
+  readonly expires_at: number | null
+}
+
+export interface ApiKeyChange {
+  readonly name?: string
+  readonly access_policy_ids?: readonly string[]
+  readonly rate_limit?: number | null
+  readonly expires_at?: number | null
+}
+
+export class ApiKeys {
+  readonly #engine: Engine
+  readonly #notices: Notices
+
+  constructor(engine: Engine, notices: Notices) {
+    this.#engine = engine
+    this.#notices = notices
+  }
+
+  async create(key: NewApiKey): Promise<ApiKey> {
+    const now = Date.now()
+    const row: ApiKeyRow = {
+      ...key,
+      id: key.id ?? newId('key', now),
+      access_policy_ids: JSON.stringify(key.access_policy_ids),
+      last_used_at: null,
+      created_at: now,
+      updated_at: now,
+    }
+    await this.#engine.db.insertInto('api_keys').values(row).execute()
+    await this.#notices.tell('api_keys', [row.id])
+    return toApiKey(row)
+  }
+
+  async find(id: string): Promise<ApiKey | undefined> {
+    const row = await this.#engine.db.selectFrom('api_keys').selectAll().where('id', '=', id).executeTakeFirst()
+    return row && toApiKey(row)
+  }
+
+  findByHash(hash: string): Promise<ApiKeyRow | undefined> {
+    return this.#engine.db.selectFrom('api_keys').selectAll().where('key_hash', '=', hash).executeTakeFirst()
+  }
+
+  list(filter: { project_id?: string } & Window, visible: Visible<ApiKey>): Promise<Page<ApiKey>> {
+    let where = this.#engine.db.selectFrom('api_keys')
+    if (filter.project_id) where = where.where('project_id', '=', filter.project_id)
+    return pageOfRows(where, filter, visible, toApiKey)
+  }
+
+  async update(id: string, change: ApiKeyChange): Promise<ApiKey | undefined> {
+    const { access_policy_ids, ...rest } = change
+    const row = await this.#engine.db
+      .updateTable('api_keys')
+      .set({
+        ...rest,
+        ...(access_policy_ids && { access_policy_ids: JSON.stringify(access_policy_ids) }),
+        updated_at: Date.now(),
+      })
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirst()
+    await this.#notices.tell('api_keys', [id])
+    return row && toApiKey(row)
+  }
+
+  /** Not a change of the key, so nobody is told. */
+  async touch(id: string, usedAt: number): Promise<void> {
+    await this.#engine.db.updateTable('api_keys').set({ last_used_at: usedAt }).where('id', '=', id).execute()
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#engine.db.deleteFrom('api_keys').where('id', '=', id).execute()
+    await this.#notices.tell('api_keys', [id])
+  }
+}

@@ -1,0 +1,131 @@
+import type { Call, CallSummary } from '../model/call.ts'
+import { firstIdAt } from '../model/ids.ts'
+import { iso, type Page, type Window } from '../model/page.ts'
+import type { Engine } from './engine.ts'
+import { Grouped } from './group.ts'
+import type { Notices } from './notices.ts'
+import { pageOfRows, type Visible } from './page.ts'
+import type { CallEnd, CallRow } from './tables.ts'
+
+const kept = (text: string | null, truncated: number) =>
+  text === null ? null : truncated === 1 ? text : JSON.parse(text)
+
+export function toCall(row: CallRow): Call {
+  return {
+    id: row.id,
+    project_id: row.project_id,
+    parent_call_id: row.parent_call_id,
+    tool_id: row.tool_id,
+    tool: row.tool,
+    app: row.app,
+    action: row.action,
+    status: row.status as Call['status'],
+    principal: { kind: row.principal_kind, id: row.principal_id, name: row.principal_name },
+    surface: row.surface as Call['surface'],
+    client: { name: row.client_name, version: row.client_version },
+    request: kept(row.request, row.request_truncated),
+    request_truncated: row.request_truncated === 1,
+    response: kept(row.response, row.response_truncated),
+    response_truncated: row.response_truncated === 1,
+    error: row.error === null ? null : JSON.parse(row.error),
+    duration_ms: row.duration_ms,
+    created_at: iso(row.created_at),
+    completed_at: row.completed_at === null ? null : iso(row.completed_at),
+  }
+}
+
+export function toCallSummary(row: CallRow): CallSummary {
+  const { request: _request, response: _response, ...summary } = toCall({ ...row, request: 'null', response: null })
+  return summary
+}
+
+export interface CallFilter {
+  readonly project_id?: string
+  readonly status?: string
+  readonly app?: string
+  readonly tool_id?: string
+  readonly tool?: string
+  readonly action?: string
+  readonly principal_id?: string
+  readonly surface?: string
+  readonly from?: number
+  readonly to?: number
+}
+
+type Write = { readonly begun: CallRow } | { readonly ended: CallEnd }
+
+/** The record of calls. Rows are begun, then ended, never changed again, and never deleted. */
+export class Calls {
+  readonly #engine: Engine
+  readonly #writes: Grouped<Write>
+  readonly #syncs: Grouped<undefined>
+
+  constructor(engine: Engine, notices: Notices) {
+    this.#engine = engine
+    this.#syncs = new Grouped(() => engine.settle())
+    this.#writes = new Grouped(async (writes) => {
+      const begun = writes.flatMap((write) => ('begun' in write ? [write.begun] : []))
+      const ended = writes.flatMap((write) => ('ended' in write ? [write.ended] : []))
+      await engine.writeCalls(begun, ended)
+      void notices
+        .tell(
+          'calls',
+          [...begun, ...ended].map(({ id }) => id),
+        )
+        .catch(() => {})
+    })
+  }
+
+  /** Resolves once the row would survive a power cut, so that what comes next cannot happen unrecorded. */
+  async begin(row: CallRow): Promise<void> {
+    await this.#writes.add({ begun: row })
+    await this.#syncs.add(undefined)
+  }
+
+  /** Resolves once the end would survive the death of this process. */
+  end(end: CallEnd): Promise<void> {
+    return this.#writes.add({ ended: end })
+  }
+
+  /** A call that ended before it had any effect, in one write. */
+  refuse(row: CallRow): Promise<void> {
+    return this.#writes.add({ begun: row })
+  }
+
+  async idle(): Promise<void> {
+    await this.#writes.idle()
+    await this.#syncs.idle()
+  }
+
+  async find(id: string): Promise<Call | undefined> {
+    const row = await this.#engine.db.selectFrom('calls').selectAll().where('id', '=', id).executeTakeFirst()
+    return row && toCall(row)
+  }
+
+  async findMany(ids: readonly string[]): Promise<Call[]> {
+    if (ids.length === 0) return []
+    const rows = await this.#engine.db.selectFrom('calls').selectAll().where('id', 'in', ids).orderBy('id').execute()
+    return rows.map(toCall)
+  }
+
+  /** Newest first. */
+  list(filter: CallFilter & Window, visible: Visible<CallSummary>): Promise<Page<CallSummary>> {
+    let where = this.#engine.db.selectFrom('calls')
+    for (const field of [
+      'project_id',
+      'status',
+      'app',
+      'tool_id',
+      'tool',
+      'action',
+      'principal_id',
+      'surface',
+    ] as const) {
+      const value = filter[field]
+      if (value !== undefined) where = where.where(field, '=', value)
+    }
+    if (filter.from !== undefined) where = where.where('id', '>=', firstIdAt('call', filter.from))
+    if (filter.to !== undefined) where = where.where('id', '<', firstIdAt('call', filter.to))
+    return pageOfRows(where, filter, visible, toCallSummary, 'desc')
+  }
+}

@@ -1,0 +1,134 @@
+import type { Document, DocumentMatch, DocumentSummary } from '../model/document.ts'
+import { PlatformError } from '../model/errors.ts'
+import { newId } from '../model/ids.ts'
+import { iso, type Page, type Tags, type Window } from '../model/page.ts'
+import type { Engine } from './engine.ts'
+import { pageOfRows, type Visible } from './page.ts'
+import type { DocumentRow } from './tables.ts'
+
+const toSummary = (row: Omit<DocumentRow, 'content'>): DocumentSummary => ({
+  id: row.id,
+  project_id: row.project_id,
+  path: row.path,
+  tags: JSON.parse(row.tags),
+  size: row.size,
+  created_at: iso(row.created_at),
+  updated_at: iso(row.updated_at),
+})
+
+const toDocument = (row: DocumentRow): Document => ({ ...toSummary(row), content: row.content })
+
+const summaryColumns = ['id', 'project_id', 'path', 'tags', 'size', 'created_at', 'updated_at'] as const
+
+export interface DocumentContent {
+  readonly path: string
+  readonly content: string
+  readonly tags: Tags
+}
+
+export class Documents {
+  readonly #engine: Engine
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  async create(projectId: string, document: DocumentContent): Promise<Document> {
+    const now = Date.now()
+    const row: DocumentRow = {
+      id: newId('doc', now),
+      project_id: projectId,
+      path: document.path,
+      content: document.content,
+      tags: JSON.stringify(document.tags),
+      size: Buffer.byteLength(document.content),
+      created_at: now,
+      updated_at: now,
+    }
+    await this.#placed(document.path, () => this.#engine.db.insertInto('documents').values(row).execute())
+    return toDocument(row)
+  }
+
+  async find(id: string): Promise<Document | undefined> {
+    const row = await this.#engine.db
+      .selectFrom('documents')
+      .select([...summaryColumns, 'content'])
+      .where('id', '=', id)
+      .executeTakeFirst()
+    return row && toDocument(row)
+  }
+
+  list(
+    filter: { project_id?: string; path_prefix?: string } & Window,
+    visible: Visible<DocumentSummary>,
+  ): Promise<Page<DocumentSummary>> {
+    let where = this.#engine.db.selectFrom('documents')
+    if (filter.project_id) where = where.where('project_id', '=', filter.project_id)
+    if (filter.path_prefix) {
+      const prefix = filter.path_prefix
+      // Databases count characters, where JavaScript counts an emoji as two.
+      const length = [...prefix].length
+      where = where.where((e) => e(e.fn('substr', ['path', e.lit(1), e.lit(length)]), '=', prefix))
+    }
+    return pageOfRows(where, filter, visible, toSummary)
+  }
+
+  /** The documents that fit the words, best first, among those the caller may see. */
+  async search(
+    search: { project_ids: readonly string[] | null; words: readonly string[]; limit: number },
+    visible: Visible<DocumentSummary>,
+  ): Promise<DocumentMatch[]> {
+    const found = await this.#engine.searchDocuments({
+      projectIds: search.project_ids,
+      words: search.words.map((word) => word.replaceAll('\0', ' ').trim()).filter((word) => word !== ''),
+      limit: visible ? 10_000 : search.limit,
+    })
+    if (found.length === 0) return []
+    const rows = await this.#engine.db
+      .selectFrom('documents')
+      .select([...summaryColumns])
+      .where(
+        'id',
+        'in',
+        found.map(({ id }) => id),
+      )
+      .execute()
+    const summaries = new Map(rows.map((row) => [row.id, toSummary(row)]))
+    return found
+      .flatMap(({ id, score, snippet }) => {
+        const summary = summaries.get(id)
+        return summary && (!visible || visible(summary)) ? [{ ...summary, score, snippet }] : []
+      })
+      .slice(0, search.limit)
+  }
+
+  async update(id: string, change: Partial<DocumentContent>): Promise<Document | undefined> {
+    const row = await this.#placed(change.path ?? '', () =>
+      this.#engine.db
+        .updateTable('documents')
+        .set({
+          ...(change.path !== undefined && { path: change.path }),
+          ...(change.content !== undefined && { content: change.content, size: Buffer.byteLength(change.content) }),
+          ...(change.tags !== undefined && { tags: JSON.stringify(change.tags) }),
+          updated_at: Date.now(),
+        })
+        .where('id', '=', id)
+        .returning([...summaryColumns, 'content'])
+        .executeTakeFirst(),
+    )
+    return row && toDocument(row)
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#engine.db.deleteFrom('documents').where('id', '=', id).execute()
+  }
+
+  async #placed<T>(path: string, write: () => Promise<T>): Promise<T> {
+    try {
+      return await write()
+    } catch (error) {
+      if (this.#engine.isDuplicate(error)) throw new PlatformError('NAME_TAKEN', { kind: 'document', name: path })
+      throw error
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import type { Kysely } from 'kysely'
+import type { CallEnd, CallRow, Tables } from './tables.ts'
+
+export type EngineName = 'sqlite' | 'postgres'
+
+/** Something changed: a topic and the ids it is about. No ids means that anything of the topic may have changed. */
+export interface Notice {
+  readonly topic: 'api_keys' | 'access_policies' | 'tools' | 'calls'
+  readonly ids: readonly string[]
+}
+
+/** What the two databases do differently. Everything else is written once, on `db`. */
+export interface Engine {
+  readonly name: EngineName
+  readonly db: Kysely<Tables>
+
+  /** Writes a group of call records in one commit. Survives the death of the process once it resolves. */
+  writeCalls(begun: readonly CallRow[], ended: readonly CallEnd[]): Promise<void>
+  /** Resolves once everything committed before would also survive the machine losing power. */
+  settle(): Promise<void>
+
+  /** Full-text search: which documents fit the words, best first. */
+  searchDocuments(search: DocumentSearch): Promise<{ id: string; score: number; snippet: string }[]>
+
+  /** Tells other processes on the same database; hears what they tell. */
+  tell(notice: Notice): Promise<void>
+  hear(listener: (notice: Notice) => void): void
+
+  /** Whether the error says that a unique index refused the row. */
+  isDuplicate(error: unknown): boolean
+  close(): Promise<void>
+}
+
+export interface DocumentSearch {
+  readonly projectIds: readonly string[] | null
+  readonly words: readonly string[]
+  readonly limit: number
+}

@@ -1,0 +1,41 @@
+/**
+ * Collects what callers hand in and writes it together: one write runs at a time, and everything that arrives meanwhile
+ * waits for the next. Under load the groups grow, so that the cost of a commit is shared.
+ */
+export class Grouped<Item> {
+  #waiting: { item: Item; resolve: () => void; reject: (error: unknown) => void }[] = []
+  #running: Promise<void> | undefined
+  readonly #write: (items: Item[]) => Promise<void>
+
+  constructor(write: (items: Item[]) => Promise<void>) {
+    this.#write = write
+  }
+
+  /** Resolves once the group that holds the item has been written. */
+  add(item: Item): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ item, resolve, reject })
+      this.#running ??= this.#run()
+    })
+  }
+
+  /** Resolves once nothing waits to be written. */
+  async idle(): Promise<void> {
+    while (this.#running) await this.#running
+  }
+
+  async #run(): Promise<void> {
+    // Everything that the event loop handles in this round joins the first group.
+    await new Promise(setImmediate)
+    while (this.#waiting.length > 0) {
+      const group = this.#waiting.splice(0, 500)
+      try {
+        await this.#write(group.map(({ item }) => item))
+        for (const { resolve } of group) resolve()
+      } catch (error) {
+        for (const { reject } of group) reject(error)
+      }
+    }
+    this.#running = undefined
+  }
+}

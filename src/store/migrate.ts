@@ -1,0 +1,34 @@
+import { type Migration, Migrator } from 'kysely/migration'
+import type { Engine } from './engine.ts'
+import { migrations } from './migrations/index.ts'
+
+/** The database was written by a version that knows more tables than this one. */
+export class DatabaseTooNew extends Error {}
+
+/** Brings the database up to this version, under a lock, so that replicas that start together do it once. */
+export async function migrate(engine: Engine): Promise<void> {
+  const steps: Record<string, Migration> = {}
+  for (const [name, step] of Object.entries(migrations)) steps[name] = { up: (db) => step(db, engine.name) }
+
+  await refuseNewer(engine)
+  const migrator = new Migrator({ db: engine.db, provider: { getMigrations: async () => steps } })
+  const { error } = await migrator.migrateToLatest()
+  if (error) throw error
+}
+
+async function refuseNewer({ db }: Engine): Promise<void> {
+  const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
+  if (!tables.some((table) => table.name === 'kysely_migration')) return
+
+  const done = await db
+    .withTables<{ kysely_migration: { name: string } }>()
+    .selectFrom('kysely_migration')
+    .select('name')
+    .execute()
+  const unknown = done.map(({ name }) => name).filter((name) => !(name in migrations))
+  if (unknown.length > 0) {
+    throw new DatabaseTooNew(
+      `The database was written by a newer version of Quartermaster (it has ${unknown.join(', ')}). Start that version, or a later one.`,
+    )
+  }
+}

@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto'
+import { Kysely, PostgresDialect, sql } from 'kysely'
+import pg from 'pg'
+import type { Engine, Notice } from './engine.ts'
+import type { Tables } from './tables.ts'
+
+const channel = 'quartermaster'
+
+/** PostgreSQL's 64-bit integers as numbers: ours are milliseconds and counts, far below 2^53. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+    oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format as 'text')) as never,
+}
+
+/**
+ * Hears the notices of other processes. While the connection is down notices are lost, so when it is back every topic
+ * is announced as changed.
+ */
+function listen(url: string, onNotice: (notice: Notice) => void, me: string) {
+  let client: pg.Client | undefined
+  let closed = false
+  let missed = false
+  let delay = 100
+  const ready = connect()
+
+  async function connect(): Promise<void> {
+    if (closed) return
+    const next = new pg.Client({ connectionString: url, keepAlive: true, connectionTimeoutMillis: 10_000 })
+    client = next
+    next.on('error', () => {})
+    next.on('end', () => {
+      missed = true
+      if (!closed) setTimeout(() => void connect(), delay).unref()
+      delay = Math.min(delay * 2, 5000)
+    })
+    next.on('notification', ({ payload }) => {
+      const { from, topic, ids } = JSON.parse(payload ?? '{}')
+      if (from !== me) onNotice({ topic, ids })
+    })
+    try {
+      await next.connect()
+      await next.query(`listen ${channel}`)
+      if (missed) for (const topic of ['api_keys', 'access_policies', 'tools'] as const) onNotice({ topic, ids: [] })
+      missed = false
+      delay = 100
+    } catch {
+      await next.end().catch(() => {})
+    }
+  }
+
+  return {
+    ready,
+    async close() {
+      closed = true
+      await client?.end().catch(() => {})
+    },
+  }
+}
+
+export async function openPostgres(url: string, poolSize = 10): Promise<Engine> {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: poolSize,
+    types,
+    keepAlive: true,
+    connectionTimeoutMillis: 10_000,
+  })
+  // A connection that breaks while idle is replaced by the pool; the query that needs it next reports a real failure.
+  pool.on('error', () => {})
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  const listeners: ((notice: Notice) => void)[] = []
+  const me = randomUUID()
+  const ear = listen(url, (notice) => listeners.forEach((listener) => void listener(notice)), me)
+  await ear.ready
+
+  return {
+    name: 'postgres',
+    db,
+
+    async writeCalls(begun, ended) {
+      await Promise.all([
+        begun.length > 0 &&
+          pool.query({
+            name: 'begin-calls',
+            text: 'insert into calls select * from json_populate_recordset(null::calls, $1::json)',
+            values: [JSON.stringify(begun)],
+          }),
+        ended.length > 0 &&
+          pool.query({
+            name: 'end-calls',
+            text: `update calls set status = e.status, response = e.response, response_truncated = e.response_truncated,
+                     error = e.error, duration_ms = e.duration_ms, completed_at = e.completed_at
+                   from json_populate_recordset(null::calls, $1::json) e where calls.id = e.id`,
+            values: [JSON.stringify(ended)],
+          }),
+      ])
+    },
+
+    // A commit is on disk when PostgreSQL answers it.
+    settle: async () => {},
+
+    async searchDocuments({ projectIds, words, limit }) {
+      if (words.length === 0 || projectIds?.length === 0) return []
+      const query = words.map((word) => `'${word.replaceAll("'", "''").replaceAll('\\', '\\\\')}'`).join(' | ')
+      const { rows } = await sql<{ id: string; score: number; snippet: string }>`
+        select id, ts_rank_cd(search, query)::float8 as score,
+               ts_headline('english', content, query, 'StartSel=**, StopSel=**, MaxWords=24, MinWords=8, MaxFragments=1') as snippet
+        from documents, to_tsquery('english', ${query}) query
+        where search @@ query
+        ${projectIds ? sql`and project_id in (${sql.join(projectIds)})` : sql``}
+        order by score desc, id limit ${limit}`.execute(db)
+      return rows
+    },
+
+    async tell({ topic, ids }) {
+      // A notice holds at most 8,000 bytes.
+      for (let start = 0; start < Math.max(ids.length, 1); start += 150) {
+        const payload = JSON.stringify({ from: me, topic, ids: ids.slice(start, start + 150) })
+        await pool.query('select pg_notify($1, $2)', [channel, payload])
+      }
+    },
+    hear: (listener) => void listeners.push(listener),
+    isDuplicate: (error) => (error as { code?: string } | null)?.code === '23505',
+
+    async close() {
+      await ear.close()
+      await db.destroy()
+    },
+  }
+}

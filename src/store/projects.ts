@@ -1,0 +1,91 @@
+import { PlatformError } from '../model/errors.ts'
+import { newId } from '../model/ids.ts'
+import { iso, type Page, type Window } from '../model/page.ts'
+import type { Project } from '../model/project.ts'
+import type { Engine } from './engine.ts'
+import { pageOfRows, type Visible } from './page.ts'
+import type { ProjectRow } from './tables.ts'
+
+const toProject = (row: ProjectRow): Project => ({
+  id: row.id,
+  name: row.name,
+  created_at: iso(row.created_at),
+  updated_at: iso(row.updated_at),
+})
+
+export class Projects {
+  readonly #engine: Engine
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  async create(name: string): Promise<Project> {
+    const now = Date.now()
+    const row: ProjectRow = { id: newId('proj', now), name, created_at: now, updated_at: now }
+    await this.#named(name, () => this.#engine.db.insertInto('projects').values(row).execute())
+    return toProject(row)
+  }
+
+  async find(id: string): Promise<Project | undefined> {
+    const row = await this.#engine.db.selectFrom('projects').selectAll().where('id', '=', id).executeTakeFirst()
+    return row && toProject(row)
+  }
+
+  /** The project there is, when there is exactly one. */
+  async findOnly(): Promise<Project | undefined> {
+    const rows = await this.#engine.db.selectFrom('projects').selectAll().limit(2).execute()
+    return rows.length === 1 && rows[0] ? toProject(rows[0]) : undefined
+  }
+
+  async count(): Promise<number> {
+    const row = await this.#engine.db
+      .selectFrom('projects')
+      .select((e) => e.fn.countAll<number>().as('n'))
+      .executeTakeFirstOrThrow()
+    return Number(row.n)
+  }
+
+  list(window: Window, visible: Visible<Project>): Promise<Page<Project>> {
+    return pageOfRows(this.#engine.db.selectFrom('projects'), window, visible, toProject)
+  }
+
+  async rename(id: string, name: string): Promise<Project | undefined> {
+    const row = await this.#named(name, () =>
+      this.#engine.db
+        .updateTable('projects')
+        .set({ name, updated_at: Date.now() })
+        .where('id', '=', id)
+        .returningAll()
+        .executeTakeFirst(),
+    )
+    return row && toProject(row)
+  }
+
+  /** What the project still holds, so that it is not deleted by accident. */
+  async contents(id: string): Promise<string[]> {
+    const held: string[] = []
+    for (const table of ['tools', 'documents', 'files', 'api_keys', 'access_policies'] as const) {
+      const { n } = await this.#engine.db
+        .selectFrom(table)
+        .select((e) => e.fn.countAll<number>().as('n'))
+        .where('project_id', '=', id)
+        .executeTakeFirstOrThrow()
+      if (Number(n) > 0) held.push(`${n} ${table.replace('_', ' ')}`)
+    }
+    return held
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#engine.db.deleteFrom('projects').where('id', '=', id).execute()
+  }
+
+  async #named<T>(name: string, write: () => Promise<T>): Promise<T> {
+    try {
+      return await write()
+    } catch (error) {
+      if (this.#engine.isDuplicate(error)) throw new PlatformError('NAME_TAKEN', { kind: 'project', name })
+      throw error
+    }
+  }
+}

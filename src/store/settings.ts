@@ -1,0 +1,33 @@
+import type { Engine } from './engine.ts'
+
+/** Small facts about this installation, such as whether the first start has happened. */
+export class Settings {
+  readonly #engine: Engine
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  async find(name: string): Promise<string | undefined> {
+    const row = await this.#engine.db.selectFrom('settings').select('value').where('name', '=', name).executeTakeFirst()
+    return row?.value
+  }
+
+  /** True for exactly one of those who claim the name, however many ask at once. */
+  async claim(name: string, value: string): Promise<boolean> {
+    const result = await this.#engine.db
+      .insertInto('settings')
+      .values({ name, value })
+      .onConflict((conflict) => conflict.column('name').doNothing())
+      .executeTakeFirst()
+    return Number(result.numInsertedOrUpdatedRows ?? 0) === 1
+  }
+
+  async set(name: string, value: string): Promise<void> {
+    await this.#engine.db
+      .insertInto('settings')
+      .values({ name, value })
+      .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
+      .execute()
+  }
+}

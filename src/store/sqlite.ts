@@ -1,0 +1,180 @@
+import { closeSync, fdatasync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { promisify } from 'node:util'
+import { Kysely, type SqliteDatabase, SqliteDialect, sql } from 'kysely'
+import type { Engine } from './engine.ts'
+import type { CallEnd, CallRow, Tables } from './tables.ts'
+
+const syncData = promisify(fdatasync)
+
+/** SQLITE_BUSY: someone else has the lock. */
+const busy = 5
+
+/** Another process has the data folder. */
+export class FolderInUse extends Error {}
+
+/**
+ * One process at a time owns a data folder. The proof is an exclusive SQLite lock on a file of its own, which the
+ * operating system lets go when the process dies, however it dies; the database itself stays open to backup tools.
+ */
+function lockFolder(folder: string): DatabaseSync {
+  const lock = new DatabaseSync(join(folder, 'lock.db'))
+  try {
+    lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
+  } catch (cause) {
+    lock.close()
+    if ((cause as { errcode?: number }).errcode !== busy) throw cause
+    throw new FolderInUse(
+      `The data folder ${folder} is in use by another Quartermaster${owner(folder)}. Stop that one, or choose another folder with --data.`,
+      { cause },
+    )
+  }
+  writeFileSync(join(folder, 'pid'), `${process.pid}\n`)
+  return lock
+}
+
+function owner(folder: string): string {
+  try {
+    return ` (process ${readFileSync(join(folder, 'pid'), 'utf8').trim()})`
+  } catch {
+    return ''
+  }
+}
+
+/** Makes `node:sqlite` fit what Kysely's SQLite dialect expects, and prepares each statement once. */
+function adapt(database: DatabaseSync): SqliteDatabase {
+  const prepared = new Map<string, ReturnType<SqliteDatabase['prepare']>>()
+  const wrap = (statement: StatementSync): ReturnType<SqliteDatabase['prepare']> => ({
+    reader: statement.columns().length > 0,
+    all: (parameters) => statement.all(...(parameters as SQLInputValue[])),
+    run: (parameters) => statement.run(...(parameters as SQLInputValue[])),
+    iterate: (parameters) => statement.iterate(...(parameters as SQLInputValue[])),
+  })
+  return {
+    close: () => database.close(),
+    prepare(text) {
+      let statement = prepared.get(text)
+      if (!statement) {
+        statement = wrap(database.prepare(text))
+        if (prepared.size > 500) prepared.clear()
+        // A schema change makes what was prepared before it stale.
+        if (/^\s*(create|alter|drop)/i.test(text)) prepared.clear()
+        else prepared.set(text, statement)
+      }
+      return statement
+    },
+  }
+}
+
+const callColumns = [
+  'id',
+  'project_id',
+  'parent_call_id',
+  'tool_id',
+  'tool',
+  'app',
+  'action',
+  'status',
+  'principal_kind',
+  'principal_id',
+  'principal_name',
+  'surface',
+  'client_name',
+  'client_version',
+  'request',
+  'request_truncated',
+  'response',
+  'response_truncated',
+  'error',
+  'duration_ms',
+  'created_at',
+  'completed_at',
+] as const satisfies readonly (keyof CallRow)[]
+
+export function openSqlite(folder: string): Engine {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const lock = lockFolder(folder)
+  const file = join(folder, 'quartermaster.db')
+  const database = new DatabaseSync(file)
+  // NORMAL leaves the sync of the log to us: `settle` does it off the event loop, once for a whole group of calls.
+  database.exec(`
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = NORMAL;
+    PRAGMA foreign_keys = ON;
+    PRAGMA busy_timeout = 5000;
+    PRAGMA temp_store = MEMORY;
+    PRAGMA cache_size = -32000;
+  `)
+  const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: adapt(database) }) })
+
+  let statements: { begin: StatementSync; end: StatementSync } | undefined
+  const callStatements = () => {
+    statements ??= {
+      begin: database.prepare(
+        `insert into calls (${callColumns.join(', ')}) values (${callColumns.map(() => '?').join(', ')})`,
+      ),
+      end: database.prepare(
+        `update calls set status = ?, response = ?, response_truncated = ?, error = ?, duration_ms = ?, completed_at = ? where id = ?`,
+      ),
+    }
+    return statements
+  }
+
+  const writeNow = (begun: readonly CallRow[], ended: readonly CallEnd[]) => {
+    const { begin, end } = callStatements()
+    database.exec('BEGIN IMMEDIATE')
+    try {
+      for (const row of begun) begin.run(...callColumns.map((column) => row[column]))
+      for (const row of ended) {
+        end.run(row.status, row.response, row.response_truncated, row.error, row.duration_ms, row.completed_at, row.id)
+      }
+      database.exec('COMMIT')
+    } catch (error) {
+      database.exec('ROLLBACK')
+      throw error
+    }
+  }
+
+  let log: number | undefined
+  let closed = false
+
+  return {
+    name: 'sqlite',
+    db,
+
+    // Through Kysely's one connection, so that no other transaction is open meanwhile.
+    writeCalls: (begun, ended) => db.connection().execute(async () => writeNow(begun, ended)),
+
+    async settle() {
+      log ??= openSync(`${file}-wal`, 'r+')
+      await syncData(log)
+    },
+
+    async searchDocuments({ projectIds, words, limit }) {
+      if (words.length === 0 || projectIds?.length === 0) return []
+      const query = words.map((word) => `"${word.replaceAll('"', '""')}"`).join(' OR ')
+      const { rows } = await sql<{ id: string; score: number; snippet: string }>`
+        select documents.id as id, -bm25(documents_search, 4.0, 1.0) as score,
+               snippet(documents_search, -1, '**', '**', '…', 24) as snippet
+        from documents_search join documents on documents.rowid = documents_search.rowid
+        where documents_search match ${query}
+        ${projectIds ? sql`and documents.project_id in (${sql.join(projectIds)})` : sql``}
+        order by score desc, documents.id limit ${limit}`.execute(db)
+      return rows
+    },
+
+    tell: async () => {},
+    hear: () => {},
+    isDuplicate: (error) => error instanceof Error && /UNIQUE constraint failed/.test(error.message),
+
+    async close() {
+      if (closed) return
+      closed = true
+      if (log !== undefined) closeSync(log)
+      await db.connection().execute(async () => {})
+      await db.destroy()
+      lock.close()
+    },
+  }
+}

@@ -1,0 +1,63 @@
+import { AccessPolicies } from './access-policies.ts'
+import { ApiKeys } from './api-keys.ts'
+import { Calls } from './calls.ts'
+import { Documents } from './documents.ts'
+import type { Engine } from './engine.ts'
+import { Files } from './files.ts'
+import { IdempotencyKeys } from './idempotency-keys.ts'
+import { migrate } from './migrate.ts'
+import { Notices } from './notices.ts'
+import { openPostgres } from './postgres.ts'
+import { Projects } from './projects.ts'
+import { Settings } from './settings.ts'
+import { openSqlite } from './sqlite.ts'
+import { Tools } from './tools.ts'
+
+export type StoreOptions =
+  | { readonly databaseUrl: string; readonly data?: string }
+  | { readonly data: string; readonly databaseUrl?: undefined }
+
+/** All that the platform remembers. */
+export interface Store {
+  readonly engine: Engine
+  readonly notices: Notices
+  readonly projects: Projects
+  readonly apiKeys: ApiKeys
+  readonly accessPolicies: AccessPolicies
+  readonly tools: Tools
+  readonly documents: Documents
+  readonly files: Files
+  readonly calls: Calls
+  readonly idempotencyKeys: IdempotencyKeys
+  readonly settings: Settings
+  close(): Promise<void>
+}
+
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const engine = options.databaseUrl ? await openPostgres(options.databaseUrl) : openSqlite(options.data as string)
+  try {
+    await migrate(engine)
+  } catch (error) {
+    await engine.close()
+    throw error
+  }
+  const notices = new Notices(engine)
+  const calls = new Calls(engine, notices)
+  return {
+    engine,
+    notices,
+    projects: new Projects(engine),
+    apiKeys: new ApiKeys(engine, notices),
+    accessPolicies: new AccessPolicies(engine, notices),
+    tools: new Tools(engine, notices),
+    documents: new Documents(engine),
+    files: new Files(engine),
+    calls,
+    idempotencyKeys: new IdempotencyKeys(engine),
+    settings: new Settings(engine),
+    async close() {
+      await calls.idle()
+      await engine.close()
+    },
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * The tables as both engines keep them. Times are integer milliseconds, JSON is text, truth is 0 or 1, so that the same
+ * queries and the same rows serve SQLite and PostgreSQL.
+ */
+export interface ProjectRow {
+  id: string
+  name: string
+  created_at: number
+  updated_at: number
+}
+
+export interface ApiKeyRow {
+  id: string
+  project_id: string | null
+  name: string
+  key_hash: string
+  key_prefix: string
+  access_policy_ids: string
+  rate_limit: number | null
+  expires_at: number | null
+  last_used_at: number | null
+  created_at: number
+  updated_at: number
+}
+
+export interface AccessPolicyRow {
+  id: string
+  project_id: string | null
+  name: string
+  description: string | null
+  document: string
+  created_at: number
+  updated_at: number
+}
+
+export interface ToolRow {
+  id: string
+  project_id: string
+  name: string
+  type: string
+  description: string | null
+  parameters: string | null
+  execute: string | null
+  actions: string | null
+  preset_parameters: string | null
+  app: string | null
+  level: string
+  auto_approve: number | null
+  timeout_seconds: number | null
+  created_at: number
+  updated_at: number
+}
+
+export interface DocumentRow {
+  id: string
+  project_id: string
+  path: string
+  content: string
+  tags: string
+  size: number
+  created_at: number
+  updated_at: number
+}
+
+export interface FileRow {
+  id: string
+  project_id: string
+  path: string
+  content_type: string
+  content_id: string
+  tags: string
+  size: number
+  sha256: string
+  created_at: number
+  updated_at: number
+}
+
+export interface FileChunkRow {
+  content_id: string
+  position: number
+  bytes: Uint8Array
+}
+
+export interface CallRow {
+  id: string
+  project_id: string | null
+  parent_call_id: string | null
+  tool_id: string | null
+  tool: string | null
+  app: string | null
+  action: string | null
+  status: string
+  principal_kind: string
+  principal_id: string
+  principal_name: string
+  surface: string
+  client_name: string | null
+  client_version: string | null
+  request: string
+  request_truncated: number
+  response: string | null
+  response_truncated: number
+  error: string | null
+  duration_ms: number | null
+  created_at: number
+  completed_at: number | null
+}
+
+/** How a call ended: the columns that its completion fills. */
+export type CallEnd = Pick<
+  CallRow,
+  'id' | 'status' | 'response' | 'response_truncated' | 'error' | 'duration_ms' | 'completed_at'
+>
+
+export interface IdempotencyRow {
+  principal_id: string
+  key: string
+  request_hash: string
+  status: number | null
+  body: string | null
+  created_at: number
+}
+
+export interface SettingRow {
+  name: string
+  value: string
+}
+
+export interface Tables {
+  projects: ProjectRow
+  api_keys: ApiKeyRow
+  access_policies: AccessPolicyRow
+  tools: ToolRow
+  documents: DocumentRow
+  files: FileRow
+  file_chunks: FileChunkRow
+  calls: CallRow
+  idempotency_keys: IdempotencyRow
+  settings: SettingRow
+}

@@ -1,0 +1,118 @@
+import { PlatformError } from '../model/errors.ts'
+import { newId } from '../model/ids.ts'
+import { iso, type Page, type Window } from '../model/page.ts'
+import type { Tool, ToolDraft } from '../model/tool.ts'
+import type { Engine } from './engine.ts'
+import type { Notices } from './notices.ts'
+import { pageOfRows, type Visible } from './page.ts'
+import type { ToolRow } from './tables.ts'
+
+/** A tool as it was registered, with what was left out still left out. */
+export interface ToolRecord extends ToolDraft {
+  readonly id: string
+  readonly project_id: string
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+const parse = (text: string | null) => (text === null ? null : JSON.parse(text))
+const print = (value: unknown) => (value === null ? null : JSON.stringify(value))
+
+const toTool = (row: ToolRow): ToolRecord => ({
+  id: row.id,
+  project_id: row.project_id,
+  name: row.name,
+  type: row.type,
+  description: row.description,
+  parameters: parse(row.parameters),
+  execute: parse(row.execute),
+  actions: parse(row.actions),
+  preset_parameters: parse(row.preset_parameters),
+  app: row.app,
+  level: row.level as Tool['level'],
+  auto_approve: row.auto_approve === null ? null : row.auto_approve === 1,
+  timeout_seconds: row.timeout_seconds,
+  created_at: iso(row.created_at),
+  updated_at: iso(row.updated_at),
+})
+
+const toColumns = (draft: ToolDraft) => ({
+  name: draft.name,
+  type: draft.type,
+  description: draft.description,
+  parameters: print(draft.parameters),
+  execute: print(draft.execute),
+  actions: print(draft.actions),
+  preset_parameters: print(draft.preset_parameters),
+  app: draft.app,
+  level: draft.level,
+  auto_approve: draft.auto_approve === null ? null : Number(draft.auto_approve),
+  timeout_seconds: draft.timeout_seconds,
+})
+
+export class Tools {
+  readonly #engine: Engine
+  readonly #notices: Notices
+
+  constructor(engine: Engine, notices: Notices) {
+    this.#engine = engine
+    this.#notices = notices
+  }
+
+  async create(projectId: string, draft: ToolDraft): Promise<ToolRecord> {
+    const now = Date.now()
+    const row: ToolRow = {
+      id: newId('tool', now),
+      project_id: projectId,
+      ...toColumns(draft),
+      created_at: now,
+      updated_at: now,
+    }
+    await this.#named(draft.name, () => this.#engine.db.insertInto('tools').values(row).execute())
+    await this.#notices.tell('tools', [row.id])
+    return toTool(row)
+  }
+
+  async find(id: string): Promise<ToolRecord | undefined> {
+    const row = await this.#engine.db.selectFrom('tools').selectAll().where('id', '=', id).executeTakeFirst()
+    return row && toTool(row)
+  }
+
+  list(
+    filter: { project_id?: string; type?: string; name?: string } & Window,
+    visible: Visible<ToolRecord>,
+  ): Promise<Page<ToolRecord>> {
+    let where = this.#engine.db.selectFrom('tools')
+    if (filter.project_id) where = where.where('project_id', '=', filter.project_id)
+    if (filter.type) where = where.where('type', '=', filter.type)
+    if (filter.name) where = where.where('name', '=', filter.name)
+    return pageOfRows(where, filter, visible, toTool)
+  }
+
+  async update(id: string, draft: ToolDraft): Promise<ToolRecord | undefined> {
+    const row = await this.#named(draft.name, () =>
+      this.#engine.db
+        .updateTable('tools')
+        .set({ ...toColumns(draft), updated_at: Date.now() })
+        .where('id', '=', id)
+        .returningAll()
+        .executeTakeFirst(),
+    )
+    await this.#notices.tell('tools', [id])
+    return row && toTool(row)
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#engine.db.deleteFrom('tools').where('id', '=', id).execute()
+    await this.#notices.tell('tools', [id])
+  }
+
+  async #named<T>(name: string, write: () => Promise<T>): Promise<T> {
+    try {
+      return await write()
+    } catch (error) {
+      if (this.#engine.isDuplicate(error)) throw new PlatformError('NAME_TAKEN', { kind: 'tool', name })
+      throw error
+    }
+  }
+}
