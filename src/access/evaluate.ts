@@ -1,0 +1,141 @@
+import type { Condition, Statement } from '../model/access-policy.ts'
+import type { Grant, Principal } from '../model/principal.ts'
+
+/** What a request acts on. Written `qm:<project>:<kind>:<id>`. */
+export interface Resource {
+  /** Null for what belongs to no project, such as a project itself or a policy for all of them. */
+  readonly projectId: string | null
+  readonly kind: string
+  /** `*` for the collection: what is not there yet has no id. */
+  readonly id: string
+  /** Documents and files can be named by where they are, too. */
+  readonly path?: string
+  readonly tags?: Readonly<Record<string, string>>
+}
+
+export const resourceName = ({ projectId, kind, id }: Resource): string => `qm:${projectId ?? '*'}:${kind}:${id}`
+
+export type Decision =
+  | { readonly allowed: true; readonly by: string }
+  | { readonly allowed: false; readonly layer: 'project' | 'access policy'; readonly by?: string }
+
+/** Default deny; an explicit deny wins; a principal bound to a project reaches nothing outside it. */
+export function evaluate(principal: Principal, permission: string, resource: Resource): Decision {
+  if (outside(principal, resource)) return { allowed: false, layer: 'project' }
+
+  let allowedBy: string | undefined
+  for (const { policyId, statement } of statementsOn(principal.grants, permission)) {
+    if (!matchesResource(statement, resource) || !matchesCondition(statement.condition, resource)) continue
+    if (statement.effect === 'Deny') return { allowed: false, layer: 'access policy', by: policyId }
+    allowedBy ??= policyId
+  }
+  return allowedBy === undefined ? { allowed: false, layer: 'access policy' } : { allowed: true, by: allowedBy }
+}
+
+/**
+ * What a principal may see of a kind: everything its project filter finds (`all`), nothing, or whatever a rule lets
+ * through record by record. The first two, which are the common ones, spare the question for each record.
+ */
+export function visibility(principal: Principal, permission: string, kind: string): 'all' | 'none' | 'some' {
+  const statements = [...statementsOn(principal.grants, permission)].filter(({ statement }) =>
+    statement.resource.some((pattern) => pattern === '*' || ['*', kind, undefined].includes(pattern.split(':')[2])),
+  )
+  if (!statements.some(({ statement }) => statement.effect === 'Allow')) return 'none'
+  const denies = statements.some(({ statement }) => statement.effect === 'Deny')
+  const whole = statements.some(
+    ({ statement }) =>
+      statement.effect === 'Allow' &&
+      !statement.condition &&
+      statement.resource.some((pattern) => coversKind(pattern, principal.projectId)),
+  )
+  return whole && !denies ? 'all' : 'some'
+}
+
+const outside = (principal: Principal, resource: Resource) =>
+  principal.projectId !== null && principal.projectId !== resource.projectId
+
+function* statementsOn(
+  grants: readonly Grant[],
+  permission: string,
+): Generator<{ policyId: string; statement: Statement }> {
+  const module = permission.slice(0, permission.indexOf(':'))
+  for (const { policyId, statements } of grants) {
+    for (const statement of statements) {
+      const matches = statement.action.some(
+        (pattern) => pattern === '*' || pattern === permission || pattern === `${module}:*`,
+      )
+      if (matches) yield { policyId, statement }
+    }
+  }
+}
+
+/** `qm:<project>:<kind>:<id>`, where what is left out is `*`. An id may itself hold colons. */
+function partsOf(pattern: string) {
+  const [, project = '*', kind = '*', ...rest] = pattern.split(':')
+  return { project, kind, id: rest.length > 0 ? rest.join(':') : '*' }
+}
+
+const coversKind = (pattern: string, projectId: string | null): boolean => {
+  if (pattern === '*') return true
+  const { project, id } = partsOf(pattern)
+  return id === '*' && (project === '*' || project === projectId)
+}
+
+const matchesResource = (statement: Statement, resource: Resource): boolean =>
+  statement.resource.some((pattern) => {
+    if (pattern === '*') return true
+    const { project, kind, id } = partsOf(pattern)
+    return (
+      (project === '*' || project === resource.projectId) &&
+      (kind === '*' || kind === resource.kind) &&
+      (id === '*' || id === resource.id || matchesPath(id, resource.path))
+    )
+  })
+
+/** `/reports/*` holds everything below `/reports/`. */
+const matchesPath = (pattern: string, path: string | undefined): boolean =>
+  path !== undefined && (pattern === path || (pattern.endsWith('/*') && path.startsWith(pattern.slice(0, -1))))
+
+function matchesCondition(condition: Condition | undefined, resource: Resource): boolean {
+  if (!condition) return true
+  const { StringEquals = {}, StringNotEquals = {}, StringLike = {} } = condition
+  const every = (
+    expected: Record<string, string | string[]>,
+    test: (actual: string | undefined, values: string[]) => boolean,
+  ) => Object.entries(expected).every(([key, values]) => test(factOf(resource, key), [values].flat()))
+  return (
+    every(StringEquals, (actual, values) => actual !== undefined && values.includes(actual)) &&
+    every(StringNotEquals, (actual, values) => actual === undefined || !values.includes(actual)) &&
+    every(StringLike, (actual, values) => actual !== undefined && values.some((value) => like(value, actual)))
+  )
+}
+
+/** `qm:ResourceType` or `qm:ResourceTag/<key>`. */
+function factOf(resource: Resource, key: string): string | undefined {
+  const name = key.slice(key.indexOf(':') + 1)
+  if (name === 'ResourceType') return resource.kind
+  const tag = name.slice('ResourceTag/'.length)
+  return resource.tags && Object.hasOwn(resource.tags, tag) ? resource.tags[tag] : undefined
+}
+
+/** `*` stands for any text, `?` for one character. Walks the text once, going back only to the last `*`. */
+export function like(pattern: string, text: string): boolean {
+  let p = 0
+  let t = 0
+  let star = -1
+  let mark = 0
+  while (t < text.length) {
+    if (p < pattern.length && pattern[p] === '*') {
+      star = p++
+      mark = t
+    } else if (p < pattern.length && (pattern[p] === '?' || pattern[p] === text[t])) {
+      p++
+      t++
+    } else if (star >= 0) {
+      p = star + 1
+      t = ++mark
+    } else return false
+  }
+  while (pattern[p] === '*') p++
+  return p === pattern.length
+}

@@ -1,0 +1,74 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { PlatformError } from '../model/errors.ts'
+import type { Principal } from '../model/principal.ts'
+import type { Store } from '../store/store.ts'
+
+/**
+ * A key has some 240 random bits, so one fast hash protects it as well as a slow one would; and since it is the hash
+ * that is looked up, the time that takes tells nothing about the key.
+ */
+export const hashKey = (key: string): string => createHash('sha256').update(key).digest('hex')
+
+interface Known {
+  readonly hash: Buffer
+  readonly principal: Principal
+  readonly expiresAt: number | null
+  usedAt: number
+}
+
+/** From a token to the principal behind it. Known keys are held in memory until they, or their policies, change. */
+export class Keys {
+  readonly #known = new Map<string, Known>()
+  readonly #store: Store
+  #changes = 0
+
+  constructor(store: Store) {
+    this.#store = store
+    for (const topic of ['api_keys', 'access_policies'] as const) {
+      store.notices.hear(topic, () => {
+        this.#changes++
+        this.#known.clear()
+      })
+    }
+  }
+
+  async authenticate(token: string | undefined, now = Date.now()): Promise<Principal> {
+    if (!token) throw new PlatformError('UNAUTHENTICATED', { reason: 'missing' })
+    const hash = hashKey(token)
+    const known = this.#known.get(hash) ?? (await this.#load(hash))
+    if (!known || !timingSafeEqual(known.hash, Buffer.from(hash, 'hex'))) {
+      throw new PlatformError('UNAUTHENTICATED', { reason: 'unknown' })
+    }
+    if (known.expiresAt !== null && known.expiresAt <= now) {
+      throw new PlatformError('UNAUTHENTICATED', { reason: 'expired' })
+    }
+    if (now - known.usedAt > 60_000) {
+      known.usedAt = now
+      await this.#store.apiKeys.touch(known.principal.id, now)
+    }
+    return known.principal
+  }
+
+  async #load(hash: string): Promise<Known | undefined> {
+    const changesBefore = this.#changes
+    const row = await this.#store.apiKeys.findByHash(hash)
+    if (!row) return undefined
+    const policies = await this.#store.accessPolicies.findMany(JSON.parse(row.access_policy_ids))
+    const known: Known = {
+      hash: Buffer.from(row.key_hash, 'hex'),
+      expiresAt: row.expires_at,
+      usedAt: row.last_used_at ?? 0,
+      principal: {
+        kind: 'api_key',
+        id: row.id,
+        name: row.name,
+        projectId: row.project_id,
+        rateLimit: row.rate_limit,
+        grants: policies.map((policy) => ({ policyId: policy.id, statements: policy.document.statement })),
+      },
+    }
+    // Something changed while we read: use what was read for this request, but do not keep it.
+    if (changesBefore === this.#changes) this.#known.set(hash, known)
+    return known
+  }
+}
