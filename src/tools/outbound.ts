@@ -1,0 +1,358 @@
+import { type LookupAddress, type LookupAllOptions, lookup as lookUpInDns } from 'node:dns'
+import { isIP, type LookupFunction } from 'node:net'
+import { promisify } from 'node:util'
+import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib'
+import { Agent, buildConnector, Client, type Dispatcher, Pool } from 'undici'
+import { PlatformError } from '../model/errors.ts'
+import { createAddressRules, type FindObjection } from './addresses.ts'
+
+type Lookup = (
+  hostname: string,
+  options: LookupAllOptions,
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void
+
+export interface OutboundOptions {
+  readonly allowLoopback: boolean
+  /** Ranges like `10.0.0.0/8` that an operator allows, or the word `private` for all private ones. */
+  readonly allow: readonly string[]
+  readonly maxResponseBytes: number
+  /** How host names become addresses; the system's way unless given. */
+  readonly lookup?: Lookup
+}
+
+export interface OutboundRequest {
+  readonly url: URL
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string | undefined
+  readonly signal: AbortSignal
+}
+
+export interface OutboundResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer
+}
+
+const maxRedirects = 5
+
+/**
+ * The one way out to addresses that users choose. What may be called is decided where a connection is made, on the
+ * address that is connected to, so neither a redirect nor a host name that changes its mind gets around it.
+ */
+export class Outbound {
+  readonly #agent: Agent
+  readonly #limit: number
+
+  constructor(options: OutboundOptions) {
+    this.#limit = options.maxResponseBytes
+    this.#agent = new Agent({
+      connect: guardedConnector(createAddressRules(options), options.lookup ?? lookUpInDns),
+      factory: (origin, pooled) =>
+        new Pool(origin, { ...pooled, factory: (url, single) => new Connection(url, single) }),
+      connections: 128,
+      pipelining: 1,
+      allowH2: false,
+      // The caller's signal is the time limit.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    })
+  }
+
+  async request(request: OutboundRequest): Promise<OutboundResponse> {
+    let hop = request
+    for (let followed = 0; ; followed++) {
+      const response = await this.#send(hop)
+      const location = redirects.has(response.status) ? response.headers.location : undefined
+      if (location === undefined) {
+        return response.headers['content-encoding'] === undefined ? response : this.#decode(response, hop)
+      }
+      if (followed === maxRedirects) throw new PlatformError('TOO_MANY_REDIRECTS', { limit: maxRedirects })
+      hop = follow(hop, response.status, location)
+    }
+  }
+
+  /** Ends what is still in flight with `SHUTTING_DOWN`: whoever wants calls to finish waits for them first. */
+  close(): Promise<void> {
+    return this.#agent.destroy()
+  }
+
+  async #send(request: OutboundRequest): Promise<OutboundResponse> {
+    const { url, method, headers, body, signal } = request
+    signal.throwIfAborted()
+    checkUrl(url)
+    try {
+      return await new Promise((resolve, reject) => {
+        this.#agent.dispatch(
+          { origin: url.origin, path: url.pathname + url.search, method, headers, body },
+          new Exchange(method, signal, this.#limit, resolve, reject),
+        )
+      })
+    } catch (error) {
+      throw signal.aborted ? signal.reason : explain(error, url.host)
+    }
+  }
+
+  async #decode(response: OutboundResponse, { url, signal }: OutboundRequest): Promise<OutboundResponse> {
+    const { 'content-encoding': encoding = '', 'content-length': _, ...headers } = response.headers
+    const decoders = findDecoders(encoding)
+    if (!decoders || response.body.length === 0) return response
+    let { body } = response
+    try {
+      for (const decode of decoders) body = await decode(body, { maxOutputLength: this.#limit })
+    } catch (cause) {
+      if (codeOf(cause) === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(this.#limit)
+      throw unreachable(url.host, 'the response could not be decoded', cause)
+    }
+    signal.throwIfAborted()
+    return { status: response.status, headers, body }
+  }
+}
+
+const unreachable = (host: string, reason: string, cause?: unknown) =>
+  new PlatformError('TOOL_UNREACHABLE', { host, reason }, { cause })
+
+const tooLarge = (limit: number) => new PlatformError('RESPONSE_TOO_LARGE', { limit })
+
+const blocked = (url: URL, reason: string) =>
+  new PlatformError('EGRESS_BLOCKED', { host: url.host || url.protocol, reason })
+
+function checkUrl(url: URL): void {
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+    throw blocked(url, 'only http and https addresses are called')
+  }
+  if (url.username !== '' || url.password !== '') throw blocked(url, 'the address holds a user name or password')
+}
+
+/** The guard's no. It does not say to which host, because the request knows that better than its connection. */
+class Refusal extends Error {}
+
+function guardedConnector(findObjection: FindObjection, lookUp: Lookup): buildConnector.connector {
+  const guardedLookup: LookupFunction = (hostname, options, callback) =>
+    lookUp(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error) return callback(error, [])
+      const open = addresses.filter(({ address }) => findObjection(address) === undefined)
+      const [first] = open
+      if (!first) {
+        return callback(new Refusal(`it resolves to ${findObjection(addresses[0]?.address ?? '')}`), [])
+      }
+      return options.all ? callback(null, open) : callback(null, first.address, first.family)
+    })
+  const connect = buildConnector({ lookup: guardedLookup, timeout: 10_000, allowH2: false })
+
+  const findFault = (remoteAddress: string | undefined) => {
+    // Only a connection that is closed already has no address.
+    if (remoteAddress === undefined) return Object.assign(new Error('closed at once'), { code: 'ECONNRESET' })
+    const objection = findObjection(remoteAddress)
+    return objection === undefined ? undefined : new Refusal(`it leads to ${objection}`)
+  }
+
+  return (options, callback) => {
+    // A literal address is not looked up.
+    const objection = isIP(options.hostname) === 0 ? undefined : findObjection(options.hostname)
+    if (objection !== undefined) {
+      queueMicrotask(() => callback(new Refusal(`it is ${objection}`), null))
+      return
+    }
+    connect(options, (error, socket) => {
+      if (error) return callback(error, null)
+      const fault = findFault(socket.remoteAddress)
+      if (!fault) return callback(null, socket)
+      socket.destroy()
+      return callback(fault, null)
+    })
+  }
+}
+
+/**
+ * A pool takes a connection that says "no more" out of use until it says otherwise. Undici also says so, and then never
+ * otherwise, when a request is not valid: 128 of those and the origin is out of connections for good.
+ */
+class Connection extends Client {
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    return super.dispatch(options, handler) || (handler instanceof Exchange && handler.over)
+  }
+}
+
+const nothing = Buffer.alloc(0)
+
+/** One request and its response, read without a stream in between, which takes a quarter off the work of a call. */
+class Exchange implements Dispatcher.DispatchHandler {
+  /** Whether undici is done with it. The caller may have been answered before. */
+  over = false
+  readonly #method: string
+  readonly #signal: AbortSignal
+  readonly #limit: number
+  readonly #resolve: (response: OutboundResponse) => void
+  readonly #reject: (reason: unknown) => void
+  #controller: Dispatcher.DispatchController | undefined
+  #status = 0
+  #headers: Record<string, string> = {}
+  #body: Buffer = nothing
+  #size = 0
+
+  constructor(
+    method: string,
+    signal: AbortSignal,
+    limit: number,
+    resolve: (response: OutboundResponse) => void,
+    reject: (reason: unknown) => void,
+  ) {
+    this.#method = method
+    this.#signal = signal
+    this.#limit = limit
+    this.#resolve = resolve
+    this.#reject = reject
+    signal.addEventListener('abort', this)
+  }
+
+  /** The signal was aborted. */
+  handleEvent(): void {
+    this.#reject(this.#signal.reason)
+    this.#controller?.abort(new Error('aborted by the caller'))
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    // To abort here would close a connection on which nothing has been sent yet; to throw only drops the request.
+    if (this.#signal.aborted) throw new Error('aborted by the caller')
+    this.#controller = controller
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
+    if (status < 200) return
+    this.#status = status
+    for (const name in headers) {
+      const value = headers[name]
+      if (value !== undefined) this.#headers[name] = typeof value === 'string' ? value : value.join(', ')
+    }
+    // These two declare the length of a body that they do not have.
+    if (this.#method === 'HEAD' || status === 304) return
+    if (Number(headers['content-length']) > this.#limit) controller.abort(tooLarge(this.#limit))
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const size = this.#size + chunk.length
+    if (size > this.#limit) {
+      controller.abort(tooLarge(this.#limit))
+      return
+    }
+    if (this.#size === 0) {
+      this.#body = chunk
+    } else {
+      // One growing buffer, not a list: a body sent byte by byte would take a hundred times its size.
+      if (size > this.#body.length) {
+        const grown = Buffer.allocUnsafe(Math.min(size * 2, this.#limit))
+        this.#body.copy(grown, 0, 0, this.#size)
+        this.#body = grown
+      }
+      chunk.copy(this.#body, this.#size)
+    }
+    this.#size = size
+  }
+
+  onResponseEnd(): void {
+    this.#end()
+    this.#resolve({ status: this.#status, headers: this.#headers, body: this.#body.subarray(0, this.#size) })
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+    this.#end()
+    this.#reject(error)
+  }
+
+  #end(): void {
+    this.over = true
+    this.#signal.removeEventListener('abort', this)
+  }
+}
+
+const redirects = new Set([301, 302, 303, 307, 308])
+
+/** Any other header may hold a secret, which is not for another origin to see. */
+const harmless = new Set(['accept', 'content-type', 'user-agent'])
+
+/** The request that a redirect asks for. */
+function follow(request: OutboundRequest, status: number, location: string): OutboundRequest {
+  const url = locate(location, request.url)
+  if (request.url.protocol === 'https:' && url.protocol === 'http:') {
+    throw blocked(url, 'a redirect leads from https to http')
+  }
+  const { method } = request
+  const asGet = status === 303 ? method !== 'HEAD' : status < 303 && method === 'POST'
+  const crosses = url.origin !== request.url.origin
+  const kept = Object.entries(request.headers).filter(([given]) => {
+    const name = given.toLowerCase()
+    return !(asGet && name.startsWith('content-')) && (!crosses || harmless.has(name))
+  })
+  const headers = Object.fromEntries(kept)
+  return { ...request, url, headers, ...(asGet && { method: 'GET', body: undefined }) }
+}
+
+function locate(location: string, base: URL): URL {
+  // Headers are read as Latin-1; addresses that are not ASCII are sent as UTF-8.
+  const url = URL.parse(Buffer.from(location, 'latin1').toString(), base.href)
+  if (url) return url
+  throw unreachable(base.host, 'it redirects to an address that is not valid')
+}
+
+type Decoder = (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>
+
+const unzip: Decoder = promisify(gunzip)
+const inflateFramed: Decoder = promisify(inflate)
+const inflateBare: Decoder = promisify(inflateRaw)
+
+const codings = new Map<string, Decoder>([
+  ['gzip', unzip],
+  ['x-gzip', unzip],
+  // Some servers leave out the frame, whose first byte ends in 8.
+  ['deflate', (body, options) => (((body[0] ?? 0) & 15) === 8 ? inflateFramed : inflateBare)(body, options)],
+  ['br', promisify(brotliDecompress)],
+  ['zstd', promisify(zstdDecompress)],
+  ['identity', async (body) => body],
+])
+
+/** What undoes a content encoding, in order; nothing when the body is to be left as it is. */
+function findDecoders(encoding: string): readonly Decoder[] | undefined {
+  const decoders = encoding.split(',').map((coding) => codings.get(coding.trim().toLowerCase()))
+  // Nobody means more than two; a long list is work for nothing, many times over.
+  return decoders.length <= 2 && decoders.every((decoder) => decoder !== undefined) ? decoders.reverse() : undefined
+}
+
+function explain(error: unknown, host: string): PlatformError {
+  if (error instanceof PlatformError) return error
+  const options = { cause: error }
+  if (error instanceof Refusal) {
+    const reason = `${error.message}, which an operator can allow with QM_EGRESS_ALLOW`
+    return new PlatformError('EGRESS_BLOCKED', { host, reason }, options)
+  }
+  const code = codeOf(error)
+  return code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED'
+    ? new PlatformError('SHUTTING_DOWN', {}, options)
+    : unreachable(host, reasonOf(code), error)
+}
+
+/** What tells errors apart: the code, or the name of one that has no code. */
+const codeOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return ''
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name
+}
+
+const reasons: readonly (readonly [codes: RegExp, reason: string])[] = [
+  [/^ECONNREFUSED$/, 'connection refused'],
+  [/^(ENOTFOUND|ENODATA|EAI_NONAME|EAI_NODATA)$/, 'no such host'],
+  [/^EAI_/, 'the host name could not be looked up'],
+  [/^(ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/, 'connecting took too long'],
+  [/^(EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/, 'there is no way to it from here'],
+  [/^(ECONNRESET|ECONNABORTED|EPIPE|UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH)$/, 'the connection broke off'],
+  [/^(EPROTO$|ERR_SSL_)/, 'no secure connection could be made'],
+  [/CERT|^UNABLE_TO_|^INVALID_(CA|PURPOSE)$|^HOSTNAME_MISMATCH$/, 'certificate not trusted'],
+  [/^(HPE_|HTTPParserError$|UND_ERR_HEADERS_OVERFLOW$)/, 'the response is not valid HTTP'],
+  [/^UND_ERR_(INVALID_ARG|NOT_SUPPORTED|REQ_CONTENT_LENGTH_MISMATCH)$/, 'a header or the address is not valid'],
+]
+
+const reasonOf = (code: string): string => reasons.find(([codes]) => codes.test(code))?.[1] ?? 'the request failed'

@@ -1,0 +1,41 @@
+import { z } from 'zod'
+import type { JsonObject } from '../model/json.ts'
+import { nearest } from '../model/nearest.ts'
+import { defineToolType } from './tool-type.ts'
+
+/** The platform's own operations, those that the record lists, within the tool's project. */
+export const platform = defineToolType({
+  type: 'platform',
+  aliases: ['soat'],
+  many: true,
+  config: z.object({ actions: z.unknown() }),
+
+  check({ actions, name }, { platformActions }) {
+    if (!actions?.length) return [{ path: 'actions', message: 'must name at least one action' }]
+    const faults = actions.flatMap((action, index) => {
+      if (platformActions.has(action)) return []
+      const close = nearest(action, [...platformActions.keys()])
+      const hint = close.length > 0 ? `; did you mean ${close.map((known) => `"${known}"`).join(' or ')}?` : ''
+      return [{ path: `actions[${index}]`, message: `"${action}" is not an action of the platform${hint}` }]
+    })
+    if (name === 'tools') faults.push({ path: 'name', message: '"tools" is kept for tools with a single action' })
+    return faults
+  },
+
+  actions: (tool, { platformActions }) =>
+    [...new Set(tool.actions ?? [])].flatMap((name) => {
+      const action = platformActions.get(name)
+      return action ? [{ ...action, schema: withoutProject(action.schema) }] : []
+    }),
+
+  async execute({ tool, action, input, principal, callId, depth }, { perform }) {
+    // Whoever calls it, the tool reaches its own project only.
+    const bound = { ...principal, projectId: tool.project_id }
+    return perform(action.name, input, { principal: bound, callId, depth })
+  },
+})
+
+function withoutProject(schema: JsonObject): JsonObject {
+  const { project_id: _, ...properties } = (schema.properties ?? {}) as JsonObject
+  return { ...schema, properties }
+}

@@ -1,0 +1,62 @@
+import type { z } from 'zod'
+import type { FindSecret } from '../credentials/inject.ts'
+import type { Fault } from '../model/errors.ts'
+import type { JsonObject } from '../model/json.ts'
+import type { Principal } from '../model/principal.ts'
+import type { Action, Output, ToolDraft } from '../model/tool.ts'
+import type { ToolRecord } from '../store/tools.ts'
+import type { Outbound } from './outbound.ts'
+
+/** An operation of the platform, as a platform tool sees it. */
+export interface PlatformAction {
+  readonly name: string
+  readonly description: string
+  readonly schema: JsonObject
+  readonly aliases: Readonly<Record<string, string>>
+  readonly idempotent: boolean
+}
+
+/** What a type may reach, handed to it so that it is tested without the rest. */
+export interface Reach {
+  readonly outbound: Pick<Outbound, 'request'>
+  findSecret(projectId: string): FindSecret
+  readonly platformActions: ReadonlyMap<string, PlatformAction>
+  /** Runs an operation for a principal, with every check that REST makes. */
+  perform(name: string, input: JsonObject, asker: Asker): Promise<Output>
+}
+
+/** On whose behalf, and from within which call. */
+export interface Asker {
+  readonly principal: Principal
+  readonly callId: string
+  readonly depth: number
+}
+
+/** A call that has passed every check and is about to have its effect. */
+export interface Execution extends Asker {
+  readonly tool: ToolRecord
+  readonly action: Action
+  readonly input: JsonObject
+  readonly signal: AbortSignal
+}
+
+/** What a type says of an action; what is the same for all types is added by the catalogue. */
+export type ActionSketch = Pick<Action, 'name' | 'description' | 'schema' | 'idempotent' | 'aliases'>
+
+/** One of the things a tool can be. */
+export interface ToolType {
+  readonly type: string
+  /** Other names under which the type is registered. */
+  readonly aliases?: readonly string[]
+  /** Whether a tool of this type offers many actions, so that a caller must name one. */
+  readonly many: boolean
+  /** The fields of the record that the type needs. The other types' fields must be left out. */
+  readonly config: z.ZodObject
+  /** What is wrong with the record as a whole, beyond the shape of its fields. */
+  check(draft: ToolDraft, reach: Reach): readonly Fault[]
+  actions(tool: ToolRecord, reach: Reach): readonly ActionSketch[]
+  /** Absent where the platform cannot run the tool by itself. */
+  execute?(call: Execution, reach: Reach): Promise<Output>
+}
+
+export const defineToolType = (type: ToolType): ToolType => type
