@@ -1,0 +1,92 @@
+import type { JsonObject } from '../model/json.ts'
+import type { Action } from '../model/tool.ts'
+import type { Store } from '../store/store.ts'
+import type { ToolRecord } from '../store/tools.ts'
+import { findToolType } from '../tools/index.ts'
+import type { Check, Schemas } from '../tools/schema.ts'
+import type { Reach, ToolType } from '../tools/tool-type.ts'
+import { presetsFor, shownSchema } from './presets.ts'
+
+/** An action with all that a call needs of it, worked out once. */
+export interface Offer {
+  readonly action: Action
+  readonly presets: JsonObject
+  /** What the outside sees of the schema. */
+  readonly shown: JsonObject
+  check(): Check
+}
+
+/** A tool and the actions it offers now, by their names within the tool. */
+export interface Entry {
+  readonly tool: ToolRecord
+  readonly type: ToolType
+  readonly offers: ReadonlyMap<string, Offer>
+}
+
+export const appOf = (tool: Pick<ToolRecord, 'app' | 'name'>, type: ToolType) =>
+  tool.app ?? (type.many ? tool.name.toLowerCase() : 'tools')
+
+/** Unless the tool says otherwise, open actions run at once and those above wait for a human. */
+export const autoApproveOf = (tool: Pick<ToolRecord, 'auto_approve' | 'level'>) =>
+  tool.auto_approve ?? tool.level === 'open'
+
+/** Which actions exist now. Held in memory until a tool changes. */
+export class Catalogue {
+  readonly #entries = new Map<string, Entry>()
+  readonly #store: Store
+  readonly #reach: Reach
+  readonly #schemas: Schemas
+  #changes = 0
+
+  constructor(store: Store, reach: Reach, schemas: Schemas) {
+    this.#store = store
+    this.#reach = reach
+    this.#schemas = schemas
+    store.notices.hear('tools', (ids) => {
+      this.#changes++
+      if (ids.length === 0) this.#entries.clear()
+      for (const id of ids) this.#entries.delete(id)
+    })
+  }
+
+  async find(toolId: string): Promise<Entry | undefined> {
+    const known = this.#entries.get(toolId)
+    if (known) return known
+
+    const changesBefore = this.#changes
+    const tool = await this.#store.tools.find(toolId)
+    const entry = tool && this.describe(tool)
+    // A tool that changed while it was read is read again by the next call.
+    if (entry && changesBefore === this.#changes) this.#entries.set(toolId, entry)
+    return entry
+  }
+
+  describe(tool: ToolRecord): Entry {
+    const type = findToolType(tool.type)
+    if (!type) throw new Error(`tool ${tool.id} has the unknown type ${tool.type}`)
+    const offers = new Map<string, Offer>()
+    for (const sketch of type.actions(tool, this.#reach)) {
+      const namespace = type.many ? tool.name : 'tools'
+      const action: Action = {
+        ...sketch,
+        id: `${namespace}:${sketch.name}`,
+        namespace,
+        app: appOf(tool, type),
+        level: tool.level,
+        autoApprove: autoApproveOf(tool),
+      }
+      const presets = presetsFor(tool.preset_parameters, action)
+      let check: Check | undefined
+      offers.set(sketch.name, {
+        action,
+        presets,
+        shown: shownSchema(action.schema, presets),
+        check: () => {
+          check ??= this.#schemas.compile(action.schema)
+          return check
+        },
+      })
+    }
+    return { tool, type, offers }
+  }
+}

@@ -1,0 +1,38 @@
+import { createHash } from 'node:crypto'
+import type { Action } from '../model/tool.ts'
+
+/** What every model provider takes. */
+const longest = 64
+
+const hashOf = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 8)
+
+/** A name that is safe everywhere. What is cut off is stood for by a hash of the whole, so it stays the same. */
+export function safeName(name: string): string {
+  const safe = name.replaceAll(/[^A-Za-z0-9_-]/g, '_')
+  return safe.length <= longest ? safe : `${safe.slice(0, longest - 9)}_${hashOf(name)}`
+}
+
+/** The name a model sees: the tool's own for a single action, `{tool}_{action}` where there are many. */
+const agentName = (action: Action, many: boolean) => safeName(many ? `${action.namespace}_${action.name}` : action.name)
+
+/**
+ * Names for a set of actions, no two alike. Where two would be, the one whose id sorts first keeps the name and the
+ * others carry a hash of their id, so the same set always gets the same names.
+ */
+export function agentNames(actions: readonly { action: Action; many: boolean }[]): Map<string, Action> {
+  const names = new Map<string, Action>()
+  for (const { action, many } of [...actions].sort((a, b) => (a.action.id < b.action.id ? -1 : 1))) {
+    const name = agentName(action, many)
+    const own = names.has(name) ? `${name.slice(0, longest - 9)}_${hashOf(action.id)}` : name
+    names.set(own, action)
+  }
+  return names
+}
+
+/** Looks a name up as it is, then with `_` and `-` taken for the same. Several matches mean the name is ambiguous. */
+export function findByName<T>(names: ReadonlyMap<string, T>, name: string): T[] {
+  const exact = names.get(name)
+  if (exact !== undefined) return [exact]
+  const plain = name.replaceAll('-', '_')
+  return [...names].filter(([known]) => known.replaceAll('-', '_') === plain).map(([, value]) => value)
+}
