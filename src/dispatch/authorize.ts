@@ -1,0 +1,27 @@
+import { evaluate, type Resource, resourceName } from '../access/evaluate.ts'
+import { PlatformError } from '../model/errors.ts'
+import type { Principal } from '../model/principal.ts'
+import type { ToolRecord } from '../store/tools.ts'
+import type { Authorized, Resolved } from './call.ts'
+
+const permission = 'tools:CallTool'
+
+export const toolResource = (tool: Pick<ToolRecord, 'id' | 'project_id'>): Resource => ({
+  projectId: tool.project_id,
+  kind: 'tool',
+  id: tool.id,
+})
+
+/** Who may call what. The first "no" names its layer. */
+export const authorize = (resolved: Resolved): Authorized => ({
+  ...resolved,
+  allowedBy: requireCall(resolved.principal, resolved.entry.tool),
+})
+
+/** The access policy that allows it; throws if none does. */
+export function requireCall(principal: Principal, tool: ToolRecord): string {
+  const resource = toolResource(tool)
+  const decision = evaluate(principal, permission, resource)
+  if (decision.allowed) return decision.by
+  throw new PlatformError('FORBIDDEN', { permission, layer: decision.layer, resource: resourceName(resource) })
+}

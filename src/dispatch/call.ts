@@ -1,0 +1,43 @@
+import type { Entry, Offer } from '../catalogue/catalogue.ts'
+import type { Surface } from '../model/call.ts'
+import type { JsonObject } from '../model/json.ts'
+import type { Principal } from '../model/principal.ts'
+
+/**
+ * A call on its way through the door. Each step adds one fact, and the types keep the order: `execute` wants a call that
+ * was approved, and one that was only authorized does not compile.
+ */
+export interface Asked {
+  readonly id: string
+  readonly principal: Principal
+  readonly surface: Surface
+  readonly client: { readonly name: string | null; readonly version: string | null }
+  readonly toolId: string
+  /** Which of the tool's actions; a tool with only one needs no name. */
+  readonly action: string | undefined
+  readonly input: JsonObject
+  /** The call that made this one, and how many are above it. */
+  readonly parentCallId: string | null
+  readonly depth: number
+}
+
+export interface Resolved extends Asked {
+  readonly entry: Entry
+  readonly offer: Offer
+}
+
+export interface Authorized extends Resolved {
+  readonly allowedBy: string
+}
+
+export interface Preset extends Authorized {
+  readonly merged: JsonObject
+}
+
+export interface Valid extends Preset {
+  readonly valid: true
+}
+
+export interface Approved extends Valid {
+  readonly approval: 'not needed'
+}

@@ -1,0 +1,128 @@
+import type { CallStatus } from '../model/call.ts'
+import { errorBody, PlatformError } from '../model/errors.ts'
+import type { Output } from '../model/tool.ts'
+import type { Calls } from '../store/calls.ts'
+import type { CallEnd, CallRow } from '../store/tables.ts'
+import type { Approved, Asked, Resolved } from './call.ts'
+import { redact, secretsIn } from './redact.ts'
+
+export const requestLimit = 32 * 1024
+export const responseLimit = 64 * 1024
+
+/** How a call ended, for those who count. */
+export interface Ended {
+  readonly type: string
+  readonly status: string
+  readonly seconds: number
+}
+
+/** A call's way through the record: begun before its effect, ended after it; or refused, when it never had one. */
+export class CallRecord {
+  readonly #calls: Calls
+  readonly #asked: Asked
+  readonly #createdAt = Date.now()
+  readonly #startedAt = performance.now()
+  #begun = false
+  #secrets: readonly string[] = []
+  #type = 'unknown'
+  #target: Pick<CallRow, 'project_id' | 'tool_id' | 'tool' | 'app' | 'action'>
+
+  constructor(calls: Calls, asked: Asked) {
+    this.#calls = calls
+    this.#asked = asked
+    const { projectId } = asked.principal
+    this.#target = { project_id: projectId, tool_id: plain(asked.toolId), tool: null, app: null, action: null }
+  }
+
+  /** From here on it is known what is called, however the call ends. */
+  resolved({ entry: { tool, type }, offer: { action } }: Resolved): void {
+    this.#type = type.type
+    this.#secrets = secretsIn(tool.execute?.headers)
+    this.#target = {
+      project_id: tool.project_id,
+      tool_id: tool.id,
+      tool: tool.name,
+      app: action.app,
+      action: action.id,
+    }
+  }
+
+  async begin(call: Approved): Promise<void> {
+    this.#begun = true
+    await this.#calls.begin(this.#row('pending', call.merged))
+  }
+
+  async succeed(output: Output): Promise<Ended> {
+    const end = this.#end('success', output, null)
+    await this.#calls.end(end)
+    return this.#ended(end)
+  }
+
+  /** Not a PlatformError: a fault of our own, of which the record says no more than the caller is told. */
+  async fail(error: unknown): Promise<Ended> {
+    const known = error instanceof PlatformError ? error : new PlatformError('INTERNAL', {})
+    const end = this.#end(statusOf(known, this.#begun), null, known)
+    if (this.#begun) await this.#calls.end(end)
+    else await this.#calls.refuse({ ...this.#row(end.status as CallStatus, this.#asked.input), ...end })
+    return this.#ended(end)
+  }
+
+  #ended({ status, duration_ms }: CallEnd): Ended {
+    return { type: this.#type, status, seconds: (duration_ms ?? 0) / 1000 }
+  }
+
+  #row(status: CallStatus, input: Asked['input']): CallRow {
+    const { principal, surface, client, id, parentCallId } = this.#asked
+    const request = capped(redact(JSON.stringify(input), this.#secrets), requestLimit)
+    return {
+      id,
+      ...this.#target,
+      parent_call_id: parentCallId,
+      status,
+      principal_kind: principal.kind,
+      principal_id: principal.id,
+      principal_name: principal.name,
+      surface,
+      client_name: plain(client.name),
+      client_version: plain(client.version),
+      request: request.text,
+      request_truncated: request.truncated,
+      response: null,
+      response_truncated: 0,
+      error: null,
+      duration_ms: null,
+      created_at: this.#createdAt,
+      completed_at: null,
+    }
+  }
+
+  #end(status: CallStatus, output: Output | null, error: PlatformError | null): CallEnd {
+    const response = output && capped(redact(output.text, this.#secrets), responseLimit)
+    return {
+      id: this.#asked.id,
+      status,
+      response: response?.text ?? null,
+      response_truncated: response?.truncated ?? 0,
+      error: error && redact(JSON.stringify(errorBody(error).error), this.#secrets),
+      duration_ms: Math.round((performance.now() - this.#startedAt) * 1000) / 1000,
+      completed_at: Date.now(),
+    }
+  }
+}
+
+/** Text that every database takes: no lone halves of a character pair, no NUL, and not without end. */
+const plain = (text: string | null): string | null => text?.toWellFormed().replaceAll('\0', '').slice(0, 200) ?? null
+
+/** Cut at a number of bytes, never inside a character. */
+function capped(text: string, limit: number): { text: string; truncated: 0 | 1 } {
+  if (text.length * 3 <= limit || Buffer.byteLength(text) <= limit) return { text, truncated: 0 }
+  const cut = Buffer.from(text).subarray(0, limit).toString('utf8')
+  return { text: cut.endsWith('\uFFFD') ? cut.replace(/\uFFFD+$/, '') : cut, truncated: 1 }
+}
+
+function statusOf(error: PlatformError, begun: boolean): CallStatus {
+  if (error.code === 'FORBIDDEN' || error.code === 'UNAUTHENTICATED') return 'permission_denied'
+  if (error.code === 'APPROVAL_REQUIRED') return 'rejected'
+  if (error.code === 'VALIDATION_FAILED' || (!begun && error.status < 500)) return 'validation_error'
+  return 'execution_error'
+}

@@ -1,0 +1,66 @@
+import { isObject, type Json } from '../model/json.ts'
+
+const hidden = '[redacted]'
+
+/** Field names whose values are secrets wherever they stand, compared without case, dashes and underscores. */
+const secretFields = new Set([
+  'password',
+  'passwd',
+  'passphrase',
+  'secret',
+  'clientsecret',
+  'token',
+  'accesstoken',
+  'refreshtoken',
+  'idtoken',
+  'sessiontoken',
+  'apikey',
+  'xapikey',
+  'privatekey',
+  'secretkey',
+  'authorization',
+  'proxyauthorization',
+  'cookie',
+  'setcookie',
+  'credentials',
+])
+
+/** Most texts hold none of these, and looking for them is far cheaper than walking the value. */
+const suspicious =
+  /pass(?:word|wd|phrase)|secret|token|api[-_]?key|private[-_]?key|authorization|cookie|credentials|\bsk_/i
+
+/** The JSON text with secrets taken out: what stands under a secret's name, our own keys, and values known to be secret. */
+export function redact(text: string, known: readonly string[] = []): string {
+  const holdsKnown = known.some((secret) => text.includes(secret))
+  if (!holdsKnown && !suspicious.test(text)) return text
+  return JSON.stringify(walk(JSON.parse(text), known))
+}
+
+function walk(value: Json, known: readonly string[]): Json {
+  if (typeof value === 'string') return redactText(value, known)
+  if (Array.isArray(value)) return value.map((item) => walk(item, known))
+  if (!isObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      key,
+      isSecretField(key) && inner !== null && typeof inner !== 'boolean' ? hidden : walk(inner as Json, known),
+    ]),
+  )
+}
+
+const isSecretField = (key: string) => secretFields.has(key.toLowerCase().replaceAll(/[-_]/g, ''))
+
+function redactText(text: string, known: readonly string[]): string {
+  let redacted = text
+    .replaceAll(/\bsk_[A-Za-z0-9]{20,}/g, hidden)
+    .replaceAll(/\bBearer\s+[\w.~+/=-]{8,}/gi, `Bearer ${hidden}`)
+  for (const secret of known) redacted = redacted.replaceAll(secret, hidden)
+  return redacted
+}
+
+/** Values of a tool's own headers that are secrets by their name. */
+export const secretsIn = (headers: Readonly<Record<string, string>> | undefined): string[] =>
+  Object.entries(headers ?? {})
+    .filter(([name]) => isSecretField(name))
+    .flatMap(([, value]) => [value, value.replace(/^\w+\s+/, '')])
+    .filter((value) => value.length >= 6)

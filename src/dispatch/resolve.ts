@@ -1,0 +1,35 @@
+import type { Catalogue, Entry, Offer } from '../catalogue/catalogue.ts'
+import { findByName } from '../catalogue/names.ts'
+import { PlatformError } from '../model/errors.ts'
+import { nearest } from '../model/nearest.ts'
+import { requireCall } from './authorize.ts'
+import type { Asked, Resolved } from './call.ts'
+
+/** Finds what is to be called. A tool of another project is found here and refused by the next step. */
+export async function resolve(asked: Asked, catalogue: Catalogue): Promise<Resolved> {
+  const entry = await catalogue.find(asked.toolId)
+  if (!entry) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'tool', id: asked.toolId })
+  return { ...asked, entry, offer: offerOf(entry, asked) }
+}
+
+function offerOf({ tool, type, offers }: Entry, { action: name, principal }: Asked): Offer {
+  const wrong = (message: string) => {
+    // Which actions there are is not for those who may not call the tool.
+    requireCall(principal, tool)
+    return new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'action', message }] })
+  }
+  const [only] = offers.values()
+  if (name === undefined) {
+    if (!type.many && only) return only
+    throw wrong(`is missing: "${tool.name}" offers ${quoted([...offers.keys()])}`)
+  }
+  const [found, another] = findByName(offers, name)
+  if (found && another) throw wrong(`"${name}" could be "${found.action.name}" or "${another.action.name}"`)
+  if (found) return found
+  const close = nearest(name, [...offers.keys()])
+  throw wrong(
+    `"${tool.name}" offers no action "${name}"${close.length > 0 ? `; did you mean ${quoted(close)}?` : `, but ${quoted([...offers.keys()])}`}`,
+  )
+}
+
+const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).join(' or ')
