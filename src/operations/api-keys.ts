@@ -1,0 +1,156 @@
+import { z } from 'zod'
+import { evaluate } from '../access/evaluate.ts'
+import { hashKey } from '../access/keys.ts'
+import { ApiKey, ApiKeyFields, NewApiKeyAnswer } from '../model/api-key.ts'
+import { PlatformError } from '../model/errors.ts'
+import { newSecretKey } from '../model/ids.ts'
+import { Id, Paging, pageOf } from '../model/page.ts'
+import { accessPolicy } from './access-policies.ts'
+import { acts, type Context, type Kind, lists, operation, requireAllowed } from './operation.ts'
+
+const apiKey: Kind<ApiKey> = {
+  name: 'api-key',
+  find: (id, store) => store.apiKeys.find(id),
+  resource: ({ id, project_id }) => ({ projectId: project_id, kind: 'api-key', id }),
+}
+
+const { name, access_policy_ids, rate_limit, expires_at } = ApiKeyFields
+
+export const createApiKey = operation({
+  name: 'create-api-key',
+  permission: 'api-keys:CreateApiKey',
+  route: 'POST /api-keys',
+  summary: 'Create an API key; its value is in this answer only',
+  status: 201,
+  secretFields: ['key'],
+  input: z.strictObject({
+    project_id: Id.nullish().describe('The only project it will see; without one, all of them'),
+    name,
+    access_policy_ids: access_policy_ids.default([]).describe('What it may do; without any, nothing'),
+    rate_limit: rate_limit.default(null),
+    expires_at: expires_at.default(null),
+  }),
+  output: NewApiKeyAnswer,
+  async run({ project_id, ...key }, context) {
+    const { principal, store } = context
+    const projectId = project_id ?? principal.projectId
+    requireAllowed(principal, 'api-keys:CreateApiKey', { projectId, kind: 'api-key', id: '*' })
+    if (projectId && !(await store.projects.find(projectId))) {
+      throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'project', id: projectId })
+    }
+    await requireGrantable(key.access_policy_ids, projectId, context)
+    const value = newSecretKey()
+    const created = await store.apiKeys.create({
+      ...key,
+      project_id: projectId,
+      expires_at: key.expires_at === null ? null : inFuture(key.expires_at),
+      key_hash: hashKey(value),
+      key_prefix: value.slice(0, 8),
+    })
+    return { ...created, key: value }
+  },
+})
+
+export const listApiKeys = lists({
+  name: 'list-api-keys',
+  permission: 'api-keys:ListApiKeys',
+  route: 'GET /api-keys',
+  summary: 'List API keys, without their values',
+  of: apiKey,
+  input: z.strictObject({ project_id: Id.optional(), ...Paging }),
+  output: pageOf(ApiKey),
+  run: (input, { store, visible }) => store.apiKeys.list(input, visible),
+})
+
+export const getApiKey = acts({
+  name: 'get-api-key',
+  permission: 'api-keys:GetApiKey',
+  route: 'GET /api-keys/{api_key_id}',
+  summary: 'Get an API key, without its value',
+  on: apiKey,
+  input: z.strictObject({ id: Id }),
+  output: ApiKey,
+  run: async (_, { target }) => target,
+})
+
+export const updateApiKey = acts({
+  name: 'update-api-key',
+  permission: 'api-keys:UpdateApiKey',
+  route: 'PATCH /api-keys/{api_key_id}',
+  summary: 'Change what an API key may do',
+  on: apiKey,
+  input: z.strictObject({
+    id: Id,
+    name: name.optional(),
+    access_policy_ids: access_policy_ids.optional(),
+    rate_limit: rate_limit.optional(),
+    expires_at: expires_at.optional(),
+  }),
+  output: ApiKey,
+  async run({ id, expires_at: expiry, ...change }, context) {
+    const { store, target } = context
+    if (change.access_policy_ids) {
+      const added = change.access_policy_ids.filter((policy) => !target.access_policy_ids.includes(policy))
+      await requireGrantable(added, target.project_id, context)
+    }
+    const expires = expiry === undefined ? {} : { expires_at: expiry === null ? null : inFuture(expiry) }
+    return (await store.apiKeys.update(id, { ...change, ...expires })) ?? target
+  },
+})
+
+export const deleteApiKey = acts({
+  name: 'delete-api-key',
+  permission: 'api-keys:DeleteApiKey',
+  route: 'DELETE /api-keys/{api_key_id}',
+  summary: 'Revoke an API key, at once',
+  status: 204,
+  on: apiKey,
+  input: z.strictObject({ id: Id }),
+  output: z.null(),
+  async run({ id }, { store }) {
+    await store.apiKeys.remove(id)
+    return null
+  },
+})
+
+function inFuture(time: string): number {
+  const milliseconds = Date.parse(time)
+  if (milliseconds > Date.now()) return milliseconds
+  throw new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'expires_at', message: 'must lie in the future' }] })
+}
+
+/**
+ * Nobody gives away more than they have: a policy can be granted by whoever holds it, or by whoever may attach it. It
+ * must belong to the key's project or to none.
+ */
+async function requireGrantable(
+  ids: readonly string[],
+  projectId: string | null,
+  { principal, store }: Context,
+): Promise<void> {
+  const found = new Map((await store.accessPolicies.findMany(ids)).map((policy) => [policy.id, policy]))
+  const errors = ids.flatMap((id, index) => {
+    const policy = found.get(id)
+    const fits = policy && (policy.project_id === null || policy.project_id === projectId)
+    return fits ? [] : [{ path: `access_policy_ids[${index}]`, message: `there is no access policy "${id}" here` }]
+  })
+  if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
+
+  const permission = 'access-policies:AttachAccessPolicy'
+  for (const policy of found.values()) {
+    const holds = principal.grants.some(({ policyId }) => policyId === policy.id)
+    // A policy for every project is judged as if it were of the caller's own.
+    const resource = {
+      ...accessPolicy.resource(policy),
+      ...(policy.project_id === null && { projectId: principal.projectId }),
+    }
+    if (!holds && !evaluate(principal, permission, resource).allowed) {
+      throw new PlatformError('FORBIDDEN', {
+        permission,
+        layer: 'access policy',
+        resource: `qm:${policy.project_id ?? '*'}:access-policy:${policy.id}`,
+        reason: `You can give away only access policies that you hold: "${policy.id}" is not one of them, and you may not attach others.`,
+      })
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import { isObject, type JsonObject } from '../model/json.ts'
+import type { PlatformAction } from '../tools/tool-type.ts'
+import * as accessPolicies from './access-policies.ts'
+import * as apiKeys from './api-keys.ts'
+import * as calls from './calls.ts'
+import * as documents from './documents.ts'
+import * as files from './files.ts'
+import { inputSchema } from './json-schema.ts'
+import { isAction, type Operation } from './operation.ts'
+import * as projects from './projects.ts'
+import * as tools from './tools.ts'
+
+const isOperation = (value: unknown): value is Operation => isObject(value) && 'route' in value && 'perform' in value
+
+/** Everything a caller may ask of the platform. */
+export const operations: readonly Operation[] = [
+  projects,
+  apiKeys,
+  accessPolicies,
+  tools,
+  documents,
+  files,
+  calls,
+].flatMap((module) => (Object.values(module) as unknown[]).filter(isOperation))
+
+/** Every permission that an access policy can name. */
+export const permissions: ReadonlySet<string> = new Set([
+  ...operations.map(({ permission }) => permission),
+  'access-policies:AttachAccessPolicy',
+])
+
+/** The operations that platform tools can offer. */
+export const platformActions: ReadonlyMap<string, PlatformAction> = new Map(
+  operations.filter(isAction).map((operation) => [
+    operation.name,
+    {
+      name: operation.name,
+      description: operation.summary,
+      schema: inputSchema(operation) as JsonObject,
+      aliases: operation.aliases,
+      idempotent: operation.route.startsWith('GET '),
+    },
+  ]),
+)

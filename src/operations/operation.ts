@@ -1,0 +1,274 @@
+import type { z } from 'zod'
+import { evaluate, type Resource, resourceName, visibility } from '../access/evaluate.ts'
+import type { Catalogue } from '../catalogue/catalogue.ts'
+import type { Asked } from '../dispatch/call.ts'
+import type { Surface } from '../model/call.ts'
+import { type Fault, PlatformError } from '../model/errors.ts'
+import type { Principal } from '../model/principal.ts'
+import type { Output } from '../model/tool.ts'
+import type { Visible } from '../store/page.ts'
+import type { Store } from '../store/store.ts'
+import type { Schemas } from '../tools/schema.ts'
+import type { Reach } from '../tools/tool-type.ts'
+
+/** Who asks, and by which way. */
+export interface Request {
+  readonly principal: Principal
+  readonly surface: Surface
+  readonly client: { readonly name: string | null; readonly version: string | null }
+  readonly parentCallId: string | null
+  readonly depth: number
+  /** Bytes that come beside the input, where the operation takes some. */
+  readonly body?: AsyncIterable<Uint8Array>
+  readonly range?: string
+}
+
+/** What operations work with. */
+export interface Parts {
+  readonly store: Store
+  readonly catalogue: Catalogue
+  readonly schemas: Schemas
+  readonly reach: Reach
+  readonly limits: { readonly fileBytes: number }
+  /** Every permission there is, so that a policy cannot name one that does not exist. */
+  readonly permissions: ReadonlySet<string>
+  dispatch(asked: Asked): Promise<Output>
+}
+
+export type Context = Parts & Request
+
+/** A kind of record: how one is found and what access policies call it. */
+export interface Kind<Noun> {
+  readonly name: string
+  find(id: string, store: Store): Promise<Noun | undefined>
+  resource(noun: Noun): Resource
+}
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** Bytes to send, as they come. */
+export interface Download {
+  readonly bytes: AsyncIterable<Uint8Array>
+  readonly contentType: string
+  readonly size: number
+  readonly etag: string
+  readonly part?: { readonly start: number; readonly end: number }
+}
+
+/** A stream of events that lasts until the reader leaves. */
+export interface EventStream {
+  subscribe(send: (event: { name: string; id?: string; data: unknown }) => void): Promise<() => void>
+}
+
+/**
+ * Everything the platform can do for a caller is one of these values. REST routes, the OpenAPI document, the command
+ * line, the SDK and platform tools are read off them.
+ */
+export interface Operation {
+  /** `create-tool`: the command, the platform action. */
+  readonly name: string
+  /** `tools:CreateTool`. */
+  readonly permission: string
+  /** `POST /tools/{tool_id}/call`; the parameter named after the resource fills the input's `id`. */
+  readonly route: string
+  readonly summary: string
+  readonly input: z.ZodObject
+  readonly output: z.ZodType
+  /** The status of the answer: 201 where something was made, 204 where nothing is left to say. */
+  readonly status: 200 | 201 | 204
+  /** What the caller sends or gets beside JSON. */
+  readonly accepts?: 'bytes'
+  readonly answers?: 'bytes' | 'events'
+  /** Fields of the answer that are shown once: never to a model, never again. */
+  readonly secretFields?: readonly string[]
+  /** Other spellings of the input's fields. */
+  readonly aliases: Readonly<Record<string, string>>
+  perform(input: unknown, context: Context): Promise<unknown>
+}
+
+interface Common<Input extends z.ZodObject, Output extends z.ZodType> {
+  readonly name: string
+  readonly permission: string
+  readonly route: `${Method} /${string}`
+  readonly summary: string
+  readonly input: Input
+  readonly output: Output
+  readonly status?: 200 | 201 | 204
+  readonly accepts?: 'bytes'
+  readonly answers?: 'bytes' | 'events'
+  readonly secretFields?: readonly string[]
+}
+
+type In<Input extends z.ZodObject> = z.infer<Input>
+type Answer<Output extends z.ZodType> = z.input<Output> | Download | EventStream | JsonText
+
+/** JSON that is already text, passed on without being read again. */
+export class JsonText {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+const define = <Input extends z.ZodObject, Output extends z.ZodType>(
+  common: Common<Input, Output>,
+  run: (input: In<Input>, context: Context) => Promise<unknown>,
+): Operation => {
+  const { status = 200, ...rest } = common
+  return {
+    ...rest,
+    status,
+    aliases: aliasesOf(common.route),
+    perform: async (input, context) => run(parseInput(common.input, input), context),
+  }
+}
+
+/** Makes something in a project, or on the platform as a whole where `project` is null. */
+export const creates = <Input extends z.ZodObject, Output extends z.ZodType>(
+  common: Common<Input, Output> & {
+    readonly kind: string
+    readonly resource?: (input: In<Input>) => Pick<Resource, 'path' | 'tags'>
+    run(input: In<Input>, context: Context & { readonly projectId: string }): Promise<Answer<Output>>
+  },
+): Operation => {
+  const { kind, resource, run, ...rest } = common
+  return define({ status: 201, ...rest } as Common<Input, Output>, async (input, context) => {
+    const projectId = await projectOf(input as { project_id?: string }, context)
+    requireAllowed(context.principal, common.permission, { projectId, kind, id: '*', ...resource?.(input) })
+    return run(input, { ...context, projectId })
+  })
+}
+
+/** Lists what the caller may see. Whoever may see nothing gets an empty list, not an error. */
+export const lists = <Noun, Input extends z.ZodObject, Output extends z.ZodType>(
+  common: Common<Input, Output> & {
+    readonly of: Kind<Noun>
+    run(input: In<Input>, context: Context & { readonly visible: Visible<Noun> }): Promise<Answer<Output>>
+  },
+): Operation => {
+  const { of: kind, run, ...rest } = common
+  return define(rest as Common<Input, Output>, async (input, context) => {
+    const { principal } = context
+    const sees = visibility(principal, common.permission, kind.name)
+    const asked = (input as { project_id?: string }).project_id
+    const elsewhere = principal.projectId !== null && asked !== undefined && asked !== principal.projectId
+    if (sees === 'none' || elsewhere) {
+      const { limit = 0, offset = 0 } = input as { limit?: number; offset?: number }
+      if (common.answers !== 'events') return { data: [], total: 0, limit, offset }
+    }
+    const visible: Visible<Noun> =
+      sees === 'all' && !elsewhere
+        ? undefined
+        : (noun) => evaluate(principal, common.permission, kind.resource(noun)).allowed
+    return run({ ...input, ...(principal.projectId && { project_id: principal.projectId }) }, { ...context, visible })
+  })
+}
+
+/** Acts on one record. Whoever may not read it is told that it is not there; whoever may not change it, that they may not. */
+export const acts = <Noun, Input extends z.ZodObject, Output extends z.ZodType>(
+  common: Common<Input, Output> & {
+    readonly on: Kind<Noun>
+    run(input: In<Input>, context: Context & { readonly target: Noun }): Promise<Answer<Output>>
+  },
+): Operation => {
+  const { on: kind, run, ...rest } = common
+  const reads = common.route.startsWith('GET ')
+  return define(rest as Common<Input, Output>, async (input, context) => {
+    const { id } = input as unknown as { id: string }
+    const target = await kind.find(id, context.store)
+    if (!target) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: kind.name, id })
+    if (reads) {
+      const { allowed } = evaluate(context.principal, common.permission, kind.resource(target))
+      if (!allowed) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: kind.name, id })
+    } else requireAllowed(context.principal, common.permission, kind.resource(target))
+    return run(input, { ...context, target })
+  })
+}
+
+/** For what fits none of the shapes above: its `run` asks for access itself, as the door does for a call. */
+export const operation = <Input extends z.ZodObject, Output extends z.ZodType>(
+  common: Common<Input, Output> & { run(input: In<Input>, context: Context): Promise<Answer<Output>> },
+): Operation => {
+  const { run, ...rest } = common
+  return define(rest as Common<Input, Output>, run)
+}
+
+export function requireAllowed(principal: Principal, permission: string, resource: Resource): void {
+  const decision = evaluate(principal, permission, resource)
+  if (decision.allowed) return
+  throw new PlatformError('FORBIDDEN', { permission, layer: decision.layer, resource: resourceName(resource) })
+}
+
+/** The project that a request names; else the one its key is bound to; else the only one there is. */
+async function projectOf(input: { project_id?: string | null }, { principal, store }: Context): Promise<string> {
+  if (input.project_id) {
+    const found = await store.projects.find(input.project_id)
+    // Whoever is bound elsewhere learns nothing about which other projects there are.
+    if (!found && principal.projectId === null) {
+      throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'project', id: input.project_id })
+    }
+    return input.project_id
+  }
+  if (principal.projectId) return principal.projectId
+  const only = await store.projects.findOnly()
+  if (!only) throw new PlatformError('PROJECT_REQUIRED', { projects: await store.projects.count() })
+  return only.id
+}
+
+export function parseInput<Input extends z.ZodObject>(schema: Input, input: unknown): z.infer<Input> {
+  const result = schema.safeParse(input)
+  if (result.success) return result.data
+  throw new PlatformError('VALIDATION_FAILED', { errors: result.error.issues.flatMap(toFaults) })
+}
+
+function toFaults(issue: z.core.$ZodIssue): Fault[] {
+  const path = issue.path.reduce<string>(
+    (words, part) =>
+      typeof part === 'number' ? `${words}[${part}]` : words === '' ? String(part) : `${words}.${String(part)}`,
+    '',
+  )
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return issue.keys.map((key) => ({ path: path === '' ? key : `${path}.${key}`, message: 'is not a known field' }))
+    case 'invalid_type':
+      return [
+        {
+          path,
+          message: issue.input === undefined && !/received/.test(issue.message) ? 'is missing' : words(issue.message),
+        },
+      ]
+    case 'invalid_key':
+    case 'invalid_element':
+      return issue.issues.flatMap((inner) => toFaults({ ...inner, path: [...issue.path, ...inner.path] }))
+    default:
+      return [{ path, message: words(issue.message) }]
+  }
+}
+
+/** Zod's sentences, in the tone of ours. */
+const words = (message: string) =>
+  message
+    .replace(/^Invalid input: expected (\w+), received undefined$/, 'is missing')
+    .replace(/^Invalid input: expected (.+), received (.+)$/, 'must be of type $1, not $2')
+    .replace(
+      /^Invalid option: expected one of (.+)$/,
+      (_, options: string) => `must be one of ${options.replaceAll('|', ', ')}`,
+    )
+    .replace(/^(Too (?:small|big|long)|Invalid|Unrecognized)\b/, (start) => start.toLowerCase())
+
+/** `{tool_id}` fills `id`; as an action's input, `tool_id` and `toolId` are taken for `id` as well. */
+function aliasesOf(route: string): Record<string, string> {
+  const own = ownParameter(route)
+  return own ? { [own]: 'id', [own.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())]: 'id' } : {}
+}
+
+/** Whether a model can be given the operation: its answer is JSON and holds nothing that a model must not see. */
+export const isAction = ({ accepts, answers, secretFields }: Operation): boolean =>
+  !accepts && !answers && !secretFields
+
+export const ownParameter = (route: string): string | undefined => /\{(\w+)\}/.exec(route)?.[1]
+
+export const routeOf = ({ route }: Pick<Operation, 'route'>): { method: Method; path: string } => {
+  const [method, path] = route.split(' ') as [Method, string]
+  return { method, path }
+}

@@ -1,0 +1,260 @@
+import { z } from 'zod'
+import { evaluate } from '../access/evaluate.ts'
+import { appOf, autoApproveOf, type Catalogue } from '../catalogue/catalogue.ts'
+import { agentNames } from '../catalogue/names.ts'
+import { toolResource } from '../dispatch/authorize.ts'
+import { type Fault, PlatformError } from '../model/errors.ts'
+import { newId } from '../model/ids.ts'
+import { AnyJson, type JsonObject } from '../model/json.ts'
+import { Id, Paging, pageOf } from '../model/page.ts'
+import { Level, Tool, type ToolDraft, ToolFields } from '../model/tool.ts'
+import type { ToolRecord } from '../store/tools.ts'
+import { findToolType, toolTypes } from '../tools/index.ts'
+import type { ToolType } from '../tools/tool-type.ts'
+import { acts, type Context, creates, JsonText, type Kind, lists, operation } from './operation.ts'
+
+const tool: Kind<ToolRecord> = {
+  name: 'tool',
+  find: (id, store) => store.tools.find(id),
+  resource: toolResource,
+}
+
+const { name, ...optionalFields } = ToolFields
+const typeNames = toolTypes.flatMap(({ type, aliases = [] }) => [type, ...aliases]) as [string, ...string[]]
+const Type = z.enum(typeNames)
+
+const empty: Omit<ToolDraft, 'name' | 'type'> = {
+  description: null,
+  parameters: null,
+  execute: null,
+  actions: null,
+  preset_parameters: null,
+  app: null,
+  level: 'open',
+  auto_approve: null,
+  timeout_seconds: null,
+}
+
+const fields = z.object(optionalFields).partial().shape
+
+export const createTool = creates({
+  name: 'create-tool',
+  permission: 'tools:CreateTool',
+  route: 'POST /tools',
+  summary: 'Register a tool',
+  kind: 'tool',
+  input: z.strictObject({ project_id: Id.optional(), name, type: Type.default('http'), ...fields }),
+  output: Tool,
+  async run({ project_id: _, ...input }, context) {
+    const draft = checked({ ...empty, ...input }, context)
+    return present(await context.store.tools.create(context.projectId, draft))
+  },
+})
+
+export const listTools = lists({
+  name: 'list-tools',
+  permission: 'tools:ListTools',
+  route: 'GET /tools',
+  summary: 'List tools',
+  of: tool,
+  input: z.strictObject({
+    project_id: Id.optional(),
+    type: Type.optional(),
+    name: z.string().max(64).optional(),
+    ...Paging,
+  }),
+  output: pageOf(Tool),
+  async run(input, { store, visible }) {
+    const type = input.type && findToolType(input.type)?.type
+    const page = await store.tools.list({ ...input, ...(type && { type }) }, visible)
+    return { ...page, data: page.data.map(present) }
+  },
+})
+
+export const getTool = acts({
+  name: 'get-tool',
+  permission: 'tools:GetTool',
+  route: 'GET /tools/{tool_id}',
+  summary: 'Get a tool',
+  on: tool,
+  input: z.strictObject({ id: Id }),
+  output: Tool,
+  run: async (_, { target }) => present(target),
+})
+
+export const updateTool = acts({
+  name: 'update-tool',
+  permission: 'tools:UpdateTool',
+  route: 'PATCH /tools/{tool_id}',
+  summary: 'Change a tool; the result is checked as if it were new',
+  on: tool,
+  input: z.strictObject({ id: Id, name: name.optional(), type: Type.optional(), ...fields }),
+  output: Tool,
+  async run({ id, ...change }, context) {
+    const { id: _id, project_id: _project, created_at: _created, updated_at: _updated, ...draft } = context.target
+    const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
+    const updated = await context.store.tools.update(id, checked({ ...draft, ...given }, context))
+    return present(updated ?? context.target)
+  },
+})
+
+export const deleteTool = acts({
+  name: 'delete-tool',
+  permission: 'tools:DeleteTool',
+  route: 'DELETE /tools/{tool_id}',
+  summary: 'Delete a tool; the record of its calls stays',
+  status: 204,
+  on: tool,
+  input: z.strictObject({ id: Id }),
+  output: z.null(),
+  async run({ id }, { store }) {
+    await store.tools.remove(id)
+    return null
+  },
+})
+
+const ActionView = z.object({
+  id: z.string().describe('namespace:name'),
+  name: z.string().describe('The action’s name within its tool'),
+  tool_name: z.string().describe('The name that a model sees'),
+  description: z.string().nullable(),
+  app: z.string(),
+  level: Level,
+  auto_approve: z.boolean(),
+  input_schema: z
+    .custom<JsonObject>()
+    .meta({ type: 'object' })
+    .describe('What a caller is asked for: preset fields are gone'),
+})
+
+export const listToolActions = acts({
+  name: 'list-tool-actions',
+  permission: 'tools:ListToolActions',
+  route: 'GET /tools/{tool_id}/actions',
+  summary: 'List the actions of a tool as a model sees them',
+  on: tool,
+  input: z.strictObject({ id: Id, ...Paging }),
+  output: pageOf(ActionView),
+  async run({ limit, offset }, { catalogue, target }) {
+    const views = viewActions(catalogue, target)
+    return { data: views.slice(offset, offset + limit), total: views.length, limit, offset }
+  },
+})
+
+export const callTool = operation({
+  name: 'call-tool',
+  permission: 'tools:CallTool',
+  route: 'POST /tools/{tool_id}/call',
+  summary: 'Call a tool and get what it answers',
+  input: z.strictObject({
+    id: Id,
+    action: z.string().max(200).nullish().describe('Which action, for tools that offer several'),
+    input: ToolFields.preset_parameters.optional().describe('The arguments'),
+  }),
+  output: AnyJson.describe('Whatever the tool answers'),
+  async run({ id, action, input }, context) {
+    const { principal, surface, client, parentCallId, depth } = context
+    const output = await context
+      .dispatch({
+        id: newId('call'),
+        principal,
+        surface,
+        client,
+        toolId: id,
+        action: action ?? undefined,
+        input: input ?? {},
+        parentCallId,
+        depth,
+      })
+      .catch((error: unknown) => {
+        throw withoutRawAnswer(error, id, context)
+      })
+    return new JsonText(output.text)
+  },
+})
+
+/** What another system said in an error may hold anything: only those who may read the record see it. */
+function withoutRawAnswer(error: unknown, toolId: string, { principal }: Context): unknown {
+  if (!(error instanceof PlatformError) || error.code !== 'TOOL_HTTP_ERROR') return error
+  const reader = { projectId: principal.projectId, kind: 'call', id: '*' }
+  if (evaluate(principal, 'calls:GetCall', reader).allowed) return error
+  const { tool_response_body: _, ...details } = (error as PlatformError<'TOOL_HTTP_ERROR'>).details
+  return new PlatformError('TOOL_HTTP_ERROR', details, { cause: toolId })
+}
+
+/** A tool as callers see it, with what was left out filled in. */
+function present(record: ToolRecord): Tool {
+  const type = findToolType(record.type) as ToolType
+  return {
+    ...record,
+    actions: record.actions && [...record.actions],
+    mcp: null,
+    app: appOf(record, type),
+    auto_approve: autoApproveOf(record),
+  }
+}
+
+function viewActions(catalogue: Catalogue, record: ToolRecord): z.infer<typeof ActionView>[] {
+  const { type, offers } = catalogue.describe(record)
+  const named = agentNames([...offers.values()].map(({ action }) => ({ action, many: type.many })))
+  return [...named].map(([toolName, action]) => ({
+    id: action.id,
+    name: action.name,
+    tool_name: toolName,
+    description: action.description,
+    app: action.app,
+    level: action.level,
+    auto_approve: action.autoApprove,
+    input_schema: offers.get(action.name)?.shown ?? {},
+  }))
+}
+
+/** Refuses a tool that could not work, with everything that is wrong with it. */
+function checked(given: ToolDraft, { reach, schemas }: Pick<Context, 'reach' | 'schemas'>): ToolDraft {
+  const type = findToolType(given.type) as ToolType
+  const draft: ToolDraft = { ...given, type: type.type }
+  const errors: Fault[] = [...checkFields(draft, type), ...checkParameters(draft, schemas), ...type.check(draft, reach)]
+  if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
+  return draft
+}
+
+const configFields = [...new Set(toolTypes.flatMap(({ config }) => Object.keys(config.shape)))] as (keyof ToolDraft)[]
+
+function checkFields(draft: ToolDraft, type: ToolType): Fault[] {
+  return configFields.flatMap((field) => {
+    const used = field in type.config.shape
+    if (used && draft[field] === null) return [{ path: field, message: `is missing: ${type.type} tools need it` }]
+    if (!used && draft[field] !== null)
+      return [{ path: field, message: `is not used by ${type.type} tools: leave it out` }]
+    return []
+  })
+}
+
+function checkParameters({ parameters, preset_parameters }: ToolDraft, schemas: Context['schemas']): Fault[] {
+  if (!parameters) return []
+  if (parameters.type !== undefined && parameters.type !== 'object') {
+    return [{ path: 'parameters.type', message: 'must be "object": the input of a tool is an object' }]
+  }
+  try {
+    schemas.compile(parameters)
+  } catch (error) {
+    return [{ path: 'parameters', message: `is not a JSON Schema: ${(error as Error).message}` }]
+  }
+  // A preset that breaks the schema would make every call fail, with nothing its caller could do.
+  return Object.entries(preset_parameters ?? {}).flatMap(([key, value]) => {
+    const { properties, $defs, definitions } = parameters as {
+      properties?: JsonObject
+      $defs?: JsonObject
+      definitions?: JsonObject
+    }
+    const schema = properties && Object.hasOwn(properties, key) ? properties[key] : undefined
+    if (typeof schema !== 'object' || schema === null) return []
+    const wrapped: JsonObject = {
+      properties: { [key]: schema },
+      ...($defs && { $defs }),
+      ...(definitions && { definitions }),
+    }
+    const faults = schemas.compile(wrapped)({ [key]: value })
+    return faults.map(({ path, message }) => ({ path: `preset_parameters.${path}`, message }))
+  })
+}
