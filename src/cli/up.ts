@@ -1,0 +1,42 @@
+import { ConfigError, readConfig } from '../config.ts'
+import { createPlatform, version } from '../main.ts'
+import { DatabaseTooNew } from '../store/migrate.ts'
+import { FolderInUse } from '../store/sqlite.ts'
+import { listen } from '../surfaces/server.ts'
+
+/** Runs the platform until it is told to stop. Resolves with the exit code. */
+export async function up(flags: readonly string[]): Promise<number> {
+  const config = readConfig(flags, process.env)
+  const platform = await createPlatform(config)
+  const server = await listen(platform.app, config.host, config.port).catch(async (error: NodeJS.ErrnoException) => {
+    await platform.close()
+    throw error.code === 'EADDRINUSE'
+      ? new ConfigError(`Port ${config.port} on ${config.host} is taken. Choose another with --port.`)
+      : error
+  })
+  console.log(welcome(server.url, config.databaseUrl ? 'PostgreSQL' : `SQLite in ${config.data}`, platform.adminKey))
+
+  const signal = await new Promise<string>((resolve) => {
+    for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve(name))
+  })
+  platform.log.info({ signal }, 'draining')
+  platform.drain()
+  await server.close(config.drainSeconds)
+  await platform.close()
+  platform.log.info('stopped')
+  return 0
+}
+
+/** Mistakes of the operator, which need a sentence and not a stack. */
+export const isOperatorMistake = (error: unknown): error is Error =>
+  error instanceof ConfigError || error instanceof FolderInUse || error instanceof DatabaseTooNew
+
+const welcome = (url: string, database: string, adminKey: string | undefined) =>
+  [
+    `Quartermaster ${version} is ready at ${url}`,
+    `  API        ${url}/api/v1`,
+    `  Reference  ${url}/api/docs`,
+    `  Data       ${database}`,
+    ...(adminKey ? ['', `  Admin key  ${adminKey}`, '  It is shown this once. Keep it; only its hash is stored.'] : []),
+    '',
+  ].join('\n')

@@ -1,0 +1,132 @@
+import { isIP } from 'node:net'
+import { parseArgs } from 'node:util'
+import { z } from 'zod'
+
+/** Something the operator set is wrong: said in one line, without a stack. */
+export class ConfigError extends Error {}
+
+const whole = (least: number, most: number) => z.coerce.number().int().min(least).max(most)
+const list = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+)
+
+/** Every setting: where it comes from, what it is when it is not given, and what it is for. */
+const settings = {
+  port: {
+    flag: 'port',
+    variable: 'QM_PORT',
+    schema: whole(0, 65535).default(4600),
+    help: 'Port to listen on; 0 takes a free one',
+  },
+  host: {
+    flag: 'host',
+    variable: 'QM_HOST',
+    schema: z.string().min(1).default('127.0.0.1'),
+    help: 'Address to listen on',
+  },
+  data: { flag: 'data', variable: 'QM_DATA', schema: z.string().min(1).default('.quartermaster'), help: 'Data folder' },
+  adminKey: {
+    variable: 'QM_ADMIN_KEY',
+    schema: z.string().min(1).optional(),
+    help: 'The first admin key; without it one is made and printed once',
+  },
+  databaseUrl: {
+    variable: 'DATABASE_URL',
+    schema: z.string().min(1).optional(),
+    help: 'PostgreSQL address; without it, SQLite in the data folder',
+  },
+  logLevel: {
+    variable: 'QM_LOG_LEVEL',
+    schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
+    help: 'How much to log',
+  },
+  bodyLimit: {
+    variable: 'QM_BODY_LIMIT',
+    schema: whole(1024, 1e9).default(4 * 1024 * 1024),
+    help: 'Largest JSON body taken, in bytes',
+  },
+  fileLimit: {
+    variable: 'QM_FILE_LIMIT',
+    schema: whole(1024, 1e12).default(100 * 1024 * 1024),
+    help: 'Largest file kept, in bytes',
+  },
+  responseLimit: {
+    variable: 'QM_RESPONSE_LIMIT',
+    schema: whole(1024, 1e9).default(10 * 1024 * 1024),
+    help: 'Largest answer taken from a tool, in bytes',
+  },
+  rateLimit: {
+    variable: 'QM_RATE_LIMIT',
+    schema: whole(0, 1e9).default(60_000),
+    help: 'Requests a minute for keys that have no limit of their own; 0 is no limit',
+  },
+  egressAllow: {
+    variable: 'QM_EGRESS_ALLOW',
+    schema: list.default([]),
+    help: 'Addresses that tools may call though they are not public: ranges such as 10.0.0.0/8, or "private"',
+  },
+  drainSeconds: {
+    variable: 'QM_DRAIN_SECONDS',
+    schema: whole(0, 3600).default(25),
+    help: 'How long calls in flight may take to finish when the platform is told to stop',
+  },
+} as const satisfies Record<string, { flag?: string; variable: string; schema: z.ZodType; help: string }>
+
+type Settings = { readonly [Name in keyof typeof settings]: z.infer<(typeof settings)[Name]['schema']> }
+
+export interface Config extends Settings {
+  /** Whether only this machine can reach the platform; then its tools may reach this machine, too. */
+  readonly onLoopback: boolean
+}
+
+/** For help and for docs/reference/config.md. */
+export const describeSettings = (): { flag: string; variable: string; default: string; help: string }[] =>
+  Object.values(settings).map((setting) => {
+    const fallback = setting.schema.safeParse(undefined)
+    return {
+      flag: 'flag' in setting ? `--${setting.flag}` : '',
+      variable: setting.variable,
+      default: fallback.success && fallback.data !== undefined ? String(fallback.data) : '',
+      help: setting.help,
+    }
+  })
+
+/** Flags win over the environment. */
+export function readConfig(
+  flags: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): Config {
+  const given = readFlags(flags)
+  const config: Record<string, unknown> = {}
+  for (const [name, setting] of Object.entries(settings)) {
+    const flag = 'flag' in setting ? given[setting.flag] : undefined
+    // An empty variable is one that was not set.
+    const value = flag ?? (environment[setting.variable] || undefined)
+    const result = setting.schema.safeParse(value)
+    if (!result.success) {
+      const source = flag === undefined ? setting.variable : `--${'flag' in setting ? setting.flag : ''}`
+      throw new ConfigError(`${source}: ${result.error.issues.map((issue) => issue.message).join('; ')}`)
+    }
+    config[name] = result.data
+  }
+  return Object.freeze({ ...(config as Settings), onLoopback: isLoopback(config.host as string) })
+}
+
+function readFlags(flags: readonly string[]): Record<string, string | undefined> {
+  try {
+    const options = Object.fromEntries(
+      Object.values(settings).flatMap((setting) =>
+        'flag' in setting ? [[setting.flag, { type: 'string' as const }]] : [],
+      ),
+    )
+    return parseArgs({ args: [...flags], options, strict: true }).values as Record<string, string | undefined>
+  } catch (error) {
+    throw new ConfigError((error as Error).message)
+  }
+}
+
+const isLoopback = (host: string) =>
+  host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))

@@ -1,0 +1,128 @@
+import { readFileSync } from 'node:fs'
+import type { Hono } from 'hono'
+import { type Logger, pino } from 'pino'
+import { firstStart } from './access/first-start.ts'
+import { Keys } from './access/keys.ts'
+import { RateLimit } from './access/rate-limit.ts'
+import { Catalogue } from './catalogue/catalogue.ts'
+import type { Config } from './config.ts'
+import { dispatch, type Host } from './dispatch/dispatch.ts'
+import { firstIdAt } from './model/ids.ts'
+import type { Json } from './model/json.ts'
+import { done } from './model/tool.ts'
+import { operations, permissions, platformActions } from './operations/index.ts'
+import { JsonText, type Operation, type Parts } from './operations/operation.ts'
+import { openStore, type Store } from './store/store.ts'
+import { Metrics } from './surfaces/metrics.ts'
+import { openapi } from './surfaces/openapi.ts'
+import { reference } from './surfaces/reference.ts'
+import { rest } from './surfaces/rest.ts'
+import { web } from './surfaces/web.ts'
+import { Outbound } from './tools/outbound.ts'
+import { Schemas } from './tools/schema.ts'
+import type { Reach } from './tools/tool-type.ts'
+
+export const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+  version: string
+}
+
+export interface Platform {
+  readonly config: Config
+  readonly log: Logger
+  readonly store: Store
+  /** Answers HTTP: `fetch(request)` needs no port. */
+  readonly app: Hono
+  /** The first admin key, if this start made it. */
+  readonly adminKey: string | undefined
+  /** Takes no new work; what is under way goes on. */
+  drain(): void
+  close(): Promise<void>
+}
+
+const day = 24 * 60 * 60 * 1000
+
+/** Puts the parts together: the one place that knows all of them. */
+export async function createPlatform(config: Config): Promise<Platform> {
+  const log = pino(
+    { level: config.logLevel, redact: ['req.headers.authorization', '*.authorization'] },
+    pino.destination(2),
+  )
+  const store = await openStore(config)
+  const adminKey = await firstStart(store, config.adminKey)
+
+  const closing = new AbortController()
+  const metrics = new Metrics()
+  const schemas = new Schemas()
+  const outbound = new Outbound({
+    allowLoopback: config.onLoopback,
+    allow: config.egressAllow,
+    maxResponseBytes: config.responseLimit,
+  })
+  const byName = new Map(operations.map((operation) => [operation.name, operation]))
+  const reach: Reach = {
+    outbound,
+    findSecret: () => () => undefined,
+    platformActions,
+    async perform(name, input, { principal, callId, depth }) {
+      const result = await (byName.get(name) as Operation).perform(input, {
+        ...parts,
+        principal,
+        surface: 'agent',
+        client: { name: null, version: null },
+        parentCallId: callId,
+        depth: depth + 1,
+      })
+      return result instanceof JsonText ? done(JSON.parse(result.text), result.text) : done((result ?? null) as Json)
+    },
+  }
+  const catalogue = new Catalogue(store, reach, schemas)
+  const host: Host = { catalogue, calls: store.calls, reach, onEnd: (call) => metrics.callEnded(call) }
+  const parts: Parts = {
+    store,
+    catalogue,
+    schemas,
+    reach,
+    permissions,
+    limits: { fileBytes: config.fileLimit },
+    dispatch: (asked) => dispatch(asked, host),
+  }
+  const app = web({
+    rest: rest({
+      operations,
+      parts,
+      keys: new Keys(store),
+      rateLimit: new RateLimit(config.rateLimit),
+      metrics,
+      log,
+      bodyLimit: config.bodyLimit,
+      closing: closing.signal,
+    }),
+    openapi: JSON.stringify(openapi(operations, version)),
+    reference: reference(operations, version),
+    metrics,
+    log,
+    isReady: async () => !closing.signal.aborted && (await store.settings.find('first_start')) !== undefined,
+  })
+
+  const sweep = async () => {
+    await store.idempotencyKeys.sweep(Date.now() - day)
+    await store.files.sweep(firstIdAt('bytes', Date.now() - day))
+  }
+  const sweeper = setInterval(() => sweep().catch((err: unknown) => log.warn({ err }, 'could not sweep')), day / 24)
+  sweeper.unref()
+
+  return {
+    config,
+    log,
+    store,
+    app,
+    adminKey,
+    drain: () => closing.abort(),
+    async close() {
+      closing.abort()
+      clearInterval(sweeper)
+      await outbound.close()
+      await store.close()
+    },
+  }
+}

@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto'
+import type { Logger } from 'pino'
+import { errorBody, PlatformError } from '../model/errors.ts'
+import { type Download, type EventStream, JsonText, type Operation } from '../operations/operation.ts'
+import { events } from './events.ts'
+
+const json = { 'content-type': 'application/json' }
+
+/** What an operation returned, as HTTP. */
+export function answer(operation: Operation, result: unknown, closing: AbortSignal): Response {
+  if (operation.status === 204) return new Response(null, { status: 204 })
+  if (operation.answers === 'bytes') return download(result as Download)
+  if (operation.answers === 'events') return events(result as EventStream, closing)
+  const text = result instanceof JsonText ? result.text : JSON.stringify(result)
+  return new Response(text, { status: operation.status, headers: json })
+}
+
+/** What went wrong, as HTTP. What is not in the catalogue is logged whole and told to nobody. */
+export function answerError(error: unknown, log: Logger): Response {
+  const known = error instanceof PlatformError ? error : unexpected(error, log)
+  const headers: Record<string, string> = { ...json }
+  if (known.status === 401) headers['www-authenticate'] = 'Bearer realm="quartermaster"'
+  if (known.code === 'RATE_LIMITED') {
+    const { limit, retry_after_seconds: seconds } = (known as PlatformError<'RATE_LIMITED'>).details
+    Object.assign(headers, {
+      'ratelimit-limit': String(limit),
+      'ratelimit-remaining': '0',
+      'ratelimit-reset': String(seconds),
+      'retry-after': String(seconds),
+    })
+  }
+  if (known.code === 'SHUTTING_DOWN') Object.assign(headers, { 'retry-after': '5', connection: 'close' })
+  if (known.code === 'METHOD_NOT_ALLOWED') {
+    headers.allow = (known as PlatformError<'METHOD_NOT_ALLOWED'>).details.allowed.join(', ')
+  }
+  if (known.code === 'RANGE_NOT_SATISFIABLE') {
+    headers['content-range'] = `bytes */${(known as PlatformError<'RANGE_NOT_SATISFIABLE'>).details.size}`
+  }
+  return new Response(JSON.stringify(errorBody(known)), { status: known.status, headers })
+}
+
+function unexpected(error: unknown, log: Logger): PlatformError {
+  const id = randomUUID()
+  log.error({ err: error, request_id: id }, 'a fault of the platform')
+  return new PlatformError('INTERNAL', { request_id: id })
+}
+
+function download({ bytes, contentType, size, etag, part }: Download): Response {
+  const headers: Record<string, string> = {
+    'content-type': contentType,
+    'accept-ranges': 'bytes',
+    etag,
+    // What people store is never run as a page of ours.
+    'content-disposition': 'attachment',
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': "default-src 'none'; sandbox",
+    'content-length': String(part ? part.end - part.start : size),
+  }
+  if (part) headers['content-range'] = `bytes ${part.start}-${part.end - 1}/${size}`
+  return new Response(ReadableStream.from(bytes) as ReadableStream, { status: part ? 206 : 200, headers })
+}

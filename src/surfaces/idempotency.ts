@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto'
+import { PlatformError } from '../model/errors.ts'
+import type { IdempotencyKeys } from '../store/idempotency-keys.ts'
+
+/**
+ * Runs a request that carries an Idempotency-Key at most once: a repeat gets the first answer again. Mistakes of the
+ * caller had no effect and are not kept, so the corrected request may use the same key. When the platform dies in
+ * between, the outcome is unknown, and the key says so until it expires. A failure beyond the caller's control may have had an
+ * effect, so it is kept like a success.
+ */
+export async function idempotently(
+  keys: IdempotencyKeys,
+  request: { principalId: string; key: string; fingerprint: string; secretFields?: readonly string[] | undefined },
+  run: () => Promise<Response>,
+  asResponse: (error: unknown) => Response,
+): Promise<Response> {
+  const { principalId, key } = request
+  if (!/^[\x20-\x7e]{1,255}$/.test(key)) {
+    throw new PlatformError('VALIDATION_FAILED', {
+      errors: [{ path: 'Idempotency-Key', message: 'must be 1 to 255 printable characters' }],
+    })
+  }
+  const hash = createHash('sha256').update(request.fingerprint).digest('hex')
+  const kept = await keys.claim(principalId, key, hash)
+  if (kept) {
+    if (kept.request_hash !== hash) throw new PlatformError('IDEMPOTENCY_KEY_REUSED', { key })
+    if (!kept.answer) throw new PlatformError('IDEMPOTENCY_IN_PROGRESS', { key })
+    return new Response(kept.answer.body, {
+      status: kept.answer.status,
+      headers: { 'content-type': 'application/json', 'idempotency-replayed': 'true' },
+    })
+  }
+  const keep = (response: Response, body: string) => keys.keep(principalId, key, { status: response.status, body })
+  try {
+    const response = await run()
+    await keep(response, withoutSecrets(await response.clone().text(), request.secretFields))
+    return response
+  } catch (error) {
+    if (error instanceof PlatformError && error.status < 500) await keys.release(principalId, key)
+    else {
+      const response = asResponse(error)
+      await keep(response, await response.clone().text())
+      return response
+    }
+    throw error
+  }
+}
+
+/** What is shown once is not kept to be shown again. */
+function withoutSecrets(text: string, fields: readonly string[] | undefined): string {
+  if (!fields) return text
+  return JSON.stringify(JSON.parse(text), (key, value) => (fields.includes(key) ? undefined : value))
+}

@@ -1,0 +1,63 @@
+import { PlatformError } from '../model/errors.ts'
+
+/** Deeper than anything people write, and shallow enough for every function that walks JSON. */
+const deepest = 100
+
+/** The body as JSON, or an error that tells what is wrong with it without repeating what was sent. */
+export async function readJson(request: Request, limit: number): Promise<unknown> {
+  const text = await readText(request, limit)
+  if (text.trim() === '') return undefined
+  const type = request.headers.get('content-type') ?? ''
+  if (!/^application\/(json|[\w.+-]+\+json)\s*(;|$)/i.test(type)) {
+    throw new PlatformError('UNSUPPORTED_MEDIA_TYPE', { content_type: type, expected: 'application/json' })
+  }
+  if (text.length > deepest && depthOf(text) > deepest) {
+    throw new PlatformError('INVALID_JSON', { reason: `it is nested more than ${deepest} deep` })
+  }
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    const [where = 'it breaks off'] = /position \d+/.exec((error as Error).message) ?? []
+    throw new PlatformError('INVALID_JSON', {
+      reason: where.startsWith('position') ? `it goes wrong at ${where}` : where,
+    })
+  }
+}
+
+async function readText(request: Request, limit: number): Promise<string> {
+  const length = request.headers.get('content-length')
+  if (length !== null && Number(length) > limit) throw new PlatformError('BODY_TOO_LARGE', { limit })
+  if (length !== null) return request.text()
+  const parts: Uint8Array[] = []
+  for await (const part of cut(request.body, limit)) parts.push(part)
+  return Buffer.concat(parts).toString('utf8')
+}
+
+/** The stream, up to a number of bytes. */
+export async function* cut(body: ReadableStream<Uint8Array> | null, limit: number): AsyncGenerator<Uint8Array> {
+  let size = 0
+  for await (const part of body ?? []) {
+    size += part.byteLength
+    if (size > limit) throw new PlatformError('BODY_TOO_LARGE', { limit })
+    yield part
+  }
+}
+
+/** How deeply brackets are nested, outside of strings. */
+function depthOf(text: string): number {
+  let depth = 0
+  let most = 0
+  let inString = false
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (inString) {
+      if (code === 0x5c) index++
+      else if (code === 0x22) inString = false
+    } else if (code === 0x22) inString = true
+    else if (code === 0x5b || code === 0x7b) {
+      depth++
+      if (depth > most) most = depth
+    } else if (code === 0x5d || code === 0x7d) depth--
+  }
+  return most
+}

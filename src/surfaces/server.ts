@@ -1,0 +1,39 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import type { Hono } from 'hono'
+
+/** A port that answers, and can be closed without cutting anyone off. */
+export interface Listening {
+  readonly url: string
+  /** Takes no new connections and resolves when the last request is answered, or when the time is up. */
+  close(seconds: number): Promise<void>
+}
+
+export async function listen(app: Hono, host: string, port: number): Promise<Listening> {
+  const server = createServer(
+    // A caller has a minute to send its request; an answer may take as long as the slowest tool.
+    { requestTimeout: 60_000, headersTimeout: 30_000, keepAliveTimeout: 60_000 },
+    getRequestListener(app.fetch, { overrideGlobalObjects: false }),
+  )
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+  const { port: bound } = server.address() as AddressInfo
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    close: (seconds) => closeGently(server, seconds),
+  }
+}
+
+function closeGently(server: Server, seconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => server.closeAllConnections(), seconds * 1000)
+    server.close(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+    server.closeIdleConnections()
+  })
+}
