@@ -1,0 +1,684 @@
+import { describe, expect, test } from 'vitest'
+import { startPlatform, startService, type TestPlatform } from './kit.ts'
+
+const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
+
+const weather = (url: string, fields: object = {}) => ({
+  name: 'get-weather',
+  type: 'http',
+  description: 'Fetches current weather for a city',
+  execute: { url: `${url}/v1/current?city={city}`, method: 'GET' },
+  parameters: city,
+  ...fields,
+})
+
+const register = async (platform: TestPlatform, tool: object): Promise<string> => {
+  const { status, body } = await platform.post('/tools', tool)
+  expect(status, JSON.stringify(body)).toBe(201)
+  return body.id
+}
+
+describe('a tool record', () => {
+  test('has every field of the data model, in snake_case, with a tool_ id and ISO times (S2.3) (S2.4) (S2.17) (S2.18)', async () => {
+    await using platform = await startPlatform()
+
+    const { status, body } = await platform.post(
+      '/tools',
+      weather('http://127.0.0.1:1', { project_id: platform.projectId }),
+    )
+
+    expect(status).toBe(201)
+    expect(body).toMatchObject({
+      id: expect.stringMatching(/^tool_/),
+      project_id: platform.projectId,
+      name: 'get-weather',
+      type: 'http',
+      description: 'Fetches current weather for a city',
+      parameters: city,
+      execute: { url: 'http://127.0.0.1:1/v1/current?city={city}', method: 'GET' },
+      mcp: null,
+      actions: null,
+      preset_parameters: null,
+    })
+    expect(new Date(body.created_at).toISOString()).toBe(body.created_at)
+    expect(new Date(body.updated_at).toISOString()).toBe(body.updated_at)
+  })
+
+  test('belongs to a project and can be read, listed, changed and deleted (S2.1)', async () => {
+    await using platform = await startPlatform()
+    const id = await register(platform, weather('http://127.0.0.1:1'))
+
+    expect((await platform.get(`/tools/${id}`)).body.name).toBe('get-weather')
+    expect((await platform.get('/tools')).body).toMatchObject({ total: 1, limit: 50, offset: 0, data: [{ id }] })
+    expect((await platform.patch(`/tools/${id}`, { description: null })).body.description).toBeNull()
+    expect((await platform.delete(`/tools/${id}`)).status).toBe(204)
+    expect((await platform.get(`/tools/${id}`)).status).toBe(404)
+  })
+
+  test('is of type http unless it says otherwise, and soat is another word for platform (S2.2)', async () => {
+    await using platform = await startPlatform()
+    const { type: _, ...untyped } = weather('http://127.0.0.1:1')
+
+    expect((await platform.post('/tools', untyped)).body.type).toBe('http')
+    expect((await platform.post('/tools', { name: 'local', type: 'client', parameters: city })).body.type).toBe(
+      'client',
+    )
+    expect((await platform.post('/tools', { name: 'docs', type: 'soat', actions: ['get-document'] })).body.type).toBe(
+      'platform',
+    )
+    expect((await platform.post('/tools', { name: 'odd', type: 'telnet' })).status).toBe(400)
+  })
+
+  test('needs a description of nothing, but parameters and execute for http (S2.6) (S2.7) (S2.8)', async () => {
+    await using platform = await startPlatform()
+    const { description: _, ...undescribed } = weather('http://127.0.0.1:1')
+
+    expect((await platform.post('/tools', undescribed)).body.description).toBeNull()
+    const bare = await platform.post('/tools', { name: 'bare', type: 'http' })
+    expect(bare.status).toBe(400)
+    expect(bare.body.error.details.errors).toEqual([
+      { path: 'parameters', message: 'is missing: http tools need it' },
+      { path: 'execute', message: 'is missing: http tools need it' },
+    ])
+    expect((await platform.post('/tools', { name: 'bare', type: 'client' })).body.error.details.errors).toEqual([
+      { path: 'parameters', message: 'is missing: client tools need it' },
+    ])
+  })
+
+  test('of the platform needs actions, each one that there is (S2.15) (S2.45)', async () => {
+    await using platform = await startPlatform()
+
+    const missing = await platform.post('/tools', { name: 'docs', type: 'soat' })
+    const wrong = await platform.post('/tools', { name: 'docs', type: 'soat', actions: ['serch-documents'] })
+
+    expect(missing.status).toBe(400)
+    expect(wrong.status).toBe(400)
+    expect(wrong.body.error.message).toContain('did you mean "search-documents"?')
+    for (const action of ['get-document', 'search-documents', 'update-document', 'create-file']) {
+      expect((await platform.post('/tools', { name: action, type: 'soat', actions: [action] })).status).toBe(201)
+    }
+  })
+
+  test('takes objects as JSON text too, as a command line sends them', async () => {
+    await using platform = await startPlatform()
+
+    const { status, body } = await platform.post('/tools', {
+      name: 'as-text',
+      parameters: JSON.stringify(city),
+      execute: JSON.stringify({ url: 'http://127.0.0.1:1/' }),
+      preset_parameters: '{"city":"Recife"}',
+    })
+    const broken = await platform.post('/tools', {
+      name: 'broken',
+      parameters: '{',
+      execute: '{"url":"http://127.0.0.1:1/"}',
+    })
+
+    expect(status).toBe(201)
+    expect(body).toMatchObject({ parameters: city, preset_parameters: { city: 'Recife' }, execute: { method: 'POST' } })
+    expect(broken.status).toBe(400)
+  })
+
+  test('has a name that no other tool of the project has, and that every model provider takes', async () => {
+    await using platform = await startPlatform()
+    const other = await platform.post('/projects', { name: 'other' })
+    const first = await register(platform, weather('http://127.0.0.1:1', { project_id: platform.projectId }))
+    const second = await register(
+      platform,
+      weather('http://127.0.0.1:1', { project_id: platform.projectId, name: 'second' }),
+    )
+
+    const again = await platform.post('/tools', weather('http://127.0.0.1:1', { project_id: platform.projectId }))
+    const renamed = await platform.patch(`/tools/${second}`, { name: 'get-weather' })
+    const elsewhere = await platform.post('/tools', weather('http://127.0.0.1:1', { project_id: other.body.id }))
+
+    expect(again).toMatchObject({ status: 409, body: { error: { code: 'NAME_TAKEN' } } })
+    expect(renamed.status).toBe(409)
+    expect(elsewhere.status).toBe(201)
+    expect((await platform.patch(`/tools/${first}`, { name: 'get-weather' })).status).toBe(200)
+    for (const name of ['', 'a b', 'é', 'x'.repeat(65), 'a/b']) {
+      expect((await platform.post('/tools', weather('http://127.0.0.1:1', { name }))).status, name).toBe(400)
+    }
+  })
+
+  test('is checked as a whole when it is changed', async () => {
+    await using platform = await startPlatform()
+    const id = await register(platform, weather('http://127.0.0.1:1'))
+
+    const toClient = await platform.patch(`/tools/${id}`, { type: 'client' })
+    const noSchema = await platform.patch(`/tools/${id}`, { parameters: null })
+    const fine = await platform.patch(`/tools/${id}`, { type: 'client', execute: null })
+
+    expect(toClient.body.error.details.errors).toEqual([
+      { path: 'execute', message: 'is not used by client tools: leave it out' },
+    ])
+    expect(noSchema.status).toBe(400)
+    expect(fine.body).toMatchObject({ type: 'client', execute: null, parameters: city })
+  })
+
+  test('is refused with a schema that is none, an address that is none, or presets that break the schema', async () => {
+    await using platform = await startPlatform()
+    const errors = async (fields: object) =>
+      (await platform.post('/tools', weather('http://127.0.0.1:1', fields))).body.error.details.errors
+
+    expect(await errors({ parameters: { type: 'object', properties: { a: { type: 'strin' } } } })).toMatchObject([
+      { path: 'parameters' },
+    ])
+    expect(await errors({ parameters: { type: 'string' } })).toMatchObject([{ path: 'parameters.type' }])
+    expect(await errors({ parameters: { type: 'object', $ref: 'https://example.com/other.json' } })).toMatchObject([
+      { path: 'parameters' },
+    ])
+    expect(await errors({ execute: { url: 'ftp://example.com/' } })).toMatchObject([{ path: 'execute.url' }])
+    expect(await errors({ execute: { url: 'https://{city}.example.com/' } })).toMatchObject([{ path: 'execute.url' }])
+    expect(await errors({ execute: { url: 'https://me:secret@example.com/' } })).toMatchObject([
+      { path: 'execute.url' },
+    ])
+    expect(
+      await errors({ execute: { url: 'https://example.com/', headers: { 'Content-Length': '3' } } }),
+    ).toMatchObject([{ path: 'execute.headers.Content-Length' }])
+    expect(await errors({ preset_parameters: { city: 7 } })).toMatchObject([{ path: 'preset_parameters.city' }])
+  })
+})
+
+describe('an http tool', () => {
+  test('sends a request with the configured method and headers to its address (S2.11) (S2.25)', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const id = await register(
+      platform,
+      weather(service.url, {
+        execute: {
+          url: `${service.url}/v1?city={city}`,
+          method: 'get',
+          headers: { 'X-Team': 'blue', Authorization: 'Bearer abc-def' },
+        },
+      }),
+    )
+
+    const { status, body } = await platform.post(`/tools/${id}/call`, { input: { city: 'Recife' } })
+
+    expect({ status, body }).toEqual({ status: 200, body: { ok: true } })
+    expect(service.received).toHaveLength(1)
+    expect(service.received[0]).toMatchObject({
+      method: 'GET',
+      headers: { 'x-team': 'blue', authorization: 'Bearer abc-def' },
+    })
+  })
+
+  test('puts an argument into the query, encoded and only once (S2.9) (S2.28) (S2.31)', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const id = await register(platform, weather(service.url))
+
+    await platform.post(`/tools/${id}/call`, { input: { city: 'São Paulo' } })
+
+    expect(service.received[0]?.url).toBe(`/v1/current?city=${encodeURIComponent('São Paulo')}`)
+  })
+
+  test('uses POST unless told otherwise, with the arguments as a JSON body (S2.10) (S2.26)', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const id = await register(platform, weather(service.url, { execute: { url: `${service.url}/orders` } }))
+
+    for (const method of ['POST', 'PUT', 'PATCH']) {
+      await platform.patch(`/tools/${id}`, { execute: { url: `${service.url}/orders`, method } })
+      await platform.post(`/tools/${id}/call`, { input: { city: 'Recife', extra: [1, { a: null }] } })
+    }
+
+    expect((await platform.get(`/tools/${id}`)).body.execute.method).toBe('PATCH')
+    expect(service.received.map(({ method, url, body }) => [method, url, JSON.parse(body)])).toEqual(
+      ['POST', 'PUT', 'PATCH'].map((method) => [method, '/orders', { city: 'Recife', extra: [1, { a: null }] }]),
+    )
+    expect(service.received[0]?.headers['content-type']).toBe('application/json')
+  })
+
+  test('sends arguments as a query with GET, HEAD and DELETE, and no body (S2.27)', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const id = await register(platform, weather(service.url, { execute: { url: `${service.url}/find?v=1` } }))
+
+    for (const method of ['GET', 'HEAD', 'DELETE']) {
+      await platform.patch(`/tools/${id}`, { execute: { url: `${service.url}/find?v=1`, method } })
+      const { status } = await platform.post(`/tools/${id}/call`, {
+        input: { city: 'a&b=c', tags: ['x', 'y'], deep: { a: 1 }, none: null },
+      })
+      expect(status).toBe(200)
+    }
+
+    const query = `/find?v=1&city=a%26b%3Dc&tags=x&tags=y&deep=${encodeURIComponent('{"a":1}')}`
+    expect(service.received.map(({ method, url, body }) => [method, url, body])).toEqual(
+      ['GET', 'HEAD', 'DELETE'].map((method) => [method, query, '']),
+    )
+  })
+
+  test('takes arguments of the path out of body and query, as in DELETE /users/123/posts/456 (S2.29) (S2.30)', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const strings = {
+      type: 'object',
+      properties: { user_id: { type: 'string' }, post_id: { type: 'string' } },
+      required: ['user_id', 'post_id'],
+    }
+    const url = `${service.url}/users/{user_id}/posts/{post_id}`
+    const remove = await register(platform, {
+      name: 'delete-post',
+      execute: { url, method: 'DELETE' },
+      parameters: strings,
+    })
+    const write = await register(platform, { name: 'write-post', execute: { url }, parameters: strings })
+
+    await platform.post(`/tools/${remove}/call`, { input: { user_id: '123', post_id: '456' } })
+    await platform.post(`/tools/${write}/call`, { input: { user_id: 'a/b', post_id: '?', text: 'hi' } })
+
+    expect(service.received[0]).toMatchObject({ method: 'DELETE', url: '/users/123/posts/456', body: '' })
+    expect(service.received[1]).toMatchObject({ method: 'POST', url: '/users/a%2Fb/posts/%3F', body: '{"text":"hi"}' })
+  })
+
+  test('lets no argument climb out of its path, and asks for what the path needs', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const id = await register(platform, {
+      name: 'user',
+      execute: { url: `${service.url}/users/{id}/private`, method: 'GET' },
+      parameters: { type: 'object' },
+    })
+
+    for (const input of [{ id: '..' }, { id: '.' }, {}, { id: null }]) {
+      const { status, body } = await platform.post(`/tools/${id}/call`, { input })
+      expect({ status, code: body.error.code }).toEqual({ status: 400, code: 'VALIDATION_FAILED' })
+    }
+    expect((await platform.post(`/tools/${id}/call`, { input: { id: '%2e%2e' } })).status).toBe(200)
+
+    expect(service.received.map(({ url }) => url)).toEqual(['/users/%252e%252e/private'])
+  })
+
+  test('leaves a missing optional argument out of the query', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const url = `${service.url}/find?q={q}&page={page}&v=2`
+    const id = await register(platform, {
+      name: 'find',
+      execute: { url, method: 'GET' },
+      parameters: { type: 'object', properties: { q: { type: 'string' }, page: { type: 'integer' } } },
+    })
+
+    await platform.post(`/tools/${id}/call`, { input: { q: 'x' } })
+
+    expect(service.received[0]?.url).toBe('/find?q=x&v=2')
+  })
+
+  test('passes on what the address answers: JSON as it is, text as text, bytes as base64, nothing as null', async () => {
+    const replies: Record<string, object> = {
+      '/json': { body: '{"n":12345678901234567890,"a":[1]}' },
+      '/text': { headers: { 'content-type': 'text/plain' }, body: 'plain' },
+      '/bytes': { headers: { 'content-type': 'image/png' }, body: Buffer.from([1, 2, 255]) },
+      '/nothing': { status: 204, headers: {}, body: '' },
+      '/untyped': { headers: {}, body: '[1,2]' },
+    }
+    await using service = await startService(({ url }) => replies[url])
+    await using platform = await startPlatform()
+    const call = async (path: string) => {
+      const id = await register(platform, {
+        name: path.slice(1),
+        execute: { url: service.url + path, method: 'GET' },
+        parameters: {},
+      })
+      const response = await platform.fetch(`/api/v1/tools/${id}/call`, {
+        method: 'POST',
+        headers: { authorization: 'Bearer sk_admin_of_the_tests' },
+      })
+      return response.text()
+    }
+
+    expect(await call('/json')).toBe('{"n":12345678901234567890,"a":[1]}')
+    expect(await call('/text')).toBe('"plain"')
+    expect(JSON.parse(await call('/bytes'))).toEqual({ content_type: 'image/png', size: 3, base64: 'AQL/' })
+    expect(await call('/nothing')).toBe('null')
+    expect(await call('/untyped')).toBe('[1,2]')
+  })
+
+  test('answers 502 with the status of the address when that answers an error', async () => {
+    await using service = await startService(() => ({ status: 422, body: '{"reason":"no such city"}' }))
+    await using platform = await startPlatform()
+    const id = await register(platform, weather(service.url))
+    const caller = await platform.keyFor([{ effect: 'Allow', action: ['tools:CallTool'], resource: ['*'] }])
+
+    const asAdmin = await platform.post(`/tools/${id}/call`, { input: { city: 'Nowhere' } })
+    const asCaller = await platform.post(`/tools/${id}/call`, { input: { city: 'Nowhere' } }, { key: caller })
+
+    expect(asAdmin.status).toBe(502)
+    expect(asAdmin.body.error).toMatchObject({
+      code: 'TOOL_HTTP_ERROR',
+      details: { tool_status_code: 422, tool_method: 'GET', tool_response_body: { reason: 'no such city' } },
+    })
+    expect(asCaller.body.error.details).not.toHaveProperty('tool_response_body')
+  })
+
+  test('answers 504 when the address takes longer than the tool may, and 502 when nobody is there', async () => {
+    await using service = await startService(() => new Promise(() => {}))
+    await using platform = await startPlatform()
+    const slow = await register(platform, weather(service.url, { timeout_seconds: 0.2 }))
+    const gone = await register(platform, weather('http://127.0.0.1:1', { name: 'gone' }))
+
+    const late = await platform.post(`/tools/${slow}/call`, { input: { city: 'Recife' } })
+    const away = await platform.post(`/tools/${gone}/call`, { input: { city: 'Recife' } })
+
+    expect(late).toMatchObject({ status: 504, body: { error: { code: 'TOOL_TIMEOUT', details: { seconds: 0.2 } } } })
+    expect(away).toMatchObject({ status: 502, body: { error: { code: 'TOOL_UNREACHABLE' } } })
+    expect((await platform.post('/tools', weather(service.url, { name: 'slower', timeout_seconds: 301 }))).status).toBe(
+      400,
+    )
+  })
+
+  test('names a secret that is not there instead of sending its reference', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const id = await register(
+      platform,
+      weather(service.url, {
+        execute: { url: service.url, headers: { Authorization: 'Bearer ${{ secrets.TOKEN }}' } },
+      }),
+    )
+
+    const { status, body } = await platform.post(`/tools/${id}/call`, { input: { city: 'Recife' } })
+
+    expect({ status, code: body.error.code }).toEqual({ status: 422, code: 'SECRET_NOT_FOUND' })
+    expect(service.received).toEqual([])
+  })
+})
+
+describe('a client tool', () => {
+  test('has no execution on the server, so a direct call is refused with 422 (S2.32)', async () => {
+    await using platform = await startPlatform()
+    const id = await register(platform, {
+      name: 'read_local_file',
+      type: 'client',
+      parameters: { type: 'object', properties: { path: { type: 'string' } } },
+    })
+
+    const { status, body } = await platform.post(`/tools/${id}/call`, { input: { path: '/tmp/data.csv' } })
+
+    expect({ status, code: body.error.code }).toEqual({ status: 422, code: 'TOOL_CALL_NOT_SUPPORTED' })
+  })
+})
+
+describe('a platform tool', () => {
+  const document = async (platform: TestPlatform, path: string, content: string): Promise<string> =>
+    (await platform.post('/documents', { path, content })).body.id
+
+  test('offers only the actions it lists, and the call must name one (S2.44) (S2.54)', async () => {
+    await using platform = await startPlatform()
+    const doc = await document(platform, '/a.md', 'Hello')
+    const id = await register(platform, { name: 'docs', type: 'soat', actions: ['get-document'] })
+
+    expect(
+      (await platform.post(`/tools/${id}/call`, { action: 'get-document', input: { id: doc } })).body.content,
+    ).toBe('Hello')
+    for (const body of [
+      { input: { id: doc } },
+      { action: 'delete-document', input: { id: doc } },
+      { action: 'nothing', input: {} },
+    ]) {
+      expect(await platform.post(`/tools/${id}/call`, body)).toMatchObject({
+        status: 400,
+        body: { error: { code: 'VALIDATION_FAILED' } },
+      })
+    }
+    expect((await platform.get(`/documents/${doc}`)).status).toBe(200)
+  })
+
+  test('runs inside the platform, and its effect is the operation’s own (S2.46)', async () => {
+    await using platform = await startPlatform()
+    const id = await register(platform, {
+      name: 'docs',
+      type: 'platform',
+      actions: ['create-document', 'search-documents'],
+    })
+
+    const made = await platform.post(`/tools/${id}/call`, {
+      action: 'create-document',
+      input: { path: '/notes/goose.md', content: 'Geese fly south' },
+    })
+    const found = await platform.post(`/tools/${id}/call`, {
+      action: 'search_documents',
+      input: { query: 'goose flying' },
+    })
+
+    expect((await platform.get(`/documents/${made.body.id}`)).body.content).toBe('Geese fly south')
+    expect(found.body.data).toMatchObject([{ id: made.body.id, path: '/notes/goose.md' }])
+  })
+
+  test('makes the same permission checks as REST (S2.47)', async () => {
+    await using platform = await startPlatform()
+    const doc = await document(platform, '/a.md', 'Hello')
+    const id = await register(platform, {
+      name: 'docs',
+      type: 'soat',
+      actions: ['get-document', 'update-document', 'list-documents'],
+    })
+    const key = await platform.keyFor([{ effect: 'Allow', action: ['tools:CallTool'], resource: ['*'] }])
+    const call = (action: string, input: object) => platform.post(`/tools/${id}/call`, { action, input }, { key })
+
+    expect((await call('get-document', { id: doc })).status).toBe(404)
+    expect((await call('update-document', { id: doc, content: 'Bye' })).status).toBe(403)
+    expect((await call('list-documents', {})).body).toMatchObject({ data: [], total: 0 })
+    expect((await platform.get(`/documents/${doc}`, { key })).status).toBe(404)
+    expect((await platform.patch(`/documents/${doc}`, { content: 'Bye' }, { key })).status).toBe(403)
+  })
+
+  test('reaches its own project only, even for those who may see every project', async () => {
+    await using platform = await startPlatform()
+    const other = (await platform.post('/projects', { name: 'other' })).body.id
+    const theirs = (await platform.post('/documents', { project_id: other, path: '/theirs.md', content: 'goose' })).body
+      .id
+    const id = await register(platform, {
+      project_id: platform.projectId,
+      name: 'docs',
+      type: 'soat',
+      actions: ['get-document', 'search-documents', 'create-document'],
+    })
+    const call = (action: string, input: object) => platform.post(`/tools/${id}/call`, { action, input })
+
+    expect((await call('get-document', { id: theirs })).status).toBe(404)
+    expect((await call('search-documents', { query: 'goose' })).body.data).toEqual([])
+    expect((await call('create-document', { path: '/mine.md', content: '' })).body.project_id).toBe(platform.projectId)
+    expect((await call('create-document', { path: '/x.md', content: '', project_id: other })).status).toBe(400)
+  })
+
+  test('that calls itself is stopped before it goes too deep', async () => {
+    await using platform = await startPlatform()
+    const id = await register(platform, { name: 'mirror', type: 'platform', actions: ['call-tool'] })
+    await platform.patch(`/tools/${id}`, { preset_parameters: { id, action: 'call-tool' } })
+
+    const { status, body } = await platform.post(`/tools/${id}/call`, { action: 'call-tool', input: {} })
+
+    expect({ status, code: body.error.code }).toEqual({ status: 422, code: 'CALL_TOO_DEEP' })
+  })
+})
+
+describe('preset parameters', () => {
+  test('work for every type: the key is gone from what is shown, and its value is in every call (S2.16) (S2.48) (S2.49) (S2.50)', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const parameters = {
+      type: 'object',
+      properties: { city: { type: 'string' }, units: { type: 'string' } },
+      required: ['city', 'units'],
+      additionalProperties: false,
+    }
+    const id = await register(platform, {
+      name: 'weather',
+      execute: { url: `${service.url}/` },
+      parameters,
+      preset_parameters: { units: 'metric' },
+    })
+    const local = await register(platform, {
+      name: 'local',
+      type: 'client',
+      parameters,
+      preset_parameters: { units: 'metric' },
+    })
+
+    const [shown] = (await platform.get(`/tools/${id}/actions`)).body.data
+    const [shownLocal] = (await platform.get(`/tools/${local}/actions`)).body.data
+    await platform.post(`/tools/${id}/call`, { input: { city: 'Recife' } })
+
+    const visible = {
+      type: 'object',
+      properties: { city: { type: 'string' } },
+      required: ['city'],
+      additionalProperties: false,
+    }
+    expect(shown.input_schema).toEqual(visible)
+    expect(shownLocal.input_schema).toEqual(visible)
+    expect(JSON.parse(service.received[0]?.body ?? '')).toEqual({ city: 'Recife', units: 'metric' })
+  })
+
+  test('always win over what the caller sends', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const id = await register(platform, weather(service.url, { preset_parameters: { city: 'Recife' } }))
+
+    await platform.post(`/tools/${id}/call`, { input: { city: 'Natal' } })
+
+    expect(service.received[0]?.url).toBe('/v1/current?city=Recife')
+  })
+
+  test('lock two tools on one action to two documents, and no spelling of the key unlocks them (S2.51) (S2.52)', async () => {
+    await using platform = await startPlatform()
+    const open = (await platform.post('/documents', { path: '/public.md', content: 'p' })).body.id
+    const secret = (await platform.post('/documents', { path: '/private.md', content: 's' })).body.id
+    const publicDoc = await register(platform, {
+      name: 'public_doc',
+      type: 'soat',
+      actions: ['update-document'],
+      preset_parameters: { id: open },
+    })
+    await register(platform, {
+      name: 'private_doc',
+      type: 'soat',
+      actions: ['update-document'],
+      preset_parameters: { document_id: secret },
+    })
+    const [seen] = (await platform.get(`/tools/${publicDoc}/actions`)).body.data
+
+    for (const input of [{}, { id: secret }, { document_id: secret }, { documentId: secret }]) {
+      const { status } = await platform.post(`/tools/${publicDoc}/call`, {
+        action: 'update-document',
+        input: { content: 'new', ...input },
+      })
+      expect(status).toBe(200)
+    }
+
+    expect(seen.tool_name).toBe('public_doc_update-document')
+    expect(Object.keys(seen.input_schema.properties)).toEqual(['path', 'content', 'tags'])
+    expect(seen.input_schema).not.toHaveProperty('required')
+    expect((await platform.get(`/documents/${open}`)).body.content).toBe('new')
+    expect((await platform.get(`/documents/${secret}`)).body.content).toBe('s')
+  })
+
+  test('concern only the actions that have the field', async () => {
+    await using platform = await startPlatform()
+    const doc = (await platform.post('/documents', { path: '/a.md', content: 'goose' })).body.id
+    const id = await register(platform, {
+      name: 'docs',
+      type: 'soat',
+      actions: ['get-document', 'search-documents'],
+      preset_parameters: { id: doc },
+    })
+
+    expect((await platform.post(`/tools/${id}/call`, { action: 'get-document' })).body.content).toBe('goose')
+    expect(
+      (await platform.post(`/tools/${id}/call`, { action: 'search-documents', input: { query: 'goose' } })).body.total,
+    ).toBe(1)
+  })
+})
+
+describe('names', () => {
+  test('an http or client tool has one, its own; a platform tool one for each action (S2.5) (S2.21) (S2.23)', async () => {
+    await using platform = await startPlatform()
+    const http = await register(platform, weather('http://127.0.0.1:1'))
+    const client = await register(platform, { name: 'read_local_file', type: 'client', parameters: {} })
+    const docs = await register(platform, {
+      name: 'platform',
+      type: 'soat',
+      actions: ['get-document', 'search-documents'],
+    })
+    const names = async (id: string) =>
+      (await platform.get(`/tools/${id}/actions`)).body.data.map((action: { tool_name: string }) => action.tool_name)
+
+    expect(await names(http)).toEqual(['get-weather'])
+    expect(await names(client)).toEqual(['read_local_file'])
+    expect(await names(docs)).toEqual(['platform_get-document', 'platform_search-documents'])
+  })
+})
+
+describe('a direct call', () => {
+  test('takes an optional action and the input, and answers what the tool answered (S2.53) (S2.55)', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const id = await register(platform, weather(service.url))
+
+    expect(await platform.post(`/tools/${id}/call`, { input: { city: 'Recife' } })).toMatchObject({
+      status: 200,
+      body: { ok: true },
+    })
+    expect(
+      await platform.post(`/tools/${id}/call`, { action: 'get_weather', input: { city: 'Recife' } }),
+    ).toMatchObject({ status: 200 })
+    expect(await platform.post(`/tools/${id}/call`, { input: {} })).toMatchObject({ status: 400 })
+    expect(await platform.post('/tools/tool_nothing/call', { input: {} })).toMatchObject({
+      status: 404,
+      body: { error: { code: 'RESOURCE_NOT_FOUND' } },
+    })
+  })
+
+  test('is checked against the schema, and every failing path is named in words', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const parameters = {
+      type: 'object',
+      properties: {
+        rows: {
+          type: 'array',
+          items: { type: 'object', properties: { amount: { type: 'number' } }, required: ['date'] },
+        },
+        kind: { enum: ['a', 'b'] },
+      },
+      required: ['name'],
+      additionalProperties: false,
+    }
+    const id = await register(platform, { name: 'rows', execute: { url: service.url }, parameters })
+
+    const { status, body } = await platform.post(`/tools/${id}/call`, {
+      input: { rows: [{ date: 'x' }, { amount: 'much' }], kind: 'c', more: 1 },
+    })
+
+    expect(status).toBe(400)
+    expect(body.error.details.errors).toEqual(
+      expect.arrayContaining([
+        { path: 'name', message: 'is missing' },
+        { path: 'more', message: 'is not a known field' },
+        { path: 'rows[1].date', message: 'is missing' },
+        { path: 'rows[1].amount', message: 'must be of type number' },
+        { path: 'kind', message: 'must be one of "a", "b"' },
+      ]),
+    )
+    expect(service.received).toEqual([])
+  })
+
+  test('of a tool that needs approval does not happen', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const gated = await register(platform, weather(service.url, { auto_approve: false }))
+    const restricted = await register(platform, weather(service.url, { name: 'restricted', level: 'restricted' }))
+    const trusted = await register(
+      platform,
+      weather(service.url, { name: 'trusted', level: 'restricted', auto_approve: true }),
+    )
+    const call = async (id: string) => (await platform.post(`/tools/${id}/call`, { input: { city: 'Recife' } })).status
+
+    expect([await call(gated), await call(restricted), await call(trusted)]).toEqual([403, 403, 200])
+    expect(service.received).toHaveLength(1)
+  })
+})
