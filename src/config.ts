@@ -1,9 +1,7 @@
 import { isIP } from 'node:net'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-
-/** Something the operator set is wrong: said in one line, without a stack. */
-export class ConfigError extends Error {}
+import { StartError } from './model/start-error.ts'
 
 const whole = (least: number, most: number) => z.coerce.number().int().min(least).max(most)
 const list = z.string().transform((text) =>
@@ -108,7 +106,7 @@ export function readConfig(
     const result = setting.schema.safeParse(value)
     if (!result.success) {
       const source = flag === undefined ? setting.variable : `--${'flag' in setting ? setting.flag : ''}`
-      throw new ConfigError(`${source}: ${result.error.issues.map((issue) => issue.message).join('; ')}`)
+      throw new StartError(`${source}: ${result.error.issues.map((issue) => issue.message).join('; ')}`)
     }
     config[name] = result.data
   }
@@ -124,7 +122,7 @@ function readFlags(flags: readonly string[]): Record<string, string | undefined>
     )
     return parseArgs({ args: [...flags], options, strict: true }).values as Record<string, string | undefined>
   } catch (error) {
-    throw new ConfigError((error as Error).message)
+    throw new StartError((error as Error).message)
   }
 }
 

@@ -11,7 +11,7 @@ import { firstIdAt } from './model/ids.ts'
 import type { Json } from './model/json.ts'
 import { done } from './model/tool.ts'
 import { operations, permissions, platformActions } from './operations/index.ts'
-import { JsonText, type Operation, type Parts } from './operations/operation.ts'
+import { JsonText, type Operation, type Parts, routeOf } from './operations/operation.ts'
 import { openStore, type Store } from './store/store.ts'
 import { Metrics } from './surfaces/metrics.ts'
 import { openapi } from './surfaces/openapi.ts'
@@ -47,17 +47,17 @@ export async function createPlatform(config: Config): Promise<Platform> {
     { level: config.logLevel, redact: ['req.headers.authorization', '*.authorization'] },
     pino.destination(2),
   )
+  const outbound = new Outbound({
+    allowLoopback: config.onLoopback,
+    allow: config.egressAllow,
+    maxResponseBytes: config.responseLimit,
+  })
   const store = await openStore(config)
   const adminKey = await firstStart(store, config.adminKey)
 
   const closing = new AbortController()
   const metrics = new Metrics()
   const schemas = new Schemas()
-  const outbound = new Outbound({
-    allowLoopback: config.onLoopback,
-    allow: config.egressAllow,
-    maxResponseBytes: config.responseLimit,
-  })
   const byName = new Map(operations.map((operation) => [operation.name, operation]))
   const reach: Reach = {
     outbound,
@@ -98,6 +98,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
       closing: closing.signal,
     }),
     openapi: JSON.stringify(openapi(operations, version)),
+    paths: [...new Set(operations.map((operation) => `/api/v1${routeOf(operation).path}`))],
     reference: reference(operations, version),
     metrics,
     log,

@@ -1,7 +1,6 @@
-import { ConfigError, readConfig } from '../config.ts'
+import { readConfig } from '../config.ts'
 import { createPlatform, version } from '../main.ts'
-import { DatabaseTooNew } from '../store/migrate.ts'
-import { FolderInUse } from '../store/sqlite.ts'
+import { StartError } from '../model/start-error.ts'
 import { listen } from '../surfaces/server.ts'
 
 /** Runs the platform until it is told to stop. Resolves with the exit code. */
@@ -11,7 +10,7 @@ export async function up(flags: readonly string[]): Promise<number> {
   const server = await listen(platform.app, config.host, config.port).catch(async (error: NodeJS.ErrnoException) => {
     await platform.close()
     throw error.code === 'EADDRINUSE'
-      ? new ConfigError(`Port ${config.port} on ${config.host} is taken. Choose another with --port.`)
+      ? new StartError(`Port ${config.port} on ${config.host} is taken. Choose another with --port.`)
       : error
   })
   console.log(welcome(server.url, config.databaseUrl ? 'PostgreSQL' : `SQLite in ${config.data}`, platform.adminKey))
@@ -27,9 +26,7 @@ export async function up(flags: readonly string[]): Promise<number> {
   return 0
 }
 
-/** Mistakes of the operator, which need a sentence and not a stack. */
-export const isOperatorMistake = (error: unknown): error is Error =>
-  error instanceof ConfigError || error instanceof FolderInUse || error instanceof DatabaseTooNew
+export const isOperatorMistake = (error: unknown): error is Error => error instanceof StartError
 
 const welcome = (url: string, database: string, adminKey: string | undefined) =>
   [

@@ -1,17 +1,17 @@
-/** The known names most like a wrong one, best first: at most three, and none that is too far off. */
+/** The known names most like a wrong one: those that are equally near, at most three, and none that is too far off. */
 export function nearest(wrong: string, known: readonly string[]): string[] {
   const target = simple(wrong)
-  const furthest = Math.max(2, Math.floor(target.length / 3))
-  return known
-    .map((name) => ({
-      name,
-      away: simple(name).includes(target) && target.length > 2 ? 1 : distance(target, simple(name)),
-    }))
-    .filter(({ away }) => away <= furthest)
+  const ranked = known
+    .map((name) => ({ name, away: away(target, simple(name)) }))
+    .filter(({ away }) => away <= Math.max(2, Math.floor(target.length / 3)))
     .sort((a, b) => a.away - b.away || (a.name < b.name ? -1 : 1))
+  return ranked
+    .filter(({ away }) => away === ranked[0]?.away)
     .slice(0, 3)
     .map(({ name }) => name)
 }
+
+const away = (wrong: string, name: string) => (wrong.length > 2 && name.includes(wrong) ? 1 : distance(wrong, name))
 
 const simple = (name: string) =>
   name

@@ -1,9 +1,10 @@
 import { type Migration, Migrator } from 'kysely/migration'
+import { StartError } from '../model/start-error.ts'
 import type { Engine } from './engine.ts'
 import { migrations } from './migrations/index.ts'
 
 /** The database was written by a version that knows more tables than this one. */
-export class DatabaseTooNew extends Error {}
+export class DatabaseTooNew extends StartError {}
 
 /** Brings the database up to this version, under a lock, so that replicas that start together do it once. */
 export async function migrate(engine: Engine): Promise<void> {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
+import { StartError } from '../model/start-error.ts'
 import type { Engine, Notice } from './engine.ts'
 import type { Tables } from './tables.ts'
 
@@ -57,6 +58,18 @@ function listen(url: string, onNotice: (notice: Notice) => void, me: string) {
   }
 }
 
+/** Says what is wrong with the address of the database, and never its password. */
+async function requireReachable(pool: pg.Pool, url: string): Promise<void> {
+  try {
+    await pool.query('select 1')
+  } catch (cause) {
+    await pool.end()
+    const where = URL.parse(url)
+    const name = where ? `${where.hostname}:${where.port || 5432}${where.pathname}` : 'the address in DATABASE_URL'
+    throw new StartError(`PostgreSQL at ${name} cannot be used: ${(cause as Error).message}.`, { cause })
+  }
+}
+
 export async function openPostgres(url: string, poolSize = 10): Promise<Engine> {
   const pool = new pg.Pool({
     connectionString: url,
@@ -67,6 +80,7 @@ export async function openPostgres(url: string, poolSize = 10): Promise<Engine> 
   })
   // A connection that breaks while idle is replaced by the pool; the query that needs it next reports a real failure.
   pool.on('error', () => {})
+  await requireReachable(pool, url)
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   const listeners: ((notice: Notice) => void)[] = []
   const me = randomUUID()

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { promisify } from 'node:util'
 import { Kysely, type SqliteDatabase, SqliteDialect, sql } from 'kysely'
+import { StartError } from '../model/start-error.ts'
 import type { Engine } from './engine.ts'
 import type { CallEnd, CallRow, Tables } from './tables.ts'
 
@@ -12,7 +13,7 @@ const syncData = promisify(fdatasync)
 const busy = 5
 
 /** Another process has the data folder. */
-export class FolderInUse extends Error {}
+export class FolderInUse extends StartError {}
 
 /**
  * One process at a time owns a data folder. The proof is an exclusive SQLite lock on a file of its own, which the

@@ -5,7 +5,6 @@ import type { Allowance, RateLimit } from '../access/rate-limit.ts'
 import { type Surface, surfaces } from '../model/call.ts'
 import { PlatformError } from '../model/errors.ts'
 import { isObject, type JsonObject } from '../model/json.ts'
-import { nearest } from '../model/nearest.ts'
 import type { Principal } from '../model/principal.ts'
 import { inputSchema } from '../operations/json-schema.ts'
 import { type Request as Asking, type Operation, ownParameter, type Parts, routeOf } from '../operations/operation.ts'
@@ -48,10 +47,6 @@ export function rest(host: RestParts): Hono {
       return answerError(new PlatformError('METHOD_NOT_ALLOWED', { method, path, allowed }), host.log)
     })
   }
-  const paths = [...new Set(host.operations.map((operation) => `/api/v1${routeOf(operation).path}`))]
-  app.notFound(({ req: { path } }) =>
-    answerError(new PlatformError('ROUTE_NOT_FOUND', { path, nearest: nearest(path, paths) }), host.log),
-  )
   return app
 }
 
@@ -124,8 +119,10 @@ function inputReader(operation: Operation, bodyLimit: number) {
 
   return async (req: HonoRequest): Promise<unknown> => {
     const fromPath = own === undefined ? {} : { id: req.param(own) }
-    const query = req.url.includes('?') ? readQuery(req.queries(), inBody ? {} : fields) : {}
+    const query = req.url.includes('?') ? readQuery(req.queries(), fields) : {}
     if (!inBody) return { ...query, ...fromPath }
+    const errors = Object.keys(query).map((name) => ({ path: name, message: 'belongs in the body, not in the query' }))
+    if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
     const body = (await readJson(req.raw, bodyLimit)) ?? {}
     if (!isObject(body)) {
       throw new PlatformError('VALIDATION_FAILED', {
@@ -137,7 +134,7 @@ function inputReader(operation: Operation, bodyLimit: number) {
         errors: [{ path: 'id', message: 'is named by the path, not in the body' }],
       })
     }
-    return { ...query, ...body, ...fromPath }
+    return { ...body, ...fromPath }
   }
 }
 

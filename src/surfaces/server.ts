@@ -30,10 +30,12 @@ export async function listen(app: Hono, host: string, port: number): Promise<Lis
 function closeGently(server: Server, seconds: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => server.closeAllConnections(), seconds * 1000)
+    // A connection that is kept alive falls idle only once its last answer is out.
+    const idle = setInterval(() => server.closeIdleConnections(), 50)
     server.close(() => {
       clearTimeout(timer)
+      clearInterval(idle)
       resolve()
     })
-    server.closeIdleConnections()
   })
 }

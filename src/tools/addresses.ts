@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net'
+import { StartError } from '../model/start-error.ts'
 
 /**
  * Addresses that are not somewhere on the public internet. The first kind that fits names an address, so the metadata
@@ -68,7 +69,7 @@ class Ranges {
       const bits = family === 4 ? 32 : 128
       const length = prefix === undefined ? bits : /^\d{1,3}$/.test(prefix) ? Number(prefix) : Number.NaN
       if (family === 0 || !(length <= bits) || rest.length > 0) {
-        throw new Error(
+        throw new StartError(
           `"${entry}" is not a range of addresses: write it like 10.0.0.0/8 or fd00::/8, or "private" for all private ones.`,
         )
       }

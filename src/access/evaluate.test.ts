@@ -1,0 +1,118 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Statement } from '../model/access-policy.ts'
+import type { Principal } from '../model/principal.ts'
+import { evaluate, like, type Resource, visibility } from './evaluate.ts'
+
+const principal = (statements: Partial<Statement>[], projectId: string | null = null): Principal => ({
+  kind: 'api_key',
+  id: 'key_1',
+  name: 'k',
+  projectId,
+  rateLimit: null,
+  grants: [
+    {
+      policyId: 'pol_1',
+      statements: statements.map((statement) => ({ effect: 'Allow', action: ['*'], resource: ['*'], ...statement })),
+    },
+  ],
+})
+
+const tool: Resource = { projectId: 'proj_1', kind: 'tool', id: 'tool_1' }
+const allowed = (statements: Partial<Statement>[], resource: Resource = tool, permission = 'tools:GetTool') =>
+  evaluate(principal(statements), permission, resource).allowed
+
+test('nothing is allowed that no statement allows', () => {
+  expect(evaluate(principal([]), 'tools:GetTool', tool)).toEqual({ allowed: false, layer: 'access policy' })
+})
+
+test('a decision names the policy that made it', () => {
+  expect(evaluate(principal([{}]), 'tools:GetTool', tool)).toEqual({ allowed: true, by: 'pol_1' })
+  expect(evaluate(principal([{}, { effect: 'Deny' }]), 'tools:GetTool', tool)).toEqual({
+    allowed: false,
+    layer: 'access policy',
+    by: 'pol_1',
+  })
+})
+
+test.each([
+  ['*', true],
+  ['tools:*', true],
+  ['tools:GetTool', true],
+  ['tools:ListTools', false],
+  ['documents:*', false],
+])('the action %s fits tools:GetTool: %s', (action, fits) => {
+  expect(allowed([{ action: [action] }])).toBe(fits)
+})
+
+test.each([
+  ['*', true],
+  ['qm:*', true],
+  ['qm:proj_1', true],
+  ['qm:proj_1:*', true],
+  ['qm:proj_2:*', false],
+  ['qm:*:tool:*', true],
+  ['qm:*:document:*', false],
+  ['qm:proj_1:tool:tool_1', true],
+  ['soat:proj_1:tool:tool_1', true],
+  ['qm:proj_1:tool:tool_2', false],
+])('the resource %s fits qm:proj_1:tool:tool_1: %s', (resource, fits) => {
+  expect(allowed([{ resource: [resource] }])).toBe(fits)
+})
+
+test.each([
+  ['/reports/*', '/reports/a.md', true],
+  ['/reports/*', '/reports/deep/a.md', true],
+  ['/reports/*', '/reports', false],
+  ['/reports/*', '/reportsecret', false],
+  ['/a.md', '/a.md', true],
+  ['/*', '/a.md', true],
+])('the path %s holds %s: %s', (pattern, path, fits) => {
+  const document: Resource = { projectId: 'proj_1', kind: 'document', id: 'doc_1', path }
+
+  expect(allowed([{ resource: [`qm:*:document:${pattern}`] }], document)).toBe(fits)
+})
+
+test('a denial wins, however many statements allow and in whatever order they stand', () => {
+  const effects = fc.array(fc.constantFrom<'Allow' | 'Deny'>('Allow', 'Deny'), { minLength: 1, maxLength: 8 })
+
+  fc.assert(
+    fc.property(effects, (order) => {
+      expect(allowed(order.map((effect) => ({ effect })))).toBe(!order.includes('Deny'))
+    }),
+  )
+})
+
+test('a principal bound to a project reaches nothing outside it, whatever its policies say', () => {
+  expect(evaluate(principal([{}], 'proj_2'), 'tools:GetTool', tool)).toEqual({ allowed: false, layer: 'project' })
+  expect(
+    evaluate(principal([{}], 'proj_1'), 'projects:CreateProject', { projectId: null, kind: 'project', id: '*' })
+      .allowed,
+  ).toBe(false)
+})
+
+test('what is visible as a whole needs no question for each record, and agrees with asking it', () => {
+  const sees = (statements: Partial<Statement>[], projectId: string | null = null) =>
+    visibility(principal(statements, projectId), 'tools:ListTools', 'tool')
+
+  expect(sees([])).toBe('none')
+  expect(sees([{ action: ['documents:*'] }])).toBe('none')
+  expect(sees([{ resource: ['qm:*:document:*'] }])).toBe('none')
+  expect(sees([{}])).toBe('all')
+  expect(sees([{ resource: ['qm:proj_1:*'] }])).toBe('some')
+  expect(sees([{ resource: ['qm:proj_1:*'] }], 'proj_1')).toBe('all')
+  expect(sees([{}, { effect: 'Deny', resource: ['qm:*:tool:tool_1'] }])).toBe('some')
+  expect(sees([{ condition: { StringEquals: { 'qm:ResourceTag/a': 'b' } } }])).toBe('some')
+})
+
+test('a pattern with stars never takes long, and means what the regular expression would', () => {
+  const letters = fc.string({ unit: fc.constantFrom('a', 'b', '*', '?'), maxLength: 12 })
+
+  fc.assert(
+    fc.property(letters, fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 12 }), (pattern, text) => {
+      const expression = new RegExp(`^${pattern.replaceAll(/\*+/g, '.*').replaceAll('?', '.')}$`)
+      expect(like(pattern, text)).toBe(expression.test(text))
+    }),
+  )
+  expect(like(`${'*a'.repeat(50)}b`, 'a'.repeat(5000))).toBe(false)
+})

@@ -1,0 +1,55 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Action } from '../model/tool.ts'
+import { agentNames, findByName } from './names.ts'
+
+const action = (namespace: string, name: string) => ({ id: `${namespace}:${name}`, namespace, name }) as Action
+const many = (namespace: string, name: string) => ({ action: action(namespace, name), many: true })
+
+test('a single action has its tool’s name, one of many has the tool’s name in front', () => {
+  const names = agentNames([
+    { action: action('tools', 'search'), many: false },
+    many('github', 'search'),
+    many('jira', 'search'),
+  ])
+
+  expect([...names.keys()].sort()).toEqual(['github_search', 'jira_search', 'search'])
+})
+
+test('names are safe for every provider, never alike, and the same in whatever order the actions come', () => {
+  const part = fc.string({ unit: fc.constantFrom('a', 'b', '_', '-', '.', 'é'), minLength: 1, maxLength: 70 })
+  const actions = fc.uniqueArray(fc.tuple(part, part), { selector: (pair) => pair.join(':'), maxLength: 8 })
+
+  fc.assert(
+    fc.property(actions, (pairs) => {
+      const offered = pairs.map(([namespace, name]) => many(namespace, name))
+      const names = agentNames(offered)
+      const backwards = agentNames([...offered].reverse())
+      expect(names.size).toBe(pairs.length)
+      expect([...names].map(([name, { id }]) => [name, id])).toEqual([...backwards].map(([name, { id }]) => [name, id]))
+      for (const name of names.keys()) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/)
+    }),
+  )
+})
+
+test('a dash and an underscore are taken for each other, unless that leaves two', () => {
+  const names = new Map([
+    ['get-document', 1],
+    ['get_file', 2],
+    ['a-b', 3],
+    ['a_b', 4],
+  ])
+
+  expect(findByName(names, 'get_document')).toEqual([1])
+  expect(findByName(names, 'a_b')).toEqual([4])
+  expect(
+    findByName(
+      new Map([
+        ['a-b_c', 1],
+        ['a_b-c', 2],
+      ]),
+      'a_b_c',
+    ),
+  ).toEqual([1, 2])
+  expect(findByName(names, 'other')).toEqual([])
+})

@@ -1,0 +1,245 @@
+import { describe, expect, test } from 'vitest'
+import { adminKey, startPlatform, startService, type TestPlatform } from './kit.ts'
+
+const anything = { type: 'object' }
+
+const register = async (platform: TestPlatform, url: string, fields: object = {}): Promise<string> =>
+  (await platform.post('/tools', { name: 'echo', execute: { url }, parameters: anything, ...fields })).body.id
+
+const onlyCall = async (platform: TestPlatform) => {
+  const { data, total } = (await platform.get('/calls')).body
+  expect(total).toBe(1)
+  return (await platform.get(`/calls/${data[0].id}`)).body
+}
+
+describe('the record', () => {
+  test('tells who called what, through which surface and client, with input, output and duration', async () => {
+    await using service = await startService(() => ({ body: '{"temp":21}' }))
+    await using platform = await startPlatform()
+    const id = await register(platform, service.url)
+
+    await platform.post(
+      `/tools/${id}/call`,
+      { input: { city: 'Recife' } },
+      { headers: { 'user-agent': 'acme/1.2 (x)' } },
+    )
+
+    expect(await onlyCall(platform)).toMatchObject({
+      id: expect.stringMatching(/^call_/),
+      project_id: platform.projectId,
+      parent_call_id: null,
+      tool_id: id,
+      tool: 'echo',
+      app: 'tools',
+      action: 'tools:echo',
+      status: 'success',
+      principal: { kind: 'api_key', id: 'key_environment' },
+      surface: 'rest',
+      client: { name: 'acme', version: '1.2' },
+      request: { city: 'Recife' },
+      request_truncated: false,
+      response: { temp: 21 },
+      response_truncated: false,
+      error: null,
+      duration_ms: expect.any(Number),
+      completed_at: expect.any(String),
+    })
+  })
+
+  test('is written before the effect: a tool that looks finds its own call pending', async () => {
+    let seen: unknown
+    const platformHolder: { platform?: TestPlatform } = {}
+    await using service = await startService(async () => {
+      seen = (await platformHolder.platform?.get('/calls'))?.body.data
+      return undefined
+    })
+    await using platform = await startPlatform()
+    platformHolder.platform = platform
+    const id = await register(platform, service.url)
+
+    await platform.post(`/tools/${id}/call`, { input: {} })
+
+    expect(seen).toMatchObject([{ tool_id: id, status: 'pending', completed_at: null }])
+    expect((await onlyCall(platform)).status).toBe('success')
+  })
+
+  test('tells apart how calls end', async () => {
+    await using service = await startService(() => ({ status: 500, body: 'no' }))
+    await using platform = await startPlatform()
+    const id = await register(platform, service.url, { parameters: { type: 'object', required: ['city'] } })
+    const gated = await register(platform, service.url, { name: 'gated', auto_approve: false })
+    const local = (await platform.post('/tools', { name: 'local', type: 'client', parameters: anything })).body.id
+    const stranger = await platform.keyFor([{ effect: 'Allow', action: ['tools:ListTools'] }])
+
+    await platform.post(`/tools/${id}/call`, { input: { city: 'x' } })
+    await platform.post(`/tools/${id}/call`, { input: {} })
+    await platform.post(`/tools/${id}/call`, { input: { city: 'x' } }, { key: stranger })
+    await platform.post(`/tools/${gated}/call`, { input: {} })
+    await platform.post(`/tools/${local}/call`, { input: {} })
+    await platform.post('/tools/tool_none/call', { input: {} })
+
+    const { data } = (await platform.get('/calls')).body
+    expect(
+      data.map(({ status, error }: { status: string; error: { code: string } }) => [status, error.code]).reverse(),
+    ).toEqual([
+      ['execution_error', 'TOOL_HTTP_ERROR'],
+      ['validation_error', 'VALIDATION_FAILED'],
+      ['permission_denied', 'FORBIDDEN'],
+      ['rejected', 'APPROVAL_REQUIRED'],
+      ['validation_error', 'TOOL_CALL_NOT_SUPPORTED'],
+      ['validation_error', 'RESOURCE_NOT_FOUND'],
+    ])
+    expect(service.received).toHaveLength(1)
+  })
+
+  test('keeps at most 32 KB of the request and 64 KB of the response, and says that it cut', async () => {
+    await using service = await startService(() => ({ body: JSON.stringify('é'.repeat(50_000)) }))
+    await using platform = await startPlatform()
+    const id = await register(platform, service.url)
+
+    const { body } = await platform.post(`/tools/${id}/call`, { input: { text: 'é'.repeat(20_000) } })
+
+    const call = await onlyCall(platform)
+    expect(body).toHaveLength(50_000)
+    expect(call).toMatchObject({ request_truncated: true, response_truncated: true })
+    expect(Buffer.byteLength(call.request)).toBeGreaterThan(32 * 1024 - 4)
+    expect(Buffer.byteLength(call.request)).toBeLessThanOrEqual(32 * 1024)
+    expect(Buffer.byteLength(call.response)).toBeLessThanOrEqual(64 * 1024)
+    expect(call.request).not.toContain('\uFFFD')
+  })
+
+  test('holds no secret: not by its name, not one of ours, not one of the tool’s own headers', async () => {
+    await using service = await startService(({ headers }) => ({
+      body: JSON.stringify({
+        echo: headers.authorization,
+        access_token: 'tok-1',
+        nested: { Password: 'p' },
+        text: `key ${adminKey}0123456789abcdefghij`,
+      }),
+    }))
+    await using platform = await startPlatform()
+    const id = await register(platform, service.url, {
+      execute: { url: service.url, headers: { Authorization: 'Bearer the-tools-own' } },
+    })
+
+    const { body } = await platform.post(`/tools/${id}/call`, {
+      input: { api_key: 'k-1', user: 'ana', 'Set-Cookie': 'c' },
+    })
+
+    const call = await onlyCall(platform)
+    expect(body.echo).toBe('Bearer the-tools-own')
+    expect(call.request).toEqual({ api_key: '[redacted]', user: 'ana', 'Set-Cookie': '[redacted]' })
+    expect(JSON.stringify(call)).not.toMatch(/the-tools-own|tok-1|"p"|k-1/)
+  })
+
+  test('links a call that another call made to it', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const inner = await register(platform, service.url)
+    const outer = (await platform.post('/tools', { name: 'outer', type: 'platform', actions: ['call-tool'] })).body.id
+
+    const { body } = await platform.post(`/tools/${outer}/call`, {
+      action: 'call-tool',
+      input: { tool_id: inner, input: { a: 1 } },
+    })
+
+    const [second, first] = (await platform.get('/calls')).body.data
+    expect(body).toEqual({ ok: true })
+    expect(first).toMatchObject({ tool: 'outer', action: 'outer:call-tool', parent_call_id: null })
+    expect(second).toMatchObject({ tool: 'echo', parent_call_id: first.id })
+  })
+
+  test('can be filtered by status, app, tool, action, principal, surface and time', async () => {
+    await using service = await startService(({ url }) => (url === '/bad' ? { status: 500 } : undefined))
+    await using platform = await startPlatform()
+    const good = await register(platform, service.url, { name: 'good', app: 'crm' })
+    const bad = await register(platform, `${service.url}/bad`, { name: 'bad' })
+    const key = await platform.keyFor([{ effect: 'Allow', action: ['*'] }])
+    const principal = (await platform.get('/api-keys')).body.data.find(
+      ({ name }: { name: string }) => name === 'of a test',
+    ).id
+    const before = new Date().toISOString()
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    await platform.post(`/tools/${good}/call`, {}, { headers: { 'x-quartermaster-surface': 'cli' } })
+    await platform.post(`/tools/${bad}/call`, {}, { key })
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    const after = new Date().toISOString()
+    const tools = async (query: string) =>
+      (await platform.get(`/calls?${query}`)).body.data.map(({ tool }: { tool: string }) => tool)
+
+    expect(await tools('status=success')).toEqual(['good'])
+    expect(await tools('app=crm')).toEqual(['good'])
+    expect(await tools(`tool_id=${bad}`)).toEqual(['bad'])
+    expect(await tools('tool=good')).toEqual(['good'])
+    expect(await tools('action=tools:bad')).toEqual(['bad'])
+    expect(await tools(`principal_id=${principal}`)).toEqual(['bad'])
+    expect(await tools('surface=cli')).toEqual(['good'])
+    expect(await tools(`from=${before}&to=${after}`)).toEqual(['bad', 'good'])
+    expect(await tools(`to=${before}`)).toEqual([])
+    expect(await tools(`from=${after}`)).toEqual([])
+    expect(await tools('limit=1&offset=1')).toEqual(['good'])
+    expect((await platform.get('/calls?status=odd')).status).toBe(400)
+    expect((await platform.get('/calls?from=yesterday')).status).toBe(400)
+  })
+
+  test('can be watched as it grows, by those who may, and only what they asked for', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const id = await register(platform, service.url)
+    const other = await register(platform, service.url, { name: 'other' })
+    const blind = await platform.keyFor([{ effect: 'Allow', action: ['tools:*'] }])
+    const open = async (key: string, query = '') => {
+      const response = await platform.fetch(`/api/v1/calls/stream${query}`, {
+        headers: { authorization: `Bearer ${key}` },
+      })
+      expect(response.headers.get('content-type')).toBe('text/event-stream')
+      const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+      let text = ''
+      return {
+        cancel: () => reader.cancel(),
+        async until(pattern: RegExp) {
+          while (!pattern.test(text)) {
+            const { value, done } = await reader.read()
+            if (done) break
+            text += Buffer.from(value).toString()
+          }
+          return text
+        },
+        get text() {
+          return text
+        },
+      }
+    }
+    const watcher = await open(adminKey, `?tool_id=${id}`)
+    const stranger = await open(blind)
+    await Promise.all([watcher.until(/listening/), stranger.until(/listening/)])
+
+    await platform.post(`/tools/${other}/call`, {})
+    await platform.post(`/tools/${id}/call`, { input: { a: 1 } })
+
+    const text = await watcher.until(/call\.ended/)
+    const events = [...text.matchAll(/event: (.*)\ndata: (.*)\n/g)].map(([, name, data]) => [
+      name,
+      JSON.parse(data ?? '').status,
+    ])
+    expect(events).toEqual([
+      ['call.begun', 'pending'],
+      ['call.ended', 'success'],
+    ])
+    expect(text).not.toContain('other')
+    expect(stranger.text).not.toContain('call_')
+    await Promise.all([watcher.cancel(), stranger.cancel()])
+  })
+
+  test('keeps the calls of a tool that is deleted', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const id = await register(platform, service.url)
+    await platform.post(`/tools/${id}/call`, {})
+
+    await platform.delete(`/tools/${id}`)
+
+    expect(await onlyCall(platform)).toMatchObject({ tool: 'echo', status: 'success' })
+    expect((await platform.post(`/tools/${id}/call`, {})).status).toBe(404)
+  })
+})
