@@ -1,7 +1,11 @@
 #!/usr/bin/env node
+import { enableCompileCache } from 'node:module'
+
 const [major, minor] = process.versions.node.split('.').map(Number)
 if (major < 22 || (major === 22 && minor < 18)) {
   console.error(`quartermaster needs Node 22.18 or later; this is ${process.version}. In a checkout, use "npm start".`)
   process.exit(1)
 }
+// What was compiled once is kept, which takes most of the time off a start.
+enableCompileCache()
 await import('../src/cli/main.ts')

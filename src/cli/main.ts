@@ -1,14 +1,73 @@
-import { isOperatorMistake, up } from './up.ts'
+import { readFileSync } from 'node:fs'
+import { nearest } from '../model/nearest.ts'
+import { UsageError } from './command.ts'
+import { commands } from './commands.ts'
+import { readFlags } from './flags.ts'
+import { describeCommand, describeUp, overview, usage } from './help.ts'
+import { run } from './run.ts'
 
-const [command, ...rest] = process.argv.slice(2)
+// Whoever reads only the first lines of an answer closes the pipe: that is no fault.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+process.exitCode = await main(process.argv.slice(2))
 
-try {
-  if (command === 'up') process.exitCode = await up(rest)
-  else {
-    console.error('quartermaster up')
-    process.exitCode = 2
+async function main([name, ...args]: readonly string[]): Promise<number> {
+  const wantsHelp = args.includes('--help') || args.includes('-h')
+  if (name === undefined) return misused(overview(version()))
+  if (name === 'version' || name === '--version') return say(version())
+  if (name === 'help' || name === '--help' || name === '-h') return help(args[0])
+  if (name === 'up') return wantsHelp ? help(name) : up(args)
+  if (wantsHelp) return help(name)
+  return remote(name, args)
+}
+
+async function remote(name: string, args: readonly string[]): Promise<number> {
+  const command = commands.find((one) => one.name === name)
+  if (!command) return unknown(name)
+  try {
+    return await run(command, readFlags(command, args), version())
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    return misused(
+      `quartermaster: ${error.message}\n${usage(command)}\n"quartermaster ${name} --help" lists its flags.`,
+    )
   }
-} catch (error) {
-  console.error(isOperatorMistake(error) ? `quartermaster: ${error.message}` : error)
-  process.exitCode = 1
+}
+
+/** The server is loaded here and nowhere else, so that the other commands start at once. */
+async function up(args: readonly string[]): Promise<number> {
+  const server = await import('./up.ts')
+  try {
+    return await server.up(args)
+  } catch (error) {
+    console.error(server.isOperatorMistake(error) ? `quartermaster: ${error.message}` : error)
+    return 1
+  }
+}
+
+async function help(name: string | undefined): Promise<number> {
+  if (name === undefined) return say(overview(version()))
+  if (name === 'up') return say(describeUp((await import('../config.ts')).describeSettings()))
+  const command = commands.find((one) => one.name === name)
+  return command ? say(describeCommand(command)) : unknown(name)
+}
+
+function unknown(name: string): number {
+  const close = nearest(name, ['up', 'help', 'version', ...commands.map((command) => command.name)])
+  const hint = close.length > 0 ? ` Did you mean ${close.map((one) => `"${one}"`).join(' or ')}?` : ''
+  return misused(`quartermaster: There is no command "${name}".${hint}\n"quartermaster help" lists them all.`)
+}
+
+function misused(text: string): number {
+  // A key in the wrong place is not to end up in a log.
+  console.error(text.replaceAll(/sk_\w+/g, 'sk_…'))
+  return 2
+}
+
+function say(text: string): number {
+  console.log(text)
+  return 0
+}
+
+function version(): string {
+  return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version
 }

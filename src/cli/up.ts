@@ -6,6 +6,10 @@ import { listen } from '../surfaces/server.ts'
 /** Runs the platform until it is told to stop. Resolves with the exit code. */
 export async function up(flags: readonly string[]): Promise<number> {
   const config = readConfig(flags, process.env)
+  // From the start, so that whoever is told to stop while starting stops as gently as later.
+  const told = new Promise<string>((resolve) => {
+    for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve(name))
+  })
   const platform = await createPlatform(config)
   const server = await listen(platform.app, config.host, config.port).catch(async (error: NodeJS.ErrnoException) => {
     await platform.close()
@@ -15,9 +19,7 @@ export async function up(flags: readonly string[]): Promise<number> {
   })
   console.log(welcome(server.url, config.databaseUrl ? 'PostgreSQL' : `SQLite in ${config.data}`, platform.adminKey))
 
-  const signal = await new Promise<string>((resolve) => {
-    for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve(name))
-  })
+  const signal = await told
   platform.log.info({ signal }, 'draining')
   platform.drain()
   await server.close(config.drainSeconds)

@@ -34,7 +34,14 @@ export function toCall(row: CallRow): Call {
   }
 }
 
-export function toCallSummary(row: CallRow): CallSummary {
+/** All but the request and the response, which may be large. */
+const summaryColumns = [
+  ...(['id', 'project_id', 'parent_call_id', 'tool_id', 'tool', 'app', 'action', 'status'] as const),
+  ...(['principal_kind', 'principal_id', 'principal_name', 'surface', 'client_name', 'client_version'] as const),
+  ...(['request_truncated', 'response_truncated', 'error', 'duration_ms', 'created_at', 'completed_at'] as const),
+]
+
+export function toCallSummary(row: Omit<CallRow, 'request' | 'response'>): CallSummary {
   const { request: _request, response: _response, ...summary } = toCall({ ...row, request: 'null', response: null })
   return summary
 }
@@ -126,6 +133,6 @@ export class Calls {
     }
     if (filter.from !== undefined) where = where.where('id', '>=', firstIdAt('call', filter.from))
     if (filter.to !== undefined) where = where.where('id', '<', firstIdAt('call', filter.to))
-    return pageOfRows(where, filter, visible, toCallSummary, 'desc')
+    return pageOfRows(where, filter, visible, toCallSummary, { order: 'desc', columns: summaryColumns })
   }
 }

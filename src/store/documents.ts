@@ -70,7 +70,7 @@ export class Documents {
       const length = [...prefix].length
       where = where.where((e) => e(e.fn('substr', ['path', e.lit(1), e.lit(length)]), '=', prefix))
     }
-    return pageOfRows(where, filter, visible, toSummary)
+    return pageOfRows(where, filter, visible, toSummary, { columns: summaryColumns })
   }
 
   /** The documents that fit the words, best first, among those the caller may see. */

@@ -14,17 +14,21 @@ export async function pageOfRows<Table extends keyof Tables, Noun>(
   { limit, offset }: Window,
   visible: Visible<Noun>,
   toNoun: (row: Tables[Table]) => Noun,
-  order: 'asc' | 'desc' = 'asc',
+  options: { readonly order?: 'asc' | 'desc'; readonly columns?: readonly (keyof Tables[Table] & string)[] } = {},
 ): Promise<Page<Noun>> {
-  const query = where.selectAll().orderBy(sql.ref('id'), order)
-  const nouns = async (rows: typeof query) => ((await rows.execute()) as Tables[Table][]).map(toNoun)
+  const { order = 'asc', columns } = options
+  const ordered = where.orderBy(sql.ref('id'), order)
+  const nouns = async (rows: typeof ordered) => {
+    const query = columns ? rows.select(columns.map((column) => sql.ref(column).as(column))) : rows.selectAll()
+    return ((await query.execute()) as Tables[Table][]).map(toNoun)
+  }
   if (visible) {
-    const all = (await nouns(query)).filter(visible)
+    const all = (await nouns(ordered)).filter(visible)
     return { data: all.slice(offset, offset + limit), total: all.length, limit, offset }
   }
   const [count, data] = await Promise.all([
     where.select((e) => e.fn.countAll<number>().as('n')).executeTakeFirstOrThrow(),
-    nouns(query.limit(limit).offset(offset)),
+    nouns(ordered.limit(limit).offset(offset)),
   ])
   return { data, total: Number((count as { n: number }).n), limit, offset }
 }

@@ -1,0 +1,12 @@
+/** Prints everything that is read off the source. `test/generated.test.ts` tells when it is time to. */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { generated } from './print/index.ts'
+
+for (const [path, print] of generated) {
+  const file = fileURLToPath(new URL(`../${path}`, import.meta.url))
+  await mkdir(dirname(file), { recursive: true })
+  await writeFile(file, print())
+  console.log(path)
+}

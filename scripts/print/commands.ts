@@ -1,0 +1,50 @@
+import type { Reading } from '../../src/cli/command.ts'
+import type { Operation } from '../../src/operations/operation.ts'
+import { moduleOf } from '../../src/surfaces/openapi.ts'
+import { choicesOf, type Field, fieldsOf, innerRowsOf, type Row, rowOf, type Schema } from './fields.ts'
+import { literal } from './typescript.ts'
+
+/** src/cli/commands.ts: the commands, for parsing flags and for help. */
+export const printCommands = (operations: readonly Operation[]): string =>
+  `// Printed from src/operations by "npm run generate". Change an operation there, and print again.
+import type { Command } from './command.ts'
+
+export const commands: readonly Command[] = [
+${operations.map(command).join('')}]
+`
+
+function command(operation: Operation): string {
+  const { name, route, permission, summary, accepts, answers } = operation
+  const head = { name, module: moduleOf(operation), route, permission, summary, accepts, answers }
+  const lines = Object.entries(head).flatMap(([key, value]) =>
+    value === undefined ? [] : [`    ${key}: ${literal(value)},\n`],
+  )
+  return `  {\n${lines.join('')}    fields: [\n${fieldsOf(operation).map(field).join('')}    ],\n  },\n`
+}
+
+function field(one: Field): string {
+  const inner = innerRowsOf(one)
+  const described = { ...compact(rowOf(one)), where: one.where, reads: readingOf(one.schema) }
+  if (inner.length === 0) return `      ${literal(described)},\n`
+  const parts = inner.map((row) => `          ${literal(compact(row))},\n`).join('')
+  return `      {\n        ...${literal(described)},\n        parts: [\n${parts}        ],\n      },\n`
+}
+
+/** What is empty is left out. */
+const compact = ({ required, default: fallback, ...row }: Row) => ({
+  ...row,
+  description: row.description || undefined,
+  ...(required && { required }),
+  ...(fallback !== '' && { default: fallback }),
+})
+
+/** How a flag's value becomes the field's: by its type, so that a name of digits stays a name. */
+function readingOf(schema: Schema): Reading {
+  const choices = choicesOf(schema)
+  const types = choices.map(({ type, enum: options }) => type ?? (options ? 'string' : 'any'))
+  if (types.every((type) => type === 'string')) return 'text'
+  if (types.every((type) => type === 'string' || type === 'null')) return 'text or null'
+  if (types.includes('boolean')) return 'flag'
+  if (choices.some(({ type, items }) => type === 'array' && (items as Schema).type === 'string')) return 'list'
+  return types.includes('string') || types.includes('any') ? 'JSON or text' : 'JSON'
+}

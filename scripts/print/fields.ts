@@ -1,0 +1,91 @@
+import { isObject, type JsonObject } from '../../src/model/json.ts'
+import { inputSchema } from '../../src/operations/json-schema.ts'
+import { type Operation, ownParameter, routeOf } from '../../src/operations/operation.ts'
+
+export type Schema = JsonObject
+
+/** One thing that a caller gives, and where REST takes it. */
+export interface Field {
+  readonly name: string
+  readonly where: 'path' | 'query' | 'body'
+  readonly schema: Schema
+  readonly required: boolean
+}
+
+export function fieldsOf(operation: Operation): Field[] {
+  const { method, path } = routeOf(operation)
+  const input = inputSchema(operation)
+  const own = ownParameter(path)
+  const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string)
+  const inBody = method !== 'GET' && method !== 'DELETE' && !operation.accepts
+  const fields = propertiesOf(input).map((field): Field => {
+    const name = field.name === 'id' && own !== undefined ? own : field.name
+    if (parameters.includes(name)) return { ...field, name, where: 'path', required: true }
+    return { ...field, where: inBody ? 'body' : 'query' }
+  })
+  const first = fields.filter(({ where }) => where === 'path')
+  return [...first, ...fields.filter(({ where }) => where !== 'path')]
+}
+
+export const propertiesOf = (schema: Schema): Omit<Field, 'where'>[] =>
+  Object.entries((schema.properties ?? {}) as Record<string, Schema>).map(([name, property]) => ({
+    name,
+    schema: property,
+    required: ((schema.required ?? []) as string[]).includes(name),
+  }))
+
+/** The schemas that a value may have, `null` among them. */
+export function choicesOf(schema: Schema): Schema[] {
+  const choices = schema.anyOf ?? schema.oneOf
+  if (Array.isArray(choices)) return (choices as Schema[]).flatMap(choicesOf)
+  if (Array.isArray(schema.type)) return schema.type.map((type) => ({ ...schema, type }))
+  return [schema]
+}
+
+/** What a field is for; a choice's own words serve where the field has none. */
+export const descriptionOf = (schema: Schema): string =>
+  [schema, ...choicesOf(schema)].flatMap(({ description }) =>
+    typeof description === 'string' ? [description] : [],
+  )[0] ?? ''
+
+/** A field, and the fields within it, in the words of a table. */
+export interface Row {
+  /** `execute.url`, `document.statement[].effect`. */
+  readonly name: string
+  readonly type: string
+  readonly required: boolean
+  readonly default: string
+  readonly description: string
+}
+
+export function rowOf({ name, schema, required }: Omit<Field, 'where'>): Row {
+  return {
+    name,
+    type: [...new Set(choicesOf(schema).map(shortType))].join(' | '),
+    required,
+    default: schema.default === undefined || schema.default === null ? '' : JSON.stringify(schema.default),
+    description: descriptionOf(schema),
+  }
+}
+
+export function innerRowsOf({ name, schema }: Pick<Field, 'name' | 'schema'>): Row[] {
+  return choicesOf(schema).flatMap((choice) => {
+    const inside = choice.type === 'array' && isObject(choice.items) ? (choice.items as Schema) : undefined
+    if (inside) return innerRowsOf({ name: `${name}[]`, schema: inside })
+    return propertiesOf(choice).flatMap((property) => {
+      const within = { ...property, name: `${name}.${property.name}` }
+      return [rowOf(within), ...innerRowsOf(within)]
+    })
+  })
+}
+
+/** A type in a word or two: what is inside an object has its own rows. */
+function shortType(schema: Schema): string {
+  if (Array.isArray(schema.enum)) return schema.enum.map((value) => JSON.stringify(value)).join(' | ')
+  if (schema.const !== undefined) return JSON.stringify(schema.const)
+  if (schema.type === 'array') {
+    const inner = [...new Set(choicesOf((schema.items ?? {}) as Schema).map(shortType))].join(' | ')
+    return inner.includes(' | ') ? `(${inner})[]` : `${inner}[]`
+  }
+  return typeof schema.type === 'string' ? schema.type : 'any'
+}

@@ -1,0 +1,53 @@
+import { type Operations, routes, streams } from './operations.ts'
+import type { Outcome } from './outcome.ts'
+import { type Connection, type Endpoint, type Options, type Request, send } from './send.ts'
+
+export type { Operations } from './operations.ts'
+export type { ApiError, ErrorCode, Outcome } from './outcome.ts'
+export type { Connection, Options } from './send.ts'
+export type { Bytes, ServerEvent } from './streams.ts'
+
+type Asked<Operation> = Pick<Operation, Exclude<keyof Operation, 'answer'>> & Options
+type Answered<Operation> = Operation extends { answer: infer Answer } ? Promise<Outcome<Answer>> : never
+
+/** What an operation needs is asked for; where it needs nothing, so does the method. */
+type Method<Operation> =
+  Record<never, never> extends Asked<Operation>
+    ? (request?: Asked<Operation>) => Answered<Operation>
+    : (request: Asked<Operation>) => Answered<Operation>
+
+/** `qm.tools.createTool({ body })` and so on: a method for every operation of the platform. */
+export type Quartermaster = {
+  readonly [Module in keyof Operations]: {
+    readonly [Name in keyof Operations[Module]]: Method<Operations[Module][Name]>
+  }
+}
+
+/**
+ * A client of one platform.
+ *
+ * Methods answer `{ data, error, response }` and do not throw for what the platform or the network does. The data of
+ * `downloadFile` is a stream; for the whole at once read `response` instead, as in `await response.text()`. The data
+ * of `streamCalls` is to be looped over with `for await`.
+ */
+export const Quartermaster = class {
+  constructor(connection: Connection) {
+    // fetch would refuse such a header with a message that repeats the token.
+    if (!/^[\x21-\x7e]+$/.test(connection.token)) throw new TypeError('token must be an API key, "sk_…"')
+    Object.assign(this, methodsOf(connection))
+  }
+} as new (
+  connection: Connection,
+) => Quartermaster
+
+function methodsOf(connection: Connection): Record<string, Record<string, unknown>> {
+  const others: Record<string, Omit<Endpoint, 'route'>> = streams
+  const method = (name: string, route: string) => {
+    const endpoint = { route, ...others[name] }
+    return (request: Request = {}) => send(connection, endpoint, request)
+  }
+  return mapValues(routes, (methods) => mapValues(methods, (route: string, name) => method(name, route)))
+}
+
+const mapValues = <From, To>(record: Readonly<Record<string, From>>, change: (value: From, name: string) => To) =>
+  Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value, name)]))

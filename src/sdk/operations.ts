@@ -1,0 +1,1084 @@
+// Printed from src/operations by "npm run generate". Change an operation there, and print again.
+import type { Bytes, ServerEvent } from './streams.ts'
+
+export const routes = {
+  projects: {
+    createProject: 'POST /projects',
+    deleteProject: 'DELETE /projects/{project_id}',
+    getProject: 'GET /projects/{project_id}',
+    listProjects: 'GET /projects',
+    updateProject: 'PATCH /projects/{project_id}',
+  },
+  apiKeys: {
+    createApiKey: 'POST /api-keys',
+    deleteApiKey: 'DELETE /api-keys/{api_key_id}',
+    getApiKey: 'GET /api-keys/{api_key_id}',
+    listApiKeys: 'GET /api-keys',
+    updateApiKey: 'PATCH /api-keys/{api_key_id}',
+  },
+  accessPolicies: {
+    createAccessPolicy: 'POST /access-policies',
+    deleteAccessPolicy: 'DELETE /access-policies/{access_policy_id}',
+    getAccessPolicy: 'GET /access-policies/{access_policy_id}',
+    listAccessPolicies: 'GET /access-policies',
+    updateAccessPolicy: 'PATCH /access-policies/{access_policy_id}',
+  },
+  tools: {
+    callTool: 'POST /tools/{tool_id}/call',
+    createTool: 'POST /tools',
+    deleteTool: 'DELETE /tools/{tool_id}',
+    getTool: 'GET /tools/{tool_id}',
+    listToolActions: 'GET /tools/{tool_id}/actions',
+    listTools: 'GET /tools',
+    updateTool: 'PATCH /tools/{tool_id}',
+  },
+  documents: {
+    createDocument: 'POST /documents',
+    deleteDocument: 'DELETE /documents/{document_id}',
+    getDocument: 'GET /documents/{document_id}',
+    listDocuments: 'GET /documents',
+    searchDocuments: 'POST /documents/search',
+    updateDocument: 'PATCH /documents/{document_id}',
+  },
+  files: {
+    createFile: 'POST /files',
+    deleteFile: 'DELETE /files/{file_id}',
+    downloadFile: 'GET /files/{file_id}/content',
+    getFile: 'GET /files/{file_id}',
+    listFiles: 'GET /files',
+    readFile: 'GET /files/{file_id}/text',
+    updateFile: 'PATCH /files/{file_id}',
+    uploadFile: 'PUT /files/{file_id}/content',
+  },
+  calls: {
+    getCall: 'GET /calls/{call_id}',
+    listCalls: 'GET /calls',
+    streamCalls: 'GET /calls/stream',
+  },
+} as const
+
+/** The methods that send or get something other than JSON. */
+export const streams = {
+  downloadFile: { answers: 'bytes' },
+  uploadFile: { accepts: 'bytes' },
+  streamCalls: { answers: 'events' },
+} as const
+
+/** What goes into each method and what comes out of it. */
+export interface Operations {
+  projects: {
+    /** Create a project */
+    createProject: {
+      body: {
+        name: string
+      }
+      answer: {
+        id: string
+        name: string
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** Delete an empty project */
+    deleteProject: {
+      path: {
+        project_id: string
+      }
+      answer: null
+    }
+    /** Get a project */
+    getProject: {
+      path: {
+        project_id: string
+      }
+      answer: {
+        id: string
+        name: string
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** List projects */
+    listProjects: {
+      query?: {
+        /** How many to return, at most */
+        limit?: number
+        /** How many to skip */
+        offset?: number
+      }
+      answer: {
+        data: Array<{
+          id: string
+          name: string
+          created_at: string
+          updated_at: string
+        }>
+        total: number
+        limit: number
+        offset: number
+      }
+    }
+    /** Rename a project */
+    updateProject: {
+      path: {
+        project_id: string
+      }
+      body: {
+        name: string
+      }
+      answer: {
+        id: string
+        name: string
+        created_at: string
+        updated_at: string
+      }
+    }
+  }
+  apiKeys: {
+    /** Create an API key; its value is in this answer only */
+    createApiKey: {
+      body: {
+        /** The only project it will see; without one, all of them */
+        project_id?: string | null
+        name: string
+        /** What it may do; without any, nothing */
+        access_policy_ids?: Array<string>
+        rate_limit?: number | null
+        expires_at?: string | null
+      }
+      answer: {
+        id: string
+        /** The only project the key can see, or null for all */
+        project_id: string | null
+        name: string
+        /** The first characters of the value, to tell keys apart */
+        key_prefix: string
+        access_policy_ids: Array<string>
+        /** Requests a minute, or null for the platform’s default */
+        rate_limit: number | null
+        expires_at: string | null
+        last_used_at: string | null
+        created_at: string
+        updated_at: string
+        /** The key’s value: it is never shown again */
+        key: string
+      }
+    }
+    /** Revoke an API key, at once */
+    deleteApiKey: {
+      path: {
+        api_key_id: string
+      }
+      answer: null
+    }
+    /** Get an API key, without its value */
+    getApiKey: {
+      path: {
+        api_key_id: string
+      }
+      answer: {
+        id: string
+        /** The only project the key can see, or null for all */
+        project_id: string | null
+        name: string
+        /** The first characters of the value, to tell keys apart */
+        key_prefix: string
+        access_policy_ids: Array<string>
+        /** Requests a minute, or null for the platform’s default */
+        rate_limit: number | null
+        expires_at: string | null
+        last_used_at: string | null
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** List API keys, without their values */
+    listApiKeys: {
+      query?: {
+        project_id?: string
+        /** How many to return, at most */
+        limit?: number
+        /** How many to skip */
+        offset?: number
+      }
+      answer: {
+        data: Array<{
+          id: string
+          /** The only project the key can see, or null for all */
+          project_id: string | null
+          name: string
+          /** The first characters of the value, to tell keys apart */
+          key_prefix: string
+          access_policy_ids: Array<string>
+          /** Requests a minute, or null for the platform’s default */
+          rate_limit: number | null
+          expires_at: string | null
+          last_used_at: string | null
+          created_at: string
+          updated_at: string
+        }>
+        total: number
+        limit: number
+        offset: number
+      }
+    }
+    /** Change what an API key may do */
+    updateApiKey: {
+      path: {
+        api_key_id: string
+      }
+      body?: {
+        name?: string
+        access_policy_ids?: Array<string>
+        rate_limit?: number | null
+        expires_at?: string | null
+      }
+      answer: {
+        id: string
+        /** The only project the key can see, or null for all */
+        project_id: string | null
+        name: string
+        /** The first characters of the value, to tell keys apart */
+        key_prefix: string
+        access_policy_ids: Array<string>
+        /** Requests a minute, or null for the platform’s default */
+        rate_limit: number | null
+        expires_at: string | null
+        last_used_at: string | null
+        created_at: string
+        updated_at: string
+      }
+    }
+  }
+  accessPolicies: {
+    /** Create an access policy */
+    createAccessPolicy: {
+      body: {
+        /** The project it belongs to; without one, keys of every project can hold it */
+        project_id?: string | null
+        name: string
+        description?: string | null
+        document: {
+          statement: Array<{
+            effect: 'Allow' | 'Deny'
+            action: Array<string>
+            resource?: Array<string>
+            condition?: {
+              StringEquals?: Record<string, string | Array<string>>
+              StringNotEquals?: Record<string, string | Array<string>>
+              StringLike?: Record<string, string | Array<string>>
+            }
+          }>
+        }
+      }
+      answer: {
+        id: string
+        project_id: string | null
+        name: string
+        description: string | null
+        document: {
+          statement: Array<{
+            effect: 'Allow' | 'Deny'
+            action: Array<string>
+            resource: Array<string>
+            condition?: {
+              StringEquals?: Record<string, string | Array<string>>
+              StringNotEquals?: Record<string, string | Array<string>>
+              StringLike?: Record<string, string | Array<string>>
+            }
+          }>
+        }
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** Delete an access policy that no key holds */
+    deleteAccessPolicy: {
+      path: {
+        access_policy_id: string
+      }
+      answer: null
+    }
+    /** Get an access policy */
+    getAccessPolicy: {
+      path: {
+        access_policy_id: string
+      }
+      answer: {
+        id: string
+        project_id: string | null
+        name: string
+        description: string | null
+        document: {
+          statement: Array<{
+            effect: 'Allow' | 'Deny'
+            action: Array<string>
+            resource: Array<string>
+            condition?: {
+              StringEquals?: Record<string, string | Array<string>>
+              StringNotEquals?: Record<string, string | Array<string>>
+              StringLike?: Record<string, string | Array<string>>
+            }
+          }>
+        }
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** List access policies */
+    listAccessPolicies: {
+      query?: {
+        project_id?: string
+        /** How many to return, at most */
+        limit?: number
+        /** How many to skip */
+        offset?: number
+      }
+      answer: {
+        data: Array<{
+          id: string
+          project_id: string | null
+          name: string
+          description: string | null
+          document: {
+            statement: Array<{
+              effect: 'Allow' | 'Deny'
+              action: Array<string>
+              resource: Array<string>
+              condition?: {
+                StringEquals?: Record<string, string | Array<string>>
+                StringNotEquals?: Record<string, string | Array<string>>
+                StringLike?: Record<string, string | Array<string>>
+              }
+            }>
+          }
+          created_at: string
+          updated_at: string
+        }>
+        total: number
+        limit: number
+        offset: number
+      }
+    }
+    /** Change an access policy; its holders feel it at once */
+    updateAccessPolicy: {
+      path: {
+        access_policy_id: string
+      }
+      body?: {
+        name?: string
+        description?: string | null
+        document?: {
+          statement: Array<{
+            effect: 'Allow' | 'Deny'
+            action: Array<string>
+            resource?: Array<string>
+            condition?: {
+              StringEquals?: Record<string, string | Array<string>>
+              StringNotEquals?: Record<string, string | Array<string>>
+              StringLike?: Record<string, string | Array<string>>
+            }
+          }>
+        }
+      }
+      answer: {
+        id: string
+        project_id: string | null
+        name: string
+        description: string | null
+        document: {
+          statement: Array<{
+            effect: 'Allow' | 'Deny'
+            action: Array<string>
+            resource: Array<string>
+            condition?: {
+              StringEquals?: Record<string, string | Array<string>>
+              StringNotEquals?: Record<string, string | Array<string>>
+              StringLike?: Record<string, string | Array<string>>
+            }
+          }>
+        }
+        created_at: string
+        updated_at: string
+      }
+    }
+  }
+  tools: {
+    /** Call a tool and get what it answers */
+    callTool: {
+      path: {
+        tool_id: string
+      }
+      body?: {
+        /** Which action, for tools that offer several */
+        action?: string | null
+        /** The arguments */
+        input?: Record<string, unknown> | null
+      }
+      answer: unknown
+    }
+    /** Register a tool */
+    createTool: {
+      body: {
+        project_id?: string
+        name: string
+        type?: 'http' | 'client' | 'platform' | 'soat'
+        description?: string | null
+        /** JSON Schema of the input */
+        parameters?: Record<string, unknown> | null
+        execute?: {
+          /** Where to send the request; {name} is replaced by the argument of that name */
+          url: string
+          method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+          headers?: Record<string, string>
+        } | null
+        actions?: Array<string> | null
+        /** Values that are fixed, hidden and always win */
+        preset_parameters?: Record<string, unknown> | null
+        app?: string | null
+        level?: 'open' | 'restricted' | 'administrative'
+        auto_approve?: boolean | null
+        timeout_seconds?: number | null
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        type: string
+        description: string | null
+        parameters: Record<string, unknown> | null
+        execute: {
+          /** Where to send the request; {name} is replaced by the argument of that name */
+          url: string
+          method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+          headers?: Record<string, string>
+        } | null
+        mcp: null
+        actions: Array<string> | null
+        preset_parameters: Record<string, unknown> | null
+        /** The slug that the tool’s actions are filed under */
+        app: string
+        level: 'open' | 'restricted' | 'administrative'
+        /** False: a human decides before each call */
+        auto_approve: boolean
+        timeout_seconds: number | null
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** Delete a tool; the record of its calls stays */
+    deleteTool: {
+      path: {
+        tool_id: string
+      }
+      answer: null
+    }
+    /** Get a tool */
+    getTool: {
+      path: {
+        tool_id: string
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        type: string
+        description: string | null
+        parameters: Record<string, unknown> | null
+        execute: {
+          /** Where to send the request; {name} is replaced by the argument of that name */
+          url: string
+          method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+          headers?: Record<string, string>
+        } | null
+        mcp: null
+        actions: Array<string> | null
+        preset_parameters: Record<string, unknown> | null
+        /** The slug that the tool’s actions are filed under */
+        app: string
+        level: 'open' | 'restricted' | 'administrative'
+        /** False: a human decides before each call */
+        auto_approve: boolean
+        timeout_seconds: number | null
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** List the actions of a tool as a model sees them */
+    listToolActions: {
+      path: {
+        tool_id: string
+      }
+      query?: {
+        /** How many to return, at most */
+        limit?: number
+        /** How many to skip */
+        offset?: number
+      }
+      answer: {
+        data: Array<{
+          /** namespace:name */
+          id: string
+          /** The action’s name within its tool */
+          name: string
+          /** The name that a model sees */
+          tool_name: string
+          description: string | null
+          app: string
+          level: 'open' | 'restricted' | 'administrative'
+          auto_approve: boolean
+          /** What a caller is asked for: preset fields are gone */
+          input_schema: Record<string, unknown>
+        }>
+        total: number
+        limit: number
+        offset: number
+      }
+    }
+    /** List tools */
+    listTools: {
+      query?: {
+        project_id?: string
+        type?: 'http' | 'client' | 'platform' | 'soat'
+        name?: string
+        /** How many to return, at most */
+        limit?: number
+        /** How many to skip */
+        offset?: number
+      }
+      answer: {
+        data: Array<{
+          id: string
+          project_id: string
+          name: string
+          type: string
+          description: string | null
+          parameters: Record<string, unknown> | null
+          execute: {
+            /** Where to send the request; {name} is replaced by the argument of that name */
+            url: string
+            method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+            headers?: Record<string, string>
+          } | null
+          mcp: null
+          actions: Array<string> | null
+          preset_parameters: Record<string, unknown> | null
+          /** The slug that the tool’s actions are filed under */
+          app: string
+          level: 'open' | 'restricted' | 'administrative'
+          /** False: a human decides before each call */
+          auto_approve: boolean
+          timeout_seconds: number | null
+          created_at: string
+          updated_at: string
+        }>
+        total: number
+        limit: number
+        offset: number
+      }
+    }
+    /** Change a tool; the result is checked as if it were new */
+    updateTool: {
+      path: {
+        tool_id: string
+      }
+      body?: {
+        name?: string
+        type?: 'http' | 'client' | 'platform' | 'soat'
+        description?: string | null
+        /** JSON Schema of the input */
+        parameters?: Record<string, unknown> | null
+        execute?: {
+          /** Where to send the request; {name} is replaced by the argument of that name */
+          url: string
+          method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+          headers?: Record<string, string>
+        } | null
+        actions?: Array<string> | null
+        /** Values that are fixed, hidden and always win */
+        preset_parameters?: Record<string, unknown> | null
+        app?: string | null
+        level?: 'open' | 'restricted' | 'administrative'
+        auto_approve?: boolean | null
+        timeout_seconds?: number | null
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        type: string
+        description: string | null
+        parameters: Record<string, unknown> | null
+        execute: {
+          /** Where to send the request; {name} is replaced by the argument of that name */
+          url: string
+          method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+          headers?: Record<string, string>
+        } | null
+        mcp: null
+        actions: Array<string> | null
+        preset_parameters: Record<string, unknown> | null
+        /** The slug that the tool’s actions are filed under */
+        app: string
+        level: 'open' | 'restricted' | 'administrative'
+        /** False: a human decides before each call */
+        auto_approve: boolean
+        timeout_seconds: number | null
+        created_at: string
+        updated_at: string
+      }
+    }
+  }
+  documents: {
+    /** Create a text document */
+    createDocument: {
+      body: {
+        project_id?: string
+        path: string
+        content: string
+        tags?: Record<string, string>
+      }
+      answer: {
+        id: string
+        project_id: string
+        path: string
+        content: string
+        tags: Record<string, string>
+        /** Bytes of the content in UTF-8 */
+        size: number
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** Delete a document */
+    deleteDocument: {
+      path: {
+        document_id: string
+      }
+      answer: null
+    }
+    /** Get a document */
+    getDocument: {
+      path: {
+        document_id: string
+      }
+      answer: {
+        id: string
+        project_id: string
+        path: string
+        content: string
+        tags: Record<string, string>
+        /** Bytes of the content in UTF-8 */
+        size: number
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** List documents, without their text */
+    listDocuments: {
+      query?: {
+        project_id?: string
+        path_prefix?: string
+        /** How many to return, at most */
+        limit?: number
+        /** How many to skip */
+        offset?: number
+      }
+      answer: {
+        data: Array<{
+          id: string
+          project_id: string
+          path: string
+          tags: Record<string, string>
+          /** Bytes of the content in UTF-8 */
+          size: number
+          created_at: string
+          updated_at: string
+        }>
+        total: number
+        limit: number
+        offset: number
+      }
+    }
+    /** Find documents by the words in them, best first */
+    searchDocuments: {
+      body: {
+        project_id?: string
+        /** What to look for, in plain words */
+        query: string
+        /** How many to return, at most */
+        limit?: number
+      }
+      answer: {
+        data: Array<{
+          id: string
+          project_id: string
+          path: string
+          tags: Record<string, string>
+          /** Bytes of the content in UTF-8 */
+          size: number
+          created_at: string
+          updated_at: string
+          /** Higher fits better; comparable within one answer only */
+          score: number
+          /** The part of the text that fits, matches in **bold** */
+          snippet: string
+        }>
+        total: number
+        limit: number
+        offset: number
+      }
+    }
+    /** Change a document */
+    updateDocument: {
+      path: {
+        document_id: string
+      }
+      body?: {
+        path?: string
+        content?: string
+        tags?: Record<string, string>
+      }
+      answer: {
+        id: string
+        project_id: string
+        path: string
+        content: string
+        tags: Record<string, string>
+        /** Bytes of the content in UTF-8 */
+        size: number
+        created_at: string
+        updated_at: string
+      }
+    }
+  }
+  files: {
+    /** Create a file; large content is sent with upload-file afterwards */
+    createFile: {
+      body: {
+        project_id?: string
+        path: string
+        /** The content as text, or in base64 */
+        content?: string
+        encoding?: 'utf8' | 'base64'
+        content_type?: string
+        tags?: Record<string, string>
+      }
+      answer: {
+        id: string
+        project_id: string
+        path: string
+        content_type: string
+        tags: Record<string, string>
+        size: number
+        sha256: string
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** Delete a file */
+    deleteFile: {
+      path: {
+        file_id: string
+      }
+      answer: null
+    }
+    /** Get the content of a file, or the part that a Range header names */
+    downloadFile: {
+      path: {
+        file_id: string
+      }
+      answer: ReadableStream<Uint8Array>
+    }
+    /** Get what is known of a file */
+    getFile: {
+      path: {
+        file_id: string
+      }
+      answer: {
+        id: string
+        project_id: string
+        path: string
+        content_type: string
+        tags: Record<string, string>
+        size: number
+        sha256: string
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** List files */
+    listFiles: {
+      query?: {
+        project_id?: string
+        /** How many to return, at most */
+        limit?: number
+        /** How many to skip */
+        offset?: number
+      }
+      answer: {
+        data: Array<{
+          id: string
+          project_id: string
+          path: string
+          content_type: string
+          tags: Record<string, string>
+          size: number
+          sha256: string
+          created_at: string
+          updated_at: string
+        }>
+        total: number
+        limit: number
+        offset: number
+      }
+    }
+    /** Read a part of a file as text or base64 */
+    readFile: {
+      path: {
+        file_id: string
+      }
+      query?: {
+        encoding?: 'utf8' | 'base64'
+        /** The first byte */
+        start?: number
+        /** How many bytes, at most */
+        length?: number
+      }
+      answer: {
+        content: string
+        encoding: string
+        start: number
+        end: number
+        size: number
+      }
+    }
+    /** Move, retype or tag a file */
+    updateFile: {
+      path: {
+        file_id: string
+      }
+      body?: {
+        path?: string
+        content_type?: string
+        tags?: Record<string, string>
+      }
+      answer: {
+        id: string
+        project_id: string
+        path: string
+        content_type: string
+        tags: Record<string, string>
+        size: number
+        sha256: string
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** Replace the content of a file with the body, as it streams in */
+    uploadFile: {
+      path: {
+        file_id: string
+      }
+      body: Bytes
+      answer: {
+        id: string
+        project_id: string
+        path: string
+        content_type: string
+        tags: Record<string, string>
+        size: number
+        sha256: string
+        created_at: string
+        updated_at: string
+      }
+    }
+  }
+  calls: {
+    /** Get one call whole */
+    getCall: {
+      path: {
+        call_id: string
+      }
+      answer: {
+        id: string
+        project_id: string | null
+        /** The call that made this one */
+        parent_call_id: string | null
+        tool_id: string | null
+        /** The tool’s name at the time */
+        tool: string | null
+        app: string | null
+        /** namespace:name */
+        action: string | null
+        status: 'pending' | 'success' | 'validation_error' | 'permission_denied' | 'rejected' | 'execution_error'
+        principal: {
+          kind: string
+          id: string
+          name: string
+        }
+        surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        client: {
+          name: string | null
+          version: string | null
+        }
+        /** The input; where it was cut, the beginning of its JSON text */
+        request: unknown
+        request_truncated: boolean
+        /** The output; where it was cut, the beginning of its JSON text */
+        response: unknown
+        response_truncated: boolean
+        error: {
+          code: string
+          message: string
+          details: Record<string, unknown>
+        } | null
+        duration_ms: number | null
+        created_at: string
+        completed_at: string | null
+      }
+    }
+    /** List calls, newest first */
+    listCalls: {
+      query?: {
+        project_id?: string
+        status?: 'pending' | 'success' | 'validation_error' | 'permission_denied' | 'rejected' | 'execution_error'
+        app?: string
+        tool_id?: string
+        /** The tool’s name at the time of the call */
+        tool?: string
+        /** namespace:name */
+        action?: string
+        /** Who called */
+        principal_id?: string
+        surface?: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        /** Not before this time */
+        from?: string
+        /** Before this time */
+        to?: string
+        /** How many to return, at most */
+        limit?: number
+        /** How many to skip */
+        offset?: number
+      }
+      answer: {
+        data: Array<{
+          id: string
+          project_id: string | null
+          /** The call that made this one */
+          parent_call_id: string | null
+          tool_id: string | null
+          /** The tool’s name at the time */
+          tool: string | null
+          app: string | null
+          /** namespace:name */
+          action: string | null
+          status: 'pending' | 'success' | 'validation_error' | 'permission_denied' | 'rejected' | 'execution_error'
+          principal: {
+            kind: string
+            id: string
+            name: string
+          }
+          surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+          client: {
+            name: string | null
+            version: string | null
+          }
+          request_truncated: boolean
+          response_truncated: boolean
+          error: {
+            code: string
+            message: string
+            details: Record<string, unknown>
+          } | null
+          duration_ms: number | null
+          created_at: string
+          completed_at: string | null
+        }>
+        total: number
+        limit: number
+        offset: number
+      }
+    }
+    /** Watch calls begin and end, as server-sent events */
+    streamCalls: {
+      query?: {
+        project_id?: string
+        status?: 'pending' | 'success' | 'validation_error' | 'permission_denied' | 'rejected' | 'execution_error'
+        app?: string
+        tool_id?: string
+        /** The tool’s name at the time of the call */
+        tool?: string
+        /** namespace:name */
+        action?: string
+        /** Who called */
+        principal_id?: string
+        surface?: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+      }
+      answer: AsyncIterable<ServerEvent<{
+        id: string
+        project_id: string | null
+        /** The call that made this one */
+        parent_call_id: string | null
+        tool_id: string | null
+        /** The tool’s name at the time */
+        tool: string | null
+        app: string | null
+        /** namespace:name */
+        action: string | null
+        status: 'pending' | 'success' | 'validation_error' | 'permission_denied' | 'rejected' | 'execution_error'
+        principal: {
+          kind: string
+          id: string
+          name: string
+        }
+        surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        client: {
+          name: string | null
+          version: string | null
+        }
+        request_truncated: boolean
+        response_truncated: boolean
+        error: {
+          code: string
+          message: string
+          details: Record<string, unknown>
+        } | null
+        duration_ms: number | null
+        created_at: string
+        completed_at: string | null
+      }>>
+    }
+  }
+}
+
+/** Every error that the platform answers with. */
+export type PlatformErrorCode =
+  | 'VALIDATION_FAILED'
+  | 'INVALID_JSON'
+  | 'PROJECT_REQUIRED'
+  | 'UNAUTHENTICATED'
+  | 'FORBIDDEN'
+  | 'EGRESS_BLOCKED'
+  | 'APPROVAL_REQUIRED'
+  | 'RESOURCE_NOT_FOUND'
+  | 'ROUTE_NOT_FOUND'
+  | 'METHOD_NOT_ALLOWED'
+  | 'NAME_TAKEN'
+  | 'HAS_DEPENDENTS'
+  | 'IDEMPOTENCY_IN_PROGRESS'
+  | 'BODY_TOO_LARGE'
+  | 'UNSUPPORTED_MEDIA_TYPE'
+  | 'RANGE_NOT_SATISFIABLE'
+  | 'TOOL_CALL_NOT_SUPPORTED'
+  | 'CALL_TOO_DEEP'
+  | 'SECRET_NOT_FOUND'
+  | 'IDEMPOTENCY_KEY_REUSED'
+  | 'RATE_LIMITED'
+  | 'INTERNAL'
+  | 'TOOL_HTTP_ERROR'
+  | 'TOOL_UNREACHABLE'
+  | 'RESPONSE_TOO_LARGE'
+  | 'TOO_MANY_REDIRECTS'
+  | 'SHUTTING_DOWN'
+  | 'TOOL_TIMEOUT'

@@ -1,0 +1,108 @@
+import { type ApiError, failed, type Outcome } from './outcome.ts'
+import { type Bytes, readEvents } from './streams.ts'
+
+/** Which platform, and as whom. */
+export interface Connection {
+  /** Where the platform is, as in `https://tools.example.com`. */
+  readonly baseUrl: string
+  /** An API key, `sk_…`. */
+  readonly token: string
+  /** In place of the global one. */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
+}
+
+export interface Options {
+  /** Sent as well, as in `{ 'idempotency-key': '…' }`. */
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
+}
+
+export interface Endpoint {
+  /** `POST /tools/{tool_id}/call`. */
+  readonly route: string
+  readonly accepts?: 'bytes'
+  readonly answers?: 'bytes' | 'events'
+}
+
+export interface Request extends Options {
+  readonly path?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, unknown>>
+  readonly body?: unknown
+}
+
+/** Sends one request and reads its answer. Whatever goes wrong on the way is in the outcome's `error`. */
+export async function send(connection: Connection, endpoint: Endpoint, request: Request): Promise<Outcome<unknown>> {
+  const [method = '', template = ''] = endpoint.route.split(' ')
+  const unusable = [...template.matchAll(/\{(\w+)\}/g)].flatMap(([, name = '']) => faultOf(name, request.path?.[name]))
+  if (unusable.length > 0) {
+    const words = unusable.map(({ path, message }) => `${path}: ${message}`).join('; ')
+    return failed('VALIDATION_FAILED', `The input is not valid: ${words}.`, { details: { errors: unusable } })
+  }
+  const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(request.path?.[name] ?? ''))
+  const url = `${connection.baseUrl.replace(/(\/api\/v1)?\/*$/, '')}/api/v1${path}${queryOf(request.query)}`
+  const init = { method, headers: headersOf(connection, endpoint, request), ...bodyOf(endpoint, request) }
+  const { signal } = request
+  try {
+    const response = await (connection.fetch ?? fetch)(url, { ...init, ...(signal && { signal }) })
+    return await read(response, endpoint)
+  } catch (error) {
+    if (signal?.aborted) return failed('ABORTED', 'The request was ended by its own signal.')
+    return failed('NETWORK', `The platform could not be reached: ${reasonOf(error)}.`)
+  }
+}
+
+/** A dot for an id would be taken for a step in the path, however it is written, and end up at another route. */
+function faultOf(path: string, value: string | undefined): { path: string; message: string }[] {
+  if (value === undefined || value === '') return [{ path, message: 'is missing' }]
+  return value === '.' || value === '..' ? [{ path, message: 'is not an id' }] : []
+}
+
+function queryOf(query: Request['query'] = {}): string {
+  const parameters = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) {
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (one !== undefined && one !== null) parameters.append(name, String(one))
+    }
+  }
+  return parameters.size === 0 ? '' : `?${parameters}`
+}
+
+function headersOf({ token }: Connection, { accepts }: Endpoint, { body, headers = {} }: Request): Headers {
+  const result = new Headers({ authorization: `Bearer ${token}`, 'x-quartermaster-surface': 'sdk' })
+  if (accepts === 'bytes') result.set('content-type', 'application/octet-stream')
+  else if (body !== undefined) result.set('content-type', 'application/json')
+  for (const [name, value] of Object.entries(headers)) result.set(name, value)
+  return result
+}
+
+function bodyOf({ accepts }: Endpoint, { body }: Request): RequestInit {
+  if (body === undefined) return {}
+  // fetch takes a stream only when it is told that the answer comes after it.
+  if (accepts === 'bytes') return { body: body as Bytes, duplex: 'half' } as RequestInit
+  return { body: JSON.stringify(body) }
+}
+
+async function read(response: Response, { answers }: Endpoint): Promise<Outcome<unknown>> {
+  const succeeded = (data: unknown): Outcome<unknown> => ({ data, error: undefined, response })
+  if (response.ok && response.status === 204) return succeeded(null)
+  if (response.ok && answers === 'bytes') return succeeded(response.body ?? new Blob([]).stream())
+  if (response.ok && answers === 'events' && response.body) return succeeded(readEvents(response.body))
+  const text = await response.text()
+  try {
+    const json: unknown = JSON.parse(text)
+    if (response.ok) return succeeded(json)
+    const { code, message, details } = (json as { error: ApiError }).error
+    return failed(code, message, { details, response })
+  } catch {
+    const status = `${response.status} ${response.statusText}`.trim()
+    const message = `The answer, ${status}, is not a Quartermaster’s: is this its address?`
+    return failed('UNEXPECTED_ANSWER', message, { details: { status: response.status }, response })
+  }
+}
+
+/** fetch hides what went wrong in the cause, and where several addresses were tried, in its code. */
+function reasonOf(error: unknown): string {
+  const { cause, message } = error as Error
+  const { message: inner, code } = (cause ?? {}) as { message?: string; code?: string }
+  return inner || code || message
+}

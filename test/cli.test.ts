@@ -1,0 +1,334 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { describe, expect, test } from 'vitest'
+import { operations } from '../src/operations/index.ts'
+import { as, closedAddress, runCli, spawnCli, startListening } from './clients.ts'
+import { importGraph } from './import-graph.ts'
+import { adminKey, startService } from './kit.ts'
+
+/** A folder with these files, gone afterwards. */
+async function folderWith(
+  files: Record<string, string | Uint8Array>,
+): Promise<AsyncDisposable & { at(name: string): string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'quartermaster-cli-'))
+  for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content)
+  return {
+    at: (name) => join(folder, name),
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  }
+}
+
+describe('help', () => {
+  test('lists every command with what it does, by module', async () => {
+    const { code, stdout } = await runCli(['help'])
+
+    expect(code).toBe(0)
+    for (const { name, summary } of operations) {
+      expect(stdout.split('\n').find((line) => line.trim().startsWith(`${name} `))).toContain(summary)
+    }
+    expect(stdout.indexOf('\ntools\n')).toBeLessThan(stdout.indexOf('call-tool'))
+  })
+
+  test.each([[['create-tool', '--help']], [['help', 'create-tool']], [['create-tool', '--name', 'x', '-h']]])(
+    'of one command tells its fields, its route and its permission: %j (S2.57)',
+    async (args) => {
+      const { code, stdout } = await runCli(args)
+
+      expect(code).toBe(0)
+      expect(stdout).toContain('POST /api/v1/tools')
+      expect(stdout).toContain('tools:CreateTool')
+      expect(stdout).toMatch(/--name <string> +Required\./)
+      for (const flag of ['project-id', 'type', 'description', 'execute', 'parameters', 'actions']) {
+        expect(stdout).toContain(`--${flag} <`)
+      }
+      expect(stdout).toMatch(/execute\.url <string> +Required\. Where to send the request/)
+    },
+  )
+
+  test('of up tells what the platform is started with', async () => {
+    const { code, stdout } = await runCli(['up', '--help'])
+
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/--port, QM_PORT +Port to listen on.* Default 4600\./)
+  })
+
+  test('comes at once: no command but up loads the server or a package', () => {
+    const { files, others } = importGraph('src/cli/main.ts')
+
+    expect(others.filter((name) => !name.startsWith('node:'))).toEqual([])
+    expect(files.filter((file) => !/^src\/(cli|sdk)\//.test(file))).toEqual(['src/model/nearest.ts'])
+    expect(files).not.toContain('src/cli/up.ts')
+  })
+})
+
+test.each([[['version']], [['--version']]])('%j prints the version', async (args) => {
+  const { version } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8'))
+
+  expect(await runCli(args)).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
+})
+
+describe.concurrent('wrong usage exits with 2, says what is wrong, and asks the platform nothing:', () => {
+  const here = as('http://127.0.0.1:9')
+
+  test.each([
+    ['no command', [], /Usage: quartermaster <command>/],
+    ['a command that is not there', ['creat-tool'], /no command "creat-tool"\. Did you mean "create-tool"/],
+    ['help for one that is not there', ['help', 'lst-calls'], /Did you mean "list-calls"/],
+    ['a flag that is not there', ['create-tool', '--nmae', 'x'], /no flag --nmae here\. Did you mean --name\?/],
+    [
+      'a path parameter left out',
+      ['call-tool'],
+      /--tool-id is missing\.\nUsage: quartermaster call-tool --tool-id <tool_id>/,
+    ],
+    ['a path parameter left empty', ['get-tool', '--tool-id', ''], /--tool-id is empty/],
+    ['a flag without its value', ['create-tool', '--name', '--type', 'http'], /--name needs a value/],
+    ['a flag given twice', ['create-tool', '--name', 'a', '--name=b'], /--name is given twice/],
+    ['a value without a flag', ['get-tool', 'tool_1'], /"tool_1" follows no flag/],
+    ['an object that is not JSON', ['call-tool', '--tool-id', 't', '--input', '{city: Rio}'], /--input is not JSON/],
+    ['a body that is no object', ['create-tool', '--body', '[1]'], /--body must be a JSON object/],
+    [
+      'a file that is not there',
+      ['create-tool', '--body', '@/nowhere.json'],
+      /--body: cannot read \/nowhere.json \(ENOENT\)/,
+    ],
+    ['two readers of standard input', ['create-tool', '--name', '-', '--body', '-'], /cannot both be standard input/],
+    ['an upload of nothing', ['upload-file', '--file-id', 'f'], /--file is missing/],
+    ['an upload of a folder', ['upload-file', '--file-id', 'f', '--file', '/tmp'], /\/tmp is a folder/],
+    ['an address that is none', ['list-tools', '--url', 'localhost:4600'], /--url or QM_URL must be an address/],
+  ])('%s', async (_, args, says) => {
+    const { code, stdout, stderr } = await runCli(args, here)
+
+    expect(stderr).toMatch(says)
+    expect([code, stdout]).toEqual([2, ''])
+  })
+
+  test('no key', async () => {
+    const { code, stderr } = await runCli(['list-tools'])
+
+    expect(code).toBe(2)
+    expect(stderr).toContain('An API key is needed: give it with --key or QM_KEY.')
+  })
+
+  test('a key in the wrong place, which is not repeated', async () => {
+    const outputs = await Promise.all(
+      [
+        ['sk_topsecret'],
+        ['list-tools', 'sk_topsecret'],
+        ['list-tools', '--url', 'sk_topsecret'],
+        ['list-tools', '--key', 'sk_topsecret\nx'],
+      ].map((args) => runCli(args, here)),
+    )
+
+    expect(outputs.map(({ code }) => code)).toEqual([2, 2, 2, 2])
+    expect(JSON.stringify(outputs)).not.toContain('topsecret')
+  })
+})
+
+test('a wrong key exits with 1 and the platform’s own words, and the key is not printed', async () => {
+  await using platform = await startListening()
+
+  const ran = await runCli(['list-tools', '--key', 'sk_wrong', '--url', platform.url], as('http://127.0.0.1:9'))
+
+  expect(ran).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'quartermaster: UNAUTHENTICATED: This API key is not known: it may have been revoked.\n',
+  })
+})
+
+test('a platform that cannot be reached exits with 3 and tells how to start one', async () => {
+  const url = await closedAddress()
+
+  const { code, stdout, stderr } = await runCli(['list-tools'], as(url))
+
+  expect([code, stdout]).toEqual([3, ''])
+  expect(stderr).toMatch(/^quartermaster: NETWORK: The platform could not be reached: .*ECONNREFUSED/)
+  expect(stderr).toContain(`Is it running at ${url}? "quartermaster up" starts it`)
+  expect(stderr).not.toContain(adminKey)
+})
+
+test('what is answered is one line of JSON for programs, and nothing where nothing is left to say', async () => {
+  await using platform = await startListening()
+  const env = as(platform.url)
+
+  const created = await runCli(['create-project', '--name', 'Second'], env)
+  const { id } = JSON.parse(created.stdout)
+  const deleted = await runCli(['delete-project', '--project-id', id], env)
+
+  expect(created.stdout).toMatch(/^\{.*\}\n$/)
+  expect(deleted).toEqual({ code: 0, stdout: '', stderr: '' })
+})
+
+describe('a value', () => {
+  test('that looks like a number stays text where the field is text, and null clears one', async () => {
+    await using platform = await startListening()
+    const env = as(platform.url)
+    const tool = ['--name=123', '--type', 'client', '--parameters', '{}', '--description', '-- 7 --']
+
+    const created = JSON.parse((await runCli(['create-tool', ...tool], env)).stdout)
+    const id = ['--tool-id', created.id]
+    const updated = JSON.parse(
+      (await runCli(['update-tool', ...id, '--description', 'null', '--timeout-seconds', '2.5', '--auto-approve'], env))
+        .stdout,
+    )
+    const listed = JSON.parse((await runCli(['list-tools', '--limit', '1', '--name', '123'], env)).stdout)
+
+    expect(created).toMatchObject({ name: '123', description: '-- 7 --', parameters: {} })
+    expect(updated).toMatchObject({ description: null, timeout_seconds: 2.5, auto_approve: true })
+    expect(listed).toMatchObject({ total: 1, limit: 1 })
+  })
+
+  test('can come from a file, or from standard input', async () => {
+    await using platform = await startListening()
+    await using folder = await folderWith({
+      'execute.json': '{"url":"https://api.example.com","method":"GET"}\n',
+      'notes.md': '# Não\n\n"quoted"\n',
+    })
+    const env = as(platform.url)
+
+    const tool = await runCli(
+      ['create-tool', '--name', 'from-files', '--execute', `@${folder.at('execute.json')}`, '--parameters', '-'],
+      { ...env, stdin: '{"type":"object"}' },
+    )
+    const fromFile = await runCli(
+      ['create-document', '--path', '/notes.md', '--content', `@${folder.at('notes.md')}`],
+      env,
+    )
+    const fromInput = await runCli(['create-document', '--path', '/in.md', '--content', '-'], { ...env, stdin: '@me' })
+    const escaped = await runCli(['create-document', '--path', '/at.md', '--content=@@me'], env)
+
+    expect(JSON.parse(tool.stdout)).toMatchObject({
+      execute: { url: 'https://api.example.com', method: 'GET' },
+      parameters: { type: 'object' },
+    })
+    expect(JSON.parse(fromFile.stdout).content).toBe('# Não\n\n"quoted"\n')
+    expect(JSON.parse(fromInput.stdout).content).toBe('@me')
+    expect(JSON.parse(escaped.stdout).content).toBe('@me')
+  })
+
+  test('of text must be UTF-8, so that nothing is kept that was not written', async () => {
+    await using folder = await folderWith({ 'latin.txt': new Uint8Array([0x53, 0xe3, 0x6f]) })
+
+    const { code, stderr } = await runCli(
+      ['create-document', '--path', '/a', '--content', `@${folder.at('latin.txt')}`],
+      as('http://127.0.0.1:9'),
+    )
+
+    expect([code, stderr]).toEqual([2, expect.stringContaining('is not UTF-8 text')])
+  })
+
+  test('that is a list is JSON, or the flag repeated', async () => {
+    await using platform = await startListening()
+    const env = as(platform.url)
+    const create = ['create-tool', '--type', 'platform', '--name']
+
+    const repeated = await runCli([...create, 'a', '--actions', 'get-document', '--actions', 'search-documents'], env)
+    const single = await runCli([...create, 'b', '--actions', 'get-document'], env)
+    const json = await runCli([...create, 'c', '--actions', '["get-document"]'], env)
+
+    expect(JSON.parse(repeated.stdout).actions).toEqual(['get-document', 'search-documents'])
+    expect(JSON.parse(single.stdout).actions).toEqual(['get-document'])
+    expect(JSON.parse(json.stdout).actions).toEqual(['get-document'])
+  })
+})
+
+test('a whole body can be given at once, with flags laid over it', async () => {
+  await using platform = await startListening()
+  await using folder = await folderWith({
+    'tool.json': '{"name":"one","type":"client","parameters":{"type":"object"}}',
+  })
+  const env = as(platform.url)
+
+  const one = await runCli(['create-tool', '--body', `@${folder.at('tool.json')}`], env)
+  const two = await runCli(['create-tool', '--body', '-', '--name', 'two'], {
+    ...env,
+    stdin: await readFile(folder.at('tool.json')),
+  })
+
+  expect(JSON.parse(one.stdout)).toMatchObject({ name: 'one', type: 'client' })
+  expect(JSON.parse(two.stdout)).toMatchObject({ name: 'two', type: 'client' })
+})
+
+test('a command that may have been heard can be repeated under the same key', async () => {
+  await using platform = await startListening()
+  const args = ['create-project', '--name', 'Once', '--idempotency-key', 'k1']
+
+  const first = await runCli(args, as(platform.url))
+  const second = await runCli(args, as(platform.url))
+
+  expect(first.code).toBe(0)
+  expect(second).toEqual(first)
+})
+
+test('a file goes up and comes down byte for byte, by name or through a pipe', async () => {
+  await using platform = await startListening()
+  const bytes = Uint8Array.from({ length: 1_000_000 }, (_, index) => (index * 31) % 256)
+  await using folder = await folderWith({ 'in.bin': bytes })
+  const env = as(platform.url)
+  const { id } = JSON.parse((await runCli(['create-file', '--path', '/in.bin'], env)).stdout)
+  const file = ['--file-id', id]
+
+  const up = await runCli(['upload-file', ...file, '--file', folder.at('in.bin')], env)
+  const down = await runCli(['download-file', ...file, '--output', folder.at('out.bin')], env)
+  const piped = await runCli(['upload-file', ...file, '--file', '-'], { ...env, stdin: 'São Paulo\n' })
+  const printed = await runCli(['download-file', ...file], env)
+
+  expect(JSON.parse(up.stdout).size).toBe(1_000_000)
+  expect(down).toEqual({ code: 0, stdout: '', stderr: '' })
+  expect(Buffer.compare(await readFile(folder.at('out.bin')), bytes)).toBe(0)
+  expect(JSON.parse(piped.stdout).size).toBe(11)
+  expect(printed).toEqual({ code: 0, stdout: 'São Paulo\n', stderr: '' })
+})
+
+test('an upload that the platform refuses says why, and a download that cannot be written says so', async () => {
+  await using platform = await startListening()
+  await using folder = await folderWith({ 'in.bin': new Uint8Array(5_000_000) })
+  const env = as(platform.url)
+  const { id } = JSON.parse((await runCli(['create-file', '--path', '/x', '--content', 'x'], env)).stdout)
+  await mkdir(folder.at('taken'))
+
+  const refused = await runCli(['upload-file', '--file-id', 'file_gone', '--file', folder.at('in.bin')], env)
+  const unwritable = await runCli(['download-file', '--file-id', id, '--output', folder.at('taken')], env)
+
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('RESOURCE_NOT_FOUND') })
+  expect(unwritable).toMatchObject({ code: 2, stderr: expect.stringContaining('cannot write') })
+})
+
+test('calls can be watched, one line of JSON for each', async () => {
+  await using platform = await startListening()
+  await using service = await startService()
+  const tool = await platform.post('/tools', { name: 'ping', execute: { url: service.url }, parameters: {} })
+  const watcher = spawnCli(['stream-calls', '--tool', 'ping'], as(platform.url))
+  const lines = createInterface({ input: watcher.stdout })[Symbol.asyncIterator]()
+
+  const first = lines.next()
+  // It listens a moment after it is started, so there is a call until one is heard.
+  let heard = false
+  while (!heard) {
+    await platform.post(`/tools/${tool.body.id}/call`, { input: {} })
+    heard = await Promise.race([
+      first.then(() => true),
+      new Promise<boolean>((resolve) => setTimeout(resolve, 100, false)),
+    ])
+  }
+  watcher.kill('SIGINT')
+
+  const event = JSON.parse((await first).value ?? '')
+  expect(event).toMatchObject({ name: expect.stringMatching(/^call\./), data: { tool: 'ping' } })
+  expect(event.id).toBe(event.data.id)
+})
+
+test('a stream that the platform ends is not mistaken for one that was read to its end', async () => {
+  await using platform = await startListening()
+  const watcher = spawnCli(['stream-calls'], as(platform.url))
+  const ended = new Promise<number | null>((resolve) => watcher.once('close', resolve))
+  await expect
+    .poll(async () => (await platform.fetch('/metrics')).text(), { timeout: 10_000 })
+    .toContain('operation="stream-calls"')
+
+  platform.platform.drain()
+
+  expect(await ended).toBe(3)
+})

@@ -1,0 +1,209 @@
+import { inspect } from 'node:util'
+import { expect, test } from 'vitest'
+import { Quartermaster } from '../src/sdk/index.ts'
+import { closedAddress, startListening } from './clients.ts'
+import { importGraph } from './import-graph.ts'
+import { adminKey, startService } from './kit.ts'
+
+const answering = (response: () => Response | Promise<Response>) =>
+  new Quartermaster({ baseUrl: 'http://platform.test', token: adminKey, fetch: async () => response() })
+
+test('the SDK runs wherever fetch does: it imports no package, no Node built-in and nothing of the server', () => {
+  const { files, others } = importGraph('src/sdk/index.ts')
+
+  expect(others).toEqual([])
+  expect(files.filter((file) => !file.startsWith('src/sdk/'))).toEqual([])
+  expect(files).toContain('src/sdk/send.ts')
+})
+
+test('what is created is answered as data, with the response beside it (S2.59)', async () => {
+  await using platform = await startListening()
+  const qm = new Quartermaster({ baseUrl: platform.url, token: adminKey })
+
+  const { data, error, response } = await qm.documents.createDocument({
+    body: { project_id: platform.projectId, path: '/a.md', content: 'Olá' },
+  })
+
+  if (error) throw new Error(JSON.stringify(error))
+  expect(data.path).toBe('/a.md')
+  expect(response.status).toBe(201)
+  const deleted = await qm.documents.deleteDocument({ path: { document_id: data.id } })
+  expect(deleted).toMatchObject({ data: null, error: undefined })
+})
+
+test('methods take and give exactly what the platform does, checked before anything runs', async () => {
+  const qm = answering(() => Response.json({ data: [], total: 0, limit: 50, offset: 0 }))
+
+  const { data } = await qm.calls.listCalls()
+
+  const total: number | undefined = data?.total
+  expect(total).toBe(0)
+  // @ts-expect-error a status that does not exist
+  await qm.calls.listCalls({ query: { status: 'lost' } })
+  // @ts-expect-error a tool without a name
+  await qm.tools.createTool({ body: { type: 'http' } })
+  // @ts-expect-error which tool?
+  await qm.tools.callTool({ body: {} })
+  // @ts-expect-error a field that a project does not have
+  expect((await qm.projects.getProject({ path: { project_id: 'proj_1' } })).data?.colour).toBeUndefined()
+})
+
+test('an error of the platform is answered, not thrown', async () => {
+  await using platform = await startListening()
+  const qm = new Quartermaster({ baseUrl: `${platform.url}/`, token: adminKey })
+
+  const { data, error, response } = await qm.tools.getTool({ path: { tool_id: 'tool_gone' } })
+
+  expect(data).toBeUndefined()
+  expect(error).toEqual({
+    code: 'RESOURCE_NOT_FOUND',
+    message: 'There is no tool "tool_gone".',
+    details: { kind: 'tool', id: 'tool_gone' },
+  })
+  expect(response?.status).toBe(404)
+})
+
+test('a platform that is not there is answered as NETWORK, with the reason', async () => {
+  const qm = new Quartermaster({ baseUrl: await closedAddress(), token: adminKey })
+
+  const outcome = await qm.tools.listTools()
+
+  expect(outcome).toMatchObject({ data: undefined, response: undefined, error: { code: 'NETWORK', details: {} } })
+  expect(outcome.error?.message).toContain('ECONNREFUSED')
+})
+
+test.each([
+  ['a page of a proxy', () => new Response('<h1>Bad Gateway</h1>', { status: 502 })],
+  ['a page of another service', () => new Response('<h1>Welcome</h1>')],
+  ['another error', () => Response.json({ message: 'no' }, { status: 404 })],
+])('%s in place of an answer is told apart from an error of the platform', async (_, response) => {
+  const { error } = await answering(response).tools.listTools()
+
+  expect(error?.code).toBe('UNEXPECTED_ANSWER')
+})
+
+test('a request that its caller gives up is answered as ABORTED', async () => {
+  const qm = new Quartermaster({ baseUrl: 'http://127.0.0.1:1', token: adminKey })
+
+  const { error } = await qm.tools.listTools({ signal: AbortSignal.abort() })
+
+  expect(error?.code).toBe('ABORTED')
+})
+
+test('an id is one part of the path, whatever is in it', async () => {
+  await using platform = await startListening()
+  const qm = new Quartermaster({ baseUrl: platform.url, token: adminKey })
+
+  const strange = await qm.tools.getTool({ path: { tool_id: 'a/../b?c#d%20e' } })
+  const step = await qm.tools.callTool({ path: { tool_id: '..' }, body: {} })
+  const none = await qm.tools.deleteTool({ path: { tool_id: '' } })
+
+  expect(strange.error?.details).toEqual({ kind: 'tool', id: 'a/../b?c#d%20e' })
+  expect(step).toMatchObject({ error: { code: 'VALIDATION_FAILED' }, response: undefined })
+  expect(none.error?.details).toEqual({ errors: [{ path: 'tool_id', message: 'is missing' }] })
+})
+
+test('a query is escaped, and what it leaves undefined is not sent', async () => {
+  const asked: string[] = []
+  const qm = new Quartermaster({
+    baseUrl: 'https://tools.example.com/api/v1',
+    token: adminKey,
+    fetch: async (url) => {
+      asked.push(url)
+      return Response.json({})
+    },
+  })
+
+  await qm.calls.listCalls({ query: { app: 'são & co', limit: 5, tool: undefined } })
+
+  expect(asked).toEqual(['https://tools.example.com/api/v1/calls?app=s%C3%A3o+%26+co&limit=5'])
+})
+
+test('a repeat with the same Idempotency-Key gets the first answer again', async () => {
+  await using platform = await startListening()
+  const qm = new Quartermaster({ baseUrl: platform.url, token: adminKey })
+  const request = { body: { name: 'Once' }, headers: { 'Idempotency-Key': 'only-one' } }
+
+  const first = await qm.projects.createProject(request)
+  const second = await qm.projects.createProject(request)
+
+  expect(second.data).toEqual(first.data)
+  expect(second.response?.headers.get('idempotency-replayed')).toBe('true')
+})
+
+test.each([
+  ['bytes', () => new Uint8Array([0, 1, 254, 255])],
+  ['a blob', () => new Blob([new Uint8Array([0, 1, 254, 255])])],
+  ['a stream', () => new Blob([new Uint8Array([0, 1, 254, 255])]).stream()],
+])('a file goes up as %s and comes down as a stream', async (_, content) => {
+  await using platform = await startListening()
+  const qm = new Quartermaster({ baseUrl: platform.url, token: adminKey })
+  const file = await qm.files.createFile({ body: { path: '/four.bin' } })
+  const path = { file_id: file.data?.id ?? '' }
+
+  const up = await qm.files.uploadFile({ path, body: content() })
+  const down = await qm.files.downloadFile({ path })
+  const part = await qm.files.downloadFile({ path, headers: { range: 'bytes=1-2' } })
+
+  expect(up.data?.size).toBe(4)
+  expect(await new Response(down.data).bytes()).toEqual(new Uint8Array([0, 1, 254, 255]))
+  expect(await part.response?.bytes()).toEqual(new Uint8Array([1, 254]))
+})
+
+test('a file that was never filled comes down as nothing, not as an error', async () => {
+  await using platform = await startListening()
+  const qm = new Quartermaster({ baseUrl: platform.url, token: adminKey })
+  const file = await qm.files.createFile({ body: { path: '/empty' } })
+
+  const { data } = await qm.files.downloadFile({ path: { file_id: file.data?.id ?? '' } })
+
+  expect(await new Response(data).text()).toBe('')
+})
+
+test('calls can be watched as they begin and end, and leaving the loop ends it', async () => {
+  await using platform = await startListening()
+  await using service = await startService()
+  const qm = new Quartermaster({ baseUrl: platform.url, token: adminKey })
+  const tool = await qm.tools.createTool({
+    body: { name: 'ping', type: 'http', execute: { url: service.url }, parameters: { type: 'object' } },
+  })
+  const path = { tool_id: tool.data?.id ?? '' }
+
+  const { data: events } = await qm.calls.streamCalls({ query: { tool: 'ping' } })
+  await qm.tools.callTool({ path, body: { input: {} } })
+  const seen: string[] = []
+  for await (const { name, data } of events ?? []) {
+    seen.push(`${name} ${data.surface}`)
+    if (name === 'call.ended') break
+  }
+
+  expect(seen).toContain('call.ended sdk')
+})
+
+test('events are read whole, however the network cuts them', async () => {
+  const text =
+    ': listening\r\n\r\nid: call_1\r\nevent: call.begun\r\ndata: {"tool":\r\ndata: "São"}\r\n\r\nevent: none\n\ndata: 2\n\n'
+  const bytes = new TextEncoder().encode(text)
+  const qm = answering(
+    () => new Response(ReadableStream.from([...bytes].map((byte) => new Uint8Array([byte]))) as ReadableStream),
+  )
+
+  const { data = [] } = await qm.calls.streamCalls()
+
+  expect(await Array.fromAsync<unknown>(data)).toEqual([
+    { name: 'call.begun', id: 'call_1', data: { tool: 'São' } },
+    { name: 'message', id: undefined, data: 2 },
+  ])
+})
+
+test('the token is not to be seen in the client, nor in the error that it causes', async () => {
+  const qm = new Quartermaster({ baseUrl: 'http://127.0.0.1:1', token: adminKey })
+
+  const { error } = await qm.tools.listTools()
+
+  expect(inspect(qm, { depth: null, showHidden: true })).not.toContain(adminKey)
+  expect(JSON.stringify(error)).not.toContain(adminKey)
+  expect(() => new Quartermaster({ baseUrl: 'http://127.0.0.1:1', token: 'sk_secret\n' })).toThrow(
+    expect.objectContaining({ message: expect.not.stringContaining('secret') }),
+  )
+})
