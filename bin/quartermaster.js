@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { enableCompileCache } from 'node:module'
+import module from 'node:module'
 
 const [major, minor] = process.versions.node.split('.').map(Number)
 if (major < 22 || (major === 22 && minor < 18)) {
@@ -7,5 +7,5 @@ if (major < 22 || (major === 22 && minor < 18)) {
   process.exit(1)
 }
 // What was compiled once is kept, which takes most of the time off a start.
-enableCompileCache()
+module.enableCompileCache?.()
 await import('../src/cli/main.ts')

@@ -13,10 +13,11 @@ import { done } from './model/tool.ts'
 import { operations, permissions, platformActions } from './operations/index.ts'
 import { JsonText, type Operation, type Parts, routeOf } from './operations/operation.ts'
 import { openStore, type Store } from './store/store.ts'
+import { callLane, type Lane } from './surfaces/call-lane.ts'
 import { Metrics } from './surfaces/metrics.ts'
 import { openapi } from './surfaces/openapi.ts'
 import { reference } from './surfaces/reference.ts'
-import { rest } from './surfaces/rest.ts'
+import { type RestParts, rest } from './surfaces/rest.ts'
 import { web } from './surfaces/web.ts'
 import { Outbound } from './tools/outbound.ts'
 import { Schemas } from './tools/schema.ts'
@@ -32,6 +33,8 @@ export interface Platform {
   readonly store: Store
   /** Answers HTTP: `fetch(request)` needs no port. */
   readonly app: Hono
+  /** The short way to a tool, for the process's own port. */
+  readonly lane: Lane
   /** The first admin key, if this start made it. */
   readonly adminKey: string | undefined
   /** Takes no new work; what is under way goes on. */
@@ -86,19 +89,20 @@ export async function createPlatform(config: Config): Promise<Platform> {
     limits: { fileBytes: config.fileLimit },
     dispatch: (asked) => dispatch(asked, host),
   }
+  const restParts: RestParts = {
+    operations,
+    parts,
+    keys: new Keys(store),
+    rateLimit: new RateLimit(config.rateLimit),
+    metrics,
+    log,
+    bodyLimit: config.bodyLimit,
+    closing: closing.signal,
+  }
   const app = web({
-    rest: rest({
-      operations,
-      parts,
-      keys: new Keys(store),
-      rateLimit: new RateLimit(config.rateLimit),
-      metrics,
-      log,
-      bodyLimit: config.bodyLimit,
-      closing: closing.signal,
-    }),
+    rest: rest(restParts),
     openapi: JSON.stringify(openapi(operations, version)),
-    paths: [...new Set(operations.map((operation) => `/api/v1${routeOf(operation).path}`))],
+    routes: operations.map(routeOf).map(({ method, path }) => ({ method, path: `/api/v1${path}` })),
     reference: reference(operations, version),
     metrics,
     log,
@@ -117,6 +121,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
     log,
     store,
     app,
+    lane: callLane(restParts),
     adminKey,
     drain: () => closing.abort(),
     async close() {

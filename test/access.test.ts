@@ -177,7 +177,9 @@ describe('an access policy', () => {
   test('takes effect at once when it is changed, and cannot be deleted while a key holds it', async () => {
     await using platform = await startPlatform()
     const key = await platform.keyFor([allow('tools:ListTools')])
-    const id = (await platform.get('/access-policies')).body.data.find(({ name }: { name: string }) => name === 'of a test').id
+    const id = (await platform.get('/access-policies')).body.data.find(
+      ({ name }: { name: string }) => name === 'of a test',
+    ).id
     await platform.post('/tools', tool('a'))
 
     expect((await platform.get('/tools', { key })).body.total).toBe(1)

@@ -7,7 +7,7 @@ import { adminKey, startPlatform, startService, type TestPlatform } from './kit.
 /** A platform on a port of this machine, for clients that need a real connection. */
 export async function startListening(): Promise<TestPlatform & { readonly url: string }> {
   const platform = await startPlatform()
-  const server = await listen(platform.platform.app, '127.0.0.1', 0)
+  const server = await listen(platform.platform, '127.0.0.1', 0)
   return {
     ...platform,
     url: server.url,

@@ -167,7 +167,7 @@ describe.each(engines)('starting on %s', (engine) => {
     const store = await openStore(database.options)
     const rows = Array.from({ length: 20 }, () => call())
 
-    const begun = Promise.all(rows.map((row) => store.calls.begin(row)))
+    const begun = Promise.all(rows.map((row) => store.calls.begin(row, 'once')))
     await store.close()
     await begun
 
@@ -956,7 +956,7 @@ describe.each(engines)('calls on %s', (engine) => {
       request: '{"city":"Recife"}',
     })
 
-    await calls.begin(row)
+    await calls.begin(row, 'once')
     const begun = await calls.find(row.id)
     await calls.end(success(row.id, { response: '{"sun":true}', duration_ms: 12.25, completed_at: firstTime }))
     const ended = await calls.find(row.id)
@@ -1012,7 +1012,7 @@ describe.each(engines)('calls on %s', (engine) => {
     const { calls } = fresh.store
     const row = call({ request: '{"text":"aaa', request_truncated: 1 })
 
-    await calls.begin(row)
+    await calls.begin(row, 'once')
     await calls.end(success(row.id, { response: '["bbb', response_truncated: 1 }))
 
     expect(await calls.find(row.id)).toMatchObject({
@@ -1030,7 +1030,7 @@ describe.each(engines)('calls on %s', (engine) => {
 
     await Promise.all(
       rows.map(async (row) => {
-        await calls.begin(row)
+        await calls.begin(row, 'once')
         await calls.end(success(row.id, { response: row.request }))
       }),
     )
@@ -1047,7 +1047,7 @@ describe.each(engines)('calls on %s', (engine) => {
     await using fresh = await freshStore(engine)
     const { calls } = fresh.store
     const rows = Array.from({ length: 5 }, (_, n) => call({ created_at: firstTime + n }))
-    await Promise.all(rows.map((row) => calls.begin(row)))
+    await Promise.all(rows.map((row) => calls.begin(row, 'once')))
 
     const page = await calls.list({ limit: 2, offset: 1 }, undefined)
     const seen = await calls.list(window, ({ id }) => id === rows[0]?.id)
@@ -1074,7 +1074,7 @@ describe.each(engines)('calls on %s', (engine) => {
     }
     const rows = Object.entries(marks).map(([mark, value]) => ({ mark, value, row: call({ [mark]: value }) }))
     const all = call(marks)
-    await Promise.all([calls.begin(all), ...rows.map(({ row }) => calls.begin(row))])
+    await Promise.all([calls.begin(all, 'once'), ...rows.map(({ row }) => calls.begin(row, 'once'))])
 
     for (const { mark, value, row } of rows) {
       const page = await calls.list({ ...window, [mark]: value }, undefined)
@@ -1090,7 +1090,7 @@ describe.each(engines)('calls on %s', (engine) => {
     await using fresh = await freshStore(engine)
     const { calls } = fresh.store
     const rows = Array.from({ length: 5 }, (_, n) => call({ created_at: firstTime + n }))
-    await Promise.all(rows.map((row) => calls.begin(row)))
+    await Promise.all(rows.map((row) => calls.begin(row, 'once')))
     const numbers = async (times: { from?: number; to?: number }) => {
       const { data } = await calls.list({ ...window, ...times }, undefined)
       return data.map(({ id }) => rows.findIndex((row) => row.id === id))
@@ -1117,7 +1117,7 @@ describe.each(engines)('calls on %s', (engine) => {
       }
       const row = call({ ...names, request: JSON.stringify({ [text]: text }) })
       const error = { code: 'X', message: text, details: { text } }
-      await calls.begin(row)
+      await calls.begin(row, 'once')
       await calls.end(success(row.id, { response: JSON.stringify(text), error: JSON.stringify(error) }))
 
       expect(await calls.find(row.id)).toMatchObject({
@@ -1140,7 +1140,7 @@ describe.each(engines)('calls on %s', (engine) => {
     const row = call({ request: JSON.stringify({ [text]: text }) })
     const error = { code: 'X', message: text, details: { text } }
 
-    await calls.begin(row)
+    await calls.begin(row, 'once')
     await calls.end(success(row.id, { response: JSON.stringify([text]), error: JSON.stringify(error) }))
 
     expect(await calls.find(row.id)).toMatchObject({ request: { [text]: text }, response: [text], error })
@@ -1150,11 +1150,11 @@ describe.each(engines)('calls on %s', (engine) => {
     await using fresh = await freshStore(engine)
     const { calls } = fresh.store
     const row = call()
-    await calls.begin(row)
+    await calls.begin(row, 'once')
 
-    await expect(calls.begin(row)).rejects.toThrow(/unique/i)
+    await expect(calls.begin(row, 'once')).rejects.toThrow(/unique/i)
     const next = call()
-    await calls.begin(next)
+    await calls.begin(next, 'once')
 
     expect(await calls.find(next.id)).toMatchObject({ status: 'pending' })
   })
@@ -1166,7 +1166,7 @@ describe.each(engines)('calls on %s', (engine) => {
     const row = call()
     notices.hear('calls', (ids) => heard.push(...ids))
 
-    await calls.begin(row)
+    await calls.begin(row, 'once')
     await calls.end(success(row.id))
 
     expect(heard).toEqual([row.id, row.id])

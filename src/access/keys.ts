@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import { PlatformError } from '../model/errors.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Store } from '../store/store.ts'
@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts'
  * A key has some 240 random bits, so one fast hash protects it as well as a slow one would; and since it is the hash
  * that is looked up, the time that takes tells nothing about the key.
  */
-export const hashKey = (key: string): string => createHash('sha256').update(key).digest('hex')
+export const hashKey = (key: string): string => hash('sha256', key)
 
 interface Known {
   readonly hash: Buffer
@@ -34,9 +34,9 @@ export class Keys {
 
   async authenticate(token: string | undefined, now = Date.now()): Promise<Principal> {
     if (!token) throw new PlatformError('UNAUTHENTICATED', { reason: 'missing' })
-    const hash = hashKey(token)
-    const known = this.#known.get(hash) ?? (await this.#load(hash))
-    if (!known || !timingSafeEqual(known.hash, Buffer.from(hash, 'hex'))) {
+    const tokenHash = hashKey(token)
+    const known = this.#known.get(tokenHash) ?? (await this.#load(tokenHash))
+    if (!known || !timingSafeEqual(known.hash, Buffer.from(tokenHash, 'hex'))) {
       throw new PlatformError('UNAUTHENTICATED', { reason: 'unknown' })
     }
     if (known.expiresAt !== null && known.expiresAt <= now) {
@@ -49,9 +49,9 @@ export class Keys {
     return known.principal
   }
 
-  async #load(hash: string): Promise<Known | undefined> {
+  async #load(keyHash: string): Promise<Known | undefined> {
     const changesBefore = this.#changes
-    const row = await this.#store.apiKeys.findByHash(hash)
+    const row = await this.#store.apiKeys.findByHash(keyHash)
     if (!row) return undefined
     const policies = await this.#store.accessPolicies.findMany(JSON.parse(row.access_policy_ids))
     const known: Known = {
@@ -68,7 +68,7 @@ export class Keys {
       },
     }
     // Something changed while we read: use what was read for this request, but do not keep it.
-    if (changesBefore === this.#changes) this.#known.set(hash, known)
+    if (changesBefore === this.#changes) this.#known.set(keyHash, known)
     return known
   }
 }

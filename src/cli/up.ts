@@ -11,7 +11,7 @@ export async function up(flags: readonly string[]): Promise<number> {
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve(name))
   })
   const platform = await createPlatform(config)
-  const server = await listen(platform.app, config.host, config.port).catch(async (error: NodeJS.ErrnoException) => {
+  const server = await listen(platform, config.host, config.port).catch(async (error: NodeJS.ErrnoException) => {
     await platform.close()
     throw error.code === 'EADDRINUSE'
       ? new StartError(`Port ${config.port} on ${config.host} is taken. Choose another with --port.`)

@@ -11,8 +11,7 @@ export async function execute(call: Approved, reach: Reach): Promise<Output> {
   if (!type.execute) throw notRunnable(call)
   const seconds = tool.timeout_seconds ?? defaultTimeoutSeconds
   const limit = new AbortController()
-  const timeout = new PlatformError('TOOL_TIMEOUT', { seconds })
-  const timer = setTimeout(() => limit.abort(timeout), seconds * 1000)
+  const timer = setTimeout(() => limit.abort(new PlatformError('TOOL_TIMEOUT', { seconds })), seconds * 1000)
   try {
     const { principal, id: callId, depth, merged: input } = call
     return await type.execute(

@@ -49,7 +49,7 @@ export class CallRecord {
 
   async begin(call: Approved): Promise<void> {
     this.#begun = true
-    await this.#calls.begin(this.#row('pending', call.merged))
+    await this.#calls.begin(this.#row('pending', call.merged), call.offer.action.idempotent ? 'repeatable' : 'once')
   }
 
   async succeed(output: Output): Promise<Ended> {

@@ -7,11 +7,22 @@ import { type Fault, PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
 import { AnyJson, type JsonObject } from '../model/json.ts'
 import { Id, Paging, pageOf } from '../model/page.ts'
-import { Level, Tool, type ToolDraft, ToolFields } from '../model/tool.ts'
+import type { Principal } from '../model/principal.ts'
+import { Level, type Output, Tool, type ToolDraft, ToolFields } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import { findToolType, toolTypes } from '../tools/index.ts'
 import type { ToolType } from '../tools/tool-type.ts'
-import { acts, type Context, creates, JsonText, type Kind, lists, operation } from './operation.ts'
+import {
+  acts,
+  type Context,
+  creates,
+  JsonText,
+  type Kind,
+  lists,
+  operation,
+  type Parts,
+  type Request,
+} from './operation.ts'
 
 const tool: Kind<ToolRecord> = {
   name: 'tool',
@@ -152,34 +163,36 @@ export const callTool = operation({
     input: ToolFields.preset_parameters.optional().describe('The arguments'),
   }),
   output: AnyJson.describe('Whatever the tool answers'),
-  async run({ id, action, input }, context) {
-    const { principal, surface, client, parentCallId, depth } = context
-    const output = await context
-      .dispatch({
-        id: newId('call'),
-        principal,
-        surface,
-        client,
-        toolId: id,
-        action: action ?? undefined,
-        input: input ?? {},
-        parentCallId,
-        depth,
-      })
-      .catch((error: unknown) => {
-        throw withoutRawAnswer(error, id, context)
-      })
-    return new JsonText(output.text)
-  },
+  run: async ({ id, action, input }, context) => new JsonText((await call(id, action, input, context)).text),
 })
 
+/** To the door, for whoever has a tool's id and its input. */
+export async function call(
+  toolId: string,
+  action: string | null | undefined,
+  input: JsonObject | null | undefined,
+  context: Request & Pick<Parts, 'dispatch'>,
+): Promise<Output> {
+  const { principal, surface, client, parentCallId, depth } = context
+  const id = newId('call')
+  try {
+    return await context.dispatch({
+      ...{ id, principal, surface, client, toolId, parentCallId, depth },
+      action: action ?? undefined,
+      input: input ?? {},
+    })
+  } catch (error) {
+    throw withoutRawAnswer(error, principal)
+  }
+}
+
 /** What another system said in an error may hold anything: only those who may read the record see it. */
-function withoutRawAnswer(error: unknown, toolId: string, { principal }: Context): unknown {
+function withoutRawAnswer(error: unknown, principal: Principal): unknown {
   if (!(error instanceof PlatformError) || error.code !== 'TOOL_HTTP_ERROR') return error
   const reader = { projectId: principal.projectId, kind: 'call', id: '*' }
   if (evaluate(principal, 'calls:GetCall', reader).allowed) return error
   const { tool_response_body: _, ...details } = (error as PlatformError<'TOOL_HTTP_ERROR'>).details
-  return new PlatformError('TOOL_HTTP_ERROR', details, { cause: toolId })
+  return new PlatformError('TOOL_HTTP_ERROR', details, { cause: error })
 }
 
 /** A tool as callers see it, with what was left out filled in. */

@@ -65,11 +65,16 @@ type Write = { readonly begun: CallRow } | { readonly ended: CallEnd }
 export class Calls {
   readonly #engine: Engine
   readonly #writes: Grouped<Write>
+  /** Apart from the writes, so that a call that has ended does not wait for the disk on behalf of those that begin. */
   readonly #syncs: Grouped<undefined>
 
   constructor(engine: Engine, notices: Notices) {
     this.#engine = engine
-    this.#syncs = new Grouped(() => engine.settle())
+    // Those that were written together come together, so there is nobody to wait for.
+    this.#syncs = new Grouped(
+      () => engine.settle(),
+      () => Promise.resolve(),
+    )
     this.#writes = new Grouped(async (writes) => {
       const begun = writes.flatMap((write) => ('begun' in write ? [write.begun] : []))
       const ended = writes.flatMap((write) => ('ended' in write ? [write.ended] : []))
@@ -83,10 +88,13 @@ export class Calls {
     })
   }
 
-  /** Resolves once the row would survive a power cut, so that what comes next cannot happen unrecorded. */
-  async begin(row: CallRow): Promise<void> {
+  /**
+   * Resolves once the row would survive the death of this process; and the machine's losing power, too, before an
+   * effect that could not be repeated.
+   */
+  async begin(row: CallRow, effect: 'repeatable' | 'once'): Promise<void> {
     await this.#writes.add({ begun: row })
-    await this.#syncs.add(undefined)
+    if (effect === 'once') await this.#syncs.add(undefined)
   }
 
   /** Resolves once the end would survive the death of this process. */

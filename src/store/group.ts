@@ -6,9 +6,12 @@ export class Grouped<Item> {
   #waiting: { item: Item; resolve: () => void; reject: (error: unknown) => void }[] = []
   #running: Promise<void> | undefined
   readonly #write: (items: Item[]) => Promise<void>
+  readonly #gather: () => Promise<unknown>
 
-  constructor(write: (items: Item[]) => Promise<void>) {
+  /** Unless told otherwise, everything that the event loop handles in this round joins the first group. */
+  constructor(write: (items: Item[]) => Promise<void>, gather: () => Promise<unknown> = endOfRound) {
     this.#write = write
+    this.#gather = gather
   }
 
   /** Resolves once the group that holds the item has been written. */
@@ -25,8 +28,7 @@ export class Grouped<Item> {
   }
 
   async #run(): Promise<void> {
-    // Everything that the event loop handles in this round joins the first group.
-    await new Promise(setImmediate)
+    await this.#gather()
     while (this.#waiting.length > 0) {
       const group = this.#waiting.splice(0, 500)
       try {
@@ -39,3 +41,5 @@ export class Grouped<Item> {
     this.#running = undefined
   }
 }
+
+const endOfRound = () => new Promise(setImmediate)

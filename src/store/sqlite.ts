@@ -4,6 +4,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { promisify } from 'node:util'
 import { Kysely, type SqliteDatabase, SqliteDialect, sql } from 'kysely'
 import { StartError } from '../model/start-error.ts'
+import { Checkpoints } from './checkpoint.ts'
 import type { Engine } from './engine.ts'
 import type { CallEnd, CallRow, Tables } from './tables.ts'
 
@@ -107,11 +108,14 @@ export function openSqlite(folder: string): Engine {
     PRAGMA temp_store = MEMORY;
     PRAGMA cache_size = -32000;
   `)
+  const checkpoints = new Checkpoints(database, file)
   const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: adapt(database) }) })
 
-  let statements: { begin: StatementSync; end: StatementSync } | undefined
+  let statements: Record<'start' | 'begin' | 'end' | 'commit', StatementSync> | undefined
   const callStatements = () => {
     statements ??= {
+      start: database.prepare('BEGIN IMMEDIATE'),
+      commit: database.prepare('COMMIT'),
       begin: database.prepare(
         `insert into calls (${callColumns.join(', ')}) values (${callColumns.map(() => '?').join(', ')})`,
       ),
@@ -123,14 +127,15 @@ export function openSqlite(folder: string): Engine {
   }
 
   const writeNow = (begun: readonly CallRow[], ended: readonly CallEnd[]) => {
-    const { begin, end } = callStatements()
-    database.exec('BEGIN IMMEDIATE')
+    const { start, begin, end, commit } = callStatements()
+    start.run()
     try {
       for (const row of begun) begin.run(...callColumns.map((column) => row[column]))
       for (const row of ended) {
         end.run(row.status, row.response, row.response_truncated, row.error, row.duration_ms, row.completed_at, row.id)
       }
-      database.exec('COMMIT')
+      commit.run()
+      checkpoints.wrote()
     } catch (error) {
       database.exec('ROLLBACK')
       throw error
@@ -144,8 +149,9 @@ export function openSqlite(folder: string): Engine {
     name: 'sqlite',
     db,
 
-    // Through Kysely's one connection, so that no other transaction is open meanwhile.
-    writeCalls: (begun, ended) => db.connection().execute(async () => writeNow(begun, ended)),
+    // While a transaction of Kysely's is open on the one connection, the group waits its turn.
+    writeCalls: async (begun, ended) =>
+      database.isTransaction ? db.connection().execute(async () => writeNow(begun, ended)) : writeNow(begun, ended),
 
     async settle() {
       log ??= openSync(`${file}-wal`, 'r+')
@@ -172,6 +178,7 @@ export function openSqlite(folder: string): Engine {
     async close() {
       if (closed) return
       closed = true
+      await checkpoints.close()
       if (log !== undefined) closeSync(log)
       await db.connection().execute(async () => {})
       await db.destroy()

@@ -4,21 +4,21 @@ import { errorBody, PlatformError } from '../model/errors.ts'
 import { type Download, type EventStream, JsonText, type Operation } from '../operations/operation.ts'
 import { events } from './events.ts'
 
-const json = { 'content-type': 'application/json' }
+type Headers = Readonly<Record<string, string>>
 
 /** What an operation returned, as HTTP. */
-export function answer(operation: Operation, result: unknown, closing: AbortSignal): Response {
-  if (operation.status === 204) return new Response(null, { status: 204 })
-  if (operation.answers === 'bytes') return download(result as Download)
-  if (operation.answers === 'events') return events(result as EventStream, closing)
+export function answer(operation: Operation, result: unknown, headers: Headers, closing: AbortSignal): Response {
+  if (operation.status === 204) return new Response(null, { status: 204, headers })
+  if (operation.answers === 'bytes') return download(result as Download, headers)
+  if (operation.answers === 'events') return events(result as EventStream, headers, closing)
   const text = result instanceof JsonText ? result.text : JSON.stringify(result)
-  return new Response(text, { status: operation.status, headers: json })
+  return new Response(text, { status: operation.status, headers: { 'content-type': 'application/json', ...headers } })
 }
 
 /** What went wrong, as HTTP. What is not in the catalogue is logged whole and told to nobody. */
-export function answerError(error: unknown, log: Logger): Response {
+export function answerError(error: unknown, log: Logger, given: Headers = {}): Response {
   const known = error instanceof PlatformError ? error : unexpected(error, log)
-  const headers: Record<string, string> = { ...json }
+  const headers: Record<string, string> = { 'content-type': 'application/json', ...given }
   if (known.status === 401) headers['www-authenticate'] = 'Bearer realm="quartermaster"'
   if (known.code === 'RATE_LIMITED') {
     const { limit, retry_after_seconds: seconds } = (known as PlatformError<'RATE_LIMITED'>).details
@@ -45,8 +45,9 @@ function unexpected(error: unknown, log: Logger): PlatformError {
   return new PlatformError('INTERNAL', { request_id: id })
 }
 
-function download({ bytes, contentType, size, etag, part }: Download): Response {
+function download({ bytes, contentType, size, etag, part }: Download, given: Headers): Response {
   const headers: Record<string, string> = {
+    ...given,
     'content-type': contentType,
     'accept-ranges': 'bytes',
     etag,

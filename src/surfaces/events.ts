@@ -5,7 +5,7 @@ const heartbeat = 15_000
 const mostWaiting = 1000
 
 /** A stream of server-sent events that ends when the reader leaves, lags too far behind, or the platform stops. */
-export function events(source: EventStream, closing: AbortSignal): Response {
+export function events(source: EventStream, given: Readonly<Record<string, string>>, closing: AbortSignal): Response {
   const encoder = new TextEncoder()
   let stop = () => {}
   const stream = new ReadableStream<Uint8Array>(
@@ -42,6 +42,6 @@ export function events(source: EventStream, closing: AbortSignal): Response {
     { highWaterMark: 1 },
   )
   return new Response(stream, {
-    headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' },
+    headers: { ...given, 'content-type': 'text/event-stream', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' },
   })
 }

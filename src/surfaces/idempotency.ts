@@ -2,6 +2,15 @@ import { createHash } from 'node:crypto'
 import { PlatformError } from '../model/errors.ts'
 import type { IdempotencyKeys } from '../store/idempotency-keys.ts'
 
+export interface Repeatable {
+  readonly principalId: string
+  readonly key: string
+  /** What must be the same for a request to be a repeat. */
+  readonly fingerprint: string
+  readonly secretFields?: readonly string[] | undefined
+  readonly headers: Readonly<Record<string, string>>
+}
+
 /**
  * Runs a request that carries an Idempotency-Key at most once: a repeat gets the first answer again. Mistakes of the
  * caller had no effect and are not kept, so the corrected request may use the same key. When the platform dies in
@@ -10,7 +19,7 @@ import type { IdempotencyKeys } from '../store/idempotency-keys.ts'
  */
 export async function idempotently(
   keys: IdempotencyKeys,
-  request: { principalId: string; key: string; fingerprint: string; secretFields?: readonly string[] | undefined },
+  request: Repeatable,
   run: () => Promise<Response>,
   asResponse: (error: unknown) => Response,
 ): Promise<Response> {
@@ -27,7 +36,7 @@ export async function idempotently(
     if (!kept.answer) throw new PlatformError('IDEMPOTENCY_IN_PROGRESS', { key })
     return new Response(kept.answer.body, {
       status: kept.answer.status,
-      headers: { 'content-type': 'application/json', 'idempotency-replayed': 'true' },
+      headers: { ...request.headers, 'content-type': 'application/json', 'idempotency-replayed': 'true' },
     })
   }
   const keep = (response: Response, body: string) => keys.keep(principalId, key, { status: response.status, body })

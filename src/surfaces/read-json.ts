@@ -1,4 +1,5 @@
 import { PlatformError } from '../model/errors.ts'
+import { isObject } from '../model/json.ts'
 
 /** Deeper than anything people write, and shallow enough for every function that walks JSON. */
 const deepest = 100
@@ -11,6 +12,12 @@ export async function readJson(request: Request, limit: number): Promise<unknown
   if (!/^application\/(json|[\w.+-]+\+json)\s*(;|$)/i.test(type)) {
     throw new PlatformError('UNSUPPORTED_MEDIA_TYPE', { content_type: type, expected: 'application/json' })
   }
+  return parseJson(text)
+}
+
+/** Undefined where there is no text. */
+export function parseJson(text: string): unknown {
+  if (text === '') return undefined
   if (text.length > deepest && depthOf(text) > deepest) {
     throw new PlatformError('INVALID_JSON', { reason: `it is nested more than ${deepest} deep` })
   }
@@ -60,4 +67,14 @@ function depthOf(text: string): number {
     } else if (code === 0x5d || code === 0x7d) depth--
   }
   return most
+}
+
+/** The fields of a body. What the path names is not named again in it. */
+export function fieldsOf(body: unknown, idInPath: boolean): Record<string, unknown> {
+  const wrong = (path: string, message: string) =>
+    new PlatformError('VALIDATION_FAILED', { errors: [{ path, message }] })
+  if (body === undefined) return {}
+  if (!isObject(body)) throw wrong('', 'the body must be a JSON object')
+  if (idInPath && Object.hasOwn(body, 'id')) throw wrong('id', 'is named by the path, not in the body')
+  return body
 }

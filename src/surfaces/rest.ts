@@ -1,17 +1,17 @@
 import { Hono, type Context as HonoContext } from 'hono'
 import type { Logger } from 'pino'
 import type { Keys } from '../access/keys.ts'
-import type { Allowance, RateLimit } from '../access/rate-limit.ts'
-import { type Surface, surfaces } from '../model/call.ts'
+import type { RateLimit } from '../access/rate-limit.ts'
 import { PlatformError } from '../model/errors.ts'
-import { isObject, type JsonObject } from '../model/json.ts'
+import type { JsonObject } from '../model/json.ts'
 import type { Principal } from '../model/principal.ts'
 import { inputSchema } from '../operations/json-schema.ts'
 import { type Request as Asking, type Operation, ownParameter, type Parts, routeOf } from '../operations/operation.ts'
 import { answer, answerError } from './answer.ts'
+import { asking, bearer, rateHeaders } from './asking.ts'
 import { idempotently } from './idempotency.ts'
 import type { Metrics } from './metrics.ts'
-import { cut, readJson } from './read-json.ts'
+import { cut, fieldsOf, readJson } from './read-json.ts'
 
 export interface RestParts {
   readonly operations: readonly Operation[]
@@ -30,21 +30,13 @@ export function rest(host: RestParts): Hono {
   const app = new Hono()
   // A fixed path must be asked for before one with a parameter in its place.
   const inOrder = [...host.operations].sort((a, b) => Number(a.route.includes('{')) - Number(b.route.includes('{')))
-  const methods = new Map<string, string[]>()
   for (const operation of inOrder) {
     const { method, path } = routeOf(operation)
-    const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1')
     const handle = handler(operation, host)
-    app.on(method, pattern, async (context) => {
+    app.on(method, path.replaceAll(/\{(\w+)\}/g, ':$1'), async (context) => {
       const response = await handle(context).catch((error: unknown) => answerError(error, host.log))
       host.metrics.answered(operation.name, response.status)
       return response
-    })
-    methods.set(pattern, [...(methods.get(pattern) ?? []), method])
-  }
-  for (const [pattern, allowed] of methods) {
-    app.all(pattern, ({ req: { method, path } }) => {
-      return answerError(new PlatformError('METHOD_NOT_ALLOWED', { method, path, allowed }), host.log)
     })
   }
   return app
@@ -54,11 +46,11 @@ function handler(operation: Operation, host: RestParts) {
   const readInput = inputReader(operation, host.bodyLimit)
   const { method } = routeOf(operation)
 
-  const run = async (principal: Principal, req: HonoRequest): Promise<Response> => {
+  const run = async (principal: Principal, req: HonoRequest, headers: Record<string, string>): Promise<Response> => {
     const input = await readInput(req)
-    const asking = { ...asker(principal, req), ...extras(operation, req) }
-    const perform = async () =>
-      answer(operation, await operation.perform(input, { ...host.parts, ...asking }), host.closing)
+    const asker = asking(principal, req.header('x-quartermaster-surface'), req.header('user-agent'))
+    const context = { ...host.parts, ...asker, ...extras(operation, req) }
+    const perform = async () => answer(operation, await operation.perform(input, context), headers, host.closing)
 
     const key = method === 'POST' ? req.header('idempotency-key') : undefined
     if (key === undefined) return perform()
@@ -66,44 +58,21 @@ function handler(operation: Operation, host: RestParts) {
     const { secretFields } = operation
     return idempotently(
       host.parts.store.idempotencyKeys,
-      { principalId: principal.id, key, fingerprint, secretFields },
+      { principalId: principal.id, key, fingerprint, secretFields, headers },
       perform,
-      (error) => answerError(error, host.log),
+      (error) => answerError(error, host.log, headers),
     )
   }
 
   return async ({ req }: HonoContext): Promise<Response> => {
     if (host.closing.aborted) throw new PlatformError('SHUTTING_DOWN', {})
     const principal = await host.keys.authenticate(bearer(req.header('authorization')))
-    const allowance = host.rateLimit.take(principal.id, principal.rateLimit)
-    const response = await run(principal, req).catch((error: unknown) => answerError(error, host.log))
-    return allowance ? withRate(response, allowance) : response
+    const headers = rateHeaders(host.rateLimit.take(principal.id, principal.rateLimit))
+    return run(principal, req, headers).catch((error: unknown) => answerError(error, host.log, headers))
   }
-}
-
-function withRate(response: Response, { limit, remaining, resetSeconds }: Allowance): Response {
-  response.headers.set('ratelimit-limit', String(limit))
-  response.headers.set('ratelimit-remaining', String(remaining))
-  response.headers.set('ratelimit-reset', String(resetSeconds))
-  return response
 }
 
 type HonoRequest = HonoContext['req']
-
-const bearer = (header: string | undefined) => /^Bearer +(\S+) *$/i.exec(header ?? '')?.[1]
-
-/** Who asks, and with what: the command line and the SDK name themselves, others are known by their user agent. */
-function asker(principal: Principal, req: HonoRequest): Asking {
-  const named = req.header('x-quartermaster-surface') as Surface | undefined
-  const [, name = null, version = null] = /^([^\s/]+)(?:\/(\S+))?/.exec(req.header('user-agent') ?? '') ?? []
-  return {
-    principal,
-    surface: named && surfaces.includes(named) ? named : 'rest',
-    client: { name, version },
-    parentCallId: null,
-    depth: 0,
-  }
-}
 
 const extras = (operation: Operation, req: HonoRequest): Pick<Asking, 'body' | 'range'> => ({
   ...(operation.accepts === 'bytes' && { body: cut(req.raw.body, Number.POSITIVE_INFINITY) }),
@@ -123,18 +92,7 @@ function inputReader(operation: Operation, bodyLimit: number) {
     if (!inBody) return { ...query, ...fromPath }
     const errors = Object.keys(query).map((name) => ({ path: name, message: 'belongs in the body, not in the query' }))
     if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
-    const body = (await readJson(req.raw, bodyLimit)) ?? {}
-    if (!isObject(body)) {
-      throw new PlatformError('VALIDATION_FAILED', {
-        errors: [{ path: '', message: 'the body must be a JSON object' }],
-      })
-    }
-    if (own !== undefined && Object.hasOwn(body, 'id')) {
-      throw new PlatformError('VALIDATION_FAILED', {
-        errors: [{ path: 'id', message: 'is named by the path, not in the body' }],
-      })
-    }
-    return { ...body, ...fromPath }
+    return { ...fieldsOf(await readJson(req.raw, bodyLimit), own !== undefined), ...fromPath }
   }
 }
 

@@ -1,4 +1,3 @@
-import type { Hono as App } from 'hono'
 import { Hono } from 'hono'
 import type { Logger } from 'pino'
 import { PlatformError } from '../model/errors.ts'
@@ -10,8 +9,8 @@ export interface WebParts {
   readonly rest: Hono
   /** JSON, printed once. */
   readonly openapi: string
-  /** The paths there are, for those who ask for one that there is not. */
-  readonly paths: readonly string[]
+  /** The routes there are, for those who ask for one that there is not. */
+  readonly routes: readonly { readonly method: string; readonly path: string }[]
   readonly reference: string
   readonly metrics: Metrics
   readonly log: Logger
@@ -27,7 +26,7 @@ const page = {
 }
 
 /** Everything that answers HTTP, in one place. */
-export function web({ rest, openapi, paths, reference, metrics, log, isReady }: WebParts): Hono {
+export function web({ rest, openapi, routes, reference, metrics, log, isReady }: WebParts): Hono {
   const app = new Hono()
   app.get('/health', (context) => context.json({ status: 'ok' }))
   app.get('/ready', async (context) =>
@@ -38,9 +37,16 @@ export function web({ rest, openapi, paths, reference, metrics, log, isReady }: 
   app.get('/api/docs', () => new Response(reference, { headers: page }))
   app.route('/api/v1', rest)
   app.get('/', (context) => context.redirect('/api/docs'))
-  app.notFound(({ req: { path } }) =>
-    answerError(new PlatformError('ROUTE_NOT_FOUND', { path, nearest: nearest(path, paths) }), log),
-  )
+  app.notFound(({ req: { method, path } }) => answerError(missing(method, path, routes), log))
   app.onError((error) => answerError(error, log))
   return app
+}
+
+/** Tells a wrong method from a wrong path. */
+function missing(method: string, path: string, routes: WebParts['routes']): PlatformError {
+  const fits = (route: string) => new RegExp(`^${route.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path)
+  const allowed = routes.filter((route) => fits(route.path)).map((route) => route.method)
+  if (allowed.length > 0) return new PlatformError('METHOD_NOT_ALLOWED', { method, path, allowed })
+  const close = nearest(path, [...new Set(routes.map((route) => route.path))])
+  return new PlatformError('ROUTE_NOT_FOUND', { path, nearest: close })
 }
