@@ -18,8 +18,9 @@ const ResourcePattern = z
     'must be "*" or "qm:<project>:<kind>:<id>", where each part may be "*" and a path may end in "/*"',
   )
 
-const oneOrMany = <T extends z.ZodType>(item: T) =>
-  z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(item).min(1).max(200))
+/** A list, or the only item of it. */
+const oneOrMany = (item: z.ZodType<string, string>) =>
+  z.union([z.array(item).min(1).max(200), item.transform((only) => [only])])
 
 const Comparison = z.record(
   z.string().regex(/^(qm|soat):(ResourceType|ResourceTag\/.+)$/, 'must be "qm:ResourceType" or "qm:ResourceTag/<key>"'),

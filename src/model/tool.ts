@@ -18,7 +18,8 @@ export const Execute = z.strictObject({
     .describe('Where to send the request; {name} is replaced by the argument of that name'),
   method: z
     .preprocess((value) => (typeof value === 'string' ? value.toUpperCase() : value), z.enum(methods))
-    .default('POST'),
+    .default('POST')
+    .meta({ default: 'POST' }),
   headers: z
     .record(
       z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a header name'),
@@ -50,23 +51,27 @@ const orJsonText = <T extends z.ZodType>(schema: T) =>
     }
   }, schema)
 
-const jsonObject = (description: string) => orJsonText(AnyObject).meta({ type: 'object', description })
+/** An object of any fields, or the JSON text of one. */
+export const jsonObject = (description: string) => orJsonText(AnyObject).meta({ type: 'object', description })
 
 /** What a caller sets on a tool. Which of them a type needs is that type's to say. */
 export const ToolFields = {
-  name: ToolName,
-  description: Text.max(20_000).nullable(),
+  name: ToolName.describe('The name a model sees, or the prefix of its actions’ names'),
+  description: Text.max(20_000).nullable().describe('What a model decides by'),
   parameters: jsonObject('JSON Schema of the input').nullable(),
-  execute: orJsonText(Execute).nullable(),
-  actions: orJsonText(z.array(z.string().min(1).max(200)).max(1000)).nullable(),
+  execute: orJsonText(Execute).nullable().describe('How an http tool makes its request'),
+  actions: orJsonText(z.array(z.string().min(1).max(200)).max(1000))
+    .nullable()
+    .describe('Which of the platform’s actions a platform tool offers'),
   preset_parameters: jsonObject('Values that are fixed, hidden and always win').nullable(),
   app: z
     .string()
     .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must be a slug of lower-case letters, digits, "_" or "-"')
-    .nullable(),
-  level: Level,
-  auto_approve: z.boolean().nullable(),
-  timeout_seconds: z.number().positive().max(300).nullable(),
+    .nullable()
+    .describe('The slug that its actions are filed under'),
+  level: Level.describe('How sensitive it is; above open, a human decides unless auto_approve is set'),
+  auto_approve: z.boolean().nullable().describe('Whether calls run without a human’s decision'),
+  timeout_seconds: z.number().positive().max(300).nullable().describe('How long a call may take; 60 unless given'),
 }
 
 /** A registered tool. It yields one action, or many. */

@@ -8,7 +8,7 @@ import { newId } from '../model/ids.ts'
 import { AnyJson, type JsonObject } from '../model/json.ts'
 import { Id, Paging, pageOf } from '../model/page.ts'
 import type { Principal } from '../model/principal.ts'
-import { Level, type Output, Tool, type ToolDraft, ToolFields } from '../model/tool.ts'
+import { jsonObject, Level, type Output, Tool, type ToolDraft, ToolFields } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import { findToolType, toolTypes } from '../tools/index.ts'
 import type { ToolType } from '../tools/tool-type.ts'
@@ -160,7 +160,7 @@ export const callTool = operation({
   input: z.strictObject({
     id: Id,
     action: z.string().max(200).nullish().describe('Which action, for tools that offer several'),
-    input: ToolFields.preset_parameters.optional().describe('The arguments'),
+    input: jsonObject('The arguments').nullish(),
   }),
   output: AnyJson.describe('Whatever the tool answers'),
   run: async ({ id, action, input }, context) => new JsonText((await call(id, action, input, context)).text),

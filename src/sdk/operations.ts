@@ -261,8 +261,8 @@ export interface Operations {
         document: {
           statement: Array<{
             effect: 'Allow' | 'Deny'
-            action: Array<string>
-            resource?: Array<string>
+            action: Array<string> | string
+            resource?: Array<string> | string
             condition?: {
               StringEquals?: Record<string, string | Array<string>>
               StringNotEquals?: Record<string, string | Array<string>>
@@ -279,8 +279,8 @@ export interface Operations {
         document: {
           statement: Array<{
             effect: 'Allow' | 'Deny'
-            action: Array<string>
-            resource: Array<string>
+            action: Array<string> | unknown
+            resource: Array<string> | unknown
             condition?: {
               StringEquals?: Record<string, string | Array<string>>
               StringNotEquals?: Record<string, string | Array<string>>
@@ -312,8 +312,8 @@ export interface Operations {
         document: {
           statement: Array<{
             effect: 'Allow' | 'Deny'
-            action: Array<string>
-            resource: Array<string>
+            action: Array<string> | unknown
+            resource: Array<string> | unknown
             condition?: {
               StringEquals?: Record<string, string | Array<string>>
               StringNotEquals?: Record<string, string | Array<string>>
@@ -343,8 +343,8 @@ export interface Operations {
           document: {
             statement: Array<{
               effect: 'Allow' | 'Deny'
-              action: Array<string>
-              resource: Array<string>
+              action: Array<string> | unknown
+              resource: Array<string> | unknown
               condition?: {
                 StringEquals?: Record<string, string | Array<string>>
                 StringNotEquals?: Record<string, string | Array<string>>
@@ -371,8 +371,8 @@ export interface Operations {
         document?: {
           statement: Array<{
             effect: 'Allow' | 'Deny'
-            action: Array<string>
-            resource?: Array<string>
+            action: Array<string> | string
+            resource?: Array<string> | string
             condition?: {
               StringEquals?: Record<string, string | Array<string>>
               StringNotEquals?: Record<string, string | Array<string>>
@@ -389,8 +389,8 @@ export interface Operations {
         document: {
           statement: Array<{
             effect: 'Allow' | 'Deny'
-            action: Array<string>
-            resource: Array<string>
+            action: Array<string> | unknown
+            resource: Array<string> | unknown
             condition?: {
               StringEquals?: Record<string, string | Array<string>>
               StringNotEquals?: Record<string, string | Array<string>>
@@ -421,23 +421,31 @@ export interface Operations {
     createTool: {
       body: {
         project_id?: string
+        /** The name a model sees, or the prefix of its actions’ names */
         name: string
         type?: 'http' | 'client' | 'platform' | 'soat'
+        /** What a model decides by */
         description?: string | null
         /** JSON Schema of the input */
         parameters?: Record<string, unknown> | null
+        /** How an http tool makes its request */
         execute?: {
           /** Where to send the request; {name} is replaced by the argument of that name */
           url: string
           method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
           headers?: Record<string, string>
         } | null
+        /** Which of the platform’s actions a platform tool offers */
         actions?: Array<string> | null
         /** Values that are fixed, hidden and always win */
         preset_parameters?: Record<string, unknown> | null
+        /** The slug that its actions are filed under */
         app?: string | null
+        /** How sensitive it is; above open, a human decides unless auto_approve is set */
         level?: 'open' | 'restricted' | 'administrative'
+        /** Whether calls run without a human’s decision */
         auto_approve?: boolean | null
+        /** How long a call may take; 60 unless given */
         timeout_seconds?: number | null
       }
       answer: {
@@ -583,23 +591,31 @@ export interface Operations {
         tool_id: string
       }
       body?: {
+        /** The name a model sees, or the prefix of its actions’ names */
         name?: string
         type?: 'http' | 'client' | 'platform' | 'soat'
+        /** What a model decides by */
         description?: string | null
         /** JSON Schema of the input */
         parameters?: Record<string, unknown> | null
+        /** How an http tool makes its request */
         execute?: {
           /** Where to send the request; {name} is replaced by the argument of that name */
           url: string
           method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
           headers?: Record<string, string>
         } | null
+        /** Which of the platform’s actions a platform tool offers */
         actions?: Array<string> | null
         /** Values that are fixed, hidden and always win */
         preset_parameters?: Record<string, unknown> | null
+        /** The slug that its actions are filed under */
         app?: string | null
+        /** How sensitive it is; above open, a human decides unless auto_approve is set */
         level?: 'open' | 'restricted' | 'administrative'
+        /** Whether calls run without a human’s decision */
         auto_approve?: boolean | null
+        /** How long a call may take; 60 unless given */
         timeout_seconds?: number | null
       }
       answer: {
