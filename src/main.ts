@@ -22,6 +22,7 @@ import { web } from './surfaces/web.ts'
 import { Outbound } from './tools/outbound.ts'
 import { Schemas } from './tools/schema.ts'
 import type { Reach } from './tools/tool-type.ts'
+import { Upstreams } from './tools/upstream.ts'
 
 export const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string
@@ -61,9 +62,11 @@ export async function createPlatform(config: Config): Promise<Platform> {
   const closing = new AbortController()
   const metrics = new Metrics()
   const schemas = new Schemas()
+  const upstreams = new Upstreams(outbound.fetch)
   const byName = new Map(operations.map((operation) => [operation.name, operation]))
   const reach: Reach = {
     outbound,
+    upstreams,
     findSecret: () => () => undefined,
     platformActions,
     async perform(name, input, { principal, callId, depth }) {
@@ -127,6 +130,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
     async close() {
       closing.abort()
       clearInterval(sweeper)
+      await upstreams.close()
       await outbound.close()
       await store.close()
     },

@@ -27,6 +27,7 @@ const draft = (fields: Partial<ToolDraft> = {}): ToolDraft => ({
   description: null,
   parameters: null,
   execute: null,
+  mcp: null,
   actions: null,
   preset_parameters: null,
   app: null,

@@ -1,3 +1,4 @@
+import { PlatformError } from '../model/errors.ts'
 import type { JsonObject } from '../model/json.ts'
 import type { Action } from '../model/tool.ts'
 import type { Store } from '../store/store.ts'
@@ -47,6 +48,10 @@ export class Catalogue {
       if (ids.length === 0) this.#entries.clear()
       for (const id of ids) this.#entries.delete(id)
     })
+    reach.upstreams.onChange(() => {
+      this.#changes++
+      for (const [id, { tool }] of this.#entries) if (tool.mcp) this.#entries.delete(id)
+    })
   }
 
   async find(toolId: string): Promise<Entry | undefined> {
@@ -55,17 +60,17 @@ export class Catalogue {
 
     const changesBefore = this.#changes
     const tool = await this.#store.tools.find(toolId)
-    const entry = tool && this.describe(tool)
+    const entry = tool && (await this.describe(tool))
     // A tool that changed while it was read is read again by the next call.
     if (entry && changesBefore === this.#changes) this.#entries.set(toolId, entry)
     return entry
   }
 
-  describe(tool: ToolRecord): Entry {
+  async describe(tool: ToolRecord): Promise<Entry> {
     const type = findToolType(tool.type)
     if (!type) throw new Error(`tool ${tool.id} has the unknown type ${tool.type}`)
     const offers = new Map<string, Offer>()
-    for (const sketch of type.actions(tool, this.#reach)) {
+    for (const sketch of await type.actions(tool, this.#reach)) {
       const namespace = type.many ? tool.name : 'tools'
       const action: Action = {
         ...sketch,
@@ -82,11 +87,20 @@ export class Catalogue {
         presets,
         shown: shownSchema(action.schema, presets),
         check: () => {
-          check ??= this.#schemas.compile(action.schema)
+          check ??= compiled(action, this.#schemas)
           return check
         },
       })
     }
     return { tool, type, offers }
+  }
+}
+
+/** Our own schemas were checked when they were registered; those of others may be anything. */
+function compiled({ id, schema }: Action, schemas: Schemas): Check {
+  try {
+    return schemas.compile(schema)
+  } catch (cause) {
+    throw new PlatformError('TOOL_SCHEMA_INVALID', { action: id, reason: (cause as Error).message }, { cause })
   }
 }

@@ -217,7 +217,7 @@ export const commands: readonly Command[] = [
     fields: [
       { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
       { name: 'name', type: 'string', description: 'The name a model sees, or the prefix of its actions’ names', required: true, where: 'body', reads: 'text' },
-      { name: 'type', type: '"http" | "client" | "platform" | "soat"', default: '"http"', where: 'body', reads: 'text' },
+      { name: 'type', type: '"http" | "client" | "mcp" | "platform" | "soat"', default: '"http"', where: 'body', reads: 'text' },
       { name: 'description', type: 'string | null', description: 'What a model decides by', where: 'body', reads: 'text or null' },
       { name: 'parameters', type: 'object | null', description: 'JSON Schema of the input', where: 'body', reads: 'JSON' },
       {
@@ -226,6 +226,13 @@ export const commands: readonly Command[] = [
           { name: 'execute.url', type: 'string', description: 'Where to send the request; {name} is replaced by the argument of that name', required: true },
           { name: 'execute.method', type: '"GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE"' },
           { name: 'execute.headers', type: 'object' },
+        ],
+      },
+      {
+        ...{ name: 'mcp', type: 'object | null', description: 'The server that an mcp tool stands for', where: 'body', reads: 'JSON' },
+        parts: [
+          { name: 'mcp.url', type: 'string', description: 'Where the server listens, with Streamable HTTP or SSE', required: true },
+          { name: 'mcp.headers', type: 'object', description: 'Sent with every request to it' },
         ],
       },
       { name: 'actions', type: 'string[] | null', description: 'Which of the platform’s actions a platform tool offers', where: 'body', reads: 'list' },
@@ -276,7 +283,7 @@ export const commands: readonly Command[] = [
     summary: 'List tools',
     fields: [
       { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
-      { name: 'type', type: '"http" | "client" | "platform" | "soat"', where: 'query', reads: 'text' },
+      { name: 'type', type: '"http" | "client" | "mcp" | "platform" | "soat"', where: 'query', reads: 'text' },
       { name: 'name', type: 'string', where: 'query', reads: 'text' },
       { name: 'limit', type: 'integer', description: 'How many to return, at most', default: '50', where: 'query', reads: 'JSON' },
       { name: 'offset', type: 'integer', description: 'How many to skip', default: '0', where: 'query', reads: 'JSON' },
@@ -291,7 +298,7 @@ export const commands: readonly Command[] = [
     fields: [
       { name: 'tool_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'name', type: 'string', description: 'The name a model sees, or the prefix of its actions’ names', where: 'body', reads: 'text' },
-      { name: 'type', type: '"http" | "client" | "platform" | "soat"', where: 'body', reads: 'text' },
+      { name: 'type', type: '"http" | "client" | "mcp" | "platform" | "soat"', where: 'body', reads: 'text' },
       { name: 'description', type: 'string | null', description: 'What a model decides by', where: 'body', reads: 'text or null' },
       { name: 'parameters', type: 'object | null', description: 'JSON Schema of the input', where: 'body', reads: 'JSON' },
       {
@@ -300,6 +307,13 @@ export const commands: readonly Command[] = [
           { name: 'execute.url', type: 'string', description: 'Where to send the request; {name} is replaced by the argument of that name', required: true },
           { name: 'execute.method', type: '"GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE"' },
           { name: 'execute.headers', type: 'object' },
+        ],
+      },
+      {
+        ...{ name: 'mcp', type: 'object | null', description: 'The server that an mcp tool stands for', where: 'body', reads: 'JSON' },
+        parts: [
+          { name: 'mcp.url', type: 'string', description: 'Where the server listens, with Streamable HTTP or SSE', required: true },
+          { name: 'mcp.headers', type: 'object', description: 'Sent with every request to it' },
         ],
       },
       { name: 'actions', type: 'string[] | null', description: 'Which of the platform’s actions a platform tool offers', where: 'body', reads: 'list' },

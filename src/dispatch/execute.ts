@@ -15,7 +15,16 @@ export async function execute(call: Approved, reach: Reach): Promise<Output> {
   try {
     const { principal, id: callId, depth, merged: input } = call
     return await type.execute(
-      { tool, action: call.offer.action, input, signal: limit.signal, principal, callId, depth },
+      {
+        tool,
+        action: call.offer.action,
+        input,
+        signal: limit.signal,
+        timeoutMs: seconds * 1000,
+        principal,
+        callId,
+        depth,
+      },
       reach,
     )
   } finally {

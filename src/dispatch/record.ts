@@ -53,7 +53,7 @@ export class CallRecord {
   }
 
   async succeed(output: Output): Promise<Ended> {
-    const end = this.#end('success', output, null)
+    const end = this.#end(output.failed ? 'execution_error' : 'success', output, null)
     await this.#calls.end(end)
     return this.#ended(end)
   }

@@ -156,6 +156,17 @@ export const catalogue = {
     says: 'The address that a tool calls could not be reached, or broke off.',
     message: (d: { host: string; reason: string }) => `"${d.host}" could not be reached: ${d.reason}.`,
   },
+  TOOL_PROTOCOL_ERROR: {
+    status: 502,
+    says: 'The MCP server that a tool stands for refused the request or answered something that is not MCP.',
+    message: (d: { host: string; reason: string }) => `The MCP server at "${d.host}" did not play along: ${d.reason}.`,
+  },
+  TOOL_SCHEMA_INVALID: {
+    status: 502,
+    says: 'The MCP server describes the input of its tool with a schema that is none.',
+    message: (d: { action: string; reason: string }) =>
+      `The schema that "${d.action}" is described with is not valid: ${d.reason}.`,
+  },
   RESPONSE_TOO_LARGE: {
     status: 502,
     says: 'The tool answered more than the platform takes.',

@@ -9,6 +9,12 @@ export const ToolName = z
 
 export const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
+const Headers = z.record(
+  z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a header name'),
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that HTTP forbids in a header
+  z.string().regex(/^[^\0-\x08\x0a-\x1f\x7f]*$/, 'has a character that a header cannot hold'),
+)
+
 /** How the call of an http tool becomes a request. */
 export const Execute = z.strictObject({
   url: z
@@ -20,15 +26,20 @@ export const Execute = z.strictObject({
     .preprocess((value) => (typeof value === 'string' ? value.toUpperCase() : value), z.enum(methods))
     .default('POST')
     .meta({ default: 'POST' }),
-  headers: z
-    .record(
-      z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a header name'),
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that HTTP forbids in a header
-      z.string().regex(/^[^\0-\x08\x0a-\x1f\x7f]*$/, 'has a character that a header cannot hold'),
-    )
-    .optional(),
+  headers: Headers.optional(),
 })
 export type Execute = z.infer<typeof Execute>
+
+/** Where an MCP server is. */
+export const McpAddress = z.strictObject({
+  url: z
+    .string()
+    .max(8192)
+    .refine((url) => /^https?:/i.test(url) && URL.canParse(url), 'must be an http or https address')
+    .describe('Where the server listens, with Streamable HTTP or SSE'),
+  headers: Headers.optional().describe('Sent with every request to it'),
+})
+export type McpAddress = z.infer<typeof McpAddress>
 
 export const Level = z.enum(['open', 'restricted', 'administrative'])
 export type Level = z.infer<typeof Level>
@@ -60,6 +71,7 @@ export const ToolFields = {
   description: Text.max(20_000).nullable().describe('What a model decides by'),
   parameters: jsonObject('JSON Schema of the input').nullable(),
   execute: orJsonText(Execute).nullable().describe('How an http tool makes its request'),
+  mcp: orJsonText(McpAddress).nullable().describe('The server that an mcp tool stands for'),
   actions: orJsonText(z.array(z.string().min(1).max(200)).max(1000))
     .nullable()
     .describe('Which of the platform’s actions a platform tool offers'),
@@ -83,7 +95,7 @@ export const Tool = z.object({
   description: z.string().nullable(),
   parameters: z.custom<JsonObject>().meta({ type: 'object' }).nullable(),
   execute: Execute.nullable(),
-  mcp: z.null(),
+  mcp: McpAddress.nullable(),
   actions: z.array(z.string()).nullable(),
   preset_parameters: z.custom<JsonObject>().meta({ type: 'object' }).nullable(),
   app: z.string().describe('The slug that the tool’s actions are filed under'),
@@ -102,6 +114,7 @@ export interface ToolDraft {
   readonly description: string | null
   readonly parameters: JsonObject | null
   readonly execute: Execute | null
+  readonly mcp: McpAddress | null
   readonly actions: readonly string[] | null
   readonly preset_parameters: JsonObject | null
   readonly app: string | null
@@ -126,12 +139,23 @@ export interface Action {
   readonly idempotent: boolean
   /** Other spellings of an input field, as in `document_id` for `id`. */
   readonly aliases?: Readonly<Record<string, string>>
+  /** What an MCP server says of it, for those who speak MCP: title, annotations, the schema of its output. */
+  readonly definition?: JsonObject
 }
 
 /** What an action answered: the value, and the JSON text that is sent on and recorded. */
 export interface Output {
   readonly value: Json
   readonly text: string
+  /** `mcp` where the value is the result of an MCP tool, content and all, to be passed on untouched. */
+  readonly shape: 'json' | 'mcp'
+  /** The tool ran, and says itself that it failed. */
+  readonly failed: boolean
 }
 
-export const done = (value: Json, text: string = JSON.stringify(value)): Output => ({ value, text })
+export const done = (value: Json, text: string = JSON.stringify(value)): Output => ({
+  value,
+  text,
+  shape: 'json',
+  failed: false,
+})

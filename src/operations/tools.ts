@@ -38,6 +38,7 @@ const empty: Omit<ToolDraft, 'name' | 'type'> = {
   description: null,
   parameters: null,
   execute: null,
+  mcp: null,
   actions: null,
   preset_parameters: null,
   app: null,
@@ -147,7 +148,7 @@ export const listToolActions = acts({
   input: z.strictObject({ id: Id, ...Paging }),
   output: pageOf(ActionView),
   async run({ limit, offset }, { catalogue, target }) {
-    const views = viewActions(catalogue, target)
+    const views = await viewActions(catalogue, target)
     return { data: views.slice(offset, offset + limit), total: views.length, limit, offset }
   },
 })
@@ -201,14 +202,13 @@ function present(record: ToolRecord): Tool {
   return {
     ...record,
     actions: record.actions && [...record.actions],
-    mcp: null,
     app: appOf(record, type),
     auto_approve: autoApproveOf(record),
   }
 }
 
-function viewActions(catalogue: Catalogue, record: ToolRecord): z.infer<typeof ActionView>[] {
-  const { type, offers } = catalogue.describe(record)
+async function viewActions(catalogue: Catalogue, record: ToolRecord): Promise<z.infer<typeof ActionView>[]> {
+  const { type, offers } = (await catalogue.find(record.id)) ?? (await catalogue.describe(record))
   const named = agentNames([...offers.values()].map(({ action }) => ({ action, many: type.many })))
   return [...named].map(([toolName, action]) => ({
     id: action.id,

@@ -423,7 +423,7 @@ export interface Operations {
         project_id?: string
         /** The name a model sees, or the prefix of its actions’ names */
         name: string
-        type?: 'http' | 'client' | 'platform' | 'soat'
+        type?: 'http' | 'client' | 'mcp' | 'platform' | 'soat'
         /** What a model decides by */
         description?: string | null
         /** JSON Schema of the input */
@@ -433,6 +433,13 @@ export interface Operations {
           /** Where to send the request; {name} is replaced by the argument of that name */
           url: string
           method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+          headers?: Record<string, string>
+        } | null
+        /** The server that an mcp tool stands for */
+        mcp?: {
+          /** Where the server listens, with Streamable HTTP or SSE */
+          url: string
+          /** Sent with every request to it */
           headers?: Record<string, string>
         } | null
         /** Which of the platform’s actions a platform tool offers */
@@ -461,7 +468,12 @@ export interface Operations {
           method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
           headers?: Record<string, string>
         } | null
-        mcp: null
+        mcp: {
+          /** Where the server listens, with Streamable HTTP or SSE */
+          url: string
+          /** Sent with every request to it */
+          headers?: Record<string, string>
+        } | null
         actions: Array<string> | null
         preset_parameters: Record<string, unknown> | null
         /** The slug that the tool’s actions are filed under */
@@ -499,7 +511,12 @@ export interface Operations {
           method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
           headers?: Record<string, string>
         } | null
-        mcp: null
+        mcp: {
+          /** Where the server listens, with Streamable HTTP or SSE */
+          url: string
+          /** Sent with every request to it */
+          headers?: Record<string, string>
+        } | null
         actions: Array<string> | null
         preset_parameters: Record<string, unknown> | null
         /** The slug that the tool’s actions are filed under */
@@ -547,7 +564,7 @@ export interface Operations {
     listTools: {
       query?: {
         project_id?: string
-        type?: 'http' | 'client' | 'platform' | 'soat'
+        type?: 'http' | 'client' | 'mcp' | 'platform' | 'soat'
         name?: string
         /** How many to return, at most */
         limit?: number
@@ -568,7 +585,12 @@ export interface Operations {
             method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
             headers?: Record<string, string>
           } | null
-          mcp: null
+          mcp: {
+            /** Where the server listens, with Streamable HTTP or SSE */
+            url: string
+            /** Sent with every request to it */
+            headers?: Record<string, string>
+          } | null
           actions: Array<string> | null
           preset_parameters: Record<string, unknown> | null
           /** The slug that the tool’s actions are filed under */
@@ -593,7 +615,7 @@ export interface Operations {
       body?: {
         /** The name a model sees, or the prefix of its actions’ names */
         name?: string
-        type?: 'http' | 'client' | 'platform' | 'soat'
+        type?: 'http' | 'client' | 'mcp' | 'platform' | 'soat'
         /** What a model decides by */
         description?: string | null
         /** JSON Schema of the input */
@@ -603,6 +625,13 @@ export interface Operations {
           /** Where to send the request; {name} is replaced by the argument of that name */
           url: string
           method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+          headers?: Record<string, string>
+        } | null
+        /** The server that an mcp tool stands for */
+        mcp?: {
+          /** Where the server listens, with Streamable HTTP or SSE */
+          url: string
+          /** Sent with every request to it */
           headers?: Record<string, string>
         } | null
         /** Which of the platform’s actions a platform tool offers */
@@ -631,7 +660,12 @@ export interface Operations {
           method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
           headers?: Record<string, string>
         } | null
-        mcp: null
+        mcp: {
+          /** Where the server listens, with Streamable HTTP or SSE */
+          url: string
+          /** Sent with every request to it */
+          headers?: Record<string, string>
+        } | null
         actions: Array<string> | null
         preset_parameters: Record<string, unknown> | null
         /** The slug that the tool’s actions are filed under */
@@ -1094,6 +1128,8 @@ export type PlatformErrorCode =
   | 'INTERNAL'
   | 'TOOL_HTTP_ERROR'
   | 'TOOL_UNREACHABLE'
+  | 'TOOL_PROTOCOL_ERROR'
+  | 'TOOL_SCHEMA_INVALID'
   | 'RESPONSE_TOO_LARGE'
   | 'TOO_MANY_REDIRECTS'
   | 'SHUTTING_DOWN'

@@ -41,6 +41,7 @@ export interface ToolRow {
   description: string | null
   parameters: string | null
   execute: string | null
+  mcp: string | null
   actions: string | null
   preset_parameters: string | null
   app: string | null

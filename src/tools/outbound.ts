@@ -2,7 +2,7 @@ import { type LookupAddress, type LookupAllOptions, lookup as lookUpInDns } from
 import { isIP, type LookupFunction } from 'node:net'
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib'
-import { Agent, buildConnector, Client, type Dispatcher, Pool } from 'undici'
+import { Agent, buildConnector, Client, type Dispatcher, fetch as fetchWith, Pool } from 'undici'
 import { PlatformError } from '../model/errors.ts'
 import { createAddressRules, type FindObjection } from './addresses.ts'
 
@@ -72,6 +72,10 @@ export class Outbound {
       hop = follow(hop, response.status, location)
     }
   }
+
+  /** For libraries that make their own requests: the same guard, but no limit of size and no redirects of ours. */
+  readonly fetch = ((input, init) =>
+    fetchWith(input as string, { ...(init as object), dispatcher: this.#agent })) as typeof fetch
 
   /** Ends what is still in flight with `SHUTTING_DOWN`: whoever wants calls to finish waits for them first. */
   close(): Promise<void> {

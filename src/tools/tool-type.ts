@@ -6,6 +6,7 @@ import type { Principal } from '../model/principal.ts'
 import type { Action, Output, ToolDraft } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import type { Outbound } from './outbound.ts'
+import type { Upstreams } from './upstream.ts'
 
 /** An operation of the platform, as a platform tool sees it. */
 export interface PlatformAction {
@@ -19,6 +20,7 @@ export interface PlatformAction {
 /** What a type may reach, handed to it so that it is tested without the rest. */
 export interface Reach {
   readonly outbound: Pick<Outbound, 'request'>
+  readonly upstreams: Upstreams
   findSecret(projectId: string): FindSecret
   readonly platformActions: ReadonlyMap<string, PlatformAction>
   /** Runs an operation for a principal, with every check that REST makes. */
@@ -38,10 +40,11 @@ export interface Execution extends Asker {
   readonly action: Action
   readonly input: JsonObject
   readonly signal: AbortSignal
+  readonly timeoutMs: number
 }
 
 /** What a type says of an action; what is the same for all types is added by the catalogue. */
-export type ActionSketch = Pick<Action, 'name' | 'description' | 'schema' | 'idempotent' | 'aliases'>
+export type ActionSketch = Pick<Action, 'name' | 'description' | 'schema' | 'idempotent' | 'aliases' | 'definition'>
 
 /** One of the things a tool can be. */
 export interface ToolType {
@@ -54,7 +57,8 @@ export interface ToolType {
   readonly config: z.ZodObject
   /** What is wrong with the record as a whole, beyond the shape of its fields. */
   check(draft: ToolDraft, reach: Reach): readonly Fault[]
-  actions(tool: ToolRecord, reach: Reach): readonly ActionSketch[]
+  /** What the tool offers now, which may have to be asked of someone else. */
+  actions(tool: ToolRecord, reach: Reach): readonly ActionSketch[] | Promise<readonly ActionSketch[]>
   /** Absent where the platform cannot run the tool by itself. */
   execute?(call: Execution, reach: Reach): Promise<Output>
 }

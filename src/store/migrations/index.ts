@@ -1,10 +1,12 @@
 import type { Kysely } from 'kysely'
 import type { EngineName } from '../engine.ts'
 import * as first from './2026-11-15-first.ts'
+import * as mcp from './2026-11-16-mcp.ts'
 
 export type MigrationStep = (db: Kysely<unknown>, engine: EngineName) => Promise<void>
 
 /** In the order in which they run. A released migration is never changed; a new one is added below. */
 export const migrations: Readonly<Record<string, MigrationStep>> = {
   '2026-11-15-first': first.up,
+  '2026-11-16-mcp': mcp.up,
 }

@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import { inject } from '../credentials/inject.ts'
+import type { JsonObject } from '../model/json.ts'
+import { McpAddress, type Output } from '../model/tool.ts'
+import type { ToolRecord } from '../store/tools.ts'
+import { defineToolType, type Reach } from './tool-type.ts'
+import type { Upstream } from './upstream.ts'
+
+/** An MCP server elsewhere: its tools are the actions, in its own words. */
+export const mcp = defineToolType({
+  type: 'mcp',
+  many: true,
+  config: z.object({ mcp: McpAddress }),
+
+  check: ({ name }) =>
+    name === 'tools' ? [{ path: 'name', message: '"tools" is kept for tools with a single action' }] : [],
+
+  async actions(tool, reach) {
+    const seen = new Set<string>()
+    return (await upstreamOf(tool, reach).tools()).flatMap((definition) => {
+      // Of two with one name only the first can be called, so only the first is there.
+      if (seen.has(definition.name)) return []
+      seen.add(definition.name)
+      const { name, description = null, inputSchema, annotations } = definition
+      return [
+        {
+          name,
+          description,
+          schema: inputSchema as JsonObject,
+          idempotent: annotations?.readOnlyHint === true || annotations?.idempotentHint === true,
+          definition: definition as unknown as JsonObject,
+        },
+      ]
+    })
+  },
+
+  async execute({ tool, action, input, signal, timeoutMs }, reach): Promise<Output> {
+    const result = await upstreamOf(tool, reach).call({ name: action.name, input, signal, timeoutMs })
+    const value = result as unknown as JsonObject
+    return { value, text: JSON.stringify(value), shape: 'mcp', failed: result.isError === true }
+  },
+})
+
+function upstreamOf(tool: ToolRecord, { upstreams, findSecret }: Reach): Upstream {
+  const { url, headers = {} } = tool.mcp as McpAddress
+  return upstreams.at({ url, headers: inject(headers, findSecret(tool.project_id)) })
+}

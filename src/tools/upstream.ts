@@ -1,0 +1,250 @@
+import {
+  type CallToolResult,
+  Client,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  SSEClientTransport,
+  StreamableHTTPClientTransport,
+  type Tool,
+} from '@modelcontextprotocol/client'
+import { PlatformError } from '../model/errors.ts'
+import type { JsonObject } from '../model/json.ts'
+import type { McpAddress } from '../model/tool.ts'
+
+/** How long a list of tools is believed when nobody says that it changed. */
+const listLifetime = 5 * 60_000
+/** After this many failures in a row callers are refused at once, until it is time to try again. */
+const patience = 3
+/** Short, because a server that is back should be used again within a second. */
+const longestPause = 700
+const connectTimeout = 10_000
+
+type Fetch = typeof fetch
+
+export interface UpstreamCall {
+  readonly name: string
+  readonly input: JsonObject
+  readonly signal: AbortSignal
+  readonly timeoutMs: number
+}
+
+export interface UpstreamHealth {
+  readonly state: 'unknown' | 'up' | 'down'
+  readonly failures: number
+  readonly error: string | null
+  readonly tools: number | null
+  readonly era: string | null
+}
+
+/**
+ * An MCP server that we call, with one connection for all who use it.
+ *
+ * It is connected on first use. A failure drops the connection, and the next call connects anew. After several failures
+ * in a row it is down: callers are refused at once, and only when a pause is over does one of them try again. The list
+ * of its tools is kept until the server says that it changed, the connection is made anew, or it is too old.
+ */
+export class Upstream {
+  readonly host: string
+  readonly #address: McpAddress
+  readonly #fetch: Fetch
+  readonly #onChange: () => void
+  #connection: Promise<Client> | undefined
+  #tools: { readonly list: Promise<readonly Tool[]>; readonly until: number } | undefined
+  #known: number | null = null
+  #failures = 0
+  #pausedUntil = 0
+  #lastError: string | null = null
+  #era: string | null = null
+
+  constructor(address: McpAddress, fetch: Fetch, onChange: () => void) {
+    this.#address = address
+    this.#fetch = fetch
+    this.#onChange = onChange
+    this.host = new URL(address.url).host
+  }
+
+  get health(): UpstreamHealth {
+    const state = this.#failures >= patience ? 'down' : this.#connection && this.#failures === 0 ? 'up' : 'unknown'
+    return { state, failures: this.#failures, error: this.#lastError, tools: this.#known, era: this.#era }
+  }
+
+  /** Every tool it has, page after page. */
+  tools(): Promise<readonly Tool[]> {
+    if (!this.#tools || this.#tools.until < Date.now()) {
+      const list = this.#use(async (client) => (await client.listTools(undefined, { timeout: connectTimeout })).tools)
+      const tools = { list, until: Date.now() + listLifetime }
+      this.#tools = tools
+      list.then(
+        (all) => {
+          this.#known = all.length
+        },
+        () => {
+          if (this.#tools === tools) this.#tools = undefined
+        },
+      )
+    }
+    return this.#tools.list
+  }
+
+  async call({ name, input, signal, timeoutMs }: UpstreamCall): Promise<CallToolResult> {
+    const params = { name, arguments: input }
+    // Not `callTool`, which would judge the answer by the schema of the output: it is passed on as it is.
+    const result = await this.#use((client) =>
+      client
+        .request({ method: 'tools/call', params }, { signal, timeout: timeoutMs + 1000 })
+        .catch((error: unknown) => {
+          // The caller gave up, which says nothing about the server.
+          if (signal.aborted) return signal
+          throw error
+        }),
+    )
+    if (result === signal) throw signal.reason
+    return result as CallToolResult
+  }
+
+  async close(): Promise<void> {
+    const connection = this.#connection
+    this.#connection = undefined
+    await (await connection?.catch(() => undefined))?.close().catch(() => {})
+  }
+
+  async #use<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    const pause = this.#pausedUntil - Date.now()
+    if (this.#failures >= patience && pause > 0) throw this.#unreachable(`it failed ${this.#failures} times in a row`)
+    try {
+      const result = await this.#attempt(work)
+      this.#failures = 0
+      this.#lastError = null
+      return result
+    } catch (error) {
+      throw this.#explain(error)
+    }
+  }
+
+  /** A server that was restarted does not know our session: what it refused for that was not done, so it is sent again. */
+  async #attempt<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    const reused = this.#connection !== undefined
+    this.#connection ??= this.#connect()
+    const connection = this.#connection
+    try {
+      return await work(await connection)
+    } catch (error) {
+      if (!breaksConnection(error)) throw error
+      if (this.#connection === connection) await this.close()
+      if (!reused || !wasNotDone(error)) throw error
+      this.#connection ??= this.#connect()
+      return work(await this.#connection)
+    }
+  }
+
+  async #connect(): Promise<Client> {
+    const url = new URL(this.#address.url)
+    const options = { fetch: this.#fetch as never, requestInit: { headers: this.#address.headers ?? {} } }
+    try {
+      return await this.#open(new StreamableHTTPClientTransport(url, options))
+    } catch (error) {
+      // What the older transport answers to a POST on its event stream's address.
+      if (error instanceof SdkHttpError && [400, 404, 405, 406].includes(error.status)) {
+        return this.#open(new SSEClientTransport(url, options)).catch(() => {
+          throw error
+        })
+      }
+      throw error
+    }
+  }
+
+  async #open(transport: StreamableHTTPClientTransport | SSEClientTransport): Promise<Client> {
+    const client = new Client(
+      { name: 'quartermaster', version: '1' },
+      {
+        versionNegotiation: { mode: 'auto', probe: { timeoutMs: connectTimeout } },
+        listChanged: { tools: { autoRefresh: false, debounceMs: 50, onChanged: () => this.#changed() } },
+      },
+    )
+    await client.connect(transport, { timeout: connectTimeout })
+    this.#era = client.getProtocolEra() ?? null
+    client.onclose = () => {
+      this.#connection = undefined
+      this.#tools = undefined
+    }
+    if (this.#tools) this.#changed()
+    return client
+  }
+
+  #changed(): void {
+    this.#tools = undefined
+    this.#onChange()
+  }
+
+  #explain(error: unknown): unknown {
+    if (error instanceof PlatformError) return this.#failed(error)
+    if (error instanceof DOMException || (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)) {
+      return this.#failed(this.#unreachable('it did not answer in time', error))
+    }
+    if (error instanceof SdkHttpError) {
+      const reason =
+        error.status === 401 || error.status === 403 ? 'it wants other credentials' : `it answered ${error.status}`
+      return this.#failed(new PlatformError('TOOL_PROTOCOL_ERROR', { host: this.host, reason }, { cause: error }))
+    }
+    if (breaksConnection(error)) return this.#failed(this.#unreachable('the connection failed', error))
+    // It answered, with an error of JSON-RPC: it is up.
+    this.#failures = 0
+    const reason = error instanceof Error ? error.message : 'it answered an error'
+    return new PlatformError('TOOL_PROTOCOL_ERROR', { host: this.host, reason }, { cause: error })
+  }
+
+  #failed(error: PlatformError): PlatformError {
+    this.#failures++
+    this.#lastError = error.message
+    const pause = Math.min(50 * 2 ** this.#failures, longestPause)
+    this.#pausedUntil = Date.now() + pause * (0.7 + Math.random() * 0.3)
+    return error
+  }
+
+  #unreachable(reason: string, cause?: unknown) {
+    return new PlatformError('TOOL_UNREACHABLE', { host: this.host, reason }, { cause })
+  }
+}
+
+/** An error of JSON-RPC is an answer; anything else leaves the connection in doubt. */
+const breaksConnection = (error: unknown): boolean =>
+  !(error instanceof Error && error.name === 'ProtocolError') &&
+  !(error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
+
+const wasNotDone = (error: unknown): boolean =>
+  (error instanceof SdkHttpError && (error.status === 404 || error.status === 400)) ||
+  (error instanceof SdkError && error.code === SdkErrorCode.NotConnected) ||
+  /ECONNREFUSED/.test(String((error as { cause?: { code?: string } })?.cause?.code))
+
+/** The upstreams in use, one for each address and set of headers. */
+export class Upstreams {
+  readonly #fetch: Fetch
+  readonly #all = new Map<string, Upstream>()
+  readonly #listeners = new Set<() => void>()
+
+  constructor(fetch: Fetch) {
+    this.#fetch = fetch
+  }
+
+  at(address: McpAddress): Upstream {
+    const key = JSON.stringify([address.url, Object.entries(address.headers ?? {}).sort()])
+    let upstream = this.#all.get(key)
+    if (!upstream) {
+      upstream = new Upstream(address, this.#fetch, () => {
+        for (const listener of this.#listeners) listener()
+      })
+      this.#all.set(key, upstream)
+    }
+    return upstream
+  }
+
+  /** Told when the tools of any upstream may have changed. */
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#all.values()].map((upstream) => upstream.close()))
+  }
+}

@@ -1,0 +1,246 @@
+import { describe, expect, test } from 'vitest'
+import { startPlatform, type TestPlatform } from './kit.ts'
+import { echo, startUpstream, type UpstreamTool } from './upstream.ts'
+
+const register = async (
+  platform: TestPlatform,
+  name: string,
+  url: string,
+  headers?: Record<string, string>,
+): Promise<string> => {
+  const { status, body } = await platform.post('/tools', {
+    name,
+    type: 'mcp',
+    mcp: { url, ...(headers && { headers }) },
+  })
+  expect(status, JSON.stringify(body)).toBe(201)
+  return body.id
+}
+
+const tool = (name: string, run?: UpstreamTool['run']): UpstreamTool => ({
+  name,
+  inputSchema: { type: 'object' },
+  ...(run && { run }),
+})
+
+describe.each(['both', 'legacy', 'modern'] as const)('an MCP server that speaks to %s', (era) => {
+  test('is a tool whose actions are the server’s own tools, in its own words (S2.12) (S2.22) (S2.41) (S2.42) (S1.5) (S1.18) (S1.19) (S4.3) (S4.4) (S4.5) (S4.6)', async () => {
+    const nested: UpstreamTool = {
+      name: 'save_csv',
+      description: 'Saves rows — as they are.\n\n  Keeps  spaces.',
+      inputSchema: {
+        type: 'object',
+        properties: { rows: { type: 'array', items: { type: 'object', properties: { amount: { type: 'number' } } } } },
+        required: ['rows'],
+      },
+    }
+    await using upstream = await startUpstream([echo, nested], era)
+    await using platform = await startPlatform()
+    const id = await register(platform, 'files', upstream.url)
+
+    const { data, total } = (await platform.get(`/tools/${id}/actions`)).body
+
+    expect(total).toBe(2)
+    expect(data).toMatchObject([
+      { id: 'files:echo', name: 'echo', tool_name: 'files_echo', app: 'files' },
+      {
+        id: 'files:save_csv',
+        tool_name: 'files_save_csv',
+        description: nested.description,
+        input_schema: nested.inputSchema,
+      },
+    ])
+  })
+
+  test('is called through the platform, and its result comes back untouched (S2.43) (S4.8) (S4.9)', async () => {
+    const rich = {
+      content: [
+        { type: 'text', text: 'hi', annotations: { audience: ['user'] } },
+        { type: 'image', data: 'AQL/', mimeType: 'image/png' },
+        { type: 'audio', data: 'AQL/', mimeType: 'audio/wav' },
+        { type: 'resource', resource: { uri: 'file:///a.txt', text: 'a', mimeType: 'text/plain' } },
+        { type: 'resource_link', uri: 'file:///b.txt', name: 'b' },
+      ],
+      structuredContent: { rows: [1, 2] },
+      _meta: { 'example.com/trace': 'abc' },
+    }
+    await using upstream = await startUpstream([tool('rich', () => rich)], era)
+    await using platform = await startPlatform()
+    const id = await register(platform, 'up', upstream.url)
+
+    const { status, body } = await platform.post(`/tools/${id}/call`, {
+      action: 'rich',
+      input: { a: [1, { b: null }] },
+    })
+
+    expect(status).toBe(200)
+    expect(body).toMatchObject(rich)
+    expect(upstream.calls).toEqual([{ name: 'rich', input: { a: [1, { b: null }] } }])
+  })
+
+  test('may say itself that a call failed: the caller sees it, and the record tells it apart (S4.10) (S4.11)', async () => {
+    const failing = tool('fail', () => ({ content: [{ type: 'text', text: 'disk full' }], isError: true }))
+    await using upstream = await startUpstream([failing], era)
+    await using platform = await startPlatform()
+    const id = await register(platform, 'up', upstream.url)
+
+    const { status, body } = await platform.post(`/tools/${id}/call`, { action: 'fail' })
+
+    expect({ status, body }).toMatchObject({ status: 200, body: { isError: true, content: [{ text: 'disk full' }] } })
+    expect((await platform.get('/calls')).body.data[0]).toMatchObject({
+      status: 'execution_error',
+      error: null,
+      action: 'up:fail',
+    })
+  })
+
+  test('tells of a change of its tools, and the next list has it', async () => {
+    await using upstream = await startUpstream([echo], era)
+    await using platform = await startPlatform()
+    const id = await register(platform, 'up', upstream.url)
+    const names = async () =>
+      (await platform.get(`/tools/${id}/actions`)).body.data.map(({ name }: { name: string }) => name)
+    expect(await names()).toEqual(['echo'])
+    if (era === 'legacy') return // A stateless server of 2025 cannot send anything unasked.
+    await new Promise((resolve) => setTimeout(resolve, 200))
+
+    upstream.change([echo, tool('more')])
+
+    await expect.poll(names, { timeout: 5000 }).toEqual(['echo', 'more'])
+  })
+})
+
+describe('an MCP tool', () => {
+  test('is sent the headers it was registered with, and none that it was not (S2.14) (S1.12) (S1.13)', async () => {
+    await using upstream = await startUpstream()
+    await using platform = await startPlatform()
+    const withKey = await register(platform, 'a', upstream.url, {
+      Authorization: 'Bearer of-the-tool',
+      'X-Team': 'blue',
+    })
+    await platform.post(`/tools/${withKey}/call`, { action: 'echo', input: { text: 'x' } })
+    const first = upstream.headers.splice(0)
+    const without = await register(platform, 'b', upstream.url)
+    await platform.post(`/tools/${without}/call`, { action: 'echo', input: { text: 'x' } })
+
+    expect(first.length).toBeGreaterThan(0)
+    for (const headers of first)
+      expect(headers).toMatchObject({ authorization: 'Bearer of-the-tool', 'x-team': 'blue' })
+    for (const headers of upstream.headers) expect(headers.authorization).toBeUndefined()
+  })
+
+  test('keeps tools of the same name on two servers apart (S2.24) (S1.6)', async () => {
+    await using github = await startUpstream([tool('search')])
+    await using jira = await startUpstream([tool('search')])
+    await using platform = await startPlatform()
+    const [a, b] = [await register(platform, 'github', github.url), await register(platform, 'jira', jira.url)]
+    const nameOf = async (id: string) => (await platform.get(`/tools/${id}/actions`)).body.data[0].tool_name
+
+    await platform.post(`/tools/${b}/call`, { action: 'search' })
+
+    expect([await nameOf(a), await nameOf(b)]).toEqual(['github_search', 'jira_search'])
+    expect([github.calls.length, jira.calls.length]).toEqual([0, 1])
+  })
+
+  test('needs the action to be named, and its arguments to fit the schema, before anything is sent (S2.54)', async () => {
+    await using upstream = await startUpstream()
+    await using platform = await startPlatform()
+    const id = await register(platform, 'up', upstream.url)
+    const status = async (body: object) => (await platform.post(`/tools/${id}/call`, body)).status
+
+    expect(await status({ input: { text: 'x' } })).toBe(400)
+    expect(await status({ action: 'eco', input: { text: 'x' } })).toBe(400)
+    expect(await status({ action: 'echo', input: { text: 7 } })).toBe(400)
+    expect(upstream.calls).toEqual([])
+    expect(await status({ action: 'echo', input: { text: 'x' } })).toBe(200)
+  })
+
+  test('hides presets of its actions too, and they win (S2.48)', async () => {
+    await using upstream = await startUpstream()
+    await using platform = await startPlatform()
+    const id = await register(platform, 'up', upstream.url)
+    await platform.patch(`/tools/${id}`, { preset_parameters: { text: 'fixed' } })
+
+    const { body } = await platform.post(`/tools/${id}/call`, { action: 'echo', input: { text: 'other' } })
+
+    expect(JSON.parse(body.content[0].text)).toEqual({ text: 'fixed' })
+    expect((await platform.get(`/tools/${id}/actions`)).body.data[0].input_schema.properties).toEqual({})
+  })
+
+  test('that is away fails fast and clearly, harms no other, and works again when it is back (S1.16) (S1.17)', async () => {
+    await using upstream = await startUpstream()
+    await using other = await startUpstream()
+    await using platform = await startPlatform()
+    const id = await register(platform, 'up', upstream.url)
+    const fine = await register(platform, 'fine', other.url)
+    const call = (tool: string) => platform.post(`/tools/${tool}/call`, { action: 'echo', input: { text: 'x' } })
+    expect((await call(id)).status).toBe(200)
+
+    await upstream.stop()
+    const statuses = []
+    for (let count = 0; count < 6; count++) statuses.push((await call(id)).status)
+    const before = performance.now()
+    const refused = await call(id)
+    const waited = performance.now() - before
+    expect(statuses).toEqual([502, 502, 502, 502, 502, 502])
+    expect(refused.body.error.code).toBe('TOOL_UNREACHABLE')
+    expect(waited).toBeLessThan(1000)
+    expect((await call(fine)).status).toBe(200)
+
+    await upstream.restart()
+    await expect.poll(async () => (await call(id)).status, { timeout: 2000, interval: 50 }).toBe(200)
+  })
+
+  test('of a server that has odd tools offers the good ones, and says what is wrong with the others', async () => {
+    const odd = [
+      echo,
+      { ...echo, description: 'the same name again' },
+      { name: 'broken', inputSchema: { type: 'object', properties: { a: { type: 'nonsense' } } } },
+      { name: `${'long'.repeat(40)}`, inputSchema: { type: 'object' } },
+      { name: 'spaced out / ünïcode', inputSchema: { type: 'object' } },
+    ] as UpstreamTool[]
+    await using upstream = await startUpstream(odd)
+    await using platform = await startPlatform()
+    const id = await register(platform, 'up', upstream.url)
+
+    const { data } = (await platform.get(`/tools/${id}/actions`)).body
+    const broken = await platform.post(`/tools/${id}/call`, { action: 'broken', input: {} })
+    const spaced = await platform.post(`/tools/${id}/call`, { action: 'spaced out / ünïcode', input: {} })
+
+    expect(data).toHaveLength(4)
+    for (const { tool_name: name } of data) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/)
+    expect(broken).toMatchObject({ status: 502, body: { error: { code: 'TOOL_SCHEMA_INVALID' } } })
+    expect(spaced.status).toBe(200)
+  })
+
+  test('of a server that hangs, or is none, is told as such', async () => {
+    await using upstream = await startUpstream([tool('hang', () => new Promise(() => {}))])
+    await using platform = await startPlatform()
+    const hanging = await register(platform, 'up', upstream.url)
+    await platform.patch(`/tools/${hanging}`, { timeout_seconds: 0.3 })
+    const none = await register(platform, 'none', 'http://127.0.0.1:1/mcp')
+
+    expect(await platform.post(`/tools/${hanging}/call`, { action: 'hang' })).toMatchObject({
+      status: 504,
+      body: { error: { code: 'TOOL_TIMEOUT' } },
+    })
+    expect(await platform.get(`/tools/${none}/actions`)).toMatchObject({
+      status: 502,
+      body: { error: { code: 'TOOL_UNREACHABLE' } },
+    })
+  })
+
+  test('is registered only with an address that can be one', async () => {
+    await using platform = await startPlatform()
+
+    for (const mcp of [
+      undefined,
+      {},
+      { url: 'ftp://x' },
+      { url: 'nothing' },
+      { url: 'http://127.0.0.1:1', command: 'sh' },
+    ]) {
+      expect((await platform.post('/tools', { name: 'up', type: 'mcp', mcp })).status, JSON.stringify(mcp)).toBe(400)
+    }
+  })
+})
