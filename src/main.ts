@@ -5,6 +5,7 @@ import { firstStart } from './access/first-start.ts'
 import { Keys } from './access/keys.ts'
 import { RateLimit } from './access/rate-limit.ts'
 import { Catalogue } from './catalogue/catalogue.ts'
+import { Shelves } from './catalogue/shelf.ts'
 import type { Config } from './config.ts'
 import { dispatch, type Host } from './dispatch/dispatch.ts'
 import { firstIdAt } from './model/ids.ts'
@@ -14,6 +15,7 @@ import { operations, permissions, platformActions } from './operations/index.ts'
 import { JsonText, type Operation, type Parts, routeOf } from './operations/operation.ts'
 import { openStore, type Store } from './store/store.ts'
 import { callLane, type Lane } from './surfaces/call-lane.ts'
+import { McpEndpoints } from './surfaces/mcp/endpoint.ts'
 import { Metrics } from './surfaces/metrics.ts'
 import { openapi } from './surfaces/openapi.ts'
 import { reference } from './surfaces/reference.ts'
@@ -102,8 +104,15 @@ export async function createPlatform(config: Config): Promise<Platform> {
     bodyLimit: config.bodyLimit,
     closing: closing.signal,
   }
+  const endpoints = new McpEndpoints({
+    ...restParts,
+    shelves: new Shelves(store, catalogue),
+    version,
+    onLoopback: config.onLoopback,
+  })
   const app = web({
     rest: rest(restParts),
+    mcp: (request, server) => endpoints.fetch(request, server),
     openapi: JSON.stringify(openapi(operations, version)),
     routes: operations.map(routeOf).map(({ method, path }) => ({ method, path: `/api/v1${path}` })),
     reference: reference(operations, version),
@@ -130,6 +139,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
     async close() {
       closing.abort()
       clearInterval(sweeper)
+      await endpoints.close()
       await upstreams.close()
       await outbound.close()
       await store.close()

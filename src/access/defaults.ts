@@ -27,12 +27,12 @@ export const defaultPolicies: readonly { id: string; name: string; description: 
   {
     id: 'pol_caller',
     name: 'caller',
-    description: 'May see and call tools, and nothing else: for an agent or an application.',
+    description: 'May see and call tools and use MCP servers, and nothing else: for an agent or an application.',
     document: {
       statement: [
         {
           effect: 'Allow',
-          action: ['tools:GetTool', 'tools:ListTools', 'tools:ListToolActions', 'tools:CallTool'],
+          action: ['tools:GetTool', 'tools:ListTools', 'tools:ListToolActions', 'tools:CallTool', 'servers:UseServer'],
           resource: ['*'],
         },
       ],

@@ -22,7 +22,12 @@ export interface Entry {
   readonly tool: ToolRecord
   readonly type: ToolType
   readonly offers: ReadonlyMap<string, Offer>
+  /** Where the actions are someone else's, when to ask again. */
+  readonly until?: number
 }
+
+/** How long the actions of an MCP server are believed without its word. */
+const lifetimeElsewhere = 5 * 60_000
 
 export const appOf = (tool: Pick<ToolRecord, 'app' | 'name'>, type: ToolType) =>
   tool.app ?? (type.many ? tool.name.toLowerCase() : 'tools')
@@ -37,6 +42,7 @@ export class Catalogue {
   readonly #store: Store
   readonly #reach: Reach
   readonly #schemas: Schemas
+  readonly #listeners = new Set<() => void>()
   #changes = 0
 
   constructor(store: Store, reach: Reach, schemas: Schemas) {
@@ -44,19 +50,29 @@ export class Catalogue {
     this.#reach = reach
     this.#schemas = schemas
     store.notices.hear('tools', (ids) => {
-      this.#changes++
       if (ids.length === 0) this.#entries.clear()
       for (const id of ids) this.#entries.delete(id)
+      this.#changed()
     })
     reach.upstreams.onChange(() => {
-      this.#changes++
       for (const [id, { tool }] of this.#entries) if (tool.mcp) this.#entries.delete(id)
+      this.#changed()
     })
+  }
+
+  /** Told when the actions of any tool may have changed. */
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener)
+  }
+
+  #changed(): void {
+    this.#changes++
+    for (const listener of this.#listeners) listener()
   }
 
   async find(toolId: string): Promise<Entry | undefined> {
     const known = this.#entries.get(toolId)
-    if (known) return known
+    if (known && (known.until === undefined || known.until > Date.now())) return known
 
     const changesBefore = this.#changes
     const tool = await this.#store.tools.find(toolId)
@@ -92,7 +108,7 @@ export class Catalogue {
         },
       })
     }
-    return { tool, type, offers }
+    return { tool, type, offers, ...(tool.mcp && { until: Date.now() + lifetimeElsewhere }) }
   }
 }
 

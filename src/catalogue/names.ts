@@ -36,3 +36,28 @@ export function findByName<T>(names: ReadonlyMap<string, T>, name: string): T[] 
   const plain = name.replaceAll('-', '_')
   return [...names].filter(([known]) => known.replaceAll('-', '_') === plain).map(([, value]) => value)
 }
+
+const slugOf = (text: string) =>
+  text
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '_')
+    .replaceAll(/^_+|_+$/g, '')
+
+/**
+ * Names for the tools of a server: `salesforce_create_contact_action`, or those the actions have where they come from.
+ * Where two would be alike, the one whose id sorts first keeps the name and the others are numbered.
+ */
+export function serverNames<T extends { readonly action: Action; readonly kind: 'action' | 'workflow' }>(
+  actions: readonly T[],
+  style: 'generated' | 'original',
+): Map<string, T> {
+  const names = new Map<string, T>()
+  for (const one of [...actions].sort((a, b) => (a.action.id < b.action.id ? -1 : 1))) {
+    const { app, name } = one.action
+    const wanted = safeName(style === 'original' ? name : `${slugOf(app)}_${slugOf(name)}_${one.kind}`)
+    let own = wanted
+    for (let count = 2; names.has(own); count++) own = `${wanted.slice(0, longest - 4)}_${count}`
+    names.set(own, one)
+  }
+  return names
+}

@@ -41,6 +41,17 @@ export const catalogue = {
         expired: 'This API key has expired: ask for a new one.',
       })[d.reason],
   },
+  KEY_REFUSED: {
+    status: 403,
+    says: 'The API key sent to an MCP endpoint is unknown, revoked or expired.',
+    message: (_: Record<never, never>) => 'This API key is not valid here: it may have been revoked, or have expired.',
+  },
+  FOREIGN_ORIGIN: {
+    status: 403,
+    says: 'The request comes from a page of another site, or by another name of this machine.',
+    message: (d: { header: 'Host' | 'Origin' }) =>
+      `The ${d.header} header names another site, so the request is refused.`,
+  },
   FORBIDDEN: {
     status: 403,
     says: 'The key is not allowed to do this; `layer` tells which rule said no.',

@@ -8,6 +8,8 @@ import * as files from './files.ts'
 import { inputSchema } from './json-schema.ts'
 import { isAction, type Operation } from './operation.ts'
 import * as projects from './projects.ts'
+import * as servers from './servers.ts'
+import * as skills from './skills.ts'
 import * as tools from './tools.ts'
 
 const isOperation = (value: unknown): value is Operation => isObject(value) && 'route' in value && 'perform' in value
@@ -18,6 +20,8 @@ export const operations: readonly Operation[] = [
   apiKeys,
   accessPolicies,
   tools,
+  servers,
+  skills,
   documents,
   files,
   calls,
@@ -27,6 +31,7 @@ export const operations: readonly Operation[] = [
 export const permissions: ReadonlySet<string> = new Set([
   ...operations.map(({ permission }) => permission),
   'access-policies:AttachAccessPolicy',
+  'servers:UseServer',
 ])
 
 /** The operations that platform tools can offer. */

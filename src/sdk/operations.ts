@@ -32,6 +32,20 @@ export const routes = {
     listTools: 'GET /tools',
     updateTool: 'PATCH /tools/{tool_id}',
   },
+  servers: {
+    createServer: 'POST /servers',
+    deleteServer: 'DELETE /servers/{server_id}',
+    getServer: 'GET /servers/{server_id}',
+    listServers: 'GET /servers',
+    updateServer: 'PATCH /servers/{server_id}',
+  },
+  skills: {
+    createSkill: 'POST /skills',
+    deleteSkill: 'DELETE /skills/{skill_id}',
+    getSkill: 'GET /skills/{skill_id}',
+    listSkills: 'GET /skills',
+    updateSkill: 'PATCH /skills/{skill_id}',
+  },
   documents: {
     createDocument: 'POST /documents',
     deleteDocument: 'DELETE /documents/{document_id}',
@@ -679,6 +693,324 @@ export interface Operations {
       }
     }
   }
+  servers: {
+    /** Create an MCP server */
+    createServer: {
+      body: {
+        project_id?: string
+        slug: string
+        name?: string
+        /** Shown to the agents that connect */
+        description?: string | null
+        /** Off: the endpoint answers 404 */
+        enabled?: boolean
+        /** Two tools that find and run actions, instead of one tool for each action */
+        agent_mode?: boolean
+        /** Adds the tools that list and load skills */
+        retrieve_skill?: boolean
+        /** generated: {app}_{action}_action; original: as the actions are called where they come from */
+        tool_names?: 'generated' | 'original'
+        /** What it offers; null is everything in the project */
+        apps?: Array<{
+          slug: string
+          actions?: Array<string>
+          workflows?: Array<string>
+        }> | null
+        /** Which skills it offers; null is every one in the project */
+        skill_ids?: Array<string> | null
+      }
+      answer: {
+        id: string
+        project_id: string
+        slug: string
+        name: string
+        /** Shown to the agents that connect */
+        description: string | null
+        /** Off: the endpoint answers 404 */
+        enabled: boolean
+        /** Two tools that find and run actions, instead of one tool for each action */
+        agent_mode: boolean
+        /** Adds the tools that list and load skills */
+        retrieve_skill: boolean
+        /** generated: {app}_{action}_action; original: as the actions are called where they come from */
+        tool_names: 'generated' | 'original'
+        /** What it offers; null is everything in the project */
+        apps: Array<{
+          slug: string
+          actions?: Array<string>
+          workflows?: Array<string>
+        }> | null
+        /** Which skills it offers; null is every one in the project */
+        skill_ids: Array<string> | null
+        /** The path of the endpoint */
+        url: string
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** Delete an MCP server */
+    deleteServer: {
+      path: {
+        server_id: string
+      }
+      answer: null
+    }
+    /** Get an MCP server, by its id or slug */
+    getServer: {
+      path: {
+        server_id: string
+      }
+      answer: {
+        id: string
+        project_id: string
+        slug: string
+        name: string
+        /** Shown to the agents that connect */
+        description: string | null
+        /** Off: the endpoint answers 404 */
+        enabled: boolean
+        /** Two tools that find and run actions, instead of one tool for each action */
+        agent_mode: boolean
+        /** Adds the tools that list and load skills */
+        retrieve_skill: boolean
+        /** generated: {app}_{action}_action; original: as the actions are called where they come from */
+        tool_names: 'generated' | 'original'
+        /** What it offers; null is everything in the project */
+        apps: Array<{
+          slug: string
+          actions?: Array<string>
+          workflows?: Array<string>
+        }> | null
+        /** Which skills it offers; null is every one in the project */
+        skill_ids: Array<string> | null
+        /** The path of the endpoint */
+        url: string
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** List MCP servers */
+    listServers: {
+      query?: {
+        project_id?: string
+        /** How many to return, at most */
+        limit?: number
+        /** How many to skip */
+        offset?: number
+      }
+      answer: {
+        data: Array<{
+          id: string
+          project_id: string
+          slug: string
+          name: string
+          /** Shown to the agents that connect */
+          description: string | null
+          /** Off: the endpoint answers 404 */
+          enabled: boolean
+          /** Two tools that find and run actions, instead of one tool for each action */
+          agent_mode: boolean
+          /** Adds the tools that list and load skills */
+          retrieve_skill: boolean
+          /** generated: {app}_{action}_action; original: as the actions are called where they come from */
+          tool_names: 'generated' | 'original'
+          /** What it offers; null is everything in the project */
+          apps: Array<{
+            slug: string
+            actions?: Array<string>
+            workflows?: Array<string>
+          }> | null
+          /** Which skills it offers; null is every one in the project */
+          skill_ids: Array<string> | null
+          /** The path of the endpoint */
+          url: string
+          created_at: string
+          updated_at: string
+        }>
+        total: number
+        limit: number
+        offset: number
+      }
+    }
+    /** Change an MCP server */
+    updateServer: {
+      path: {
+        server_id: string
+      }
+      body?: {
+        slug?: string
+        name?: string
+        /** Shown to the agents that connect */
+        description?: string | null
+        /** Off: the endpoint answers 404 */
+        enabled?: boolean
+        /** Two tools that find and run actions, instead of one tool for each action */
+        agent_mode?: boolean
+        /** Adds the tools that list and load skills */
+        retrieve_skill?: boolean
+        /** generated: {app}_{action}_action; original: as the actions are called where they come from */
+        tool_names?: 'generated' | 'original'
+        /** What it offers; null is everything in the project */
+        apps?: Array<{
+          slug: string
+          actions?: Array<string>
+          workflows?: Array<string>
+        }> | null
+        /** Which skills it offers; null is every one in the project */
+        skill_ids?: Array<string> | null
+      }
+      answer: {
+        id: string
+        project_id: string
+        slug: string
+        name: string
+        /** Shown to the agents that connect */
+        description: string | null
+        /** Off: the endpoint answers 404 */
+        enabled: boolean
+        /** Two tools that find and run actions, instead of one tool for each action */
+        agent_mode: boolean
+        /** Adds the tools that list and load skills */
+        retrieve_skill: boolean
+        /** generated: {app}_{action}_action; original: as the actions are called where they come from */
+        tool_names: 'generated' | 'original'
+        /** What it offers; null is everything in the project */
+        apps: Array<{
+          slug: string
+          actions?: Array<string>
+          workflows?: Array<string>
+        }> | null
+        /** Which skills it offers; null is every one in the project */
+        skill_ids: Array<string> | null
+        /** The path of the endpoint */
+        url: string
+        created_at: string
+        updated_at: string
+      }
+    }
+  }
+  skills: {
+    /** Create a skill */
+    createSkill: {
+      body: {
+        project_id?: string
+        name: string
+        /** The procedure, in Markdown */
+        content: string
+        /** One or two sentences by which an agent decides whether to load it */
+        summary?: string
+        category?: string | null
+        /** Slugs of the apps that it is about */
+        apps?: Array<string>
+        enabled?: boolean
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        /** One or two sentences by which an agent decides whether to load it */
+        summary: string
+        category: string | null
+        /** Slugs of the apps that it is about */
+        apps: Array<string>
+        /** The procedure, in Markdown */
+        content: string
+        enabled: boolean
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** Delete a skill */
+    deleteSkill: {
+      path: {
+        skill_id: string
+      }
+      answer: null
+    }
+    /** Get a skill */
+    getSkill: {
+      path: {
+        skill_id: string
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        /** One or two sentences by which an agent decides whether to load it */
+        summary: string
+        category: string | null
+        /** Slugs of the apps that it is about */
+        apps: Array<string>
+        /** The procedure, in Markdown */
+        content: string
+        enabled: boolean
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** List skills */
+    listSkills: {
+      query?: {
+        project_id?: string
+        /** How many to return, at most */
+        limit?: number
+        /** How many to skip */
+        offset?: number
+      }
+      answer: {
+        data: Array<{
+          id: string
+          project_id: string
+          name: string
+          /** One or two sentences by which an agent decides whether to load it */
+          summary: string
+          category: string | null
+          /** Slugs of the apps that it is about */
+          apps: Array<string>
+          /** The procedure, in Markdown */
+          content: string
+          enabled: boolean
+          created_at: string
+          updated_at: string
+        }>
+        total: number
+        limit: number
+        offset: number
+      }
+    }
+    /** Change a skill */
+    updateSkill: {
+      path: {
+        skill_id: string
+      }
+      body?: {
+        name?: string
+        /** One or two sentences by which an agent decides whether to load it */
+        summary?: string
+        category?: string | null
+        /** Slugs of the apps that it is about */
+        apps?: Array<string>
+        /** The procedure, in Markdown */
+        content?: string
+        enabled?: boolean
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        /** One or two sentences by which an agent decides whether to load it */
+        summary: string
+        category: string | null
+        /** Slugs of the apps that it is about */
+        apps: Array<string>
+        /** The procedure, in Markdown */
+        content: string
+        enabled: boolean
+        created_at: string
+        updated_at: string
+      }
+    }
+  }
   documents: {
     /** Create a text document */
     createDocument: {
@@ -1108,6 +1440,8 @@ export type PlatformErrorCode =
   | 'INVALID_JSON'
   | 'PROJECT_REQUIRED'
   | 'UNAUTHENTICATED'
+  | 'KEY_REFUSED'
+  | 'FOREIGN_ORIGIN'
   | 'FORBIDDEN'
   | 'EGRESS_BLOCKED'
   | 'APPROVAL_REQUIRED'

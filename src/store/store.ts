@@ -9,7 +9,9 @@ import { migrate } from './migrate.ts'
 import { Notices } from './notices.ts'
 import { openPostgres } from './postgres.ts'
 import { Projects } from './projects.ts'
+import { Servers } from './servers.ts'
 import { Settings } from './settings.ts'
+import { Skills } from './skills.ts'
 import { openSqlite } from './sqlite.ts'
 import { Tools } from './tools.ts'
 
@@ -28,6 +30,8 @@ export interface Store {
   readonly documents: Documents
   readonly files: Files
   readonly calls: Calls
+  readonly servers: Servers
+  readonly skills: Skills
   readonly idempotencyKeys: IdempotencyKeys
   readonly settings: Settings
   close(): Promise<void>
@@ -53,6 +57,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     documents: new Documents(engine),
     files: new Files(engine),
     calls,
+    servers: new Servers(engine, notices),
+    skills: new Skills(engine),
     idempotencyKeys: new IdempotencyKeys(engine),
     settings: new Settings(engine),
     async close() {

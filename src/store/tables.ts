@@ -122,6 +122,35 @@ export interface IdempotencyRow {
   created_at: number
 }
 
+export interface ServerRow {
+  id: string
+  project_id: string
+  slug: string
+  name: string
+  description: string | null
+  enabled: number
+  agent_mode: number
+  retrieve_skill: number
+  tool_names: string
+  apps: string | null
+  skill_ids: string | null
+  created_at: number
+  updated_at: number
+}
+
+export interface SkillRow {
+  id: string
+  project_id: string
+  name: string
+  summary: string
+  category: string | null
+  apps: string
+  content: string
+  enabled: number
+  created_at: number
+  updated_at: number
+}
+
 export interface SettingRow {
   name: string
   value: string
@@ -137,5 +166,7 @@ export interface Tables {
   file_chunks: FileChunkRow
   calls: CallRow
   idempotency_keys: IdempotencyRow
+  servers: ServerRow
+  skills: SkillRow
   settings: SettingRow
 }

@@ -1,6 +1,38 @@
 import type { Kysely } from 'kysely'
 
-/** Tools that are MCP servers elsewhere. */
+/** Tools that are MCP servers elsewhere, MCP servers of our own, and skills. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('tools').addColumn('mcp', 'text').execute()
+
+  await db.schema
+    .createTable('servers')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('project_id', 'text', (column) => column.notNull().references('projects.id'))
+    .addColumn('slug', 'text', (column) => column.notNull().unique())
+    .addColumn('name', 'text', (column) => column.notNull())
+    .addColumn('description', 'text')
+    .addColumn('enabled', 'integer', (column) => column.notNull())
+    .addColumn('agent_mode', 'integer', (column) => column.notNull())
+    .addColumn('retrieve_skill', 'integer', (column) => column.notNull())
+    .addColumn('tool_names', 'text', (column) => column.notNull())
+    .addColumn('apps', 'text')
+    .addColumn('skill_ids', 'text')
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('updated_at', 'bigint', (column) => column.notNull())
+    .execute()
+
+  await db.schema
+    .createTable('skills')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('project_id', 'text', (column) => column.notNull().references('projects.id'))
+    .addColumn('name', 'text', (column) => column.notNull())
+    .addColumn('summary', 'text', (column) => column.notNull())
+    .addColumn('category', 'text')
+    .addColumn('apps', 'text', (column) => column.notNull())
+    .addColumn('content', 'text', (column) => column.notNull())
+    .addColumn('enabled', 'integer', (column) => column.notNull())
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('updated_at', 'bigint', (column) => column.notNull())
+    .addUniqueConstraint('skills_name', ['project_id', 'name'])
+    .execute()
 }

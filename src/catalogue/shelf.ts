@@ -1,0 +1,93 @@
+import type { Server } from '../model/server.ts'
+import type { Action } from '../model/tool.ts'
+import type { Store } from '../store/store.ts'
+import type { ToolRecord } from '../store/tools.ts'
+import type { Catalogue, Offer } from './catalogue.ts'
+import { serverNames } from './names.ts'
+
+/** An action as a server offers it. */
+export interface Shelved {
+  readonly tool: ToolRecord
+  readonly offer: Offer
+  readonly action: Action
+  readonly kind: 'action' | 'workflow'
+}
+
+/** What a server offers: its actions by the names of its tools, in a stable order. */
+export interface Shelf {
+  readonly byName: ReadonlyMap<string, Shelved>
+  readonly all: readonly Shelved[]
+}
+
+/** How long a shelf is believed; shorter when an upstream could not be asked, so that its actions soon appear. */
+const lifetime = 60_000
+const lifetimeIncomplete = 1000
+
+/** The shelves of all servers, held in memory until a tool, a server or an upstream changes. */
+export class Shelves {
+  readonly #shelves = new Map<string, { readonly shelf: Promise<Shelf>; until: number }>()
+  readonly #store: Store
+  readonly #catalogue: Catalogue
+
+  constructor(store: Store, catalogue: Catalogue) {
+    this.#store = store
+    this.#catalogue = catalogue
+    const forget = () => this.#shelves.clear()
+    store.notices.hear('servers', forget)
+    catalogue.onChange(forget)
+  }
+
+  of(server: Server): Promise<Shelf> {
+    const known = this.#shelves.get(server.id)
+    if (known && known.until > Date.now()) return known.shelf
+
+    const entry = {
+      shelf: this.#fill(server, () => (entry.until = Date.now() + lifetimeIncomplete)),
+      until: Date.now() + lifetime,
+    }
+    entry.shelf.catch(() => this.#shelves.delete(server.id))
+    this.#shelves.set(server.id, entry)
+    return entry.shelf
+  }
+
+  async #fill(server: Server, onMissing: () => void): Promise<Shelf> {
+    const tools = await this.#toolsOf(server.project_id)
+    const found = await Promise.all(
+      tools.map((tool) =>
+        this.#catalogue.find(tool.id).catch(() => {
+          // One upstream that is away must not take the others' actions with it.
+          onMissing()
+          return undefined
+        }),
+      ),
+    )
+    const offered = found.flatMap((entry) => {
+      // What runs in the caller cannot be run for an MCP client.
+      if (!entry?.type.execute) return []
+      return [...entry.offers.values()].map(({ action, ...rest }) => ({
+        tool: entry.tool,
+        offer: { action, ...rest },
+        action,
+        kind: 'action' as const,
+      }))
+    })
+    const byName = serverNames(
+      offered.filter(({ action }) => isOn(server, action)),
+      server.tool_names,
+    )
+    return { byName, all: [...byName.values()] }
+  }
+
+  async #toolsOf(projectId: string): Promise<ToolRecord[]> {
+    const tools: ToolRecord[] = []
+    for (let offset = 0; ; offset += 500) {
+      const page = await this.#store.tools.list({ project_id: projectId, limit: 500, offset }, undefined)
+      tools.push(...page.data)
+      if (tools.length >= page.total || page.data.length === 0) return tools
+    }
+  }
+}
+
+const isOn = ({ apps }: Server, action: Action): boolean =>
+  apps === null ||
+  apps.some(({ slug, actions }) => slug === action.app && (actions === undefined || actions.includes(action.name)))

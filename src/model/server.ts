@@ -1,0 +1,36 @@
+import { z } from 'zod'
+import { Id, Text, Timestamp } from './page.ts'
+
+/** One app of a server, and which of its actions; all of them where they are left out. */
+export const ServerApp = z.strictObject({
+  slug: z.string().min(1).max(64),
+  actions: z.array(z.string().min(1).max(200)).max(5000).optional(),
+  workflows: z.array(z.string().min(1).max(200)).max(5000).optional(),
+})
+export type ServerApp = z.infer<typeof ServerApp>
+
+export const ServerFields = {
+  slug: z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'must be a slug of lower-case letters, digits and "-"'),
+  name: Text.trim().min(1).max(200),
+  description: Text.max(20_000).nullable().describe('Shown to the agents that connect'),
+  enabled: z.boolean().describe('Off: the endpoint answers 404'),
+  agent_mode: z.boolean().describe('Two tools that find and run actions, instead of one tool for each action'),
+  retrieve_skill: z.boolean().describe('Adds the tools that list and load skills'),
+  tool_names: z
+    .enum(['generated', 'original'])
+    .describe('generated: {app}_{action}_action; original: as the actions are called where they come from'),
+  apps: z.array(ServerApp).max(1000).nullable().describe('What it offers; null is everything in the project'),
+  skill_ids: z.array(Id).max(1000).nullable().describe('Which skills it offers; null is every one in the project'),
+}
+
+/** An MCP endpoint of ours: what it offers, and how. */
+export const Server = z.object({
+  id: z.string(),
+  project_id: z.string(),
+  ...ServerFields,
+  url: z.string().describe('The path of the endpoint'),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+})
+export type Server = z.infer<typeof Server>
+export type ServerDraft = Omit<Server, 'id' | 'project_id' | 'url' | 'created_at' | 'updated_at'>

@@ -1,0 +1,90 @@
+import { z } from 'zod'
+import { Id, Paging, pageOf } from '../model/page.ts'
+import { Server, ServerFields } from '../model/server.ts'
+import { acts, creates, type Kind, lists } from './operation.ts'
+
+export const server: Kind<Server> = {
+  name: 'server',
+  find: (id, store) => store.servers.find(id),
+  resource: ({ id, project_id }) => ({ projectId: project_id, kind: 'server', id }),
+}
+
+const { slug, name, ...rest } = ServerFields
+const optional = z.object(rest).partial().shape
+
+export const createServer = creates({
+  name: 'create-server',
+  permission: 'servers:CreateServer',
+  route: 'POST /servers',
+  summary: 'Create an MCP server',
+  kind: 'server',
+  input: z.strictObject({ project_id: Id.optional(), slug, name: name.optional(), ...optional }),
+  output: Server,
+  run: ({ project_id: _, ...input }, { store, projectId }) =>
+    store.servers.create(projectId, {
+      name: input.slug,
+      description: null,
+      enabled: true,
+      agent_mode: false,
+      retrieve_skill: false,
+      tool_names: 'generated',
+      apps: null,
+      skill_ids: null,
+      ...given(input),
+      slug: input.slug,
+    }),
+})
+
+export const listServers = lists({
+  name: 'list-servers',
+  permission: 'servers:ListServers',
+  route: 'GET /servers',
+  summary: 'List MCP servers',
+  of: server,
+  input: z.strictObject({ project_id: Id.optional(), ...Paging }),
+  output: pageOf(Server),
+  run: (input, { store, visible }) => store.servers.list(input, visible),
+})
+
+export const getServer = acts({
+  name: 'get-server',
+  permission: 'servers:GetServer',
+  route: 'GET /servers/{server_id}',
+  summary: 'Get an MCP server, by its id or slug',
+  on: server,
+  input: z.strictObject({ id: Id }),
+  output: Server,
+  run: async (_, { target }) => target,
+})
+
+export const updateServer = acts({
+  name: 'update-server',
+  permission: 'servers:UpdateServer',
+  route: 'PATCH /servers/{server_id}',
+  summary: 'Change an MCP server',
+  on: server,
+  input: z.strictObject({ id: Id, slug: slug.optional(), name: name.optional(), ...optional }),
+  output: Server,
+  async run({ id: _, ...change }, { store, target }) {
+    return (await store.servers.update(target.id, { ...target, ...given(change) })) ?? target
+  },
+})
+
+export const deleteServer = acts({
+  name: 'delete-server',
+  permission: 'servers:DeleteServer',
+  route: 'DELETE /servers/{server_id}',
+  summary: 'Delete an MCP server',
+  status: 204,
+  on: server,
+  input: z.strictObject({ id: Id }),
+  output: z.null(),
+  async run(_, { store, target }) {
+    await store.servers.remove(target.id)
+    return null
+  },
+})
+
+/** Without the fields that were not given. */
+const given = <T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never

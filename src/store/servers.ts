@@ -1,0 +1,103 @@
+import { PlatformError } from '../model/errors.ts'
+import { newId } from '../model/ids.ts'
+import { iso, type Page, type Window } from '../model/page.ts'
+import type { Server, ServerDraft } from '../model/server.ts'
+import type { Engine } from './engine.ts'
+import type { Notices } from './notices.ts'
+import { pageOfRows, type Visible } from './page.ts'
+import type { ServerRow } from './tables.ts'
+
+const toServer = (row: ServerRow): Server => ({
+  id: row.id,
+  project_id: row.project_id,
+  slug: row.slug,
+  name: row.name,
+  description: row.description,
+  enabled: row.enabled === 1,
+  agent_mode: row.agent_mode === 1,
+  retrieve_skill: row.retrieve_skill === 1,
+  tool_names: row.tool_names as Server['tool_names'],
+  apps: row.apps === null ? null : JSON.parse(row.apps),
+  skill_ids: row.skill_ids === null ? null : JSON.parse(row.skill_ids),
+  url: `/mcp/${row.slug}`,
+  created_at: iso(row.created_at),
+  updated_at: iso(row.updated_at),
+})
+
+const toColumns = (draft: ServerDraft) => ({
+  slug: draft.slug,
+  name: draft.name,
+  description: draft.description,
+  enabled: Number(draft.enabled),
+  agent_mode: Number(draft.agent_mode),
+  retrieve_skill: Number(draft.retrieve_skill),
+  tool_names: draft.tool_names,
+  apps: draft.apps && JSON.stringify(draft.apps),
+  skill_ids: draft.skill_ids && JSON.stringify(draft.skill_ids),
+})
+
+export class Servers {
+  readonly #engine: Engine
+  readonly #notices: Notices
+
+  constructor(engine: Engine, notices: Notices) {
+    this.#engine = engine
+    this.#notices = notices
+  }
+
+  async create(projectId: string, draft: ServerDraft): Promise<Server> {
+    const now = Date.now()
+    const row: ServerRow = {
+      id: newId('srv', now),
+      project_id: projectId,
+      ...toColumns(draft),
+      created_at: now,
+      updated_at: now,
+    }
+    await this.#named(draft.slug, () => this.#engine.db.insertInto('servers').values(row).execute())
+    await this.#notices.tell('servers', [row.id])
+    return toServer(row)
+  }
+
+  async find(id: string): Promise<Server | undefined> {
+    const row = await this.#engine.db
+      .selectFrom('servers')
+      .selectAll()
+      .where((e) => e.or([e('id', '=', id), e('slug', '=', id)]))
+      .executeTakeFirst()
+    return row && toServer(row)
+  }
+
+  list(filter: { project_id?: string } & Window, visible: Visible<Server>): Promise<Page<Server>> {
+    let where = this.#engine.db.selectFrom('servers')
+    if (filter.project_id) where = where.where('project_id', '=', filter.project_id)
+    return pageOfRows(where, filter, visible, toServer)
+  }
+
+  async update(id: string, draft: ServerDraft): Promise<Server | undefined> {
+    const row = await this.#named(draft.slug, () =>
+      this.#engine.db
+        .updateTable('servers')
+        .set({ ...toColumns(draft), updated_at: Date.now() })
+        .where('id', '=', id)
+        .returningAll()
+        .executeTakeFirst(),
+    )
+    await this.#notices.tell('servers', [id])
+    return row && toServer(row)
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#engine.db.deleteFrom('servers').where('id', '=', id).execute()
+    await this.#notices.tell('servers', [id])
+  }
+
+  async #named<T>(name: string, write: () => Promise<T>): Promise<T> {
+    try {
+      return await write()
+    } catch (error) {
+      if (this.#engine.isDuplicate(error)) throw new PlatformError('NAME_TAKEN', { kind: 'server', name })
+      throw error
+    }
+  }
+}

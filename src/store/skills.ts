@@ -1,0 +1,98 @@
+import { PlatformError } from '../model/errors.ts'
+import { newId } from '../model/ids.ts'
+import { iso, type Page, type Window } from '../model/page.ts'
+import type { Skill, SkillDraft } from '../model/skill.ts'
+import type { Engine } from './engine.ts'
+import { pageOfRows, type Visible } from './page.ts'
+import type { SkillRow } from './tables.ts'
+
+const toSkill = (row: SkillRow): Skill => ({
+  id: row.id,
+  project_id: row.project_id,
+  name: row.name,
+  summary: row.summary,
+  category: row.category,
+  apps: JSON.parse(row.apps),
+  content: row.content,
+  enabled: row.enabled === 1,
+  created_at: iso(row.created_at),
+  updated_at: iso(row.updated_at),
+})
+
+const toColumns = (draft: SkillDraft) => ({
+  name: draft.name,
+  summary: draft.summary,
+  category: draft.category,
+  apps: JSON.stringify(draft.apps),
+  content: draft.content,
+  enabled: Number(draft.enabled),
+})
+
+export class Skills {
+  readonly #engine: Engine
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  async create(projectId: string, draft: SkillDraft): Promise<Skill> {
+    const now = Date.now()
+    const row: SkillRow = {
+      id: newId('skill', now),
+      project_id: projectId,
+      ...toColumns(draft),
+      created_at: now,
+      updated_at: now,
+    }
+    await this.#named(draft.name, () => this.#engine.db.insertInto('skills').values(row).execute())
+    return toSkill(row)
+  }
+
+  async find(id: string): Promise<Skill | undefined> {
+    const row = await this.#engine.db.selectFrom('skills').selectAll().where('id', '=', id).executeTakeFirst()
+    return row && toSkill(row)
+  }
+
+  list(filter: { project_id?: string } & Window, visible: Visible<Skill>): Promise<Page<Skill>> {
+    let where = this.#engine.db.selectFrom('skills')
+    if (filter.project_id) where = where.where('project_id', '=', filter.project_id)
+    return pageOfRows(where, filter, visible, toSkill)
+  }
+
+  /** Those that are enabled, in the order of their names; all of a project's, or the given ones of them. */
+  async offered(projectId: string, ids: readonly string[] | null): Promise<Skill[]> {
+    if (ids?.length === 0) return []
+    let query = this.#engine.db
+      .selectFrom('skills')
+      .selectAll()
+      .where('project_id', '=', projectId)
+      .where('enabled', '=', 1)
+    if (ids) query = query.where('id', 'in', ids)
+    return (await query.orderBy('name').orderBy('id').execute()).map(toSkill)
+  }
+
+  async update(id: string, draft: SkillDraft): Promise<Skill | undefined> {
+    const row = await this.#named(draft.name, () =>
+      this.#engine.db
+        .updateTable('skills')
+        .set({ ...toColumns(draft), updated_at: Date.now() })
+        .where('id', '=', id)
+        .returningAll()
+        .executeTakeFirst(),
+    )
+    return row && toSkill(row)
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#engine.db.deleteFrom('skills').where('id', '=', id).execute()
+  }
+
+  async #named<T>(name: string, write: () => Promise<T>): Promise<T> {
+    try {
+      return await write()
+    } catch (error) {
+      if (this.#engine.isDuplicate(error)) throw new PlatformError('NAME_TAKEN', { kind: 'skill', name })
+      throw error
+    }
+  }
+}

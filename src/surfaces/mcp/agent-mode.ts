@@ -1,0 +1,143 @@
+import { z } from 'zod'
+import { type Found, search } from '../../catalogue/search.ts'
+import type { Shelved } from '../../catalogue/shelf.ts'
+import { PlatformError } from '../../model/errors.ts'
+import { isObject, type Json, type JsonObject } from '../../model/json.ts'
+import { nearest } from '../../model/nearest.ts'
+import { parseInput } from '../../operations/operation.ts'
+import { dataOf, type ToolResult, textResult } from './results.ts'
+import type { Visit } from './visit.ts'
+
+const order =
+  'Order of work: if GET_KNOWLEDGE_INDEX is there, browse it first and load what is relevant with LOAD_SKILL; then RESOLVE_ACTIONS; then EXECUTE_ACTION, only after RESOLVE_ACTIONS returned a plan.'
+
+const Resolve = z.strictObject({
+  integration_query: z
+    .preprocess(
+      (value) => (typeof value === 'string' ? [value] : value),
+      z.array(z.string().min(1).max(2000)).min(1).max(50),
+    )
+    .describe(
+      'Action descriptions extracted from the user’s request. Each entry describes one action: a short description and the target app, as in "List Contacts Salesforce".',
+    ),
+})
+
+const Execute = z.strictObject({
+  application_slug: z.string().min(1).max(200).describe('The app to run against, from the resolved plan (its slug)'),
+  action_id: z
+    .string()
+    .min(1)
+    .max(200)
+    .describe('The action or workflow to run, from the resolved plan (its identifier)'),
+  input_payload: z
+    .union([z.record(z.string(), z.unknown()), z.string()])
+    .describe('Input fields for the action, as a JSON object or as JSON text, following the json_schema of the plan'),
+  type: z.enum(['action', 'workflow']).describe('Whether this is an action or a workflow'),
+})
+
+const schemaOf = (schema: z.ZodObject): JsonObject => {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input' })
+  return rest as JsonObject
+}
+
+/** The two tools that stand for all actions of a server in agent mode. */
+export const agentTools: readonly JsonObject[] = [
+  {
+    name: 'RESOLVE_ACTIONS',
+    description: `Resolves the user's request to a list of specific actions. Break the request into individual actions, one entry each. Returns a list of {slug, type, identifier, json_schema}, or a plain sentence when nothing matches. ${order}`,
+    inputSchema: schemaOf(Resolve),
+    annotations: { readOnlyHint: true },
+  },
+  {
+    name: 'EXECUTE_ACTION',
+    description: `Runs one action or workflow from a resolved plan; call it once for each. Call EXECUTE_ACTION only after RESOLVE_ACTIONS returned a plan. ${order}`,
+    inputSchema: schemaOf(Execute),
+  },
+]
+
+/** Close enough to the best to be offered beside it. */
+const tie = 0.98
+
+export async function resolveActions(input: unknown, visit: Visit): Promise<ToolResult> {
+  const { integration_query: queries } = parseInput(Resolve, input)
+  const shelved = await visit.shelved()
+  const chosen = new Map<string, Found>()
+  for (const query of queries) {
+    const found = search(query, shelved)
+    const [best] = found
+    if (!best) continue
+    for (const one of found.filter(({ score }) => score >= best.score * tie).slice(0, 3)) {
+      chosen.set(one.shelved.action.id, one)
+    }
+  }
+  if (chosen.size === 0) {
+    const asked = queries.map((query) => `"${query}"`).join(', ')
+    return textResult(
+      `Couldn't find any matching actions for ${asked}. Describe the action and its app in other words.`,
+    )
+  }
+  return textResult(JSON.stringify([...chosen.values()].map(({ shelved: one }) => entity(one))))
+}
+
+const entity = ({ action, offer, kind }: Shelved) => ({
+  slug: action.app,
+  type: kind,
+  identifier: action.name,
+  json_schema: hasInputs(offer.shown) ? offer.shown : {},
+})
+
+const hasInputs = (schema: JsonObject): boolean =>
+  !isObject(schema.properties) || Object.keys(schema.properties).length > 0
+
+export async function executeAction(input: unknown, visit: Visit): Promise<ToolResult> {
+  try {
+    const { application_slug: slug, action_id: id, input_payload: payload, type } = parseInput(Execute, input)
+    const output = await visit.call(await find(slug, id, type, visit), readPayload(payload))
+    const data = dataOf(output)
+    return output.failed
+      ? textResult(
+          JSON.stringify({ success: false, error: typeof data === 'string' ? data : JSON.stringify(data) }),
+          true,
+        )
+      : textResult(JSON.stringify({ success: true, data }))
+  } catch (error) {
+    if (!(error instanceof PlatformError)) throw error
+    return textResult(JSON.stringify({ success: false, error: error.message }), true)
+  }
+}
+
+async function find(slug: string, id: string, kind: string, visit: Visit): Promise<Shelved> {
+  const shelved = (await visit.shelved()).filter((one) => one.kind === kind)
+  const found = shelved.find(({ action }) => action.app === slug && action.name === id)
+  if (found) return found
+  const inApp = shelved.filter(({ action }) => action.app === slug)
+  const close =
+    inApp.length > 0
+      ? nearest(
+          id,
+          inApp.map(({ action }) => action.name),
+        )
+      : nearest(slug, [...new Set(shelved.map(({ action }) => action.app))])
+  const hint = close.length > 0 ? `; did you mean ${close.map((name) => `"${name}"`).join(' or ')}?` : ''
+  const [path, message] =
+    inApp.length > 0
+      ? ['action_id', `"${slug}" has no ${kind} "${id}" here${hint}`]
+      : ['application_slug', `there is no app "${slug}" here${hint}`]
+  throw new PlatformError('VALIDATION_FAILED', { errors: [{ path, message }] })
+}
+
+/** An object, or the JSON text of one. */
+export function readPayload(payload: unknown): JsonObject {
+  const wrong = (message: string) =>
+    new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'input_payload', message }] })
+  let value = payload
+  if (typeof payload === 'string') {
+    try {
+      value = payload.trim() === '' ? {} : (JSON.parse(payload) as Json)
+    } catch {
+      throw wrong('is text that is not JSON: send an object, or the JSON text of one')
+    }
+  }
+  if (!isObject(value)) throw wrong('must be an object, or the JSON text of one')
+  return value as JsonObject
+}

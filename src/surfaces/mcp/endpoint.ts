@@ -1,0 +1,190 @@
+import {
+  createMcpHandler,
+  type McpHttpHandler,
+  Server as Protocol,
+  ProtocolError,
+  ProtocolErrorCode,
+} from '@modelcontextprotocol/server'
+import type { Logger } from 'pino'
+import { evaluate } from '../../access/evaluate.ts'
+import type { Keys } from '../../access/keys.ts'
+import type { RateLimit } from '../../access/rate-limit.ts'
+import type { Shelved, Shelves } from '../../catalogue/shelf.ts'
+import { PlatformError } from '../../model/errors.ts'
+import { isObject, type JsonObject } from '../../model/json.ts'
+import { nearest } from '../../model/nearest.ts'
+import type { Server } from '../../model/server.ts'
+import type { Parts } from '../../operations/operation.ts'
+import { answerError } from '../answer.ts'
+import { asking, bearer } from '../asking.ts'
+import { agentTools, executeAction, readPayload, resolveActions } from './agent-mode.ts'
+import { type ToolResult, toErrorResult, toResult } from './results.ts'
+import { knowledgeIndex, loadSkill, skillTools } from './skills.ts'
+import { type Visit, visit } from './visit.ts'
+
+export interface McpParts {
+  readonly parts: Parts
+  readonly shelves: Shelves
+  readonly keys: Keys
+  readonly rateLimit: RateLimit
+  readonly log: Logger
+  readonly version: string
+  readonly bodyLimit: number
+  /** Whether only this machine can reach the platform, so that a foreign Host header means a tricked browser. */
+  readonly onLoopback: boolean
+  readonly closing: AbortSignal
+}
+
+const pageSize = 1000
+/** How long a client of the new era may keep a list without asking; changes are told to those who listen. */
+const listTtlMs = 60_000
+
+/** The MCP endpoints at /mcp/{server}: stateless, in both protocol eras. */
+export class McpEndpoints {
+  readonly #host: McpParts
+  readonly #handlers = new Map<string, McpHttpHandler>()
+
+  constructor(host: McpParts) {
+    this.#host = host
+    const tell = () => {
+      for (const handler of this.#handlers.values()) handler.notify.toolsChanged()
+    }
+    host.parts.catalogue.onChange(tell)
+    host.parts.store.notices.hear('servers', tell)
+  }
+
+  async fetch(request: Request, reference: string): Promise<Response> {
+    try {
+      if (this.#host.closing.aborted) throw new PlatformError('SHUTTING_DOWN', {})
+      refuseForeign(request, this.#host.onLoopback)
+      const { asker, server } = await this.#admit(request, reference)
+      const { parts, shelves } = this.#host
+      const extra = { visit: visit(server, asker, { ...parts, shelves }) }
+      const authInfo = { token: '', clientId: asker.principal.id, scopes: [], extra }
+      return await this.#handlerOf(server).fetch(request, { authInfo })
+    } catch (error) {
+      return answerError(error, this.#host.log)
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#handlers.values()].map((handler) => handler.close()))
+  }
+
+  /** 401 without a key, 403 with one that is not valid, 404 for a server that is off or not for this key. */
+  async #admit(request: Request, reference: string) {
+    const { keys, rateLimit, parts } = this.#host
+    const token = bearer(request.headers.get('authorization') ?? undefined)
+    const principal = await keys.authenticate(token).catch((error: unknown) => {
+      if (error instanceof PlatformError && token !== undefined)
+        throw new PlatformError('KEY_REFUSED', {}, { cause: error })
+      throw error
+    })
+    rateLimit.take(principal.id, principal.rateLimit)
+    const server = await parts.store.servers.find(reference)
+    const resource = server && { projectId: server.project_id, kind: 'server', id: server.id }
+    if (!server?.enabled || !resource || !evaluate(principal, 'servers:UseServer', resource).allowed) {
+      throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'server', id: reference })
+    }
+    const asker = asking(principal, 'mcp', request.headers.get('user-agent') ?? undefined)
+    return { asker, server }
+  }
+
+  #handlerOf(server: Server): McpHttpHandler {
+    let handler = this.#handlers.get(server.id)
+    if (!handler) {
+      handler = createMcpHandler(({ authInfo }) => this.#protocol(authInfo?.extra?.visit as Visit), {
+        maxRequestBodySize: this.#host.bodyLimit,
+        onerror: (err) => this.#host.log.debug({ err }, 'mcp'),
+      })
+      this.#handlers.set(server.id, handler)
+    }
+    return handler
+  }
+
+  #protocol(one: Visit): Protocol {
+    const { server } = one
+    const protocol = new Protocol(
+      { name: server.slug, title: server.name, version: this.#host.version },
+      {
+        capabilities: { tools: { listChanged: true } },
+        ...(server.description && { instructions: server.description }),
+      },
+    )
+    protocol.setRequestHandler('tools/list', async ({ params }) => (await listTools(one, params?.cursor)) as never)
+    protocol.setRequestHandler('tools/call', async ({ params }) => {
+      return (await callTool(one, params.name, (params.arguments ?? {}) as JsonObject)) as never
+    })
+    return protocol
+  }
+}
+
+/** A page in a browser that was tricked into calling us says so in its Host or Origin header. */
+function refuseForeign(request: Request, onLoopback: boolean): void {
+  const host = request.headers.get('host') ?? ''
+  const origin = request.headers.get('origin')
+  const isLocal = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i.test(host)
+  if (onLoopback && host !== '' && !isLocal) throw new PlatformError('FOREIGN_ORIGIN', { header: 'Host' })
+  if (origin !== null && origin !== 'null' && URL.parse(origin)?.host !== host) {
+    throw new PlatformError('FOREIGN_ORIGIN', { header: 'Origin' })
+  }
+}
+
+async function listTools(one: Visit, cursor: string | undefined): Promise<JsonObject> {
+  const own = one.server.agent_mode
+    ? agentTools
+    : [...(await one.named())].map(([name, shelved]) => describe(name, shelved))
+  const tools = [...(one.server.retrieve_skill ? skillTools : []), ...own]
+  const start = cursor === undefined ? 0 : Number(cursor)
+  if (!Number.isSafeInteger(start) || start < 0 || start > tools.length) {
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'This cursor is not one of ours: begin again without it.')
+  }
+  const end = start + pageSize
+  return {
+    tools: tools.slice(start, end),
+    ...(end < tools.length && { nextCursor: String(end) }),
+    ttlMs: listTtlMs,
+    cacheScope: 'private',
+  }
+}
+
+/** What an MCP server says of its tool stays; the name is ours, and preset fields are gone. */
+function describe(name: string, { action, offer }: Shelved): JsonObject {
+  const { definition = {} } = action
+  return {
+    ...definition,
+    name,
+    description: action.description ?? `${action.name} of ${action.app}`,
+    inputSchema: { type: 'object', ...offer.shown },
+  }
+}
+
+async function callTool(one: Visit, name: string, input: JsonObject): Promise<ToolResult> {
+  if (one.server.retrieve_skill && name === 'GET_KNOWLEDGE_INDEX') return knowledgeIndex(input, one)
+  if (one.server.retrieve_skill && name === 'LOAD_SKILL') return loadSkill(input, one)
+  try {
+    if (one.server.agent_mode && name === 'RESOLVE_ACTIONS') return await resolveActions(input, one)
+    if (one.server.agent_mode && name === 'EXECUTE_ACTION') return await executeAction(input, one)
+    const named = one.server.agent_mode ? new Map<string, Shelved>() : await one.named()
+    const shelved = named.get(name)
+    if (!shelved) throw unknownTool(name, [...named.keys()])
+    return toResult(await one.call(shelved, unwrapped(input, shelved)))
+  } catch (error) {
+    if (error instanceof PlatformError) return toErrorResult(error)
+    throw error
+  }
+}
+
+/** Some agents send `{ input_payload: … }` where the fields themselves are asked for. */
+function unwrapped(input: JsonObject, { offer }: Shelved): JsonObject {
+  const isWrapped = Object.keys(input).length === 1 && Object.hasOwn(input, 'input_payload')
+  const { properties } = offer.action.schema
+  const isOwnField = isObject(properties) && Object.hasOwn(properties, 'input_payload')
+  return isWrapped && !isOwnField ? readPayload(input.input_payload) : input
+}
+
+function unknownTool(name: string, known: readonly string[]): ProtocolError {
+  const close = nearest(name, known)
+  const hint = close.length > 0 ? ` Did you mean ${close.map((one) => `"${one}"`).join(' or ')}?` : ''
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool "${name}" on this server.${hint}`)
+}

@@ -1,0 +1,32 @@
+import { errorBody, type PlatformError } from '../../model/errors.ts'
+import { isObject, type Json, type JsonObject } from '../../model/json.ts'
+import type { Output } from '../../model/tool.ts'
+
+/** The result of a tool, as MCP has it. */
+export type ToolResult = JsonObject & { content: Json[]; isError?: boolean }
+
+export const textResult = (text: string, isError = false): ToolResult => ({
+  content: [{ type: 'text', text }],
+  ...(isError && { isError }),
+})
+
+/** What an MCP server answered is passed on untouched; anything else is JSON, as text. */
+export const toResult = ({ value, text, shape }: Output): ToolResult =>
+  shape === 'mcp' ? (value as ToolResult) : textResult(typeof value === 'string' ? value : text)
+
+/** An error is a result too, so that the model sees it and can do something about it. */
+export const toErrorResult = (error: PlatformError): ToolResult => textResult(JSON.stringify(errorBody(error)), true)
+
+/** What an action answered, without MCP's wrapping: for those who asked for the data. */
+export function dataOf({ value, shape }: Output): Json {
+  if (shape !== 'mcp' || !isObject(value)) return value
+  if (value.structuredContent !== undefined) return value.structuredContent as Json
+  const content = (value.content ?? []) as JsonObject[]
+  const [only] = content
+  if (content.length !== 1 || only?.type !== 'text') return content
+  try {
+    return JSON.parse(String(only.text))
+  } catch {
+    return only.text as Json
+  }
+}

@@ -1,0 +1,77 @@
+import type { JsonObject } from '../../model/json.ts'
+import type { Skill } from '../../model/skill.ts'
+import { type ToolResult, textResult } from './results.ts'
+import type { Visit } from './visit.ts'
+
+/** Longer content is cut, and says so. */
+const longest = 100_000
+
+/** The two tools by which an agent finds and loads skills. */
+export const skillTools: readonly JsonObject[] = [
+  {
+    name: 'GET_KNOWLEDGE_INDEX',
+    description:
+      'Returns a compact index of the skills on this server: proven procedures for multi-step work. Browse it before you plan; where one is relevant, load it with LOAD_SKILL, then go on with RESOLVE_ACTIONS and EXECUTE_ACTION or the other tools.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        limit: { type: 'integer', minimum: 1, maximum: 500, default: 50, description: 'How many entries, at most' },
+        offset: { type: 'integer', minimum: 0, default: 0, description: 'How many entries to skip' },
+      },
+    },
+    annotations: { readOnlyHint: true },
+  },
+  {
+    name: 'LOAD_SKILL',
+    description:
+      'Loads the full content of a skill by its id (from GET_KNOWLEDGE_INDEX) or its name. Give at least one. The content is in results[0].snippet; check success first.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        skill_id: { type: 'string', description: 'The skill’s id' },
+        skill_name: { type: 'string', description: 'The skill’s name, instead of the id' },
+      },
+    },
+    annotations: { readOnlyHint: true },
+  },
+]
+
+const whole = (value: unknown, fallback: number, most: number): number =>
+  typeof value === 'number' && Number.isFinite(value) ? Math.min(Math.max(Math.trunc(value), 0), most) : fallback
+
+export async function knowledgeIndex(input: JsonObject, visit: Visit): Promise<ToolResult> {
+  const limit = Math.max(whole(input.limit, 50, 500), 1)
+  const offset = whole(input.offset, 0, Number.MAX_SAFE_INTEGER)
+  const skills = await visit.skills()
+  const entries = skills.slice(offset, offset + limit).map(({ id, name, summary, category, apps }) => ({
+    ...{ id, name, summary, category, apps },
+  }))
+  return textResult(JSON.stringify({ skills: entries, total: skills.length, limit, offset }))
+}
+
+/** Never throws: what cannot be loaded is said in the answer. */
+export async function loadSkill(input: JsonObject, visit: Visit): Promise<ToolResult> {
+  const { skill_id: id, skill_name: name } = input
+  const failed = (error: string) => textResult(JSON.stringify({ success: false, error }))
+  if (typeof id !== 'string' && typeof name !== 'string') return failed('Give "skill_id" or "skill_name".')
+
+  const skills = await visit.skills().catch(() => undefined)
+  if (!skills) return failed('The skills could not be read. Try again in a moment.')
+  const found = findSkill(skills, id, name)
+  if (!found)
+    return failed(`There is no skill "${id ?? name}" on this server. GET_KNOWLEDGE_INDEX lists those there are.`)
+  const { id: file_id, name: skill_name, category, apps, content } = found
+  return textResult(
+    JSON.stringify({ success: true, results: [{ file_id, snippet: cut(content), skill_name, category, apps }] }),
+  )
+}
+
+const findSkill = (skills: readonly Skill[], id: unknown, name: unknown): Skill | undefined =>
+  skills.find((skill) => skill.id === id) ??
+  skills.find((skill) => skill.name === name) ??
+  skills.find((skill) => typeof name === 'string' && skill.name.toLowerCase() === name.trim().toLowerCase())
+
+const cut = (content: string): string =>
+  content.length <= longest
+    ? content
+    : `${content.slice(0, longest)}\n\n[Truncated: the skill has ${content.length} characters, of which these are the first ${longest}.]`

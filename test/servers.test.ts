@@ -1,0 +1,485 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { describe, expect, test } from 'vitest'
+import { startListening } from './clients.ts'
+import { adminKey, startService, type TestPlatform } from './kit.ts'
+import { echo, startUpstream, type UpstreamTool } from './upstream.ts'
+
+type Listening = Awaited<ReturnType<typeof startListening>>
+type Era = 'legacy' | 'auto'
+
+/** A real MCP client at one of the platform's servers. */
+async function connect(platform: Listening, slug: string, era: Era = 'auto', key = adminKey) {
+  const client = new Client({ name: 'tester', version: '1' }, { versionNegotiation: { mode: era } })
+  const headers = { authorization: `Bearer ${key}` }
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${platform.url}/mcp/${slug}`), { requestInit: { headers } }),
+  )
+  return {
+    client,
+    names: async () => (await client.listTools()).tools.map(({ name }) => name),
+    call: async (name: string, args: Record<string, unknown> = {}) => {
+      const result = await client.callTool({ name, arguments: args })
+      const [first] = result.content as { type: string; text: string }[]
+      return {
+        result,
+        isError: result.isError === true,
+        text: first?.text ?? '',
+        json: () => JSON.parse(first?.text ?? 'null'),
+      }
+    },
+    [Symbol.asyncDispose]: () => client.close(),
+  }
+}
+
+const serve = async (platform: TestPlatform, slug: string, fields: object = {}) => {
+  const { status, body } = await platform.post('/servers', { slug, ...fields })
+  expect(status, JSON.stringify(body)).toBe(201)
+  return body.id as string
+}
+
+const action = (name: string, properties: Record<string, object> = {}, description?: string): UpstreamTool => ({
+  name,
+  ...(description && { description }),
+  inputSchema: { type: 'object', properties } as UpstreamTool['inputSchema'],
+})
+
+/** Two apps, each an MCP server of its own. */
+async function twoApps(platform: TestPlatform) {
+  const salesforce = await startUpstream([
+    action('get_contacts', { where: { type: 'string' }, order_by: { type: 'string' } }, 'Get contacts'),
+    action('create_contact', { email: { type: 'string' } }, 'Create a contact'),
+    action('list_deals', {}, 'List deals'),
+  ])
+  const hubspot = await startUpstream([
+    action('create_note', { text: { type: 'string' } }, 'Create a note'),
+    action('list_owners'),
+  ])
+  await platform.post('/tools', { name: 'salesforce', type: 'mcp', mcp: { url: salesforce.url } })
+  await platform.post('/tools', { name: 'hubspot', type: 'mcp', mcp: { url: hubspot.url } })
+  return {
+    salesforce,
+    hubspot,
+    async [Symbol.asyncDispose]() {
+      await salesforce[Symbol.asyncDispose]()
+      await hubspot[Symbol.asyncDispose]()
+    },
+  }
+}
+
+describe.each(['legacy', 'auto'] as const)('an MCP client of the %s era', (era) => {
+  test('sees one tool for each action, named after app and action (S0.1) (S0.2) (S0.3) (S0.5) (S0.8) (S0.9)', async () => {
+    await using platform = await startListening()
+    await using _apps = await twoApps(platform)
+    await serve(platform, 'crm')
+    await using crm = await connect(platform, 'crm', era)
+
+    expect((await crm.names()).sort()).toEqual([
+      'hubspot_create_note_action',
+      'hubspot_list_owners_action',
+      'salesforce_create_contact_action',
+      'salesforce_get_contacts_action',
+      'salesforce_list_deals_action',
+    ])
+  })
+
+  test('calls an action by its own fields or wrapped in input_payload, and cannot change what it is bound to (S0.10) (S0.11) (S0.12)', async () => {
+    await using platform = await startListening()
+    await using apps = await twoApps(platform)
+    await serve(platform, 'crm')
+    await using crm = await connect(platform, 'crm', era)
+    const name = 'salesforce_create_contact_action'
+
+    await crm.call(name, { email: 'a@example.com' })
+    await crm.call(name, { input_payload: { email: 'b@example.com' } })
+    await crm.call(name, { input_payload: '{"email":"c@example.com"}' })
+    await crm.call(name, {
+      email: 'd@example.com',
+      application_slug: 'hubspot',
+      action_id: 'create_note',
+      type: 'workflow',
+    })
+    const broken = await crm.call(name, { input_payload: '{"email":' })
+
+    expect(apps.salesforce.calls.map(({ name, input }) => [name, input.email])).toEqual([
+      ['create_contact', 'a@example.com'],
+      ['create_contact', 'b@example.com'],
+      ['create_contact', 'c@example.com'],
+      ['create_contact', 'd@example.com'],
+    ])
+    expect(apps.hubspot.calls).toEqual([])
+    expect(broken.isError).toBe(true)
+    expect(broken.json().error.code).toBe('VALIDATION_FAILED')
+  })
+
+  test('gets two tools instead in agent mode, and resolves and executes with them (S0.4) (S0.13) (S0.15) (S0.16) (S0.17) (S0.18) (S0.20) (S0.21) (S0.28) (S0.29)', async () => {
+    await using platform = await startListening()
+    await using apps = await twoApps(platform)
+    await serve(platform, 'crm', { agent_mode: true })
+    await using crm = await connect(platform, 'crm', era)
+
+    const plan = (
+      await crm.call('RESOLVE_ACTIONS', { integration_query: ['List Contacts Salesforce', 'Create Note HubSpot'] })
+    ).json()
+    const done = await crm.call('EXECUTE_ACTION', {
+      application_slug: plan[1].slug,
+      action_id: plan[1].identifier,
+      type: plan[1].type,
+      input_payload: { text: 'hi' },
+    })
+
+    expect(await crm.names()).toEqual(['RESOLVE_ACTIONS', 'EXECUTE_ACTION'])
+    expect(plan).toMatchObject([
+      {
+        slug: 'salesforce',
+        type: 'action',
+        identifier: 'get_contacts',
+        json_schema: { properties: { where: { type: 'string' } } },
+      },
+      { slug: 'hubspot', type: 'action', identifier: 'create_note' },
+    ])
+    expect(done.json()).toEqual({ success: true, data: { text: 'hi' } })
+    expect(apps.hubspot.calls).toEqual([{ name: 'create_note', input: { text: 'hi' } }])
+  })
+
+  test('finds skills when they are on, beside either mode (S0.6) (S0.7)', async () => {
+    await using platform = await startListening()
+    await using _apps = await twoApps(platform)
+    await serve(platform, 'direct', { retrieve_skill: true, apps: [{ slug: 'hubspot' }] })
+    await serve(platform, 'agent', { retrieve_skill: true, agent_mode: true })
+    await using direct = await connect(platform, 'direct', era)
+    await using agent = await connect(platform, 'agent', era)
+
+    expect(await direct.names()).toEqual([
+      'GET_KNOWLEDGE_INDEX',
+      'LOAD_SKILL',
+      'hubspot_create_note_action',
+      'hubspot_list_owners_action',
+    ])
+    expect(await agent.names()).toEqual(['GET_KNOWLEDGE_INDEX', 'LOAD_SKILL', 'RESOLVE_ACTIONS', 'EXECUTE_ACTION'])
+  })
+
+  test('sees results, errors of tools and errors of ours as results, and only protocol faults as faults', async () => {
+    const failing: UpstreamTool = {
+      ...echo,
+      name: 'fail',
+      run: () => ({ content: [{ type: 'text', text: 'disk full' }], isError: true }),
+    }
+    await using upstream = await startUpstream([echo, failing])
+    await using platform = await startListening()
+    await platform.post('/tools', { name: 'up', type: 'mcp', mcp: { url: upstream.url } })
+    await serve(platform, 's')
+    await using client = await connect(platform, 's', era)
+
+    expect(await client.call('up_echo_action', { text: 'hi' })).toMatchObject({ isError: false, text: '{"text":"hi"}' })
+    expect(await client.call('up_fail_action', { text: 'x' })).toMatchObject({ isError: true, text: 'disk full' })
+    const invalid = await client.call('up_echo_action', { text: 7 })
+    expect(invalid.isError).toBe(true)
+    expect(invalid.json().error).toMatchObject({ code: 'VALIDATION_FAILED', details: { errors: [{ path: 'text' }] } })
+    await expect(client.call('up_eco_action')).rejects.toThrow(/up_echo_action/)
+  })
+})
+
+describe('a server', () => {
+  test('offers only the apps and actions it lists, and what its caller may call', async () => {
+    await using platform = await startListening()
+    await using _apps = await twoApps(platform)
+    await serve(platform, 'narrow', { apps: [{ slug: 'salesforce', actions: ['list_deals'] }] })
+    await serve(platform, 'all')
+    const [salesforce] = (await platform.get('/tools?name=salesforce')).body.data
+    const key = await platform.keyFor([
+      { effect: 'Allow', action: ['servers:UseServer'] },
+      { effect: 'Allow', action: ['tools:CallTool'], resource: [`qm:*:tool:${salesforce.id}`] },
+    ])
+    await using narrow = await connect(platform, 'narrow')
+    await using limited = await connect(platform, 'all', 'auto', key)
+
+    expect(await narrow.names()).toEqual(['salesforce_list_deals_action'])
+    expect((await limited.names()).every((name) => name.startsWith('salesforce_'))).toBe(true)
+    await expect(limited.call('hubspot_create_note_action')).rejects.toThrow(/no tool/)
+  })
+
+  test('serves http and platform tools too, with presets gone from what is shown', async () => {
+    await using service = await startService()
+    await using platform = await startListening()
+    const parameters = {
+      type: 'object',
+      properties: { city: { type: 'string' }, units: { type: 'string' } },
+      required: ['city', 'units'],
+    }
+    await platform.post('/tools', {
+      name: 'get-weather',
+      description: 'Weather',
+      app: 'weather',
+      execute: { url: service.url },
+      parameters,
+      preset_parameters: { units: 'metric' },
+    })
+    await platform.post('/tools', { name: 'docs', type: 'platform', actions: ['create-document'] })
+    await platform.post('/tools', { name: 'local', type: 'client', parameters: {} })
+    await serve(platform, 's')
+    await using client = await connect(platform, 's')
+
+    const { tools } = await client.client.listTools()
+    const answered = await client.call('weather_get_weather_action', { city: 'Recife', units: 'imperial' })
+    const made = await client.call('docs_create_document_action', { path: '/a.md', content: 'x' })
+
+    expect(tools.map(({ name }) => name)).toEqual(['docs_create_document_action', 'weather_get_weather_action'])
+    expect(tools[1]).toMatchObject({
+      description: 'Weather',
+      inputSchema: { properties: { city: { type: 'string' } }, required: ['city'] },
+    })
+    expect(JSON.stringify(tools[1])).not.toContain('units')
+    expect(answered.json()).toEqual({ ok: true })
+    expect(JSON.parse(service.received[0]?.body ?? '')).toEqual({ city: 'Recife', units: 'metric' })
+    expect(made.json().id).toMatch(/^doc_/)
+  })
+
+  test('can keep the names that the actions have where they come from', async () => {
+    await using platform = await startListening()
+    await using _apps = await twoApps(platform)
+    await serve(platform, 's', { tool_names: 'original', apps: [{ slug: 'hubspot' }] })
+    await using client = await connect(platform, 's')
+
+    expect(await client.names()).toEqual(['create_note', 'list_owners'])
+  })
+
+  test('wants a key: 401 without, 403 with a wrong one, 404 for a server that is off, unknown or not for the key', async () => {
+    await using platform = await startListening()
+    await serve(platform, 'on')
+    await serve(platform, 'off', { enabled: false })
+    const noUse = await platform.keyFor([{ effect: 'Allow', action: ['tools:*'] }])
+    const status = async (slug: string, key?: string, headers = {}) => {
+      const response = await fetch(`${platform.url}/mcp/${slug}`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          ...(key && { authorization: `Bearer ${key}` }),
+          ...headers,
+        },
+        body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
+      })
+      await response.text()
+      return response.status
+    }
+
+    expect(await status('on')).toBe(401)
+    expect(await status('on', 'sk_wrong')).toBe(403)
+    expect(await status('off', adminKey)).toBe(404)
+    expect(await status('none', adminKey)).toBe(404)
+    expect(await status('on', noUse)).toBe(404)
+    expect(await status('on', adminKey, { origin: 'https://evil.example' })).toBe(403)
+    expect(await status('on', adminKey)).toBe(200)
+  })
+
+  test('answers tools/list and tools/call without a handshake, as the plain wire of JSON-RPC (S4.2) (S4.8)', async () => {
+    await using upstream = await startUpstream()
+    await using platform = await startListening()
+    await platform.post('/tools', { name: 'up', type: 'mcp', mcp: { url: upstream.url } })
+    await serve(platform, 's')
+    const send = async (message: object | string) => {
+      const response = await fetch(`${platform.url}/mcp/s`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          authorization: `Bearer ${adminKey}`,
+        },
+        body: typeof message === 'string' ? message : JSON.stringify(message),
+      })
+      const text = await response.text()
+      const data = /^data: (.*)$/m.exec(text)?.[1] ?? text
+      return { status: response.status, body: JSON.parse(data) }
+    }
+
+    const listed = await send({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
+    const called = await send({
+      jsonrpc: '2.0',
+      id: 2,
+      method: 'tools/call',
+      params: { name: 'up_echo_action', arguments: { text: 'hi' } },
+    })
+    const unknown = await send({ jsonrpc: '2.0', id: 3, method: 'nothing/here' })
+    const broken = await send('{"jsonrpc":')
+
+    expect(listed.body.result.tools[0]).toMatchObject({
+      name: 'up_echo_action',
+      description: echo.description,
+      inputSchema: echo.inputSchema,
+    })
+    expect(called.body).toMatchObject({ id: 2, result: { content: [{ type: 'text', text: '{"text":"hi"}' }] } })
+    expect(unknown.body.error.code).toBe(-32601)
+    expect(broken.body.error.code).toBe(-32700)
+  })
+
+  test('has every call of an action in the record, with input and output, and failures in the same words (S0.30) (S0.31) (S0.47)', async () => {
+    await using platform = await startListening()
+    await using apps = await twoApps(platform)
+    await serve(platform, 'crm', { agent_mode: true })
+    await using crm = await connect(platform, 'crm')
+    const execute = (input_payload: unknown) =>
+      crm.call('EXECUTE_ACTION', {
+        application_slug: 'salesforce',
+        action_id: 'create_contact',
+        type: 'action',
+        input_payload,
+      })
+
+    await execute({ email: 'a@example.com' })
+    await apps.salesforce.stop()
+    const failed = await execute('{"email":"b@example.com"}')
+
+    const [second, first] = (await platform.get('/calls')).body.data
+    expect((await platform.get(`/calls/${first.id}`)).body).toMatchObject({
+      surface: 'mcp',
+      action: 'salesforce:create_contact',
+      status: 'success',
+      request: { email: 'a@example.com' },
+    })
+    expect(failed).toMatchObject({ isError: true })
+    expect(failed.json()).toEqual({ success: false, error: second.error.message })
+    expect(second.status).toBe('execution_error')
+  })
+})
+
+describe('agent mode', () => {
+  test('says a plain sentence when nothing matches (S0.22)', async () => {
+    await using platform = await startListening()
+    await using _apps = await twoApps(platform)
+    await serve(platform, 'crm', { agent_mode: true })
+    await using crm = await connect(platform, 'crm')
+
+    const { text } = await crm.call('RESOLVE_ACTIONS', { integration_query: ['Launch rocket Cape'] })
+
+    expect(text).toMatch(/^Couldn't find any matching actions/)
+  })
+
+  test('runs exactly one action a call, without a plan before it, from an object or JSON text alike (S0.23) (S0.24) (S0.25) (S0.26) (S0.27) (S0.46)', async () => {
+    await using platform = await startListening()
+    await using apps = await twoApps(platform)
+    await serve(platform, 'crm', { agent_mode: true })
+    await using crm = await connect(platform, 'crm')
+    const base = { application_slug: 'hubspot', action_id: 'create_note', type: 'action' }
+
+    const first = await crm.call('EXECUTE_ACTION', { ...base, input_payload: { text: 'x' } })
+    const second = await crm.call('EXECUTE_ACTION', { ...base, input_payload: '{"text":"x"}' })
+
+    expect(first.json()).toEqual(second.json())
+    expect(apps.hubspot.calls).toHaveLength(2)
+    for (const missing of ['application_slug', 'action_id', 'type', 'input_payload']) {
+      const { [missing]: _, ...rest } = { ...base, input_payload: {} } as Record<string, unknown>
+      const answer = await crm.call('EXECUTE_ACTION', rest)
+      expect(answer.isError, missing).toBe(true)
+      expect(answer.json().error).toContain(missing)
+    }
+    const mistyped = await crm.call('EXECUTE_ACTION', { ...base, action_id: 'create_nota', input_payload: {} })
+    expect(mistyped.json().error).toContain('create_note')
+  })
+
+  test('tells the order of work in the descriptions, and gives {} for an action without inputs (S0.14) (S0.19) (S0.44) (S0.45)', async () => {
+    await using platform = await startListening()
+    await using _apps = await twoApps(platform)
+    await serve(platform, 'crm', { agent_mode: true, retrieve_skill: true })
+    await using crm = await connect(platform, 'crm')
+
+    const { tools } = await crm.client.listTools()
+    const plan = (await crm.call('RESOLVE_ACTIONS', { integration_query: ['List Deals Salesforce'] })).json()
+
+    const words = tools.map(({ description }) => description).join(' ')
+    expect(words).toMatch(/GET_KNOWLEDGE_INDEX.*LOAD_SKILL.*RESOLVE_ACTIONS.*EXECUTE_ACTION/s)
+    expect(words).toContain('EXECUTE_ACTION only after RESOLVE_ACTIONS returned a plan')
+    expect(plan).toEqual([{ slug: 'salesforce', type: 'action', identifier: 'list_deals', json_schema: {} }])
+  })
+})
+
+describe('skills', () => {
+  const withSkills = async (platform: TestPlatform) => {
+    const make = async (fields: object) => (await platform.post('/skills', fields)).body.id
+    const lead = await make({
+      name: 'Lead Qualification',
+      summary: 'Qualify an inbound lead',
+      category: 'Sales',
+      apps: ['salesforce'],
+      content: '## Goal\nQualify',
+    })
+    const refund = await make({ name: 'Refunds', summary: 'Pay back', content: 'x' })
+    const hidden = await make({ name: 'Old', summary: 'Not any more', content: 'x', enabled: false })
+    return { lead, refund, hidden }
+  }
+
+  test('are listed compactly, in pages, and only those of the server (S0.32) (S0.33) (S0.34) (S0.35) (S0.36)', async () => {
+    await using platform = await startListening()
+    const { lead, refund, hidden } = await withSkills(platform)
+    await serve(platform, 'sales', { retrieve_skill: true, skill_ids: [lead, hidden] })
+    await serve(platform, 'every', { retrieve_skill: true })
+    await using sales = await connect(platform, 'sales')
+    await using every = await connect(platform, 'every')
+
+    const index = (await sales.call('GET_KNOWLEDGE_INDEX')).json()
+    const second = (await every.call('GET_KNOWLEDGE_INDEX', { limit: 1, offset: 1 })).json()
+
+    expect(index).toEqual({
+      skills: [
+        {
+          id: lead,
+          name: 'Lead Qualification',
+          summary: 'Qualify an inbound lead',
+          category: 'Sales',
+          apps: ['salesforce'],
+        },
+      ],
+      total: 1,
+      limit: 50,
+      offset: 0,
+    })
+    expect(second).toMatchObject({ skills: [{ id: refund }], total: 2 })
+    expect(JSON.stringify(index)).not.toContain('## Goal')
+    expect((await sales.call('LOAD_SKILL', { skill_id: refund })).json().success).toBe(false)
+  })
+
+  test('are loaded by id or name, whole up to 100,000 characters (S0.37) (S0.38) (S0.39) (S0.40)', async () => {
+    await using platform = await startListening()
+    const { lead } = await withSkills(platform)
+    const exact = 'a'.repeat(100_000)
+    await platform.post('/skills', { name: 'exact', content: exact })
+    await platform.post('/skills', { name: 'long', content: `${exact}b` })
+    await serve(platform, 's', { retrieve_skill: true })
+    await using client = await connect(platform, 's')
+    const load = async (args: Record<string, unknown>) => (await client.call('LOAD_SKILL', args)).json()
+
+    expect(await load({ skill_id: lead })).toEqual({
+      success: true,
+      results: [
+        {
+          file_id: lead,
+          snippet: '## Goal\nQualify',
+          skill_name: 'Lead Qualification',
+          category: 'Sales',
+          apps: ['salesforce'],
+        },
+      ],
+    })
+    expect((await load({ skill_name: 'lead qualification' })).results[0].file_id).toBe(lead)
+    expect((await load({ skill_name: 'exact' })).results[0].snippet).toBe(exact)
+    expect((await load({ skill_name: 'long' })).results[0].snippet).toMatch(/^a{100000}\n\n\[Truncated/)
+  })
+
+  test('that cannot be loaded are told in the answer, never as an error (S0.41)', async () => {
+    await using platform = await startListening()
+    const { hidden } = await withSkills(platform)
+    await serve(platform, 's', { retrieve_skill: true })
+    await using client = await connect(platform, 's')
+
+    for (const args of [
+      {},
+      { skill_id: 'skill_none' },
+      { skill_name: 'None' },
+      { skill_id: hidden },
+      { skill_id: 7 },
+    ]) {
+      const answer = await client.call('LOAD_SKILL', args)
+      expect(answer.isError).toBe(false)
+      expect(answer.json()).toMatchObject({ success: false, error: expect.any(String) })
+    }
+  })
+})
