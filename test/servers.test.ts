@@ -12,7 +12,9 @@ async function connect(platform: Listening, slug: string, era: Era = 'auto', key
   const client = new Client({ name: 'tester', version: '1' }, { versionNegotiation: { mode: era } })
   const headers = { authorization: `Bearer ${key}` }
   await client.connect(
-    new StreamableHTTPClientTransport(new URL(`${platform.url}/mcp/${slug}`), { requestInit: { headers } }),
+    new StreamableHTTPClientTransport(new URL(`${platform.url}/mcp${slug && `/${slug}`}`), {
+      requestInit: { headers },
+    }),
   )
   return {
     client,
@@ -481,5 +483,28 @@ describe('skills', () => {
       expect(answer.isError).toBe(false)
       expect(answer.json()).toMatchObject({ success: false, error: expect.any(String) })
     }
+  })
+})
+
+describe('the platform itself', () => {
+  test('is an MCP server at /mcp, with a tool for every operation that the caller may use', async () => {
+    await using platform = await startListening()
+    const caller = await platform.keyFor([{ effect: 'Allow', action: ['tools:ListTools', 'documents:*'] }])
+    await using admin = await connect(platform, '')
+    await using limited = await connect(platform, '', 'legacy', caller)
+
+    const made = await admin.call('create-document', { path: '/a.md', content: 'hi' })
+    const read = await limited.call('get-document', { document_id: made.json().id })
+    const refused = await admin.call('create-document', { path: '/a.md', content: 'again' })
+
+    expect(await admin.names()).toEqual(
+      expect.arrayContaining(['create-tool', 'call-tool', 'list-calls', 'create-server']),
+    )
+    expect(await admin.names()).not.toContain('create-api-key')
+    expect((await limited.names()).every((name) => name.includes('document') || name === 'list-tools')).toBe(true)
+    expect(read.json().content).toBe('hi')
+    expect(refused).toMatchObject({ isError: true })
+    expect(refused.json().error.code).toBe('NAME_TAKEN')
+    await expect(limited.call('create-tool', { name: 'x' })).rejects.toThrow(/no tool/)
   })
 })

@@ -51,6 +51,15 @@ export function visibility(principal: Principal, permission: string, kind: strin
   return whole && !denies ? 'all' : 'some'
 }
 
+/** Whether there is anything at all that the principal may do this to. */
+export function mayEver(principal: Principal, permission: string): boolean {
+  const statements = [...statementsOn(principal.grants, permission)].map(({ statement }) => statement)
+  const shut = statements.some(
+    ({ effect, resource, condition }) => effect === 'Deny' && !condition && resource.includes('*'),
+  )
+  return !shut && statements.some(({ effect }) => effect === 'Allow')
+}
+
 const outside = (principal: Principal, resource: Resource) =>
   principal.projectId !== null && principal.projectId !== resource.projectId
 

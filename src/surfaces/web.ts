@@ -7,8 +7,8 @@ import type { Metrics } from './metrics.ts'
 
 export interface WebParts {
   readonly rest: Hono
-  /** Answers what comes to /mcp/{server}. */
-  mcp(request: Request, server: string): Promise<Response>
+  /** Answers what comes to /mcp/{server}, and to /mcp. */
+  mcp(request: Request, server: string | undefined): Promise<Response>
   /** JSON, printed once. */
   readonly openapi: string
   /** The routes there are, for those who ask for one that there is not. */
@@ -38,6 +38,7 @@ export function web({ rest, mcp, openapi, routes, reference, metrics, log, isRea
   app.get('/api/v1/openapi.json', () => new Response(openapi, { headers: { 'content-type': 'application/json' } }))
   app.get('/api/docs', () => new Response(reference, { headers: page }))
   app.route('/api/v1', rest)
+  app.all('/mcp', (context) => mcp(context.req.raw, undefined))
   app.all('/mcp/:server', (context) => mcp(context.req.raw, context.req.param('server')))
   app.get('/', (context) => context.redirect('/api/docs'))
   app.notFound(({ req: { method, path } }) => answerError(missing(method, path, routes), log))

@@ -13,11 +13,11 @@ import type { Shelved, Shelves } from '../../catalogue/shelf.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { isObject, type JsonObject } from '../../model/json.ts'
 import { nearest } from '../../model/nearest.ts'
-import type { Server } from '../../model/server.ts'
-import type { Parts } from '../../operations/operation.ts'
+import type { Request as Asking, Parts } from '../../operations/operation.ts'
 import { answerError } from '../answer.ts'
 import { asking, bearer } from '../asking.ts'
 import { agentTools, executeAction, readPayload, resolveActions } from './agent-mode.ts'
+import { callOperation, listOperations } from './management.ts'
 import { type ToolResult, toErrorResult, toResult } from './results.ts'
 import { knowledgeIndex, loadSkill, skillTools } from './skills.ts'
 import { type Visit, visit } from './visit.ts'
@@ -53,15 +53,15 @@ export class McpEndpoints {
     host.parts.store.notices.hear('servers', tell)
   }
 
-  async fetch(request: Request, reference: string): Promise<Response> {
+  /** Without a server: the platform itself. */
+  async fetch(request: Request, reference: string | undefined): Promise<Response> {
     try {
       if (this.#host.closing.aborted) throw new PlatformError('SHUTTING_DOWN', {})
       refuseForeign(request, this.#host.onLoopback)
-      const { asker, server } = await this.#admit(request, reference)
-      const { parts, shelves } = this.#host
-      const extra = { visit: visit(server, asker, { ...parts, shelves }) }
-      const authInfo = { token: '', clientId: asker.principal.id, scopes: [], extra }
-      return await this.#handlerOf(server).fetch(request, { authInfo })
+      const asker = await this.#admit(request)
+      const offer = reference === undefined ? this.#management(asker) : await this.#visit(asker, reference)
+      const authInfo = { token: '', clientId: asker.principal.id, scopes: [], extra: { offer } }
+      return await this.#handlerOf(offer.key).fetch(request, { authInfo })
     } catch (error) {
       return answerError(error, this.#host.log)
     }
@@ -71,52 +71,80 @@ export class McpEndpoints {
     await Promise.all([...this.#handlers.values()].map((handler) => handler.close()))
   }
 
-  /** 401 without a key, 403 with one that is not valid, 404 for a server that is off or not for this key. */
-  async #admit(request: Request, reference: string) {
-    const { keys, rateLimit, parts } = this.#host
+  /** 401 without a key, 403 with one that is not valid. */
+  async #admit(request: Request): Promise<Asking> {
+    const { keys, rateLimit } = this.#host
     const token = bearer(request.headers.get('authorization') ?? undefined)
     const principal = await keys.authenticate(token).catch((error: unknown) => {
-      if (error instanceof PlatformError && token !== undefined)
+      if (error instanceof PlatformError && token !== undefined) {
         throw new PlatformError('KEY_REFUSED', {}, { cause: error })
+      }
       throw error
     })
     rateLimit.take(principal.id, principal.rateLimit)
-    const server = await parts.store.servers.find(reference)
-    const resource = server && { projectId: server.project_id, kind: 'server', id: server.id }
-    if (!server?.enabled || !resource || !evaluate(principal, 'servers:UseServer', resource).allowed) {
-      throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'server', id: reference })
-    }
-    const asker = asking(principal, 'mcp', request.headers.get('user-agent') ?? undefined)
-    return { asker, server }
+    return asking(principal, 'mcp', request.headers.get('user-agent') ?? undefined)
   }
 
-  #handlerOf(server: Server): McpHttpHandler {
-    let handler = this.#handlers.get(server.id)
+  /** 404 for a server that is off, or not for this key. */
+  async #visit(asker: Asking, reference: string): Promise<Offering> {
+    const { parts, shelves, version } = this.#host
+    const server = await parts.store.servers.find(reference)
+    const resource = server && { projectId: server.project_id, kind: 'server', id: server.id }
+    if (!server?.enabled || !resource || !evaluate(asker.principal, 'servers:UseServer', resource).allowed) {
+      throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'server', id: reference })
+    }
+    const one = visit(server, asker, { ...parts, shelves })
+    return {
+      key: server.id,
+      info: { name: server.slug, title: server.name, version },
+      instructions: server.description,
+      tools: () => toolsOf(one),
+      call: (name, input) => callTool(one, name, input),
+    }
+  }
+
+  #management(asker: Asking): Offering {
+    const context = { ...this.#host.parts, ...asker }
+    return {
+      key: 'the platform itself',
+      info: { name: 'quartermaster', title: 'Quartermaster', version: this.#host.version },
+      instructions:
+        'Manages a Quartermaster: its tools, servers, skills, keys, documents and files, and the record of calls.',
+      tools: async () => listOperations(context),
+      call: (name, input) => callOperation(name, input, context),
+    }
+  }
+
+  #handlerOf(key: string): McpHttpHandler {
+    let handler = this.#handlers.get(key)
     if (!handler) {
-      handler = createMcpHandler(({ authInfo }) => this.#protocol(authInfo?.extra?.visit as Visit), {
+      handler = createMcpHandler(({ authInfo }) => toProtocol(authInfo?.extra?.offer as Offering), {
         maxRequestBodySize: this.#host.bodyLimit,
         onerror: (err) => this.#host.log.debug({ err }, 'mcp'),
       })
-      this.#handlers.set(server.id, handler)
+      this.#handlers.set(key, handler)
     }
     return handler
   }
+}
 
-  #protocol(one: Visit): Protocol {
-    const { server } = one
-    const protocol = new Protocol(
-      { name: server.slug, title: server.name, version: this.#host.version },
-      {
-        capabilities: { tools: { listChanged: true } },
-        ...(server.description && { instructions: server.description }),
-      },
-    )
-    protocol.setRequestHandler('tools/list', async ({ params }) => (await listTools(one, params?.cursor)) as never)
-    protocol.setRequestHandler('tools/call', async ({ params }) => {
-      return (await callTool(one, params.name, (params.arguments ?? {}) as JsonObject)) as never
-    })
-    return protocol
-  }
+/** What one caller finds at one endpoint. */
+interface Offering {
+  readonly key: string
+  readonly info: { readonly name: string; readonly title: string; readonly version: string }
+  readonly instructions: string | null
+  tools(): Promise<readonly JsonObject[]>
+  call(name: string, input: JsonObject): Promise<ToolResult>
+}
+
+function toProtocol({ info, instructions, tools, call }: Offering): Protocol {
+  const capabilities = { tools: { listChanged: true } }
+  const protocol = new Protocol(info, { capabilities, ...(instructions && { instructions }) })
+  protocol.setRequestHandler('tools/list', async ({ params }) => pageOf(await tools(), params?.cursor) as never)
+  protocol.setRequestHandler('tools/call', async ({ params }) => {
+    return (await call(params.name, (params.arguments ?? {}) as JsonObject)) as never
+  })
+  return protocol
 }
 
 /** A page in a browser that was tricked into calling us says so in its Host or Origin header. */
@@ -130,11 +158,12 @@ function refuseForeign(request: Request, onLoopback: boolean): void {
   }
 }
 
-async function listTools(one: Visit, cursor: string | undefined): Promise<JsonObject> {
-  const own = one.server.agent_mode
-    ? agentTools
-    : [...(await one.named())].map(([name, shelved]) => describe(name, shelved))
-  const tools = [...(one.server.retrieve_skill ? skillTools : []), ...own]
+const toolsOf = async (one: Visit): Promise<readonly JsonObject[]> => [
+  ...(one.server.retrieve_skill ? skillTools : []),
+  ...(one.server.agent_mode ? agentTools : [...(await one.named())].map(([name, shelved]) => describe(name, shelved))),
+]
+
+function pageOf(tools: readonly JsonObject[], cursor: string | undefined): JsonObject {
   const start = cursor === undefined ? 0 : Number(cursor)
   if (!Number.isSafeInteger(start) || start < 0 || start > tools.length) {
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'This cursor is not one of ours: begin again without it.')

@@ -1,0 +1,40 @@
+import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
+import { mayEver } from '../../access/evaluate.ts'
+import { unaliased } from '../../catalogue/presets.ts'
+import { PlatformError } from '../../model/errors.ts'
+import type { JsonObject } from '../../model/json.ts'
+import { nearest } from '../../model/nearest.ts'
+import { operations, platformActions } from '../../operations/index.ts'
+import { type Context, isAction, JsonText } from '../../operations/operation.ts'
+import { type ToolResult, textResult, toErrorResult } from './results.ts'
+
+/** The operations that an access policy of the caller allows on something. */
+const usable = ({ principal }: Context) =>
+  operations.filter((operation) => isAction(operation) && mayEver(principal, operation.permission))
+
+/** The platform itself as an MCP server: every operation that the caller may use is a tool. */
+export function listOperations(context: Context): JsonObject[] {
+  return usable(context).flatMap(({ name, route }) => {
+    const action = platformActions.get(name)
+    if (!action) return []
+    const readOnlyHint = route.startsWith('GET ')
+    const annotations = { readOnlyHint, destructiveHint: route.startsWith('DELETE ') }
+    return [{ name, description: action.description, inputSchema: action.schema, annotations }]
+  })
+}
+
+export async function callOperation(name: string, input: JsonObject, context: Context): Promise<ToolResult> {
+  const operation = usable(context).find((one) => one.name === name)
+  if (!operation) {
+    const close = nearest(name, [...platformActions.keys()])
+    const hint = close.length > 0 ? ` Did you mean ${close.map((one) => `"${one}"`).join(' or ')}?` : ''
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool "${name}" here.${hint}`)
+  }
+  try {
+    const result = await operation.perform(unaliased(input, { schema: {}, aliases: operation.aliases }), context)
+    return textResult(result instanceof JsonText ? result.text : JSON.stringify(result ?? null))
+  } catch (error) {
+    if (error instanceof PlatformError) return toErrorResult(error)
+    throw error
+  }
+}
