@@ -66,6 +66,11 @@ const settings = {
     schema: list.default([]),
     help: 'Addresses that tools may call though they are not public: ranges such as 10.0.0.0/8, or "private"',
   },
+  allowStdio: {
+    variable: 'QM_ALLOW_STDIO',
+    schema: z.stringbool().default(false),
+    help: 'Whether tools may start MCP servers as programs of this machine',
+  },
   drainSeconds: {
     variable: 'QM_DRAIN_SECONDS',
     schema: whole(0, 3600).default(25),

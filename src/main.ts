@@ -69,6 +69,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
   const reach: Reach = {
     outbound,
     upstreams,
+    allowStdio: config.allowStdio,
     findSecret: () => () => undefined,
     platformActions,
     async perform(name, input, { principal, callId, depth }) {
@@ -135,7 +136,10 @@ export async function createPlatform(config: Config): Promise<Platform> {
     app,
     lane: callLane(restParts),
     adminKey,
-    drain: () => closing.abort(),
+    drain() {
+      closing.abort()
+      void endpoints.drain()
+    },
     async close() {
       closing.abort()
       clearInterval(sweeper)

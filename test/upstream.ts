@@ -1,13 +1,17 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import { createMcpHandler, Server, type Tool } from '@modelcontextprotocol/server'
+import { createMcpHandler, Server, type ServerContext, type Tool } from '@modelcontextprotocol/server'
 
 type CallResult = Record<string, unknown>
 
 export interface UpstreamTool extends Tool {
   /** What it answers; the input as text unless given. */
-  readonly run?: (input: Record<string, unknown>, signal: AbortSignal) => CallResult | Promise<CallResult>
+  readonly run?: (
+    input: Record<string, unknown>,
+    signal: AbortSignal,
+    context: ServerContext['mcpReq'],
+  ) => CallResult | Promise<CallResult>
 }
 
 /** A real MCP server on loopback, with the tools a test gives it. */
@@ -45,7 +49,7 @@ export async function startUpstream(
         const input = (params.arguments ?? {}) as Record<string, unknown>
         calls.push({ name: params.name, input })
         const tool = offered.find(({ name }) => name === params.name)
-        const result = await tool?.run?.(input, context.mcpReq.signal)
+        const result = await tool?.run?.(input, context.mcpReq.signal, context.mcpReq)
         return (result ?? { content: [{ type: 'text', text: JSON.stringify(input) }] }) as never
       })
       return server

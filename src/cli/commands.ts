@@ -231,8 +231,12 @@ export const commands: readonly Command[] = [
       {
         ...{ name: 'mcp', type: 'object | null', description: 'The server that an mcp tool stands for', where: 'body', reads: 'JSON' },
         parts: [
-          { name: 'mcp.url', type: 'string', description: 'Where the server listens, with Streamable HTTP or SSE', required: true },
+          { name: 'mcp.url', type: 'string', description: 'Where the server listens, with Streamable HTTP or SSE' },
           { name: 'mcp.headers', type: 'object', description: 'Sent with every request to it' },
+          { name: 'mcp.command', type: 'string', description: 'A program that speaks MCP on its standard input and output' },
+          { name: 'mcp.args', type: 'string[]' },
+          { name: 'mcp.env', type: 'object' },
+          { name: 'mcp.cwd', type: 'string' },
         ],
       },
       { name: 'actions', type: 'string[] | null', description: 'Which of the platform’s actions a platform tool offers', where: 'body', reads: 'list' },
@@ -261,6 +265,27 @@ export const commands: readonly Command[] = [
     summary: 'Get a tool',
     fields: [
       { name: 'tool_id', type: 'string', required: true, where: 'path', reads: 'text' },
+    ],
+  },
+  {
+    name: 'get-tool-health',
+    module: 'tools',
+    route: 'GET /tools/{tool_id}/health',
+    permission: 'tools:GetToolHealth',
+    summary: 'See whether the MCP server behind a tool can be reached',
+    fields: [
+      { name: 'tool_id', type: 'string', required: true, where: 'path', reads: 'text' },
+    ],
+  },
+  {
+    name: 'import-mcp-servers',
+    module: 'tools',
+    route: 'POST /tools/import',
+    permission: 'tools:ImportMcpServers',
+    summary: 'Register the MCP servers of an mcpServers file, as editors and desktop assistants keep it',
+    fields: [
+      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'mcpServers', type: 'object', description: 'The content of the file, under this key', required: true, where: 'body', reads: 'JSON' },
     ],
   },
   {
@@ -312,8 +337,12 @@ export const commands: readonly Command[] = [
       {
         ...{ name: 'mcp', type: 'object | null', description: 'The server that an mcp tool stands for', where: 'body', reads: 'JSON' },
         parts: [
-          { name: 'mcp.url', type: 'string', description: 'Where the server listens, with Streamable HTTP or SSE', required: true },
+          { name: 'mcp.url', type: 'string', description: 'Where the server listens, with Streamable HTTP or SSE' },
           { name: 'mcp.headers', type: 'object', description: 'Sent with every request to it' },
+          { name: 'mcp.command', type: 'string', description: 'A program that speaks MCP on its standard input and output' },
+          { name: 'mcp.args', type: 'string[]' },
+          { name: 'mcp.env', type: 'object' },
+          { name: 'mcp.cwd', type: 'string' },
         ],
       },
       { name: 'actions', type: 'string[] | null', description: 'Which of the platform’s actions a platform tool offers', where: 'body', reads: 'list' },

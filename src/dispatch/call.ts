@@ -1,5 +1,5 @@
 import type { Entry, Offer } from '../catalogue/catalogue.ts'
-import type { Surface } from '../model/call.ts'
+import type { Live, Surface } from '../model/call.ts'
 import type { JsonObject } from '../model/json.ts'
 import type { Principal } from '../model/principal.ts'
 
@@ -19,6 +19,7 @@ export interface Asked {
   /** The call that made this one, and how many are above it. */
   readonly parentCallId: string | null
   readonly depth: number
+  readonly live?: Live | undefined
 }
 
 export interface Resolved extends Asked {

@@ -12,23 +12,17 @@ export async function execute(call: Approved, reach: Reach): Promise<Output> {
   const seconds = tool.timeout_seconds ?? defaultTimeoutSeconds
   const limit = new AbortController()
   const timer = setTimeout(() => limit.abort(new PlatformError('TOOL_TIMEOUT', { seconds })), seconds * 1000)
+  const cancel = () => limit.abort(new PlatformError('CALL_CANCELLED', {}))
+  const { principal, id: callId, depth, merged: input, live } = call
+  live?.signal?.addEventListener('abort', cancel)
   try {
-    const { principal, id: callId, depth, merged: input } = call
-    return await type.execute(
-      {
-        tool,
-        action: call.offer.action,
-        input,
-        signal: limit.signal,
-        timeoutMs: seconds * 1000,
-        principal,
-        callId,
-        depth,
-      },
-      reach,
-    )
+    const { action } = call.offer
+    const { signal } = limit
+    const timeoutMs = seconds * 1000
+    return await type.execute({ tool, action, input, signal, timeoutMs, live, principal, callId, depth }, reach)
   } finally {
     clearTimeout(timer)
+    live?.signal?.removeEventListener('abort', cancel)
   }
 }
 

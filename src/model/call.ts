@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { AnyJson } from './json.ts'
+import { AnyJson, type JsonObject } from './json.ts'
 import { Timestamp } from './page.ts'
 
 export const CallStatus = z.enum([
@@ -42,3 +42,12 @@ export type Call = z.infer<typeof Call>
 
 export const CallSummary = Call.omit({ request: true, response: true })
 export type CallSummary = z.infer<typeof CallSummary>
+
+/** What a caller who waits can still do, and be told, while the call runs. */
+export interface Live {
+  /** Aborted when the caller cancels. */
+  readonly signal?: AbortSignal
+  onProgress?(progress: { progress: number; total?: number; message?: string }): void
+  /** What the caller sends along for the one who is called. */
+  readonly meta?: JsonObject
+}

@@ -150,6 +150,11 @@ export const catalogue = {
     message: (d: { limit: number; retry_after_seconds: number }) =>
       `This key may make ${d.limit} requests a minute: try again in ${d.retry_after_seconds} s.`,
   },
+  CALL_CANCELLED: {
+    status: 499,
+    says: 'The caller cancelled the call while it ran.',
+    message: (_: Record<never, never>) => 'The caller cancelled the call. What it did until then is not known.',
+  },
   INTERNAL: {
     status: 500,
     says: 'A fault of the platform itself; its log has the whole of it.',

@@ -30,15 +30,31 @@ export const Execute = z.strictObject({
 })
 export type Execute = z.infer<typeof Execute>
 
-/** Where an MCP server is. */
-export const McpAddress = z.strictObject({
-  url: z
-    .string()
-    .max(8192)
-    .refine((url) => /^https?:/i.test(url) && URL.canParse(url), 'must be an http or https address')
-    .describe('Where the server listens, with Streamable HTTP or SSE'),
-  headers: Headers.optional().describe('Sent with every request to it'),
-})
+/** Where an MCP server is: an address, or a program of this machine. */
+export const McpAddress = z
+  .strictObject({
+    url: z
+      .string()
+      .max(8192)
+      .refine((url) => /^https?:/i.test(url) && URL.canParse(url), 'must be an http or https address')
+      .optional()
+      .describe('Where the server listens, with Streamable HTTP or SSE'),
+    headers: Headers.optional().describe('Sent with every request to it'),
+    command: z
+      .string()
+      .min(1)
+      .max(4096)
+      .optional()
+      .describe('A program that speaks MCP on its standard input and output'),
+    args: z.array(z.string().max(8192)).max(200).optional(),
+    env: z.record(z.string().min(1).max(256), z.string().max(32_768)).optional(),
+    cwd: z.string().min(1).max(4096).optional(),
+  })
+  .refine(({ url, command }) => (url === undefined) !== (command === undefined), 'must have either "url" or "command"')
+  .refine(
+    ({ url, args, env, cwd }) => url === undefined || !(args ?? env ?? cwd),
+    'has fields of a program beside a "url"',
+  )
 export type McpAddress = z.infer<typeof McpAddress>
 
 export const Level = z.enum(['open', 'restricted', 'administrative'])

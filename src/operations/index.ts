@@ -5,6 +5,7 @@ import * as apiKeys from './api-keys.ts'
 import * as calls from './calls.ts'
 import * as documents from './documents.ts'
 import * as files from './files.ts'
+import * as imports from './import-mcp-servers.ts'
 import { inputSchema } from './json-schema.ts'
 import { isAction, type Operation } from './operation.ts'
 import * as projects from './projects.ts'
@@ -20,6 +21,7 @@ export const operations: readonly Operation[] = [
   apiKeys,
   accessPolicies,
   tools,
+  imports,
   servers,
   skills,
   documents,

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { evaluate, type Resource, resourceName, visibility } from '../access/evaluate.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Asked } from '../dispatch/call.ts'
-import type { Surface } from '../model/call.ts'
+import type { Live, Surface } from '../model/call.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Output } from '../model/tool.ts'
@@ -21,6 +21,8 @@ export interface Request {
   /** Bytes that come beside the input, where the operation takes some. */
   readonly body?: AsyncIterable<Uint8Array>
   readonly range?: string
+  /** What the caller can still do while a call runs. */
+  readonly live?: Live
 }
 
 /** What operations work with. */

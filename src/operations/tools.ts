@@ -153,6 +153,34 @@ export const listToolActions = acts({
   },
 })
 
+const Health = z.object({
+  state: z
+    .enum(['unknown', 'up', 'down'])
+    .describe('unknown where there is nothing to be connected to, or nobody has tried'),
+  failures: z.int().describe('Failures in a row'),
+  error: z.string().nullable(),
+  tools: z.int().nullable().describe('How many actions it had when it was last asked'),
+  era: z.string().nullable().describe('Which protocol era it speaks'),
+})
+
+export const getToolHealth = acts({
+  name: 'get-tool-health',
+  permission: 'tools:GetToolHealth',
+  route: 'GET /tools/{tool_id}/health',
+  summary: 'See whether the MCP server behind a tool can be reached',
+  on: tool,
+  input: z.strictObject({ id: Id }),
+  output: Health,
+  run: async (_, { target, reach }) =>
+    findToolType(target.type)?.health?.(target, reach) ?? {
+      state: 'unknown' as const,
+      failures: 0,
+      error: null,
+      tools: null,
+      era: null,
+    },
+})
+
 export const callTool = operation({
   name: 'call-tool',
   permission: 'tools:CallTool',
@@ -174,11 +202,11 @@ export async function call(
   input: JsonObject | null | undefined,
   context: Request & Pick<Parts, 'dispatch'>,
 ): Promise<Output> {
-  const { principal, surface, client, parentCallId, depth } = context
+  const { principal, surface, client, parentCallId, depth, live } = context
   const id = newId('call')
   try {
     return await context.dispatch({
-      ...{ id, principal, surface, client, toolId, parentCallId, depth },
+      ...{ id, principal, surface, client, toolId, parentCallId, depth, live },
       action: action ?? undefined,
       input: input ?? {},
     })

@@ -28,6 +28,8 @@ export const routes = {
     createTool: 'POST /tools',
     deleteTool: 'DELETE /tools/{tool_id}',
     getTool: 'GET /tools/{tool_id}',
+    getToolHealth: 'GET /tools/{tool_id}/health',
+    importMcpServers: 'POST /tools/import',
     listToolActions: 'GET /tools/{tool_id}/actions',
     listTools: 'GET /tools',
     updateTool: 'PATCH /tools/{tool_id}',
@@ -452,9 +454,14 @@ export interface Operations {
         /** The server that an mcp tool stands for */
         mcp?: {
           /** Where the server listens, with Streamable HTTP or SSE */
-          url: string
+          url?: string
           /** Sent with every request to it */
           headers?: Record<string, string>
+          /** A program that speaks MCP on its standard input and output */
+          command?: string
+          args?: Array<string>
+          env?: Record<string, string>
+          cwd?: string
         } | null
         /** Which of the platform’s actions a platform tool offers */
         actions?: Array<string> | null
@@ -484,9 +491,14 @@ export interface Operations {
         } | null
         mcp: {
           /** Where the server listens, with Streamable HTTP or SSE */
-          url: string
+          url?: string
           /** Sent with every request to it */
           headers?: Record<string, string>
+          /** A program that speaks MCP on its standard input and output */
+          command?: string
+          args?: Array<string>
+          env?: Record<string, string>
+          cwd?: string
         } | null
         actions: Array<string> | null
         preset_parameters: Record<string, unknown> | null
@@ -527,9 +539,14 @@ export interface Operations {
         } | null
         mcp: {
           /** Where the server listens, with Streamable HTTP or SSE */
-          url: string
+          url?: string
           /** Sent with every request to it */
           headers?: Record<string, string>
+          /** A program that speaks MCP on its standard input and output */
+          command?: string
+          args?: Array<string>
+          env?: Record<string, string>
+          cwd?: string
         } | null
         actions: Array<string> | null
         preset_parameters: Record<string, unknown> | null
@@ -541,6 +558,82 @@ export interface Operations {
         timeout_seconds: number | null
         created_at: string
         updated_at: string
+      }
+    }
+    /** See whether the MCP server behind a tool can be reached */
+    getToolHealth: {
+      path: {
+        tool_id: string
+      }
+      answer: {
+        /** unknown where there is nothing to be connected to, or nobody has tried */
+        state: 'unknown' | 'up' | 'down'
+        /** Failures in a row */
+        failures: number
+        error: string | null
+        /** How many actions it had when it was last asked */
+        tools: number | null
+        /** Which protocol era it speaks */
+        era: string | null
+      }
+    }
+    /** Register the MCP servers of an mcpServers file, as editors and desktop assistants keep it */
+    importMcpServers: {
+      body: {
+        project_id?: string
+        /** The content of the file, under this key */
+        mcpServers: Record<string, {
+          url?: string
+          serverUrl?: string
+          headers?: Record<string, string>
+          command?: string
+          args?: Array<string>
+          env?: Record<string, string>
+          cwd?: string
+          disabled?: boolean
+          [key: string]: unknown
+        }>
+      }
+      answer: {
+        created: Array<{
+          id: string
+          project_id: string
+          name: string
+          type: string
+          description: string | null
+          parameters: Record<string, unknown> | null
+          execute: {
+            /** Where to send the request; {name} is replaced by the argument of that name */
+            url: string
+            method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+            headers?: Record<string, string>
+          } | null
+          mcp: {
+            /** Where the server listens, with Streamable HTTP or SSE */
+            url?: string
+            /** Sent with every request to it */
+            headers?: Record<string, string>
+            /** A program that speaks MCP on its standard input and output */
+            command?: string
+            args?: Array<string>
+            env?: Record<string, string>
+            cwd?: string
+          } | null
+          actions: Array<string> | null
+          preset_parameters: Record<string, unknown> | null
+          /** The slug that the tool’s actions are filed under */
+          app: string
+          level: 'open' | 'restricted' | 'administrative'
+          /** False: a human decides before each call */
+          auto_approve: boolean
+          timeout_seconds: number | null
+          created_at: string
+          updated_at: string
+        }>
+        skipped: Array<{
+          name: string
+          reason: string
+        }>
       }
     }
     /** List the actions of a tool as a model sees them */
@@ -601,9 +694,14 @@ export interface Operations {
           } | null
           mcp: {
             /** Where the server listens, with Streamable HTTP or SSE */
-            url: string
+            url?: string
             /** Sent with every request to it */
             headers?: Record<string, string>
+            /** A program that speaks MCP on its standard input and output */
+            command?: string
+            args?: Array<string>
+            env?: Record<string, string>
+            cwd?: string
           } | null
           actions: Array<string> | null
           preset_parameters: Record<string, unknown> | null
@@ -644,9 +742,14 @@ export interface Operations {
         /** The server that an mcp tool stands for */
         mcp?: {
           /** Where the server listens, with Streamable HTTP or SSE */
-          url: string
+          url?: string
           /** Sent with every request to it */
           headers?: Record<string, string>
+          /** A program that speaks MCP on its standard input and output */
+          command?: string
+          args?: Array<string>
+          env?: Record<string, string>
+          cwd?: string
         } | null
         /** Which of the platform’s actions a platform tool offers */
         actions?: Array<string> | null
@@ -676,9 +779,14 @@ export interface Operations {
         } | null
         mcp: {
           /** Where the server listens, with Streamable HTTP or SSE */
-          url: string
+          url?: string
           /** Sent with every request to it */
           headers?: Record<string, string>
+          /** A program that speaks MCP on its standard input and output */
+          command?: string
+          args?: Array<string>
+          env?: Record<string, string>
+          cwd?: string
         } | null
         actions: Array<string> | null
         preset_parameters: Record<string, unknown> | null
@@ -1459,6 +1567,7 @@ export type PlatformErrorCode =
   | 'SECRET_NOT_FOUND'
   | 'IDEMPOTENCY_KEY_REUSED'
   | 'RATE_LIMITED'
+  | 'CALL_CANCELLED'
   | 'INTERNAL'
   | 'TOOL_HTTP_ERROR'
   | 'TOOL_UNREACHABLE'

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { inject } from '../credentials/inject.ts'
+import type { Fault } from '../model/errors.ts'
 import type { JsonObject } from '../model/json.ts'
 import { McpAddress, type Output } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
@@ -12,8 +13,15 @@ export const mcp = defineToolType({
   many: true,
   config: z.object({ mcp: McpAddress }),
 
-  check: ({ name }) =>
-    name === 'tools' ? [{ path: 'name', message: '"tools" is kept for tools with a single action' }] : [],
+  check({ name, mcp: address }, { allowStdio }) {
+    const faults: Fault[] = []
+    if (name === 'tools') faults.push({ path: 'name', message: '"tools" is kept for tools with a single action' })
+    if (address?.command !== undefined && !allowStdio) {
+      const message = 'programs are not started here: an operator allows it with QM_ALLOW_STDIO=true'
+      faults.push({ path: 'mcp.command', message })
+    }
+    return faults
+  },
 
   async actions(tool, reach) {
     const seen = new Set<string>()
@@ -34,14 +42,21 @@ export const mcp = defineToolType({
     })
   },
 
-  async execute({ tool, action, input, signal, timeoutMs }, reach): Promise<Output> {
-    const result = await upstreamOf(tool, reach).call({ name: action.name, input, signal, timeoutMs })
+  health: (tool, reach) => upstreamOf(tool, reach).health,
+
+  async execute({ tool, action, input, signal, timeoutMs, live }, reach): Promise<Output> {
+    const result = await upstreamOf(tool, reach).call({ name: action.name, input, signal, timeoutMs, live })
     const value = result as unknown as JsonObject
     return { value, text: JSON.stringify(value), shape: 'mcp', failed: result.isError === true }
   },
 })
 
 function upstreamOf(tool: ToolRecord, { upstreams, findSecret }: Reach): Upstream {
-  const { url, headers = {} } = tool.mcp as McpAddress
-  return upstreams.at({ url, headers: inject(headers, findSecret(tool.project_id)) })
+  const { headers, env, ...address } = tool.mcp as McpAddress
+  const secrets = findSecret(tool.project_id)
+  return upstreams.at({
+    ...address,
+    ...(headers && { headers: inject(headers, secrets) }),
+    ...(env && { env: inject(env, secrets) }),
+  })
 }

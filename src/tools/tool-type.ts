@@ -1,12 +1,13 @@
 import type { z } from 'zod'
 import type { FindSecret } from '../credentials/inject.ts'
+import type { Live } from '../model/call.ts'
 import type { Fault } from '../model/errors.ts'
 import type { JsonObject } from '../model/json.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Action, Output, ToolDraft } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import type { Outbound } from './outbound.ts'
-import type { Upstreams } from './upstream.ts'
+import type { UpstreamHealth, Upstreams } from './upstream.ts'
 
 /** An operation of the platform, as a platform tool sees it. */
 export interface PlatformAction {
@@ -21,6 +22,8 @@ export interface PlatformAction {
 export interface Reach {
   readonly outbound: Pick<Outbound, 'request'>
   readonly upstreams: Upstreams
+  /** Whether tools may start programs of this machine. */
+  readonly allowStdio: boolean
   findSecret(projectId: string): FindSecret
   readonly platformActions: ReadonlyMap<string, PlatformAction>
   /** Runs an operation for a principal, with every check that REST makes. */
@@ -41,6 +44,7 @@ export interface Execution extends Asker {
   readonly input: JsonObject
   readonly signal: AbortSignal
   readonly timeoutMs: number
+  readonly live: Live | undefined
 }
 
 /** What a type says of an action; what is the same for all types is added by the catalogue. */
@@ -59,6 +63,8 @@ export interface ToolType {
   check(draft: ToolDraft, reach: Reach): readonly Fault[]
   /** What the tool offers now, which may have to be asked of someone else. */
   actions(tool: ToolRecord, reach: Reach): readonly ActionSketch[] | Promise<readonly ActionSketch[]>
+  /** How the one behind the tool is, where there is one. */
+  health?(tool: ToolRecord, reach: Reach): UpstreamHealth
   /** Absent where the platform cannot run the tool by itself. */
   execute?(call: Execution, reach: Reach): Promise<Output>
 }

@@ -8,6 +8,8 @@ import {
   StreamableHTTPClientTransport,
   type Tool,
 } from '@modelcontextprotocol/client'
+import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import type { Live } from '../model/call.ts'
 import { PlatformError } from '../model/errors.ts'
 import type { JsonObject } from '../model/json.ts'
 import type { McpAddress } from '../model/tool.ts'
@@ -19,6 +21,8 @@ const patience = 3
 /** Short, because a server that is back should be used again within a second. */
 const longestPause = 700
 const connectTimeout = 10_000
+/** Programs that may run at once on behalf of tools. */
+const mostPrograms = 32
 
 type Fetch = typeof fetch
 
@@ -27,6 +31,7 @@ export interface UpstreamCall {
   readonly input: JsonObject
   readonly signal: AbortSignal
   readonly timeoutMs: number
+  readonly live: Live | undefined
 }
 
 export interface UpstreamHealth {
@@ -61,7 +66,11 @@ export class Upstream {
     this.#address = address
     this.#fetch = fetch
     this.#onChange = onChange
-    this.host = new URL(address.url).host
+    this.host = address.url === undefined ? String(address.command) : new URL(address.url).host
+  }
+
+  get isProgram(): boolean {
+    return this.#address.command !== undefined
   }
 
   get health(): UpstreamHealth {
@@ -87,12 +96,14 @@ export class Upstream {
     return this.#tools.list
   }
 
-  async call({ name, input, signal, timeoutMs }: UpstreamCall): Promise<CallToolResult> {
-    const params = { name, arguments: input }
+  async call({ name, input, signal, timeoutMs, live }: UpstreamCall): Promise<CallToolResult> {
+    const meta = live?.meta && Object.keys(live.meta).length > 0 ? { _meta: live.meta } : {}
+    const params = { name, arguments: input, ...meta }
+    const onprogress = live?.onProgress && { onprogress: live.onProgress }
     // Not `callTool`, which would judge the answer by the schema of the output: it is passed on as it is.
     const result = await this.#use((client) =>
       client
-        .request({ method: 'tools/call', params }, { signal, timeout: timeoutMs + 1000 })
+        .request({ method: 'tools/call', params }, { signal, timeout: timeoutMs + 1000, ...onprogress })
         .catch((error: unknown) => {
           // The caller gave up, which says nothing about the server.
           if (signal.aborted) return signal
@@ -139,7 +150,14 @@ export class Upstream {
   }
 
   async #connect(): Promise<Client> {
-    const url = new URL(this.#address.url)
+    const { command, args = [], env = {}, cwd } = this.#address
+    if (command !== undefined) {
+      const inherited = getDefaultEnvironment()
+      // What a program prints beside the protocol is its own business.
+      const program = { command, args, env: { ...inherited, ...env }, stderr: 'ignore' as const, ...(cwd && { cwd }) }
+      return this.#open(new StdioClientTransport(program))
+    }
+    const url = new URL(String(this.#address.url))
     const options = { fetch: this.#fetch as never, requestInit: { headers: this.#address.headers ?? {} } }
     try {
       return await this.#open(new StreamableHTTPClientTransport(url, options))
@@ -154,7 +172,7 @@ export class Upstream {
     }
   }
 
-  async #open(transport: StreamableHTTPClientTransport | SSEClientTransport): Promise<Client> {
+  async #open(transport: StreamableHTTPClientTransport | SSEClientTransport | StdioClientTransport): Promise<Client> {
     const client = new Client(
       { name: 'quartermaster', version: '1' },
       {
@@ -228,15 +246,24 @@ export class Upstreams {
   }
 
   at(address: McpAddress): Upstream {
-    const key = JSON.stringify([address.url, Object.entries(address.headers ?? {}).sort()])
+    const { url, headers = {}, command, args, env = {}, cwd } = address
+    const key = JSON.stringify([url, Object.entries(headers).sort(), command, args, Object.entries(env).sort(), cwd])
     let upstream = this.#all.get(key)
     if (!upstream) {
+      if (command !== undefined) this.#requireRoom(command)
       upstream = new Upstream(address, this.#fetch, () => {
         for (const listener of this.#listeners) listener()
       })
       this.#all.set(key, upstream)
     }
     return upstream
+  }
+
+  #requireRoom(command: string): void {
+    const programs = [...this.#all.values()].filter((upstream) => upstream.isProgram)
+    if (programs.length < mostPrograms) return
+    const reason = `there are ${mostPrograms} programs running already, which is the most`
+    throw new PlatformError('TOOL_UNREACHABLE', { host: command, reason })
   }
 
   /** Told when the tools of any upstream may have changed. */

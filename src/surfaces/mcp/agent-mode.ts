@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type Found, search } from '../../catalogue/search.ts'
 import type { Shelved } from '../../catalogue/shelf.ts'
+import type { Live } from '../../model/call.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { isObject, type Json, type JsonObject } from '../../model/json.ts'
 import { nearest } from '../../model/nearest.ts'
@@ -89,10 +90,10 @@ const entity = ({ action, offer, kind }: Shelved) => ({
 const hasInputs = (schema: JsonObject): boolean =>
   !isObject(schema.properties) || Object.keys(schema.properties).length > 0
 
-export async function executeAction(input: unknown, visit: Visit): Promise<ToolResult> {
+export async function executeAction(input: unknown, visit: Visit, live: Live): Promise<ToolResult> {
   try {
     const { application_slug: slug, action_id: id, input_payload: payload, type } = parseInput(Execute, input)
-    const output = await visit.call(await find(slug, id, type, visit), readPayload(payload))
+    const output = await visit.call(await find(slug, id, type, visit), readPayload(payload), live)
     const data = dataOf(output)
     return output.failed
       ? textResult(

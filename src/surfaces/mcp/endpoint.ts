@@ -4,12 +4,14 @@ import {
   Server as Protocol,
   ProtocolError,
   ProtocolErrorCode,
+  type ServerContext,
 } from '@modelcontextprotocol/server'
 import type { Logger } from 'pino'
 import { evaluate } from '../../access/evaluate.ts'
 import type { Keys } from '../../access/keys.ts'
 import type { RateLimit } from '../../access/rate-limit.ts'
 import type { Shelved, Shelves } from '../../catalogue/shelf.ts'
+import type { Live } from '../../model/call.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { isObject, type JsonObject } from '../../model/json.ts'
 import { nearest } from '../../model/nearest.ts'
@@ -43,6 +45,7 @@ const listTtlMs = 60_000
 export class McpEndpoints {
   readonly #host: McpParts
   readonly #handlers = new Map<string, McpHttpHandler>()
+  readonly #inFlight = new Set<Promise<unknown>>()
 
   constructor(host: McpParts) {
     this.#host = host
@@ -67,8 +70,22 @@ export class McpEndpoints {
     }
   }
 
+  /** Ends the streams of those who listen, once the calls in flight are answered: nothing else would end them. */
+  async drain(): Promise<void> {
+    while (this.#inFlight.size > 0) await Promise.allSettled(this.#inFlight)
+    // The answers of the last calls are on their way out.
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    await this.close()
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#handlers.values()].map((handler) => handler.close()))
+  }
+
+  #counted<T>(work: Promise<T>): Promise<T> {
+    this.#inFlight.add(work)
+    work.finally(() => this.#inFlight.delete(work)).catch(() => {})
+    return work
   }
 
   /** 401 without a key, 403 with one that is not valid. */
@@ -99,7 +116,7 @@ export class McpEndpoints {
       info: { name: server.slug, title: server.name, version },
       instructions: server.description,
       tools: () => toolsOf(one),
-      call: (name, input) => callTool(one, name, input),
+      call: (name, input, live) => this.#counted(callTool(one, name, input, live)),
     }
   }
 
@@ -111,7 +128,7 @@ export class McpEndpoints {
       instructions:
         'Manages a Quartermaster: its tools, servers, skills, keys, documents and files, and the record of calls.',
       tools: async () => listOperations(context),
-      call: (name, input) => callOperation(name, input, context),
+      call: (name, input) => this.#counted(callOperation(name, input, context)),
     }
   }
 
@@ -134,17 +151,27 @@ interface Offering {
   readonly info: { readonly name: string; readonly title: string; readonly version: string }
   readonly instructions: string | null
   tools(): Promise<readonly JsonObject[]>
-  call(name: string, input: JsonObject): Promise<ToolResult>
+  call(name: string, input: JsonObject, live: Live): Promise<ToolResult>
 }
 
 function toProtocol({ info, instructions, tools, call }: Offering): Protocol {
   const capabilities = { tools: { listChanged: true } }
   const protocol = new Protocol(info, { capabilities, ...(instructions && { instructions }) })
   protocol.setRequestHandler('tools/list', async ({ params }) => pageOf(await tools(), params?.cursor) as never)
-  protocol.setRequestHandler('tools/call', async ({ params }) => {
-    return (await call(params.name, (params.arguments ?? {}) as JsonObject)) as never
+  protocol.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
+    return (await call(params.name, (params.arguments ?? {}) as JsonObject, liveOf(mcpReq))) as never
   })
   return protocol
+}
+
+/** Progress goes back to the caller under its own token, and what it sends along goes on to the one who is called. */
+function liveOf({ signal, _meta = {}, notify }: ServerContext['mcpReq']): Live {
+  const { progressToken, ...meta } = _meta
+  const onProgress: Live['onProgress'] = (progress) => {
+    const params = { progressToken: progressToken as string | number, ...progress }
+    void notify({ method: 'notifications/progress', params }).catch(() => {})
+  }
+  return { signal, meta: meta as JsonObject, ...(progressToken !== undefined && { onProgress }) }
 }
 
 /** A page in a browser that was tricked into calling us says so in its Host or Origin header. */
@@ -188,16 +215,16 @@ function describe(name: string, { action, offer }: Shelved): JsonObject {
   }
 }
 
-async function callTool(one: Visit, name: string, input: JsonObject): Promise<ToolResult> {
+async function callTool(one: Visit, name: string, input: JsonObject, live: Live): Promise<ToolResult> {
   if (one.server.retrieve_skill && name === 'GET_KNOWLEDGE_INDEX') return knowledgeIndex(input, one)
   if (one.server.retrieve_skill && name === 'LOAD_SKILL') return loadSkill(input, one)
   try {
     if (one.server.agent_mode && name === 'RESOLVE_ACTIONS') return await resolveActions(input, one)
-    if (one.server.agent_mode && name === 'EXECUTE_ACTION') return await executeAction(input, one)
+    if (one.server.agent_mode && name === 'EXECUTE_ACTION') return await executeAction(input, one, live)
     const named = one.server.agent_mode ? new Map<string, Shelved>() : await one.named()
     const shelved = named.get(name)
     if (!shelved) throw unknownTool(name, [...named.keys()])
-    return toResult(await one.call(shelved, unwrapped(input, shelved)))
+    return toResult(await one.call(shelved, unwrapped(input, shelved), live))
   } catch (error) {
     if (error instanceof PlatformError) return toErrorResult(error)
     throw error

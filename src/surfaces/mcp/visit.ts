@@ -1,6 +1,7 @@
 import { evaluate } from '../../access/evaluate.ts'
 import type { Shelf, Shelved, Shelves } from '../../catalogue/shelf.ts'
 import { toolResource } from '../../dispatch/authorize.ts'
+import type { Live } from '../../model/call.ts'
 import type { JsonObject } from '../../model/json.ts'
 import type { Principal } from '../../model/principal.ts'
 import type { Server } from '../../model/server.ts'
@@ -17,7 +18,7 @@ export interface Visit {
   named(): Promise<ReadonlyMap<string, Shelved>>
   shelved(): Promise<readonly Shelved[]>
   skills(): Promise<readonly Skill[]>
-  call(shelved: Shelved, input: JsonObject): Promise<Output>
+  call(shelved: Shelved, input: JsonObject, live: Live): Promise<Output>
 }
 
 export function visit(
@@ -34,6 +35,7 @@ export function visit(
     named: async () => new Map([...(await shelf()).byName].filter(([, one]) => may(one))),
     shelved: async () => (await shelf()).all.filter(may),
     skills: () => parts.store.skills.offered(server.project_id, server.skill_ids),
-    call: ({ tool, action }, input) => call(tool.id, action.name, input, { ...asking, dispatch: parts.dispatch }),
+    call: ({ tool, action }, input, live) =>
+      call(tool.id, action.name, input, { ...asking, live, dispatch: parts.dispatch }),
   }
 }
