@@ -1,0 +1,78 @@
+import { execFile } from 'node:child_process'
+import { request as ask, createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, test } from 'vitest'
+import { startListening } from './clients.ts'
+import { conformanceTools } from './conformance-upstream.ts'
+import { adminKey } from './kit.ts'
+import { startUpstream } from './upstream.ts'
+
+const suite = new URL('../node_modules/@modelcontextprotocol/conformance/dist/index.js', import.meta.url).pathname
+
+const everyEra = [
+  'tools-list',
+  'tools-call-simple-text',
+  'tools-call-image',
+  'tools-call-audio',
+  'tools-call-embedded-resource',
+  'tools-call-mixed-content',
+  'tools-call-error',
+  'tools-call-with-progress',
+  'json-schema-2020-12',
+  'dns-rebinding-protection',
+]
+
+const scenarios = {
+  '2025-11-25': ['server-initialize', 'ping', ...everyEra],
+  '2026-07-28': ['http-header-validation', 'server-sse-multiple-streams', ...everyEra],
+}
+
+/** The suite sends no key, so this stands in front and adds one. */
+async function startRelay(target: URL): Promise<{ url: string } & AsyncDisposable> {
+  const server = createServer((incoming, answer) => {
+    const headers = { ...incoming.headers, authorization: `Bearer ${adminKey}` }
+    const options = { host: target.hostname, port: target.port, path: incoming.url, method: incoming.method, headers }
+    const outgoing = ask(options, (response) => {
+      answer.writeHead(response.statusCode ?? 502, response.headers)
+      response.pipe(answer)
+    })
+    outgoing.on('error', () => answer.destroy())
+    answer.on('close', () => outgoing.destroy())
+    incoming.pipe(outgoing)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+const runScenario = (url: string, scenario: string, version: string) =>
+  new Promise<{ code: number; output: string }>((resolve) => {
+    const args = [suite, 'server', '--url', url, '--scenario', scenario, '--spec-version', version]
+    execFile(process.execPath, args, { timeout: 60_000 }, (error, stdout, stderr) =>
+      resolve({ code: Number(error?.code ?? 0), output: stdout + stderr }),
+    )
+  })
+
+describe.each(Object.entries(scenarios))(
+  'the official conformance suite for %s, through the platform',
+  (version, names) => {
+    test('passes every scenario about tools that a gateway can have', { timeout: 180_000 }, async () => {
+      await using upstream = await startUpstream(conformanceTools)
+      await using platform = await startListening()
+      await platform.post('/tools', { name: 'up', type: 'mcp', mcp: { url: upstream.url } })
+      await platform.post('/servers', { slug: 's', tool_names: 'original' })
+      await using relay = await startRelay(new URL(platform.url))
+
+      for (const name of names) {
+        const { code, output } = await runScenario(`${relay.url}/mcp/s`, name, version)
+        expect(code, `${name}\n${output}`).toBe(0)
+        expect(output, name).toMatch(/Passed: \d+\/\d+, 0 failed/)
+      }
+    })
+  },
+)
