@@ -345,6 +345,28 @@ describe('a server', () => {
 })
 
 describe('agent mode', () => {
+  test('has its searches and loaded skills in the record, too (S0.47)', async () => {
+    await using platform = await startListening()
+    await using _apps = await twoApps(platform)
+    await serve(platform, 'crm', { agent_mode: true, retrieve_skill: true })
+    await using crm = await connect(platform, 'crm')
+
+    await crm.call('RESOLVE_ACTIONS', { integration_query: ['List Deals Salesforce'] })
+    await crm.call('RESOLVE_ACTIONS', {})
+    await crm.call('LOAD_SKILL', { skill_name: 'none' })
+
+    const { data } = (await platform.get('/calls?app=quartermaster')).body
+    expect(data.map(({ action, status }: { action: string; status: string }) => [action, status])).toEqual([
+      ['quartermaster:LOAD_SKILL', 'success'],
+      ['quartermaster:RESOLVE_ACTIONS', 'validation_error'],
+      ['quartermaster:RESOLVE_ACTIONS', 'success'],
+    ])
+    expect((await platform.get(`/calls/${data[2].id}`)).body).toMatchObject({
+      request: { integration_query: ['List Deals Salesforce'] },
+      response: { content: [{ type: 'text' }] },
+    })
+  })
+
   test('says a plain sentence when nothing matches (S0.22)', async () => {
     await using platform = await startListening()
     await using _apps = await twoApps(platform)

@@ -37,14 +37,33 @@ export class CallRecord {
   /** From here on it is known what is called, however the call ends. */
   resolved({ entry: { tool, type }, offer: { action } }: Resolved): void {
     this.#type = type.type
-    this.#secrets = secretsIn(tool.execute?.headers)
+    this.#secrets = [...secretsIn(tool.execute?.headers), ...secretsIn(tool.mcp?.headers), ...secretsIn(tool.mcp?.env)]
     this.#target = {
       project_id: tool.project_id,
       tool_id: tool.id,
       tool: tool.name,
       app: action.app,
-      action: action.id,
+      // An action of someone else's may be called anything.
+      action: plain(action.id),
     }
+  }
+
+  /** What is answered without a tool, such as a search for actions, is recorded under a name of our own. */
+  aside(projectId: string, name: string): void {
+    this.#type = 'aside'
+    this.#target = {
+      project_id: projectId,
+      tool_id: null,
+      tool: null,
+      app: 'quartermaster',
+      action: `quartermaster:${name}`,
+    }
+  }
+
+  async answered(output: Output): Promise<Ended> {
+    const end = this.#end('success', output, null)
+    await this.#calls.refuse({ ...this.#row('success', this.#asked.input), ...end })
+    return this.#ended(end)
   }
 
   async begin(call: Approved): Promise<void> {

@@ -216,10 +216,12 @@ function describe(name: string, { action, offer }: Shelved): JsonObject {
 }
 
 async function callTool(one: Visit, name: string, input: JsonObject, live: Live): Promise<ToolResult> {
-  if (one.server.retrieve_skill && name === 'GET_KNOWLEDGE_INDEX') return knowledgeIndex(input, one)
-  if (one.server.retrieve_skill && name === 'LOAD_SKILL') return loadSkill(input, one)
+  if (one.server.retrieve_skill && name === 'GET_KNOWLEDGE_INDEX')
+    return one.aside(name, input, () => knowledgeIndex(input, one))
+  if (one.server.retrieve_skill && name === 'LOAD_SKILL') return one.aside(name, input, () => loadSkill(input, one))
   try {
-    if (one.server.agent_mode && name === 'RESOLVE_ACTIONS') return await resolveActions(input, one)
+    if (one.server.agent_mode && name === 'RESOLVE_ACTIONS')
+      return await one.aside(name, input, () => resolveActions(input, one))
     if (one.server.agent_mode && name === 'EXECUTE_ACTION') return await executeAction(input, one, live)
     const named = one.server.agent_mode ? new Map<string, Shelved>() : await one.named()
     const shelved = named.get(name)

@@ -1,14 +1,17 @@
 import { evaluate } from '../../access/evaluate.ts'
 import type { Shelf, Shelved, Shelves } from '../../catalogue/shelf.ts'
 import { toolResource } from '../../dispatch/authorize.ts'
+import { CallRecord } from '../../dispatch/record.ts'
 import type { Live } from '../../model/call.ts'
+import { newId } from '../../model/ids.ts'
 import type { JsonObject } from '../../model/json.ts'
 import type { Principal } from '../../model/principal.ts'
 import type { Server } from '../../model/server.ts'
 import type { Skill } from '../../model/skill.ts'
-import type { Output } from '../../model/tool.ts'
+import { done, type Output } from '../../model/tool.ts'
 import type { Parts, Request } from '../../operations/operation.ts'
 import { call } from '../../operations/tools.ts'
+import type { ToolResult } from './results.ts'
 
 /** One caller at one server: what it may see there, and the way to the door. */
 export interface Visit {
@@ -19,6 +22,8 @@ export interface Visit {
   shelved(): Promise<readonly Shelved[]>
   skills(): Promise<readonly Skill[]>
   call(shelved: Shelved, input: JsonObject, live: Live): Promise<Output>
+  /** Answers without a tool, and records that too. */
+  aside(name: string, input: JsonObject, answer: () => Promise<ToolResult>): Promise<ToolResult>
 }
 
 export function visit(
@@ -35,6 +40,19 @@ export function visit(
     named: async () => new Map([...(await shelf()).byName].filter(([, one]) => may(one))),
     shelved: async () => (await shelf()).all.filter(may),
     skills: () => parts.store.skills.offered(server.project_id, server.skill_ids),
+    async aside(name, input, answer) {
+      const asked = { ...asking, id: newId('call'), toolId: '', action: undefined, input }
+      const record = new CallRecord(parts.store.calls, asked)
+      record.aside(server.project_id, name)
+      try {
+        const result = await answer()
+        await record.answered(done(result))
+        return result
+      } catch (error) {
+        await record.fail(error)
+        throw error
+      }
+    },
     call: ({ tool, action }, input, live) =>
       call(tool.id, action.name, input, { ...asking, live, dispatch: parts.dispatch }),
   }
