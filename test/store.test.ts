@@ -31,6 +31,7 @@ const draft = (fields: Partial<ToolDraft> = {}): ToolDraft => ({
   actions: null,
   preset_parameters: null,
   app: null,
+  pin_definitions: false,
   level: 'open',
   auto_approve: null,
   timeout_seconds: null,

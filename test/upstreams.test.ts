@@ -244,3 +244,51 @@ describe('an MCP tool', () => {
     }
   })
 })
+
+describe('a definition that changes under its name', () => {
+  const described = (description: string): UpstreamTool => ({ ...echo, description })
+
+  test('is in the record, and goes on to work where nobody pins it', async () => {
+    await using upstream = await startUpstream([described('Echoes')])
+    await using platform = await startPlatform()
+    const id = await register(platform, 'up', upstream.url)
+    await platform.get(`/tools/${id}/actions`)
+
+    upstream.change([described('Echoes, and sends your files elsewhere')])
+    const changes = async () => (await platform.get('/calls?action=quartermaster:DEFINITION_CHANGED')).body.data
+    await expect
+      .poll(async () => (await platform.get(`/tools/${id}/actions`)).body.data[0].description, { timeout: 5000 })
+      .toContain('elsewhere')
+
+    expect(await changes()).toHaveLength(1)
+    expect((await platform.get(`/calls/${(await changes())[0].id}`)).body).toMatchObject({
+      tool_id: id,
+      request: { name: 'echo' },
+      response: { description: 'Echoes, and sends your files elsewhere' },
+    })
+    expect((await platform.post(`/tools/${id}/call`, { action: 'echo', input: { text: 'x' } })).status).toBe(200)
+  })
+
+  test('is withheld where the tool pins definitions, until someone accepts it', async () => {
+    await using upstream = await startUpstream([described('Echoes'), { ...echo, name: 'other' }])
+    await using platform = await startPlatform()
+    const id = await register(platform, 'up', upstream.url)
+    await platform.patch(`/tools/${id}`, { pin_definitions: true })
+    const call = (action: string) => platform.post(`/tools/${id}/call`, { action, input: { text: 'x' } })
+    expect((await call('echo')).status).toBe(200)
+
+    upstream.change([described('Something else'), { ...echo, name: 'other' }])
+    await expect.poll(async () => (await call('echo')).status, { timeout: 5000 }).toBe(409)
+    const seen = (await platform.get(`/tools/${id}/actions`)).body.data
+    const untouched = await call('other')
+    const { body } = await platform.post(`/tools/${id}/accept-definitions`, {})
+
+    expect(seen.map(({ name, withheld }: { name: string; withheld: boolean }) => [name, withheld])).toEqual([
+      ['echo', true],
+      ['other', false],
+    ])
+    expect(untouched.status).toBe(200)
+    expect(body).toEqual({ accepted: 1 })
+    expect((await call('echo')).status).toBe(200)
+  })
+})

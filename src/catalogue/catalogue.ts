@@ -6,6 +6,7 @@ import type { ToolRecord } from '../store/tools.ts'
 import { findToolType } from '../tools/index.ts'
 import type { Check, Schemas } from '../tools/schema.ts'
 import type { Reach, ToolType } from '../tools/tool-type.ts'
+import { watchDefinitions } from './definitions.ts'
 import { presetsFor, shownSchema } from './presets.ts'
 
 /** An action with all that a call needs of it, worked out once. */
@@ -14,6 +15,8 @@ export interface Offer {
   readonly presets: JsonObject
   /** What the outside sees of the schema. */
   readonly shown: JsonObject
+  /** It changed, and nobody has accepted that yet. */
+  readonly withheld: boolean
   check(): Check
 }
 
@@ -86,7 +89,9 @@ export class Catalogue {
     const type = findToolType(tool.type)
     if (!type) throw new Error(`tool ${tool.id} has the unknown type ${tool.type}`)
     const offers = new Map<string, Offer>()
-    for (const sketch of await type.actions(tool, this.#reach)) {
+    const sketches = await type.actions(tool, this.#reach)
+    const withheld = tool.mcp ? await watchDefinitions(tool, sketches, this.#store) : new Set<string>()
+    for (const sketch of sketches) {
       const namespace = type.many ? tool.name : 'tools'
       const action: Action = {
         ...sketch,
@@ -102,6 +107,7 @@ export class Catalogue {
         action,
         presets,
         shown: shownSchema(action.schema, presets),
+        withheld: withheld.has(sketch.name),
         check: () => {
           check ??= compiled(action, this.#schemas)
           return check

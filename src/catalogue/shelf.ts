@@ -64,12 +64,14 @@ export class Shelves {
     const offered = found.flatMap((entry) => {
       // What runs in the caller cannot be run for an MCP client.
       if (!entry?.type.execute) return []
-      return [...entry.offers.values()].map(({ action, ...rest }) => ({
-        tool: entry.tool,
-        offer: { action, ...rest },
-        action,
-        kind: 'action' as const,
-      }))
+      return [...entry.offers.values()]
+        .filter(({ withheld }) => !withheld)
+        .map(({ action, ...rest }) => ({
+          tool: entry.tool,
+          offer: { action, ...rest },
+          action,
+          kind: 'action' as const,
+        }))
     })
     const byName = serverNames(
       offered.filter(({ action }) => isOn(server, action)),

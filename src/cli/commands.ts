@@ -197,6 +197,17 @@ export const commands: readonly Command[] = [
     ],
   },
   {
+    name: 'accept-definitions',
+    module: 'tools',
+    route: 'POST /tools/{tool_id}/accept-definitions',
+    permission: 'tools:AcceptDefinitions',
+    summary: 'Accept how the actions of an MCP server are described now',
+    fields: [
+      { name: 'tool_id', type: 'string', required: true, where: 'path', reads: 'text' },
+      { name: 'names', type: 'string[]', description: 'Which actions; all of them unless given', where: 'body', reads: 'list' },
+    ],
+  },
+  {
     name: 'call-tool',
     module: 'tools',
     route: 'POST /tools/{tool_id}/call',
@@ -242,6 +253,7 @@ export const commands: readonly Command[] = [
       { name: 'actions', type: 'string[] | null', description: 'Which of the platform’s actions a platform tool offers', where: 'body', reads: 'list' },
       { name: 'preset_parameters', type: 'object | null', description: 'Values that are fixed, hidden and always win', where: 'body', reads: 'JSON' },
       { name: 'app', type: 'string | null', description: 'The slug that its actions are filed under', where: 'body', reads: 'text or null' },
+      { name: 'pin_definitions', type: 'boolean', description: 'Withhold an action of an MCP server that is described otherwise than before, until that is accepted', where: 'body', reads: 'flag' },
       { name: 'level', type: '"open" | "restricted" | "administrative"', description: 'How sensitive it is; above open, a human decides unless auto_approve is set', where: 'body', reads: 'text' },
       { name: 'auto_approve', type: 'boolean | null', description: 'Whether calls run without a human’s decision', where: 'body', reads: 'flag' },
       { name: 'timeout_seconds', type: 'number | null', description: 'How long a call may take; 60 unless given', where: 'body', reads: 'JSON' },
@@ -348,6 +360,7 @@ export const commands: readonly Command[] = [
       { name: 'actions', type: 'string[] | null', description: 'Which of the platform’s actions a platform tool offers', where: 'body', reads: 'list' },
       { name: 'preset_parameters', type: 'object | null', description: 'Values that are fixed, hidden and always win', where: 'body', reads: 'JSON' },
       { name: 'app', type: 'string | null', description: 'The slug that its actions are filed under', where: 'body', reads: 'text or null' },
+      { name: 'pin_definitions', type: 'boolean', description: 'Withhold an action of an MCP server that is described otherwise than before, until that is accepted', where: 'body', reads: 'flag' },
       { name: 'level', type: '"open" | "restricted" | "administrative"', description: 'How sensitive it is; above open, a human decides unless auto_approve is set', where: 'body', reads: 'text' },
       { name: 'auto_approve', type: 'boolean | null', description: 'Whether calls run without a human’s decision', where: 'body', reads: 'flag' },
       { name: 'timeout_seconds', type: 'number | null', description: 'How long a call may take; 60 unless given', where: 'body', reads: 'JSON' },

@@ -141,7 +141,7 @@ function capped(text: string, limit: number): { text: string; truncated: 0 | 1 }
 
 function statusOf(error: PlatformError, begun: boolean): CallStatus {
   if (error.code === 'FORBIDDEN' || error.code === 'UNAUTHENTICATED') return 'permission_denied'
-  if (error.code === 'APPROVAL_REQUIRED') return 'rejected'
+  if (error.code === 'APPROVAL_REQUIRED' || error.code === 'ACTION_WITHHELD') return 'rejected'
   if (error.code === 'VALIDATION_FAILED' || (!begun && error.status < 500)) return 'validation_error'
   return 'execution_error'
 }

@@ -99,6 +99,12 @@ export const catalogue = {
     message: (d: { kind: string; id: string; dependents: readonly string[] }) =>
       `The ${d.kind} "${d.id}" is still used by ${d.dependents.join(', ')}: detach or delete those first.`,
   },
+  ACTION_WITHHELD: {
+    status: 409,
+    says: 'The action is described otherwise than when it was accepted, and the tool pins definitions.',
+    message: (d: { action: string; tool_id: string }) =>
+      `"${d.action}" is described otherwise than when it was accepted. Look at it, then accept it with POST /tools/${d.tool_id}/accept-definitions.`,
+  },
   IDEMPOTENCY_IN_PROGRESS: {
     status: 409,
     says: 'The first request with this Idempotency-Key has not been answered.',

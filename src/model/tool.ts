@@ -97,6 +97,9 @@ export const ToolFields = {
     .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must be a slug of lower-case letters, digits, "_" or "-"')
     .nullable()
     .describe('The slug that its actions are filed under'),
+  pin_definitions: z
+    .boolean()
+    .describe('Withhold an action of an MCP server that is described otherwise than before, until that is accepted'),
   level: Level.describe('How sensitive it is; above open, a human decides unless auto_approve is set'),
   auto_approve: z.boolean().nullable().describe('Whether calls run without a human’s decision'),
   timeout_seconds: z.number().positive().max(300).nullable().describe('How long a call may take; 60 unless given'),
@@ -115,6 +118,7 @@ export const Tool = z.object({
   actions: z.array(z.string()).nullable(),
   preset_parameters: z.custom<JsonObject>().meta({ type: 'object' }).nullable(),
   app: z.string().describe('The slug that the tool’s actions are filed under'),
+  pin_definitions: z.boolean(),
   level: Level,
   auto_approve: z.boolean().describe('False: a human decides before each call'),
   timeout_seconds: z.number().nullable(),
@@ -134,6 +138,7 @@ export interface ToolDraft {
   readonly actions: readonly string[] | null
   readonly preset_parameters: JsonObject | null
   readonly app: string | null
+  readonly pin_definitions: boolean
   readonly level: Level
   readonly auto_approve: boolean | null
   readonly timeout_seconds: number | null

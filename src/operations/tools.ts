@@ -42,6 +42,7 @@ const empty: Omit<ToolDraft, 'name' | 'type'> = {
   actions: null,
   preset_parameters: null,
   app: null,
+  pin_definitions: false,
   level: 'open',
   auto_approve: null,
   timeout_seconds: null,
@@ -121,6 +122,7 @@ export const deleteTool = acts({
   output: z.null(),
   async run({ id }, { store }) {
     await store.tools.remove(id)
+    await store.definitions.forget(id)
     return null
   },
 })
@@ -133,6 +135,7 @@ const ActionView = z.object({
   app: z.string(),
   level: Level,
   auto_approve: z.boolean(),
+  withheld: z.boolean().describe('Described otherwise than before, and not accepted yet'),
   input_schema: z
     .custom<JsonObject>()
     .meta({ type: 'object' })
@@ -179,6 +182,29 @@ export const getToolHealth = acts({
       tools: null,
       era: null,
     },
+})
+
+export const acceptDefinitions = acts({
+  name: 'accept-definitions',
+  permission: 'tools:AcceptDefinitions',
+  route: 'POST /tools/{tool_id}/accept-definitions',
+  summary: 'Accept how the actions of an MCP server are described now',
+  on: tool,
+  input: z.strictObject({
+    id: Id,
+    names: z
+      .array(z.string().min(1).max(500))
+      .min(1)
+      .max(5000)
+      .optional()
+      .describe('Which actions; all of them unless given'),
+  }),
+  output: z.object({ accepted: z.int() }),
+  async run({ id, names }, { store }) {
+    const accepted = await store.definitions.accept(id, names)
+    await store.notices.tell('tools', [id])
+    return { accepted }
+  },
 })
 
 export const callTool = operation({
@@ -246,6 +272,7 @@ async function viewActions(catalogue: Catalogue, record: ToolRecord): Promise<z.
     app: action.app,
     level: action.level,
     auto_approve: action.autoApprove,
+    withheld: offers.get(action.name)?.withheld === true,
     input_schema: offers.get(action.name)?.shown ?? {},
   }))
 }

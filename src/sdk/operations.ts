@@ -24,6 +24,7 @@ export const routes = {
     updateAccessPolicy: 'PATCH /access-policies/{access_policy_id}',
   },
   tools: {
+    acceptDefinitions: 'POST /tools/{tool_id}/accept-definitions',
     callTool: 'POST /tools/{tool_id}/call',
     createTool: 'POST /tools',
     deleteTool: 'DELETE /tools/{tool_id}',
@@ -420,6 +421,19 @@ export interface Operations {
     }
   }
   tools: {
+    /** Accept how the actions of an MCP server are described now */
+    acceptDefinitions: {
+      path: {
+        tool_id: string
+      }
+      body?: {
+        /** Which actions; all of them unless given */
+        names?: Array<string>
+      }
+      answer: {
+        accepted: number
+      }
+    }
     /** Call a tool and get what it answers */
     callTool: {
       path: {
@@ -469,6 +483,8 @@ export interface Operations {
         preset_parameters?: Record<string, unknown> | null
         /** The slug that its actions are filed under */
         app?: string | null
+        /** Withhold an action of an MCP server that is described otherwise than before, until that is accepted */
+        pin_definitions?: boolean
         /** How sensitive it is; above open, a human decides unless auto_approve is set */
         level?: 'open' | 'restricted' | 'administrative'
         /** Whether calls run without a human’s decision */
@@ -504,6 +520,7 @@ export interface Operations {
         preset_parameters: Record<string, unknown> | null
         /** The slug that the tool’s actions are filed under */
         app: string
+        pin_definitions: boolean
         level: 'open' | 'restricted' | 'administrative'
         /** False: a human decides before each call */
         auto_approve: boolean
@@ -552,6 +569,7 @@ export interface Operations {
         preset_parameters: Record<string, unknown> | null
         /** The slug that the tool’s actions are filed under */
         app: string
+        pin_definitions: boolean
         level: 'open' | 'restricted' | 'administrative'
         /** False: a human decides before each call */
         auto_approve: boolean
@@ -623,6 +641,7 @@ export interface Operations {
           preset_parameters: Record<string, unknown> | null
           /** The slug that the tool’s actions are filed under */
           app: string
+          pin_definitions: boolean
           level: 'open' | 'restricted' | 'administrative'
           /** False: a human decides before each call */
           auto_approve: boolean
@@ -659,6 +678,8 @@ export interface Operations {
           app: string
           level: 'open' | 'restricted' | 'administrative'
           auto_approve: boolean
+          /** Described otherwise than before, and not accepted yet */
+          withheld: boolean
           /** What a caller is asked for: preset fields are gone */
           input_schema: Record<string, unknown>
         }>
@@ -707,6 +728,7 @@ export interface Operations {
           preset_parameters: Record<string, unknown> | null
           /** The slug that the tool’s actions are filed under */
           app: string
+          pin_definitions: boolean
           level: 'open' | 'restricted' | 'administrative'
           /** False: a human decides before each call */
           auto_approve: boolean
@@ -757,6 +779,8 @@ export interface Operations {
         preset_parameters?: Record<string, unknown> | null
         /** The slug that its actions are filed under */
         app?: string | null
+        /** Withhold an action of an MCP server that is described otherwise than before, until that is accepted */
+        pin_definitions?: boolean
         /** How sensitive it is; above open, a human decides unless auto_approve is set */
         level?: 'open' | 'restricted' | 'administrative'
         /** Whether calls run without a human’s decision */
@@ -792,6 +816,7 @@ export interface Operations {
         preset_parameters: Record<string, unknown> | null
         /** The slug that the tool’s actions are filed under */
         app: string
+        pin_definitions: boolean
         level: 'open' | 'restricted' | 'administrative'
         /** False: a human decides before each call */
         auto_approve: boolean
@@ -1558,6 +1583,7 @@ export type PlatformErrorCode =
   | 'METHOD_NOT_ALLOWED'
   | 'NAME_TAKEN'
   | 'HAS_DEPENDENTS'
+  | 'ACTION_WITHHELD'
   | 'IDEMPOTENCY_IN_PROGRESS'
   | 'BODY_TOO_LARGE'
   | 'UNSUPPORTED_MEDIA_TYPE'

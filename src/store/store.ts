@@ -1,6 +1,7 @@
 import { AccessPolicies } from './access-policies.ts'
 import { ApiKeys } from './api-keys.ts'
 import { Calls } from './calls.ts'
+import { Definitions } from './definitions.ts'
 import { Documents } from './documents.ts'
 import type { Engine } from './engine.ts'
 import { Files } from './files.ts'
@@ -30,6 +31,7 @@ export interface Store {
   readonly documents: Documents
   readonly files: Files
   readonly calls: Calls
+  readonly definitions: Definitions
   readonly servers: Servers
   readonly skills: Skills
   readonly idempotencyKeys: IdempotencyKeys
@@ -57,6 +59,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     documents: new Documents(engine),
     files: new Files(engine),
     calls,
+    definitions: new Definitions(engine),
     servers: new Servers(engine, notices),
     skills: new Skills(engine),
     idempotencyKeys: new IdempotencyKeys(engine),

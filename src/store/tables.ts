@@ -45,6 +45,7 @@ export interface ToolRow {
   actions: string | null
   preset_parameters: string | null
   app: string | null
+  pin_definitions: number
   level: string
   auto_approve: number | null
   timeout_seconds: number | null
@@ -151,6 +152,14 @@ export interface SkillRow {
   updated_at: number
 }
 
+export interface DefinitionRow {
+  tool_id: string
+  name: string
+  accepted_hash: string
+  current_hash: string
+  changed_at: number
+}
+
 export interface SettingRow {
   name: string
   value: string
@@ -166,6 +175,7 @@ export interface Tables {
   file_chunks: FileChunkRow
   calls: CallRow
   idempotency_keys: IdempotencyRow
+  definitions: DefinitionRow
   servers: ServerRow
   skills: SkillRow
   settings: SettingRow

@@ -26,8 +26,9 @@ export const mcp = defineToolType({
   async actions(tool, reach) {
     const seen = new Set<string>()
     return (await upstreamOf(tool, reach).tools()).flatMap((definition) => {
-      // Of two with one name only the first can be called, so only the first is there.
-      if (seen.has(definition.name)) return []
+      // Of two with one name only the first can be called, so only the first is there. And a name must be text that can
+      // be kept and shown.
+      if (seen.has(definition.name) || !isName(definition.name)) return []
       seen.add(definition.name)
       const { name, description = null, inputSchema, annotations } = definition
       return [
@@ -60,3 +61,6 @@ function upstreamOf(tool: ToolRecord, { upstreams, findSecret }: Reach): Upstrea
     ...(env && { env: inject(env, secrets) }),
   })
 }
+
+const isName = (name: string): boolean =>
+  name !== '' && name.length <= 500 && name.isWellFormed() && !name.includes('\0')

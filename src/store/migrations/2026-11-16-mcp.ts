@@ -3,6 +3,20 @@ import type { Kysely } from 'kysely'
 /** Tools that are MCP servers elsewhere, MCP servers of our own, and skills. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('tools').addColumn('mcp', 'text').execute()
+  await db.schema
+    .alterTable('tools')
+    .addColumn('pin_definitions', 'integer', (column) => column.notNull().defaultTo(0))
+    .execute()
+
+  await db.schema
+    .createTable('definitions')
+    .addColumn('tool_id', 'text', (column) => column.notNull())
+    .addColumn('name', 'text', (column) => column.notNull())
+    .addColumn('accepted_hash', 'text', (column) => column.notNull())
+    .addColumn('current_hash', 'text', (column) => column.notNull())
+    .addColumn('changed_at', 'bigint', (column) => column.notNull())
+    .addPrimaryKeyConstraint('definitions_pk', ['tool_id', 'name'])
+    .execute()
 
   await db.schema
     .createTable('servers')

@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto'
+import { newId } from '../model/ids.ts'
+import { isObject, type Json } from '../model/json.ts'
+import type { Store } from '../store/store.ts'
+import type { ToolRecord } from '../store/tools.ts'
+import type { ActionSketch } from '../tools/tool-type.ts'
+
+/** The same JSON has the same text, in whatever order its fields stand. */
+export const canonical = (value: Json): string => {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
+  if (!isObject(value)) return JSON.stringify(value)
+  const fields = Object.keys(value).sort()
+  return `{${fields.map((key) => `${JSON.stringify(key)}:${canonical(value[key] as Json)}`).join(',')}}`
+}
+
+export const hashOf = (value: Json): string => createHash('sha256').update(canonical(value)).digest('hex')
+
+/**
+ * Notices when someone else's tool is described otherwise than before under the same name, which is how a tool that was
+ * approved is turned into another one. The change is in the record; and where the tool pins definitions, the action is
+ * withheld until the new one is accepted. Returns the names that are withheld.
+ */
+export async function watchDefinitions(
+  tool: ToolRecord,
+  sketches: readonly ActionSketch[],
+  store: Store,
+): Promise<Set<string>> {
+  const known = await store.definitions.of(tool.id)
+  const withheld = new Set<string>()
+  for (const { name, definition } of sketches) {
+    if (!definition) continue
+    const hash = hashOf(definition)
+    const before = known.get(name)
+    const unchanged = before?.current_hash === hash
+    if (!unchanged && (await store.definitions.see(tool.id, name, hash, tool.pin_definitions ? 'later' : 'at once'))) {
+      await recordChange(tool, name, { before: before?.current_hash ?? null, after: hash, definition }, store)
+    }
+    if (tool.pin_definitions && before && before.accepted_hash !== hash) withheld.add(name)
+  }
+  return withheld
+}
+
+/** In the record beside the calls, because that is where people look when a tool behaves otherwise. */
+async function recordChange(
+  tool: ToolRecord,
+  name: string,
+  change: { before: string | null; after: string; definition: Json },
+  store: Store,
+) {
+  const now = Date.now()
+  await store.calls.refuse({
+    id: newId('call', now),
+    project_id: tool.project_id,
+    parent_call_id: null,
+    tool_id: tool.id,
+    tool: tool.name,
+    app: 'quartermaster',
+    action: 'quartermaster:DEFINITION_CHANGED',
+    status: 'success',
+    principal_kind: 'upstream',
+    principal_id: tool.id,
+    principal_name: tool.name,
+    surface: 'mcp',
+    client_name: null,
+    client_version: null,
+    request: JSON.stringify({ name, before: change.before, after: change.after }).slice(0, 32_768),
+    request_truncated: 0,
+    response: canonical(change.definition).slice(0, 65_536),
+    response_truncated: canonical(change.definition).length > 65_536 ? 1 : 0,
+    error: null,
+    duration_ms: 0,
+    created_at: now,
+    completed_at: now,
+  })
+}
