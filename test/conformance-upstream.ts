@@ -78,6 +78,7 @@ export const conformanceTools: UpstreamTool[] = [
       },
       allOf: [{ anyOf: [{ required: ['phone'] }, { required: ['email'] }] }],
       if: { properties: { contactMethod: { const: 'phone' } }, required: ['contactMethod'] },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema, which nobody awaits
       then: { required: ['phone'] },
       else: { required: ['email'] },
       additionalProperties: false,

@@ -477,6 +477,16 @@ export const commands: readonly Command[] = [
     ],
   },
   {
+    name: 'export-skill',
+    module: 'skills',
+    route: 'GET /skills/{skill_id}/export',
+    permission: 'skills:ExportSkill',
+    summary: 'Get a skill as a SKILL.md file',
+    fields: [
+      { name: 'skill_id', type: 'string', required: true, where: 'path', reads: 'text' },
+    ],
+  },
+  {
     name: 'get-skill',
     module: 'skills',
     route: 'GET /skills/{skill_id}',
@@ -484,6 +494,17 @@ export const commands: readonly Command[] = [
     summary: 'Get a skill',
     fields: [
       { name: 'skill_id', type: 'string', required: true, where: 'path', reads: 'text' },
+    ],
+  },
+  {
+    name: 'import-skills',
+    module: 'skills',
+    route: 'POST /skills/import',
+    permission: 'skills:ImportSkills',
+    summary: 'Take over skills from folders with a SKILL.md; one of the same name is replaced',
+    fields: [
+      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'files', type: 'object', description: 'The text of each file, by its path', required: true, where: 'body', reads: 'JSON' },
     ],
   },
   {

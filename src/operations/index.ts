@@ -10,6 +10,7 @@ import { inputSchema } from './json-schema.ts'
 import { isAction, type Operation } from './operation.ts'
 import * as projects from './projects.ts'
 import * as servers from './servers.ts'
+import * as skillFiles from './skill-files.ts'
 import * as skills from './skills.ts'
 import * as tools from './tools.ts'
 
@@ -24,6 +25,7 @@ export const operations: readonly Operation[] = [
   imports,
   servers,
   skills,
+  skillFiles,
   documents,
   files,
   calls,

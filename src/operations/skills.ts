@@ -3,7 +3,7 @@ import { Id, Paging, pageOf } from '../model/page.ts'
 import { Skill, SkillFields } from '../model/skill.ts'
 import { acts, creates, type Kind, lists } from './operation.ts'
 
-const skill: Kind<Skill> = {
+export const skill: Kind<Skill> = {
   name: 'skill',
   find: (id, store) => store.skills.find(id),
   resource: ({ id, project_id }) => ({ projectId: project_id, kind: 'skill', id }),

@@ -45,7 +45,9 @@ export const routes = {
   skills: {
     createSkill: 'POST /skills',
     deleteSkill: 'DELETE /skills/{skill_id}',
+    exportSkill: 'GET /skills/{skill_id}/export',
     getSkill: 'GET /skills/{skill_id}',
+    importSkills: 'POST /skills/import',
     listSkills: 'GET /skills',
     updateSkill: 'PATCH /skills/{skill_id}',
   },
@@ -1060,6 +1062,16 @@ export interface Operations {
       }
       answer: null
     }
+    /** Get a skill as a SKILL.md file */
+    exportSkill: {
+      path: {
+        skill_id: string
+      }
+      answer: {
+        path: string
+        content: string
+      }
+    }
     /** Get a skill */
     getSkill: {
       path: {
@@ -1079,6 +1091,50 @@ export interface Operations {
         enabled: boolean
         created_at: string
         updated_at: string
+      }
+    }
+    /** Take over skills from folders with a SKILL.md; one of the same name is replaced */
+    importSkills: {
+      body: {
+        project_id?: string
+        /** The text of each file, by its path */
+        files: Record<string, string>
+      }
+      answer: {
+        created: Array<{
+          id: string
+          project_id: string
+          name: string
+          /** One or two sentences by which an agent decides whether to load it */
+          summary: string
+          category: string | null
+          /** Slugs of the apps that it is about */
+          apps: Array<string>
+          /** The procedure, in Markdown */
+          content: string
+          enabled: boolean
+          created_at: string
+          updated_at: string
+        }>
+        updated: Array<{
+          id: string
+          project_id: string
+          name: string
+          /** One or two sentences by which an agent decides whether to load it */
+          summary: string
+          category: string | null
+          /** Slugs of the apps that it is about */
+          apps: Array<string>
+          /** The procedure, in Markdown */
+          content: string
+          enabled: boolean
+          created_at: string
+          updated_at: string
+        }>
+        skipped: Array<{
+          path: string
+          reason: string
+        }>
       }
     }
     /** List skills */

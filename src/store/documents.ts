@@ -1,10 +1,10 @@
 import type { Document, DocumentMatch, DocumentSummary } from '../model/document.ts'
-import { PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
 import { iso, type Page, type Tags, type Window } from '../model/page.ts'
 import type { Engine } from './engine.ts'
 import { pageOfRows, type Visible } from './page.ts'
 import type { DocumentRow } from './tables.ts'
+import { uniquely } from './unique.ts'
 
 const toSummary = (row: Omit<DocumentRow, 'content'>): DocumentSummary => ({
   id: row.id,
@@ -45,7 +45,9 @@ export class Documents {
       created_at: now,
       updated_at: now,
     }
-    await this.#placed(document.path, () => this.#engine.db.insertInto('documents').values(row).execute())
+    await uniquely(this.#engine, 'document', document.path, () =>
+      this.#engine.db.insertInto('documents').values(row).execute(),
+    )
     return toDocument(row)
   }
 
@@ -103,7 +105,7 @@ export class Documents {
   }
 
   async update(id: string, change: Partial<DocumentContent>): Promise<Document | undefined> {
-    const row = await this.#placed(change.path ?? '', () =>
+    const row = await uniquely(this.#engine, 'document', change.path ?? '', () =>
       this.#engine.db
         .updateTable('documents')
         .set({
@@ -121,14 +123,5 @@ export class Documents {
 
   async remove(id: string): Promise<void> {
     await this.#engine.db.deleteFrom('documents').where('id', '=', id).execute()
-  }
-
-  async #placed<T>(path: string, write: () => Promise<T>): Promise<T> {
-    try {
-      return await write()
-    } catch (error) {
-      if (this.#engine.isDuplicate(error)) throw new PlatformError('NAME_TAKEN', { kind: 'document', name: path })
-      throw error
-    }
   }
 }

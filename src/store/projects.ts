@@ -1,10 +1,10 @@
-import { PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
 import type { Project } from '../model/project.ts'
 import type { Engine } from './engine.ts'
 import { pageOfRows, type Visible } from './page.ts'
 import type { ProjectRow } from './tables.ts'
+import { uniquely } from './unique.ts'
 
 const toProject = (row: ProjectRow): Project => ({
   id: row.id,
@@ -23,7 +23,7 @@ export class Projects {
   async create(name: string): Promise<Project> {
     const now = Date.now()
     const row: ProjectRow = { id: newId('proj', now), name, created_at: now, updated_at: now }
-    await this.#named(name, () => this.#engine.db.insertInto('projects').values(row).execute())
+    await uniquely(this.#engine, 'project', name, () => this.#engine.db.insertInto('projects').values(row).execute())
     return toProject(row)
   }
 
@@ -51,7 +51,7 @@ export class Projects {
   }
 
   async rename(id: string, name: string): Promise<Project | undefined> {
-    const row = await this.#named(name, () =>
+    const row = await uniquely(this.#engine, 'project', name, () =>
       this.#engine.db
         .updateTable('projects')
         .set({ name, updated_at: Date.now() })
@@ -78,14 +78,5 @@ export class Projects {
 
   async remove(id: string): Promise<void> {
     await this.#engine.db.deleteFrom('projects').where('id', '=', id).execute()
-  }
-
-  async #named<T>(name: string, write: () => Promise<T>): Promise<T> {
-    try {
-      return await write()
-    } catch (error) {
-      if (this.#engine.isDuplicate(error)) throw new PlatformError('NAME_TAKEN', { kind: 'project', name })
-      throw error
-    }
   }
 }

@@ -1,4 +1,3 @@
-import { PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
 import type { Server, ServerDraft } from '../model/server.ts'
@@ -6,6 +5,7 @@ import type { Engine } from './engine.ts'
 import type { Notices } from './notices.ts'
 import { pageOfRows, type Visible } from './page.ts'
 import type { ServerRow } from './tables.ts'
+import { uniquely } from './unique.ts'
 
 const toServer = (row: ServerRow): Server => ({
   id: row.id,
@@ -54,7 +54,9 @@ export class Servers {
       created_at: now,
       updated_at: now,
     }
-    await this.#named(draft.slug, () => this.#engine.db.insertInto('servers').values(row).execute())
+    await uniquely(this.#engine, 'server', draft.slug, () =>
+      this.#engine.db.insertInto('servers').values(row).execute(),
+    )
     await this.#notices.tell('servers', [row.id])
     return toServer(row)
   }
@@ -75,7 +77,7 @@ export class Servers {
   }
 
   async update(id: string, draft: ServerDraft): Promise<Server | undefined> {
-    const row = await this.#named(draft.slug, () =>
+    const row = await uniquely(this.#engine, 'server', draft.slug, () =>
       this.#engine.db
         .updateTable('servers')
         .set({ ...toColumns(draft), updated_at: Date.now() })
@@ -90,14 +92,5 @@ export class Servers {
   async remove(id: string): Promise<void> {
     await this.#engine.db.deleteFrom('servers').where('id', '=', id).execute()
     await this.#notices.tell('servers', [id])
-  }
-
-  async #named<T>(name: string, write: () => Promise<T>): Promise<T> {
-    try {
-      return await write()
-    } catch (error) {
-      if (this.#engine.isDuplicate(error)) throw new PlatformError('NAME_TAKEN', { kind: 'server', name })
-      throw error
-    }
   }
 }

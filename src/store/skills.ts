@@ -1,10 +1,10 @@
-import { PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
 import type { Skill, SkillDraft } from '../model/skill.ts'
 import type { Engine } from './engine.ts'
 import { pageOfRows, type Visible } from './page.ts'
 import type { SkillRow } from './tables.ts'
+import { uniquely } from './unique.ts'
 
 const toSkill = (row: SkillRow): Skill => ({
   id: row.id,
@@ -44,12 +44,22 @@ export class Skills {
       created_at: now,
       updated_at: now,
     }
-    await this.#named(draft.name, () => this.#engine.db.insertInto('skills').values(row).execute())
+    await uniquely(this.#engine, 'skill', draft.name, () => this.#engine.db.insertInto('skills').values(row).execute())
     return toSkill(row)
   }
 
   async find(id: string): Promise<Skill | undefined> {
     const row = await this.#engine.db.selectFrom('skills').selectAll().where('id', '=', id).executeTakeFirst()
+    return row && toSkill(row)
+  }
+
+  async findByName(projectId: string, name: string): Promise<Skill | undefined> {
+    const row = await this.#engine.db
+      .selectFrom('skills')
+      .selectAll()
+      .where('project_id', '=', projectId)
+      .where('name', '=', name)
+      .executeTakeFirst()
     return row && toSkill(row)
   }
 
@@ -72,7 +82,7 @@ export class Skills {
   }
 
   async update(id: string, draft: SkillDraft): Promise<Skill | undefined> {
-    const row = await this.#named(draft.name, () =>
+    const row = await uniquely(this.#engine, 'skill', draft.name, () =>
       this.#engine.db
         .updateTable('skills')
         .set({ ...toColumns(draft), updated_at: Date.now() })
@@ -85,14 +95,5 @@ export class Skills {
 
   async remove(id: string): Promise<void> {
     await this.#engine.db.deleteFrom('skills').where('id', '=', id).execute()
-  }
-
-  async #named<T>(name: string, write: () => Promise<T>): Promise<T> {
-    try {
-      return await write()
-    } catch (error) {
-      if (this.#engine.isDuplicate(error)) throw new PlatformError('NAME_TAKEN', { kind: 'skill', name })
-      throw error
-    }
   }
 }

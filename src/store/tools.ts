@@ -1,4 +1,3 @@
-import { PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
 import type { Tool, ToolDraft } from '../model/tool.ts'
@@ -6,6 +5,7 @@ import type { Engine } from './engine.ts'
 import type { Notices } from './notices.ts'
 import { pageOfRows, type Visible } from './page.ts'
 import type { ToolRow } from './tables.ts'
+import { uniquely } from './unique.ts'
 
 /** A tool as it was registered, with what was left out still left out. */
 export interface ToolRecord extends ToolDraft {
@@ -72,7 +72,7 @@ export class Tools {
       created_at: now,
       updated_at: now,
     }
-    await this.#named(draft.name, () => this.#engine.db.insertInto('tools').values(row).execute())
+    await uniquely(this.#engine, 'tool', draft.name, () => this.#engine.db.insertInto('tools').values(row).execute())
     await this.#notices.tell('tools', [row.id])
     return toTool(row)
   }
@@ -94,7 +94,7 @@ export class Tools {
   }
 
   async update(id: string, draft: ToolDraft): Promise<ToolRecord | undefined> {
-    const row = await this.#named(draft.name, () =>
+    const row = await uniquely(this.#engine, 'tool', draft.name, () =>
       this.#engine.db
         .updateTable('tools')
         .set({ ...toColumns(draft), updated_at: Date.now() })
@@ -109,14 +109,5 @@ export class Tools {
   async remove(id: string): Promise<void> {
     await this.#engine.db.deleteFrom('tools').where('id', '=', id).execute()
     await this.#notices.tell('tools', [id])
-  }
-
-  async #named<T>(name: string, write: () => Promise<T>): Promise<T> {
-    try {
-      return await write()
-    } catch (error) {
-      if (this.#engine.isDuplicate(error)) throw new PlatformError('NAME_TAKEN', { kind: 'tool', name })
-      throw error
-    }
   }
 }

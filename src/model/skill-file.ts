@@ -1,0 +1,57 @@
+import { parse, stringify } from 'yaml'
+import { PlatformError } from './errors.ts'
+import { isObject } from './json.ts'
+import type { SkillDraft } from './skill.ts'
+
+/** The folder that a skill lives in, and its one file. */
+export interface SkillFile {
+  readonly path: string
+  readonly content: string
+}
+
+/** A skill as a `SKILL.md`: what is known of it in front, in YAML, and then the procedure. */
+export function printSkill({ name, summary, category, apps, content }: SkillDraft): SkillFile {
+  const metadata = { ...(category && { category }), ...(apps.length > 0 && { apps: apps.join(', ') }) }
+  const front = { name, description: summary, ...(Object.keys(metadata).length > 0 && { metadata }) }
+  const folder =
+    name
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9]+/g, '-')
+      .replaceAll(/^-+|-+$/g, '') || 'skill'
+  return { path: `${folder}/SKILL.md`, content: `---\n${stringify(front)}---\n\n${content}` }
+}
+
+/** The skill that a `SKILL.md` holds. */
+export function readSkill({ path, content }: SkillFile): SkillDraft {
+  const wrong = (message: string) => new PlatformError('VALIDATION_FAILED', { errors: [{ path, message }] })
+  const [, yaml, body = ''] = /^\uFEFF?---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)([\s\S]*)$/.exec(content) ?? []
+  if (yaml === undefined) throw wrong('must begin with front matter between two lines of "---"')
+  const front = parseYaml(yaml, wrong)
+  const { name, description, metadata } = front
+  if (typeof name !== 'string' || name.trim() === '') throw wrong('has no "name" in its front matter')
+  const more = isObject(metadata) ? metadata : {}
+  const category = more.category ?? front.category
+  return {
+    name: name.trim().slice(0, 200),
+    summary: typeof description === 'string' ? description.slice(0, 2000) : '',
+    category: typeof category === 'string' ? category : null,
+    apps: listOf(more.apps ?? front.apps),
+    content: body.replace(/^\r?\n/, ''),
+    enabled: true,
+  }
+}
+
+function parseYaml(text: string, wrong: (message: string) => PlatformError): Record<string, unknown> {
+  try {
+    const value: unknown = parse(text, { maxAliasCount: 0 })
+    if (isObject(value)) return value
+  } catch {
+    // Said below.
+  }
+  throw wrong('has front matter that is not YAML')
+}
+
+const listOf = (value: unknown): string[] =>
+  (Array.isArray(value) ? value.map(String) : typeof value === 'string' ? value.split(',') : [])
+    .map((one) => one.trim())
+    .filter((one) => one !== '' && one.length <= 64)

@@ -1,0 +1,64 @@
+import { z } from 'zod'
+import { PlatformError } from '../model/errors.ts'
+import { Id, Text } from '../model/page.ts'
+import { Skill } from '../model/skill.ts'
+import { printSkill, readSkill } from '../model/skill-file.ts'
+import { acts, type Context, creates } from './operation.ts'
+import { createSkill, skill, updateSkill } from './skills.ts'
+
+export const importSkills = creates({
+  name: 'import-skills',
+  permission: 'skills:ImportSkills',
+  route: 'POST /skills/import',
+  summary: 'Take over skills from folders with a SKILL.md; one of the same name is replaced',
+  kind: 'skill',
+  status: 200,
+  input: z.strictObject({
+    project_id: Id.optional(),
+    files: z.record(Text.min(1).max(1024), Text).describe('The text of each file, by its path'),
+  }),
+  output: z.object({
+    created: z.array(Skill),
+    updated: z.array(Skill),
+    skipped: z.array(z.object({ path: z.string(), reason: z.string() })),
+  }),
+  async run({ files }, context) {
+    const created: Skill[] = []
+    const updated: Skill[] = []
+    const skipped: { path: string; reason: string }[] = []
+    for (const [path, content] of Object.entries(files)) {
+      if (!/(^|\/)SKILL\.md$/i.test(path)) {
+        skipped.push({ path, reason: 'Only SKILL.md files are taken over.' })
+        continue
+      }
+      try {
+        const { skill: taken, isNew } = await takeOver({ path, content }, context)
+        ;(isNew ? created : updated).push(taken)
+      } catch (error) {
+        if (!(error instanceof PlatformError)) throw error
+        skipped.push({ path, reason: error.message })
+      }
+    }
+    return { created, updated, skipped }
+  },
+})
+
+async function takeOver(file: { path: string; content: string }, context: Context & { projectId: string }) {
+  const { enabled: _, ...draft } = readSkill(file)
+  const known = await context.store.skills.findByName(context.projectId, draft.name)
+  const taken = known
+    ? await updateSkill.perform({ id: known.id, ...draft }, context)
+    : await createSkill.perform({ project_id: context.projectId, ...draft }, context)
+  return { skill: taken as Skill, isNew: !known }
+}
+
+export const exportSkill = acts({
+  name: 'export-skill',
+  permission: 'skills:ExportSkill',
+  route: 'GET /skills/{skill_id}/export',
+  summary: 'Get a skill as a SKILL.md file',
+  on: skill,
+  input: z.strictObject({ id: Id }),
+  output: z.object({ path: z.string(), content: z.string() }),
+  run: async (_, { target }) => printSkill(target),
+})
