@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { stat } from 'node:fs/promises'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
@@ -109,6 +110,33 @@ describe('stopping', () => {
     expect((await inFlight).status).toBe(200)
     expect(await ended).toBe(0)
   })
+})
+
+test('a platform that npm started stops when npm is stopped', async () => {
+  await using folder = await temporaryFolder()
+  const npm = spawn('npm', ['start'], {
+    cwd: new URL('..', import.meta.url).pathname,
+    env: { ...process.env, QM_DATA: folder.path, QM_PORT: '0', QM_LOG_LEVEL: 'warn' },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const url = await new Promise<string>((resolve) => {
+    let output = ''
+    npm.stdout.on('data', (chunk) => {
+      output += chunk
+      const ready = /ready at (http:\S+)/.exec(output)?.[1]
+      if (ready) resolve(ready)
+    })
+  })
+  const isUp = () =>
+    fetch(`${url}/health`).then(
+      () => true,
+      () => false,
+    )
+  expect(await isUp()).toBe(true)
+
+  npm.kill('SIGTERM')
+
+  await expect.poll(isUp, { timeout: 10_000 }).toBe(false)
 })
 
 describe('watching over it', () => {

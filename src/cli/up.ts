@@ -9,6 +9,7 @@ export async function up(flags: readonly string[]): Promise<number> {
   // From the start, so that whoever is told to stop while starting stops as gently as later.
   const told = new Promise<string>((resolve) => {
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve(name))
+    if (process.env.npm_lifecycle_event) watchParent(() => resolve('the end of npm'))
   })
   const platform = await createPlatform(config)
   const server = await listen(platform, config.host, config.port).catch(async (error: NodeJS.ErrnoException) => {
@@ -26,6 +27,17 @@ export async function up(flags: readonly string[]): Promise<number> {
   await platform.close()
   platform.log.info('stopped')
   return 0
+}
+
+/** Npm starts programs through a shell, which dies of a signal without passing it on. Nobody else is left to tell us. */
+function watchParent(onEnd: () => void): void {
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    onEnd()
+  }, 200)
+  timer.unref()
 }
 
 export const isOperatorMistake = (error: unknown): error is Error => error instanceof StartError
