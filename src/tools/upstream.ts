@@ -19,7 +19,7 @@ const listLifetime = 5 * 60_000
 /** After this many failures in a row callers are refused at once, until it is time to try again. */
 const patience = 3
 /** Short, because a server that is back should be used again within a second. */
-const longestPause = 700
+const longestPause = 500
 const connectTimeout = 10_000
 /** Programs that may run at once on behalf of tools. */
 const mostPrograms = 32
@@ -55,6 +55,10 @@ export class Upstream {
   readonly #fetch: Fetch
   readonly #onChange: () => void
   #connection: Promise<Client> | undefined
+  /** The newest that was opened. */
+  #client: Client | undefined
+  /** While it is down: whether someone is trying it. */
+  #trying = false
   #tools: { readonly list: Promise<readonly Tool[]>; readonly until: number } | undefined
   #known: number | null = null
   #failures = 0
@@ -121,8 +125,11 @@ export class Upstream {
   }
 
   async #use<T>(work: (client: Client) => Promise<T>): Promise<T> {
-    const pause = this.#pausedUntil - Date.now()
-    if (this.#failures >= patience && pause > 0) throw this.#unreachable(`it failed ${this.#failures} times in a row`)
+    const isDown = this.#failures >= patience
+    if (isDown && (this.#trying || Date.now() < this.#pausedUntil)) {
+      throw this.#unreachable(`it failed ${this.#failures} times in a row`)
+    }
+    this.#trying = isDown
     try {
       const result = await this.#attempt(work)
       this.#failures = 0
@@ -130,6 +137,8 @@ export class Upstream {
       return result
     } catch (error) {
       throw this.#explain(error)
+    } finally {
+      if (isDown) this.#trying = false
     }
   }
 
@@ -183,9 +192,12 @@ export class Upstream {
     await client.connect(transport, { timeout: connectTimeout })
     this.#era = client.getProtocolEra() ?? null
     client.onclose = () => {
+      // One that was replaced may close late.
+      if (this.#client !== client) return
       this.#connection = undefined
       this.#tools = undefined
     }
+    this.#client = client
     if (this.#tools) this.#changed()
     return client
   }
@@ -215,8 +227,11 @@ export class Upstream {
   #failed(error: PlatformError): PlatformError {
     this.#failures++
     this.#lastError = error.message
-    const pause = Math.min(50 * 2 ** this.#failures, longestPause)
-    this.#pausedUntil = Date.now() + pause * (0.7 + Math.random() * 0.3)
+    // Those that were under way together fail together, and make it no worse than one.
+    if (Date.now() >= this.#pausedUntil) {
+      const pause = Math.min(50 * 2 ** this.#failures, longestPause)
+      this.#pausedUntil = Date.now() + pause * (0.7 + Math.random() * 0.3)
+    }
     return error
   }
 
