@@ -2,9 +2,9 @@ import type { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 
 /** Frames of 4 KB after which the log is begun again from its start. */
-const longLog = 16_384
+const longLog = 4096
 /** How many frames may be left for the event loop to move itself. */
-const fewFrames = 1000
+const fewFrames = 500
 
 /**
  * Moves what was written from SQLite's log into the database file. Left to itself SQLite does that within a commit, and
@@ -23,7 +23,7 @@ export class Checkpoints {
     this.#database = database
     this.#file = file
     // Should the thread fail, SQLite's own way is still there, far behind it.
-    database.exec(`PRAGMA wal_autocheckpoint = ${longLog * 4}`)
+    database.exec(`PRAGMA wal_autocheckpoint = ${longLog * 16}`)
     this.#timer = setInterval(() => this.#start(), 500)
     this.#timer.unref()
   }
