@@ -174,6 +174,19 @@ describe('an access policy', () => {
     expect([await create('/drafts/a.md'), await create('/final/a.md')]).toEqual([201, 403])
   })
 
+  test('lets nobody move or tag a thing to where they could not make one', async () => {
+    await using platform = await startPlatform()
+    const reports = ['qm:*:document:/reports/*', 'qm:*:file:/reports/*']
+    const key = await platform.keyFor([{ effect: 'Allow', action: ['documents:*', 'files:*'], resource: reports }])
+    const document = (await platform.post('/documents', { path: '/reports/a', content: '' }, { key })).body.id
+    const file = (await platform.post('/files', { path: '/reports/a' }, { key })).body.id
+
+    for (const path of [`/documents/${document}`, `/files/${file}`]) {
+      expect((await platform.patch(path, { path: '/policies/a' }, { key })).status).toBe(403)
+      expect((await platform.patch(path, { path: '/reports/b' }, { key })).status).toBe(200)
+    }
+  })
+
   test('takes effect at once when it is changed, and cannot be deleted while a key holds it', async () => {
     await using platform = await startPlatform()
     const key = await platform.keyFor([allow('tools:ListTools')])

@@ -231,6 +231,31 @@ describe('the record', () => {
     await Promise.all([watcher.cancel(), stranger.cancel()])
   })
 
+  test('can be left while a call is on its way to its watcher', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const id = await register(platform, service.url)
+
+    for (let round = 0; round < 10; round++) {
+      const response = await platform.fetch('/api/v1/calls/stream', {
+        headers: { authorization: `Bearer ${adminKey}` },
+      })
+      const call = platform.post(`/tools/${id}/call`, {})
+      await new Promise((resolve) => setTimeout(resolve, round % 4))
+      await response.body?.cancel()
+      expect((await call).status).toBe(200)
+    }
+  })
+
+  test('survives an answer of any depth', async () => {
+    const body = `${'['.repeat(20_000)}{"token":1}${']'.repeat(20_000)}`
+    await using service = await startService(() => ({ body }))
+    await using platform = await startPlatform()
+    const id = await register(platform, service.url)
+
+    expect((await platform.post(`/tools/${id}/call`, {})).status).toBe(200)
+  })
+
   test('keeps the calls of a tool that is deleted', async () => {
     await using service = await startService()
     await using platform = await startPlatform()

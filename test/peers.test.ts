@@ -92,6 +92,20 @@ test('programs are started only where the operator allows it', async () => {
   expect(body.error.message).toContain('QM_ALLOW_STDIO')
 })
 
+test('a program that was allowed once is not started where that is over', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'quartermaster-peers-'))
+  const first = await startPlatform({ ...stdio, QM_DATA: folder })
+  const id = await register(first, 'everything', [program('server-everything')])
+  await first.platform.close()
+  await using second = await startPlatform({ QM_DATA: folder })
+
+  const { status, body } = await second.get(`/tools/${id}/actions`)
+
+  expect(status).toBe(502)
+  expect(body.error.message).toContain('QM_ALLOW_STDIO')
+  await rm(folder, { recursive: true, force: true })
+})
+
 test('a program that is none, or ends at once, is told as unreachable', async () => {
   await using platform = await startPlatform(stdio)
   const ends = await register(platform, 'ends', ['-e', 'process.exit(3)'])

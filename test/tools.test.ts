@@ -170,6 +170,7 @@ describe('a tool record', () => {
     ])
     expect(await errors({ execute: { url: 'ftp://example.com/' } })).toMatchObject([{ path: 'execute.url' }])
     expect(await errors({ execute: { url: 'https://{city}.example.com/' } })).toMatchObject([{ path: 'execute.url' }])
+    expect(await errors({ execute: { url: 'http:///{city}/x' } })).toMatchObject([{ path: 'execute.url' }])
     expect(await errors({ execute: { url: 'https://me:secret@example.com/' } })).toMatchObject([
       { path: 'execute.url' },
     ])
@@ -178,6 +179,37 @@ describe('a tool record', () => {
     ).toMatchObject([{ path: 'execute.headers.Content-Length' }])
     expect(await errors({ preset_parameters: { city: 7 } })).toMatchObject([{ path: 'preset_parameters.city' }])
   })
+})
+
+test('what a tool has fixed, and what it proves itself with, are seen only by those who may change it', async () => {
+  await using platform = await startPlatform()
+  const execute = { url: 'http://127.0.0.1:1/', headers: { Authorization: 'Bearer of-the-tool' } }
+  const id = await register(platform, weather('x', { execute, preset_parameters: { city: 'Recife' } }))
+  const key = await platform.keyFor([{ effect: 'Allow', action: ['tools:GetTool', 'tools:ListTools'] }])
+
+  const seen = [
+    (await platform.get(`/tools/${id}`, { key })).body,
+    (await platform.get('/tools', { key })).body.data[0],
+  ]
+
+  for (const tool of seen) {
+    expect(tool).toMatchObject({ execute: { headers: { Authorization: '[hidden]' } }, preset_parameters: null })
+  }
+  expect((await platform.get(`/tools/${id}`)).body).toMatchObject({ execute, preset_parameters: { city: 'Recife' } })
+})
+
+test('a schema that would check later, or refers to itself, is told or works, and harms nobody', async () => {
+  await using service = await startService()
+  await using platform = await startPlatform()
+  const later = { type: 'object', $async: true, required: ['z'] }
+  const tree = { type: 'object', properties: { child: { $ref: '#' }, n: { type: 'integer' } } }
+
+  const refused = await platform.post('/tools', weather(service.url, { parameters: later }))
+  const id = await register(platform, weather(service.url, { execute: { url: service.url }, parameters: tree }))
+  const deep = await platform.post(`/tools/${id}/call`, { input: { child: { child: { n: 'x' } } } })
+
+  expect(refused.status).toBe(400)
+  expect(deep.body.error.details.errors).toEqual([{ path: 'child.child.n', message: 'must be of type integer' }])
 })
 
 describe('an http tool', () => {

@@ -27,7 +27,7 @@ const secretFields = new Set([
 
 /** Most texts hold none of these, and looking for them is far cheaper than walking the value. */
 const suspicious =
-  /pass(?:word|wd|phrase)|secret|token|api[-_]?key|private[-_]?key|authorization|cookie|credentials|\bsk_/i
+  /pass(?:word|wd|phrase)|secret|token|api[-_]?key|private[-_]?key|authorization|cookie|credentials|bearer|\bsk_/i
 
 /** The JSON text with secrets taken out: what stands under a secret's name, our own keys, and values known to be secret. */
 export function redact(text: string, known: readonly string[] = []): string {
@@ -36,14 +36,18 @@ export function redact(text: string, known: readonly string[] = []): string {
   return JSON.stringify(walk(JSON.parse(text), known))
 }
 
-function walk(value: Json, known: readonly string[]): Json {
+function walk(value: Json, known: readonly string[], depth = 0): Json {
+  // Deeper than anything that people read, and than what a function that calls itself can follow.
+  if (depth > 200) return hidden
   if (typeof value === 'string') return redactText(value, known)
-  if (Array.isArray(value)) return value.map((item) => walk(item, known))
+  if (Array.isArray(value)) return value.map((item) => walk(item, known, depth + 1))
   if (!isObject(value)) return value
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [
       key,
-      isSecretField(key) && inner !== null && typeof inner !== 'boolean' ? hidden : walk(inner as Json, known),
+      isSecretField(key) && inner !== null && typeof inner !== 'boolean'
+        ? hidden
+        : walk(inner as Json, known, depth + 1),
     ]),
   )
 }

@@ -20,9 +20,21 @@ function random(length: number, letters = alphabet): string {
   return text
 }
 
-/** `tool_mh1k2x9c4f…`: the time in base 36, then 62 random bits, so that ids sort by when they were made. */
+let lastTime = 0
+let count = 0
+
+/** How many ids were made in the same millisecond before, so that those sort by when they were made, too. */
+function place(now: number): string {
+  count = now === lastTime ? count + 1 : 0
+  lastTime = now
+  return Math.min(count, 36 ** 3 - 1)
+    .toString(36)
+    .padStart(3, '0')
+}
+
+/** `tool_mh1k2x9c4f…`: the time in base 36, a count, then 51 random bits, so that ids sort by when they were made. */
 export const newId = (prefix: string, now = Date.now()): string =>
-  `${prefix}_${now.toString(36).padStart(9, '0')}${random(12)}`
+  `${prefix}_${now.toString(36).padStart(9, '0')}${place(now)}${random(10)}`
 
 /** The smallest id that could have been made at that time. */
 export const firstIdAt = (prefix: string, time: number): string => `${prefix}_${time.toString(36).padStart(9, '0')}`

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { Document, DocumentMatch, DocumentSummary, Path } from '../model/document.ts'
 import { Id, Paging, pageOf, Tags, Text } from '../model/page.ts'
-import { acts, creates, type Kind, lists } from './operation.ts'
+import { acts, creates, type Kind, lists, requireAllowed } from './operation.ts'
 
 const document: Kind<DocumentSummary> = {
   name: 'document',
@@ -72,7 +72,12 @@ export const updateDocument = acts({
   on: whole,
   input: z.strictObject({ id: Id, path: Path.optional(), content: Text.optional(), tags: Tags.optional() }),
   output: Document,
-  run: async ({ id, ...change }, { store, target }) => (await store.documents.update(id, change)) ?? target,
+  async run({ id, ...change }, { store, target, principal }) {
+    // Where it goes must be as open to the caller as where it is.
+    const { path = target.path, tags = target.tags } = change
+    requireAllowed(principal, 'documents:UpdateDocument', whole.resource({ ...target, path, tags }))
+    return (await store.documents.update(id, change)) ?? target
+  },
 })
 
 export const deleteDocument = acts({

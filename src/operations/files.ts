@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { File, Path } from '../model/document.ts'
 import { PlatformError } from '../model/errors.ts'
 import { Id, Paging, pageOf, Tags } from '../model/page.ts'
-import { acts, creates, type Download, type Kind, lists } from './operation.ts'
+import { acts, creates, type Download, type Kind, lists, requireAllowed } from './operation.ts'
 
 const file: Kind<File> = {
   name: 'file',
@@ -105,7 +105,12 @@ export const updateFile = acts({
   on: file,
   input: z.strictObject({ id: Id, path: Path.optional(), content_type: ContentType.optional(), tags: Tags.optional() }),
   output: File,
-  run: async ({ id, ...change }, { store, target }) => (await store.files.update(id, change)) ?? target,
+  async run({ id, ...change }, { store, target, principal }) {
+    // Where it goes must be as open to the caller as where it is.
+    const { path = target.path, tags = target.tags } = change
+    requireAllowed(principal, 'files:UpdateFile', file.resource({ ...target, path, tags }))
+    return (await store.files.update(id, change)) ?? target
+  },
 })
 
 export const uploadFile = acts({

@@ -77,10 +77,10 @@ export const listTools = lists({
     ...Paging,
   }),
   output: pageOf(Tool),
-  async run(input, { store, visible }) {
+  async run(input, { store, visible, principal }) {
     const type = input.type && findToolType(input.type)?.type
     const page = await store.tools.list({ ...input, ...(type && { type }) }, visible)
-    return { ...page, data: page.data.map(present) }
+    return { ...page, data: page.data.map((record) => presentTo(principal, record)) }
   },
 })
 
@@ -92,7 +92,7 @@ export const getTool = acts({
   on: tool,
   input: z.strictObject({ id: Id }),
   output: Tool,
-  run: async (_, { target }) => present(target),
+  run: async (_, { target, principal }) => presentTo(principal, target),
 })
 
 export const updateTool = acts({
@@ -260,6 +260,20 @@ function present(record: ToolRecord): Tool {
     auto_approve: autoApproveOf(record),
   }
 }
+
+/** What is fixed on a tool, and what it sends to prove who it is, are for those who may change them. */
+function presentTo(principal: Principal, record: ToolRecord): Tool {
+  const whole = present(record)
+  if (evaluate(principal, 'tools:UpdateTool', toolResource(record)).allowed) return whole
+  const masked = <T extends { headers?: Values; env?: Values }>(part: T | null): T | null =>
+    part && { ...part, ...(part.headers && { headers: mask(part.headers) }), ...(part.env && { env: mask(part.env) }) }
+  return { ...whole, execute: masked(whole.execute), mcp: masked(whole.mcp), preset_parameters: null }
+}
+
+type Values = Record<string, string> | undefined
+
+const mask = (values: Record<string, string>) =>
+  Object.fromEntries(Object.keys(values).map((name) => [name, '[hidden]']))
 
 async function viewActions(catalogue: Catalogue, record: ToolRecord): Promise<z.infer<typeof ActionView>[]> {
   const { type, offers } = (await catalogue.find(record.id)) ?? (await catalogue.describe(record))

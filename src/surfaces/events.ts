@@ -8,10 +8,12 @@ const mostWaiting = 1000
 export function events(source: EventStream, given: Readonly<Record<string, string>>, closing: AbortSignal): Response {
   const encoder = new TextEncoder()
   let stop = () => {}
+  let isOpen = true
   const stream = new ReadableStream<Uint8Array>(
     {
       async start(controller) {
         const close = () => {
+          isOpen = false
           stop()
           try {
             controller.close()
@@ -20,6 +22,8 @@ export function events(source: EventStream, given: Readonly<Record<string, strin
           }
         }
         const write = (text: string) => {
+          // What was looked up while the reader left has nowhere to go.
+          if (!isOpen) return
           if (-(controller.desiredSize ?? 0) > mostWaiting) close()
           else controller.enqueue(encoder.encode(text))
         }
@@ -37,7 +41,10 @@ export function events(source: EventStream, given: Readonly<Record<string, strin
           write(`${id === undefined ? '' : `id: ${id}\n`}event: ${name}\ndata: ${JSON.stringify(data)}\n\n`),
         )
       },
-      cancel: () => stop(),
+      cancel() {
+        isOpen = false
+        stop()
+      },
     },
     { highWaterMark: 1 },
   )

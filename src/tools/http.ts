@@ -59,7 +59,10 @@ function checkUrl(url: string): Fault[] {
     return [{ path, message: 'may have {placeholders} in its path and query only, not in its host' }]
   }
   if (authority(url).includes('@')) return [{ path, message: 'must not hold a user name or password; use headers' }]
-  return URL.canParse(url.replaceAll(placeholder, 'x')) ? [] : [{ path, message: 'is not a valid address' }]
+  // Whatever the arguments are, the same host is asked: spellings such as "http:///{host}" would leave that to them.
+  const [one, other] = ['a.example', 'b.example'].map((value) => URL.parse(url.replaceAll(placeholder, value)))
+  if (!one || !other) return [{ path, message: 'is not a valid address' }]
+  return one.origin === other.origin ? [] : [{ path, message: 'must name its host' }]
 }
 
 /** Headers that belong to the connection, not to the request. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { inject } from '../credentials/inject.ts'
-import type { Fault } from '../model/errors.ts'
+import { type Fault, PlatformError } from '../model/errors.ts'
 import type { JsonObject } from '../model/json.ts'
 import { McpAddress, type Output } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
@@ -52,8 +52,13 @@ export const mcp = defineToolType({
   },
 })
 
-function upstreamOf(tool: ToolRecord, { upstreams, findSecret }: Reach): Upstream {
+function upstreamOf(tool: ToolRecord, { upstreams, findSecret, allowStdio }: Reach): Upstream {
   const { headers, env, ...address } = tool.mcp as McpAddress
+  // It may have been allowed when the tool was registered, and not be any more.
+  if (address.command !== undefined && !allowStdio) {
+    const reason = 'programs are not started here: an operator allows it with QM_ALLOW_STDIO=true'
+    throw new PlatformError('TOOL_UNREACHABLE', { host: address.command, reason })
+  }
   const secrets = findSecret(tool.project_id)
   return upstreams.at({
     ...address,

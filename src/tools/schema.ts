@@ -1,4 +1,4 @@
-import { Ajv, type AnySchema, type ErrorObject, type ValidateFunction } from 'ajv'
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
@@ -8,38 +8,25 @@ import type { JsonObject } from '../model/json.ts'
 /** Says everything that is wrong with an input; nothing when it is right. */
 export type Check = (input: unknown) => readonly Fault[]
 
-const options = {
-  allErrors: true,
-  strict: false,
-  validateFormats: true,
-  // Schemas of different tools may carry the same $id, so none is kept under its name.
-  addUsedSchema: false,
-  logger: false,
-} as const
+const options = { allErrors: true, strict: false, validateFormats: true, logger: false } as const
 
 /** Compiles the schemas that users bring: 2020-12, or the older draft that a schema names. */
 export class Schemas {
-  readonly #newest = withFormats(new Ajv2020(options))
-  readonly #draft2019 = withFormats(new Ajv2019(options))
-  readonly #draft7 = withFormats(new Ajv(options))
-
   /** Throws a plain error that says what is wrong with the schema. */
   compile(schema: JsonObject): Check {
-    const ajv = this.#for(schema)
-    try {
-      const validate = ajv.compile(schema)
-      return (input) => (validate(input) ? [] : (validate.errors ?? []).flatMap(toFault(validate)))
-    } finally {
-      ajv.removeSchema(schema as AnySchema)
-    }
+    // It would turn the check into a promise, which is not an answer.
+    if (schema.$async !== undefined) throw new Error('"$async" is not a keyword of JSON Schema')
+    // One for each schema: what it keeps goes with it, and schemas of the same $id do not meet.
+    const validate = compilerFor(schema).compile(schema)
+    return (input) => (validate(input) === true ? [] : (validate.errors ?? []).flatMap(toFault(validate)))
   }
+}
 
-  #for(schema: JsonObject): Ajv {
-    const draft = String(schema.$schema ?? '')
-    if (/draft-0[4-7]/.test(draft)) return this.#draft7
-    if (draft.includes('2019-09')) return this.#draft2019
-    return this.#newest
-  }
+function compilerFor(schema: JsonObject): Ajv {
+  const draft = String(schema.$schema ?? '')
+  if (/draft-0[67]/.test(draft)) return withFormats(new Ajv(options))
+  if (draft.includes('2019-09')) return withFormats(new Ajv2019(options))
+  return withFormats(new Ajv2020(options))
 }
 
 function withFormats<A extends Ajv>(ajv: A): A {
