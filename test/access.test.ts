@@ -72,6 +72,22 @@ describe('an API key', () => {
     expect((await create({ access_policy_ids: own })).status).toBe(201)
   })
 
+  test('is denied what its maker is denied', async () => {
+    await using platform = await startPlatform()
+    const policy = (document: object) => platform.post('/access-policies', { name: 'p', document })
+    const denies = (await policy({ statement: [deny(['documents:*'])] })).body.id
+    const maker = await platform.post('/api-keys', { name: 'maker', access_policy_ids: ['pol_administrator', denies] })
+    const { id, key } = maker.body
+    const make = (access_policy_ids: string[]) => platform.post('/api-keys', { name: 'k', access_policy_ids }, { key })
+
+    expect((await make(['pol_administrator'])).status).toBe(403)
+    expect((await make(['pol_administrator', denies])).status).toBe(201)
+    expect((await make([])).status).toBe(201)
+    expect(
+      (await platform.patch(`/api-keys/${id}`, { access_policy_ids: ['pol_administrator'] }, { key })).status,
+    ).toBe(403)
+  })
+
   test('has a limit of requests a minute, says how much is left, and answers 429 beyond it', async () => {
     await using platform = await startPlatform()
     const key = await platform.keyFor([allow('*')], { rate_limit: 3 })

@@ -74,6 +74,8 @@ describe('a start that cannot be', () => {
   test.each([
     [['up', '--port', 'many'], {}, '--port'],
     [['up', '--prot', '1'], {}, '--prot'],
+    [['up', '--port', '0', '--host', '203.0.113.5'], {}, 'Cannot listen on 203.0.113.5'],
+    [['up', '--port', '0', '--data', '/dev/null'], {}, '/dev/null'],
     [['up'], { QM_BODY_LIMIT: 'big' }, 'QM_BODY_LIMIT'],
     [['up', '--port', '0'], { QM_EGRESS_ALLOW: 'everything' }, 'everything'],
     [['up', '--port', '0'], { DATABASE_URL: 'postgres://127.0.0.1:1/none' }, 'PostgreSQL'],

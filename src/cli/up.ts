@@ -16,7 +16,7 @@ export async function up(flags: readonly string[]): Promise<number> {
     await platform.close()
     throw error.code === 'EADDRINUSE'
       ? new StartError(`Port ${config.port} on ${config.host} is taken. Choose another with --port.`)
-      : error
+      : new StartError(`Cannot listen on ${config.host}, port ${config.port}: ${error.message}.`, { cause: error })
   })
   console.log(welcome(server.url, config.databaseUrl ? 'PostgreSQL' : `SQLite in ${config.data}`, platform.adminKey))
 

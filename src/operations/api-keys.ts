@@ -38,6 +38,7 @@ export const createApiKey = operation({
     if (projectId && !(await store.projects.find(projectId))) {
       throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'project', id: projectId })
     }
+    requireDenials(key.access_policy_ids, context)
     await requireGrantable(key.access_policy_ids, projectId, context)
     const value = newSecretKey()
     const created = await store.apiKeys.create({
@@ -90,6 +91,7 @@ export const updateApiKey = acts({
   async run({ id, expires_at: expiry, ...change }, context) {
     const { store, target } = context
     if (change.access_policy_ids) {
+      requireDenials(change.access_policy_ids, context)
       const added = change.access_policy_ids.filter((policy) => !target.access_policy_ids.includes(policy))
       await requireGrantable(added, target.project_id, context)
     }
@@ -117,6 +119,21 @@ function inFuture(time: string): number {
   const milliseconds = Date.parse(time)
   if (milliseconds > Date.now()) return milliseconds
   throw new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'expires_at', message: 'must lie in the future' }] })
+}
+
+/** What is denied to someone is denied to the keys they make: otherwise a Deny could be shaken off with a new key. */
+function requireDenials(ids: readonly string[], { principal }: Context): void {
+  if (ids.length === 0) return
+  const missing = principal.grants.find(
+    ({ policyId, statements }) => !ids.includes(policyId) && statements.some(({ effect }) => effect === 'Deny'),
+  )
+  if (!missing) return
+  throw new PlatformError('FORBIDDEN', {
+    permission: 'access-policies:AttachAccessPolicy',
+    layer: 'access policy',
+    resource: `qm:*:access-policy:${missing.policyId}`,
+    reason: `"${missing.policyId}" denies you something, so a key that you give access must hold it, too.`,
+  })
 }
 
 /**

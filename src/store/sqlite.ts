@@ -44,6 +44,14 @@ function owner(folder: string): string {
   }
 }
 
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+  } catch (cause) {
+    throw new StartError(`The data folder ${folder} cannot be used: ${(cause as Error).message}.`, { cause })
+  }
+}
+
 const roomInLog = 8 * 1024 * 1024
 
 /**
@@ -108,7 +116,7 @@ const callColumns = [
 ] as const satisfies readonly (keyof CallRow)[]
 
 export function openSqlite(folder: string): Engine {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  makeFolder(folder)
   const lock = lockFolder(folder)
   const file = join(folder, 'quartermaster.db')
   const database = new DatabaseSync(file)
