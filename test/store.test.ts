@@ -1232,18 +1232,6 @@ describe.each(engines)('idempotency keys on %s', (engine) => {
 })
 
 describe.each(engines)('settings on %s', (engine) => {
-  test('are kept and replaced', async () => {
-    await using fresh = await freshStore(engine)
-    const { settings } = fresh.store
-
-    const before = await settings.find('colour')
-    await settings.set('colour', 'red')
-    await settings.set('colour', 'blue')
-
-    expect(before).toBeUndefined()
-    expect(await settings.find('colour')).toBe('blue')
-  })
-
   test('are won by exactly one of all who claim them at once', async () => {
     await using fresh = await freshStore(engine)
     const { settings } = fresh.store

@@ -6,14 +6,14 @@ import type { ToolRecord } from '../store/tools.ts'
 import type { ActionSketch } from '../tools/tool-type.ts'
 
 /** The same JSON has the same text, in whatever order its fields stand. */
-export const canonical = (value: Json): string => {
+const canonical = (value: Json): string => {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   if (!isObject(value)) return JSON.stringify(value)
   const fields = Object.keys(value).sort()
   return `{${fields.map((key) => `${JSON.stringify(key)}:${canonical(value[key] as Json)}`).join(',')}}`
 }
 
-export const hashOf = (value: Json): string => createHash('sha256').update(canonical(value)).digest('hex')
+const hashOf = (value: Json): string => createHash('sha256').update(canonical(value)).digest('hex')
 
 /**
  * Notices when someone else's tool is described otherwise than before under the same name, which is how a tool that was

@@ -17,7 +17,7 @@ const sameMeaning: readonly (readonly string[])[] = [
 const meaning = new Map(sameMeaning.flatMap((words) => words.map((word) => [stem(word), `=${words[0]}`])))
 
 /** `createContact`, `create_contact` and "Create contacts" all give the same words. */
-export function wordsOf(text: string): string[] {
+function wordsOf(text: string): string[] {
   return text
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
     .toLowerCase()

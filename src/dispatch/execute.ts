@@ -3,7 +3,7 @@ import type { Output } from '../model/tool.ts'
 import type { Reach } from '../tools/tool-type.ts'
 import type { Approved } from './call.ts'
 
-export const defaultTimeoutSeconds = 60
+const defaultTimeoutSeconds = 60
 
 /** Runs the type's one function, under the tool's time limit. */
 export async function execute(call: Approved, reach: Reach): Promise<Output> {

@@ -6,8 +6,8 @@ import type { CallEnd, CallRow } from '../store/tables.ts'
 import type { Approved, Asked, Resolved } from './call.ts'
 import { redact, secretsIn } from './redact.ts'
 
-export const requestLimit = 32 * 1024
-export const responseLimit = 64 * 1024
+const requestLimit = 32 * 1024
+const responseLimit = 64 * 1024
 
 /** How a call ended, for those who count. */
 export interface Ended {

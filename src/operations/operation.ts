@@ -125,7 +125,7 @@ const define = <Input extends z.ZodObject, Output extends z.ZodType>(
   }
 }
 
-/** Makes something in a project, or on the platform as a whole where `project` is null. */
+/** Makes something in a project. */
 export const creates = <Input extends z.ZodObject, Output extends z.ZodType>(
   common: Common<Input, Output> & {
     readonly kind: string

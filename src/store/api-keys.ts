@@ -6,7 +6,7 @@ import type { Notices } from './notices.ts'
 import { pageOfRows, type Visible } from './page.ts'
 import type { ApiKeyRow } from './tables.ts'
 
-export const toApiKey = (row: ApiKeyRow): ApiKey => ({
+const toApiKey = (row: ApiKeyRow): ApiKey => ({
   id: row.id,
   project_id: row.project_id,
   name: row.name,

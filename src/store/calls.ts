@@ -10,7 +10,7 @@ import type { CallEnd, CallRow } from './tables.ts'
 const kept = (text: string | null, truncated: number) =>
   text === null ? null : truncated === 1 ? text : JSON.parse(text)
 
-export function toCall(row: CallRow): Call {
+function toCall(row: CallRow): Call {
   return {
     id: row.id,
     project_id: row.project_id,
@@ -41,7 +41,7 @@ const summaryColumns = [
   ...(['request_truncated', 'response_truncated', 'error', 'duration_ms', 'created_at', 'completed_at'] as const),
 ]
 
-export function toCallSummary(row: Omit<CallRow, 'request' | 'response'>): CallSummary {
+function toCallSummary(row: Omit<CallRow, 'request' | 'response'>): CallSummary {
   const { request: _request, response: _response, ...summary } = toCall({ ...row, request: 'null', response: null })
   return summary
 }

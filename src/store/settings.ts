@@ -22,12 +22,4 @@ export class Settings {
       .executeTakeFirst()
     return Number(result.numInsertedOrUpdatedRows ?? 0) === 1
   }
-
-  async set(name: string, value: string): Promise<void> {
-    await this.#engine.db
-      .insertInto('settings')
-      .values({ name, value })
-      .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
-      .execute()
-  }
 }

@@ -1,4 +1,4 @@
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import { Ajv, type ErrorObject } from 'ajv'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
@@ -18,7 +18,7 @@ export class Schemas {
     if (schema.$async !== undefined) throw new Error('"$async" is not a keyword of JSON Schema')
     // One for each schema: what it keeps goes with it, and schemas of the same $id do not meet.
     const validate = compilerFor(schema).compile(schema)
-    return (input) => (validate(input) === true ? [] : (validate.errors ?? []).flatMap(toFault(validate)))
+    return (input) => (validate(input) === true ? [] : (validate.errors ?? []).flatMap(toFault))
   }
 }
 
@@ -34,41 +34,39 @@ function withFormats<A extends Ajv>(ajv: A): A {
   return ajv
 }
 
-const toFault =
-  (_: ValidateFunction) =>
-  (error: ErrorObject): Fault[] => {
-    const at = inWords(error.instancePath)
-    const below = (name: string) => inWords(`${error.instancePath}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`)
-    switch (error.keyword) {
-      case 'required':
-        return [{ path: below(error.params.missingProperty), message: 'is missing' }]
-      case 'additionalProperties':
-      case 'unevaluatedProperties':
-        return [
-          {
-            path: below(error.params.additionalProperty ?? error.params.unevaluatedProperty),
-            message: 'is not a known field',
-          },
-        ]
-      case 'enum':
-        return [
-          {
-            path: at,
-            message: `must be one of ${(error.params.allowedValues as unknown[]).map((v) => JSON.stringify(v)).join(', ')}`,
-          },
-        ]
-      case 'const':
-        return [{ path: at, message: `must be ${JSON.stringify(error.params.allowedValue)}` }]
-      case 'type':
-        return [{ path: at, message: `must be of type ${[error.params.type].flat().join(' or ')}` }]
-      // These only say that something inside failed, and what failed is listed too.
-      case 'if':
-      case 'allOf':
-        return []
-      default:
-        return [{ path: at, message: error.message ?? 'is not valid' }]
-    }
+const toFault = (error: ErrorObject): Fault[] => {
+  const at = inWords(error.instancePath)
+  const below = (name: string) => inWords(`${error.instancePath}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`)
+  switch (error.keyword) {
+    case 'required':
+      return [{ path: below(error.params.missingProperty), message: 'is missing' }]
+    case 'additionalProperties':
+    case 'unevaluatedProperties':
+      return [
+        {
+          path: below(error.params.additionalProperty ?? error.params.unevaluatedProperty),
+          message: 'is not a known field',
+        },
+      ]
+    case 'enum':
+      return [
+        {
+          path: at,
+          message: `must be one of ${(error.params.allowedValues as unknown[]).map((v) => JSON.stringify(v)).join(', ')}`,
+        },
+      ]
+    case 'const':
+      return [{ path: at, message: `must be ${JSON.stringify(error.params.allowedValue)}` }]
+    case 'type':
+      return [{ path: at, message: `must be of type ${[error.params.type].flat().join(' or ')}` }]
+    // These only say that something inside failed, and what failed is listed too.
+    case 'if':
+    case 'allOf':
+      return []
+    default:
+      return [{ path: at, message: error.message ?? 'is not valid' }]
   }
+}
 
 /** `/rows/0/date` as `rows[0].date`. */
 export const inWords = (pointer: string): string =>
