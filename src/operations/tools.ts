@@ -6,7 +6,7 @@ import { toolResource } from '../dispatch/authorize.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
 import { AnyJson, type JsonObject } from '../model/json.ts'
-import { Id, Paging, pageOf } from '../model/page.ts'
+import { Id, Paging, pageOf, Text } from '../model/page.ts'
 import type { Principal } from '../model/principal.ts'
 import { jsonObject, Level, type Output, Tool, type ToolDraft, ToolFields } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
@@ -73,7 +73,7 @@ export const listTools = lists({
   input: z.strictObject({
     project_id: Id.optional(),
     type: Type.optional(),
-    name: z.string().max(64).optional(),
+    name: Text.max(64).optional(),
     ...Paging,
   }),
   output: pageOf(Tool),
@@ -214,7 +214,7 @@ export const callTool = operation({
   summary: 'Call a tool and get what it answers',
   input: z.strictObject({
     id: Id,
-    action: z.string().max(200).nullish().describe('Which action, for tools that offer several'),
+    action: Text.max(200).nullish().describe('Which action, for tools that offer several'),
     input: jsonObject('The arguments').nullish(),
   }),
   output: AnyJson.describe('Whatever the tool answers'),
