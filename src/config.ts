@@ -36,6 +36,11 @@ const settings = {
     schema: z.string().min(1).optional(),
     help: 'PostgreSQL address; without it, SQLite in the data folder',
   },
+  syncCalls: {
+    variable: 'QM_SYNC_CALLS',
+    schema: z.stringbool().default(false),
+    help: 'Whether an effect waits until its record would survive a power cut, too; PostgreSQL has its own setting',
+  },
   logLevel: {
     variable: 'QM_LOG_LEVEL',
     schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),

@@ -46,22 +46,25 @@ describe('the record', () => {
     })
   })
 
-  test('is written before the effect: a tool that looks finds its own call pending', async () => {
-    let seen: unknown
-    const platformHolder: { platform?: TestPlatform } = {}
-    await using service = await startService(async () => {
-      seen = (await platformHolder.platform?.get('/calls'))?.body.data
-      return undefined
-    })
-    await using platform = await startPlatform()
-    platformHolder.platform = platform
-    const id = await register(platform, service.url)
+  test.each(['true', 'false'])(
+    'is written before the effect, QM_SYNC_CALLS=%s: a tool that looks finds its own call pending',
+    async (sync) => {
+      let seen: unknown
+      const platformHolder: { platform?: TestPlatform } = {}
+      await using service = await startService(async () => {
+        seen = (await platformHolder.platform?.get('/calls'))?.body.data
+        return undefined
+      })
+      await using platform = await startPlatform({ QM_SYNC_CALLS: sync })
+      platformHolder.platform = platform
+      const id = await register(platform, service.url)
 
-    await platform.post(`/tools/${id}/call`, { input: {} })
+      await platform.post(`/tools/${id}/call`, { input: {} })
 
-    expect(seen).toMatchObject([{ tool_id: id, status: 'pending', completed_at: null }])
-    expect((await onlyCall(platform)).status).toBe('success')
-  })
+      expect(seen).toMatchObject([{ tool_id: id, status: 'pending', completed_at: null }])
+      expect((await onlyCall(platform)).status).toBe('success')
+    },
+  )
 
   test('tells apart how calls end', async () => {
     await using service = await startService(() => ({ status: 500, body: 'no' }))

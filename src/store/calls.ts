@@ -90,7 +90,7 @@ export class Calls {
 
   /**
    * Resolves once the row would survive the death of this process; and the machine's losing power, too, before an
-   * effect that could not be repeated.
+   * effect that could not be repeated, where the operator asks for that.
    */
   async begin(row: CallRow, effect: 'repeatable' | 'once'): Promise<void> {
     await this.#writes.add({ begun: row })

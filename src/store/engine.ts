@@ -16,7 +16,7 @@ export interface Engine {
 
   /** Writes a group of call records in one commit. Survives the death of the process once it resolves. */
   writeCalls(begun: readonly CallRow[], ended: readonly CallEnd[]): Promise<void>
-  /** Resolves once everything committed before would also survive the machine losing power. */
+  /** Resolves once everything committed before would also survive the machine losing power, where that is asked for. */
   settle(): Promise<void>
 
   /** Full-text search: which documents fit the words, best first. */

@@ -115,12 +115,13 @@ const callColumns = [
   'completed_at',
 ] as const satisfies readonly (keyof CallRow)[]
 
-export function openSqlite(folder: string): Engine {
+export function openSqlite(folder: string, syncCalls = false): Engine {
   makeFolder(folder)
   const lock = lockFolder(folder)
   const file = join(folder, 'quartermaster.db')
   const database = new DatabaseSync(file)
-  // NORMAL leaves the sync of the log to us: `settle` does it off the event loop, once for a whole group of calls.
+  // NORMAL leaves the sync of the log to the checkpoints, twice a second, and to `settle`, which does it off the event
+  // loop and once for a whole group of calls.
   database.exec(`
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = NORMAL;
@@ -175,6 +176,7 @@ export function openSqlite(folder: string): Engine {
       database.isTransaction ? db.connection().execute(async () => writeNow(begun, ended)) : writeNow(begun, ended),
 
     async settle() {
+      if (!syncCalls) return
       log ??= openLog(`${file}-wal`)
       await syncData(log)
     },

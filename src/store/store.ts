@@ -16,9 +16,10 @@ import { Skills } from './skills.ts'
 import { openSqlite } from './sqlite.ts'
 import { Tools } from './tools.ts'
 
-export type StoreOptions =
+export type StoreOptions = { readonly syncCalls?: boolean } & (
   | { readonly databaseUrl: string; readonly data?: string }
   | { readonly data: string; readonly databaseUrl?: undefined }
+)
 
 /** All that the platform remembers. */
 export interface Store {
@@ -40,7 +41,9 @@ export interface Store {
 }
 
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const engine = options.databaseUrl ? await openPostgres(options.databaseUrl) : openSqlite(options.data as string)
+  const engine = options.databaseUrl
+    ? await openPostgres(options.databaseUrl)
+    : openSqlite(options.data as string, options.syncCalls)
   try {
     await migrate(engine)
   } catch (error) {
