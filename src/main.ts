@@ -14,8 +14,10 @@ import { done } from './model/tool.ts'
 import { operations, permissions, platformActions } from './operations/index.ts'
 import { JsonText, type Operation, type Parts, routeOf } from './operations/operation.ts'
 import { openStore, type Store } from './store/store.ts'
-import { callLane, type Lane } from './surfaces/call-lane.ts'
+import { callLane } from './surfaces/call-lane.ts'
+import type { Lane } from './surfaces/lane.ts'
 import { McpEndpoints } from './surfaces/mcp/endpoint.ts'
+import { mcpLane } from './surfaces/mcp/lane.ts'
 import { Metrics } from './surfaces/metrics.ts'
 import { openapi } from './surfaces/openapi.ts'
 import { reference } from './surfaces/reference.ts'
@@ -37,7 +39,7 @@ export interface Platform {
   /** Answers HTTP: `fetch(request)` needs no port. */
   readonly app: Hono
   /** The short way to a tool, for the process's own port. */
-  readonly lane: Lane
+  readonly lanes: readonly Lane[]
   /** The first admin key, if this start made it. */
   readonly adminKey: string | undefined
   /** Takes no new work; what is under way goes on. */
@@ -134,7 +136,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
     log,
     store,
     app,
-    lane: callLane(restParts),
+    lanes: [callLane(restParts), mcpLane(endpoints, restParts)],
     adminKey,
     drain() {
       closing.abort()

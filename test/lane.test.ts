@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { listen } from '../src/surfaces/server.ts'
 import { adminKey, startPlatform, startService } from './kit.ts'
+import { startUpstream } from './upstream.ts'
 
 /** The same request by the short way and by the long one, which a content type with a parameter leads to. */
 const ways = { short: 'application/json', long: 'application/json; charset=utf-8' }
@@ -68,5 +69,129 @@ test('a call is answered the same by the short way and by the long one, whatever
   expect(over[0]).toEqual(over[1])
   platform.platform.drain()
   expect(await send(ways.short, good, '{}', adminKey)).toEqual(await send(ways.long, good, '{}', adminKey))
+  await server.close(1)
+})
+
+/** JSON-RPC, however it is wrapped. */
+const readMessage = (text: string) => {
+  const event = /^data: (.*)$/m.exec(text)
+  return text === '' ? undefined : JSON.parse(event?.[1] ?? text)
+}
+
+test('an MCP request is answered the same by the short way and by the long one, whatever is sent', async () => {
+  await using upstream = await startUpstream([
+    { name: 'echo', inputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] } },
+    {
+      name: 'rich',
+      inputSchema: { type: 'object' },
+      run: () => ({
+        content: [{ type: 'image', data: 'AAAA', mimeType: 'image/png' }],
+        structuredContent: { ok: true },
+        _meta: { 'acme/x': 1 },
+      }),
+    },
+    { name: 'fails', inputSchema: { type: 'object' }, run: () => ({ content: [], isError: true }) },
+  ])
+  await using platform = await startPlatform({ QM_BODY_LIMIT: '20000' })
+  const server = await listen(platform.platform, '127.0.0.1', 0)
+  await platform.post('/tools', { name: 'crm', type: 'mcp', mcp: { url: upstream.url } })
+  await platform.post('/servers', { name: 'Direct', slug: 'direct' })
+  await platform.post('/servers', { name: 'Agent', slug: 'agent', agent_mode: true, retrieve_skill: true })
+  await platform.post('/servers', { name: 'Off', slug: 'off', enabled: false })
+  const blind = await platform.keyFor([{ effect: 'Allow', action: ['servers:UseServer'] }])
+
+  const send = async (contentType: string, path: string, body: string, headers: Record<string, string>) => {
+    const response = await fetch(`${server.url}${path}`, {
+      method: 'POST',
+      headers: {
+        'content-type': contentType,
+        accept: 'application/json, text/event-stream',
+        authorization: `Bearer ${adminKey}`,
+        ...headers,
+      },
+      body,
+    })
+    return { status: response.status, message: readMessage(await response.text()) }
+  }
+  const client = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const asked: [
+    method: string,
+    params: Record<string, unknown> | undefined,
+    path?: string,
+    headers?: Record<string, string>,
+  ][] = [
+    ['tools/list', undefined],
+    ['tools/list', {}],
+    ['tools/list', { cursor: '0' }],
+    ['tools/list', { cursor: 'none' }],
+    ['tools/list', { cursor: 7 }],
+    ['tools/list', {}, '/mcp/agent'],
+    ['tools/list', {}, '/mcp/off'],
+    ['tools/list', {}, '/mcp/none'],
+    ['tools/list', {}, '/mcp/direct', { authorization: 'Bearer sk_wrong' }],
+    ['tools/list', {}, '/mcp/direct', { authorization: '' }],
+    ['tools/list', {}, '/mcp/direct', { authorization: `Bearer ${blind}` }],
+    ['tools/list', {}, '/mcp/direct', { origin: 'http://evil.test' }],
+    ['tools/call', { name: 'crm_echo_action', arguments: { text: 'é' } }],
+    ['tools/call', { name: 'crm_echo_action', arguments: { input_payload: '{"text":"x"}' } }],
+    ['tools/call', { name: 'crm_echo_action', arguments: {} }],
+    ['tools/call', { name: 'crm_echo_action' }],
+    ['tools/call', { name: 'crm_echo_action', arguments: [] }],
+    [
+      'tools/call',
+      { name: 'crm_echo_action', arguments: { text: 'x' } },
+      '/mcp/direct',
+      { authorization: `Bearer ${blind}` },
+    ],
+    ['tools/call', { name: 'crm_rich_action', arguments: {} }],
+    ['tools/call', { name: 'crm_fails_action', arguments: {} }],
+    ['tools/call', { name: 'none', arguments: {} }],
+    ['tools/call', { name: 7, arguments: {} }],
+    ['tools/call', {}],
+    ['tools/call', undefined],
+    ['tools/call', { name: 'crm_echo_action', arguments: { text: 'x'.repeat(30_000) } }],
+    ['tools/call', { name: 'EXECUTE_ACTION', arguments: { action_id: 'crm:none' } }, '/mcp/agent'],
+    ['tools/call', { name: 'RESOLVE_ACTIONS', arguments: { integration_query: 7 } }, '/mcp/agent'],
+    ['tools/call', { name: 'LOAD_SKILL', arguments: {} }, '/mcp/agent'],
+    ['tools/none', {}],
+  ]
+  for (const [method, params, path = '/mcp/direct', headers = {}] of asked) {
+    const older = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+    const newer = JSON.stringify({ jsonrpc: '2.0', id: 'a', method, params: { ...params, _meta: client } })
+    const mirrored = {
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': method,
+      ...(typeof params?.name === 'string' && { 'mcp-name': params.name }),
+    }
+    const bodies: [string, Record<string, string>][] = [
+      [older, {}],
+      [older, { 'mcp-protocol-version': '2025-06-18' }],
+      [older, { 'mcp-protocol-version': '1999-01-01' }],
+      [newer, mirrored],
+      [newer, { ...mirrored, 'mcp-method': 'tools/other' }],
+      [newer, { ...mirrored, 'mcp-name': 'other' }],
+      [newer, {}],
+    ]
+    for (const [body, era] of bodies) {
+      const [short, long] = await Promise.all(
+        Object.values(ways).map((way) => send(way, path, body, { ...headers, ...era })),
+      )
+      expect(short, `${path} ${JSON.stringify(era)} ${body.slice(0, 200)}`).toEqual(long)
+    }
+  }
+  for (const body of [
+    '[]',
+    '{',
+    '7',
+    '{"jsonrpc":"2.0","method":"tools/list"}',
+    '{"jsonrpc":"1.0","id":1,"method":"tools/list"}',
+  ]) {
+    const [short, long] = await Promise.all(Object.values(ways).map((way) => send(way, '/mcp/direct', body, {})))
+    expect(short, body).toEqual(long)
+  }
   await server.close(1)
 })

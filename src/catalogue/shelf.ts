@@ -26,15 +26,30 @@ const lifetimeIncomplete = 1000
 /** The shelves of all servers, held in memory until a tool, a server or an upstream changes. */
 export class Shelves {
   readonly #shelves = new Map<string, { readonly shelf: Promise<Shelf>; until: number }>()
+  readonly #servers = new Map<string, Server>()
+  #changes = 0
   readonly #store: Store
   readonly #catalogue: Catalogue
 
   constructor(store: Store, catalogue: Catalogue) {
     this.#store = store
     this.#catalogue = catalogue
-    const forget = () => this.#shelves.clear()
-    store.notices.hear('servers', forget)
-    catalogue.onChange(forget)
+    catalogue.onChange(() => this.#shelves.clear())
+    store.notices.hear('servers', () => {
+      this.#changes++
+      this.#servers.clear()
+      this.#shelves.clear()
+    })
+  }
+
+  /** By id or slug. */
+  async findServer(reference: string): Promise<Server | undefined> {
+    const known = this.#servers.get(reference)
+    if (known) return known
+    const before = this.#changes
+    const server = await this.#store.servers.find(reference)
+    if (server && before === this.#changes) this.#servers.set(reference, server)
+    return server
   }
 
   of(server: Server): Promise<Shelf> {

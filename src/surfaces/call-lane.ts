@@ -5,11 +5,9 @@ import type { Context, JsonText } from '../operations/operation.ts'
 import { call, callTool } from '../operations/tools.ts'
 import { answerError } from './answer.ts'
 import { asking, bearer, rateHeaders } from './asking.ts'
+import { hasPlainJson, type Lane, readBody, write, writeResponse } from './lane.ts'
 import { fieldsOf, parseJson } from './read-json.ts'
 import type { RestParts } from './rest.ts'
-
-/** Answers a request and says so, or leaves it alone. */
-export type Lane = (request: IncomingMessage, response: ServerResponse) => boolean
 
 const route = /^\/api\/v1\/tools\/(\w+)\/call$/
 
@@ -20,18 +18,13 @@ const route = /^\/api\/v1\/tools\/(\w+)\/call$/
  */
 export function callLane(host: RestParts): Lane {
   return (request, response) => {
-    const toolId = isPlain(request, host.bodyLimit) ? route.exec(request.url ?? '')?.[1] : undefined
+    const isPlain = hasPlainJson(request, host.bodyLimit) && request.headers['idempotency-key'] === undefined
+    const toolId = isPlain ? route.exec(request.url ?? '')?.[1] : undefined
     if (toolId === undefined) return false
     void serve(toolId, request, response, host)
     return true
   }
 }
-
-const isPlain = ({ method, headers }: IncomingMessage, bodyLimit: number): boolean =>
-  method === 'POST' &&
-  headers['content-type'] === 'application/json' &&
-  Number(headers['content-length']) <= bodyLimit &&
-  headers['idempotency-key'] === undefined
 
 async function serve(id: string, request: IncomingMessage, response: ServerResponse, host: RestParts): Promise<void> {
   let headers: Record<string, string> = {}
@@ -40,13 +33,13 @@ async function serve(id: string, request: IncomingMessage, response: ServerRespo
     const sent = request.headers
     const principal = await host.keys.authenticate(bearer(sent.authorization))
     headers = rateHeaders(host.rateLimit.take(principal.id, principal.rateLimit))
-    const body = parseJson(await readBody(request))
+    const body = parseJson((await readBody(request)).toString())
     const asker = asking(principal, sent['x-quartermaster-surface'] as string | undefined, sent['user-agent'])
-    answer(response, 200, headers, await perform(id, body, { ...host.parts, ...asker }))
+    write(response, 200, headers, await perform(id, body, { ...host.parts, ...asker }))
     host.metrics.answered(callTool.name, 200)
   } catch (error) {
     const failed = answerError(error, host.log, headers)
-    answer(response, failed.status, Object.fromEntries(failed.headers), await failed.text())
+    await writeResponse(response, failed)
     host.metrics.answered(callTool.name, failed.status)
   }
 }
@@ -56,18 +49,4 @@ async function perform(id: string, body: unknown, context: Context): Promise<str
     return (await call(id, undefined, body.input as JsonObject, context)).text
   }
   return ((await callTool.perform({ ...fieldsOf(body, true), id }, context)) as JsonText).text
-}
-
-function readBody(request: IncomingMessage): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const parts: Buffer[] = []
-    request.on('data', (part: Buffer) => parts.push(part))
-    request.on('end', () => resolve((parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)).toString()))
-    request.on('error', reject)
-  })
-}
-
-function answer(response: ServerResponse, status: number, headers: Record<string, string>, text: string): void {
-  const length = Buffer.byteLength(text)
-  response.writeHead(status, { 'content-type': 'application/json', 'content-length': length, ...headers }).end(text)
 }

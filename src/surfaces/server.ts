@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
-import type { Lane } from './call-lane.ts'
+import type { Lane } from './lane.ts'
 
 /** A port that answers, and can be closed without cutting anyone off. */
 export interface Listening {
@@ -11,21 +11,22 @@ export interface Listening {
   close(seconds: number): Promise<void>
 }
 
-/** What answers: everything does by way of `app`, and some requests by a shorter one. */
+/** What answers: everything does by way of `app`, and some requests by shorter ones. */
 export interface Surface {
   readonly app: Hono
-  readonly lane: Lane
+  readonly lanes: readonly Lane[]
 }
 
 export async function listen(surface: Surface, host: string, port: number): Promise<Listening> {
-  const { app, lane } = surface
+  const { app, lanes } = surface
   // The globals of whoever embeds the platform stay as they are.
   const longWay = getRequestListener(app.fetch, { overrideGlobalObjects: false })
   const server = createServer(
     // A caller has a minute to send its request; an answer may take as long as the slowest tool.
     { requestTimeout: 60_000, headersTimeout: 30_000, keepAliveTimeout: 60_000 },
     (request, response) => {
-      if (!lane(request, response)) void longWay(request, response)
+      const goOn = () => void longWay(request, response)
+      if (!lanes.some((lane) => lane(request, response, goOn))) goOn()
     },
   )
   await new Promise<void>((resolve, reject) => {

@@ -19,6 +19,7 @@ import type { Request as Asking, Parts } from '../../operations/operation.ts'
 import { answerError } from '../answer.ts'
 import { asking, bearer } from '../asking.ts'
 import { agentTools, executeAction, readPayload, resolveActions } from './agent-mode.ts'
+import { Listed, listed, pageOf } from './listing.ts'
 import { callOperation, listOperations } from './management.ts'
 import { type ToolResult, toErrorResult, toResult } from './results.ts'
 import { knowledgeIndex, loadSkill, skillTools } from './skills.ts'
@@ -37,9 +38,8 @@ export interface McpParts {
   readonly closing: AbortSignal
 }
 
-const pageSize = 1000
-/** How long a client of the new era may keep a list without asking; changes are told to those who listen. */
-const listTtlMs = 60_000
+/** Of a request, those that say who asks and from where. */
+type Headers = Readonly<Partial<Record<'authorization' | 'host' | 'origin' | 'user-agent', string>>>
 
 /** The MCP endpoints at /mcp/{server}: stateless, in both protocol eras. */
 export class McpEndpoints {
@@ -59,15 +59,20 @@ export class McpEndpoints {
   /** Without a server: the platform itself. */
   async fetch(request: Request, reference: string | undefined): Promise<Response> {
     try {
-      if (this.#host.closing.aborted) throw new PlatformError('SHUTTING_DOWN', {})
-      refuseForeign(request, this.#host.onLoopback)
-      const asker = await this.#admit(request)
-      const offer = reference === undefined ? this.#management(asker) : await this.#visit(asker, reference)
-      const authInfo = { token: '', clientId: asker.principal.id, scopes: [], extra: { offer } }
+      const offer = await this.offer(Object.fromEntries(request.headers), reference)
+      const authInfo = { token: '', clientId: offer.principalId, scopes: [], extra: { offer } }
       return await this.#handlerOf(offer.key).fetch(request, { authInfo })
     } catch (error) {
       return answerError(error, this.#host.log)
     }
+  }
+
+  /** What the sender of these headers finds here; throws for those who are not let in. */
+  async offer(headers: Headers, reference: string | undefined): Promise<Offering> {
+    if (this.#host.closing.aborted) throw new PlatformError('SHUTTING_DOWN', {})
+    refuseForeign(headers, this.#host.onLoopback)
+    const asker = await this.#admit(headers)
+    return reference === undefined ? this.#management(asker) : this.#visit(asker, reference)
   }
 
   /** Ends the streams of those who listen, once the calls in flight are answered: nothing else would end them. */
@@ -82,16 +87,21 @@ export class McpEndpoints {
     await Promise.all([...this.#handlers.values()].map((handler) => handler.close()))
   }
 
-  #counted<T>(work: Promise<T>): Promise<T> {
+  async #counted<T>(work: Promise<T>): Promise<T> {
     this.#inFlight.add(work)
-    work.finally(() => this.#inFlight.delete(work)).catch(() => {})
-    return work
+    try {
+      return await work
+    } catch (error) {
+      throw toProtocolError(error, this.#host.log)
+    } finally {
+      this.#inFlight.delete(work)
+    }
   }
 
   /** 401 without a key, 403 with one that is not valid. */
-  async #admit(request: Request): Promise<Asking> {
+  async #admit(headers: Headers): Promise<Asking> {
     const { keys, rateLimit } = this.#host
-    const token = bearer(request.headers.get('authorization') ?? undefined)
+    const token = bearer(headers.authorization)
     const principal = await keys.authenticate(token).catch((error: unknown) => {
       if (error instanceof PlatformError && token !== undefined) {
         throw new PlatformError('KEY_REFUSED', {}, { cause: error })
@@ -99,13 +109,13 @@ export class McpEndpoints {
       throw error
     })
     rateLimit.take(principal.id, principal.rateLimit)
-    return asking(principal, 'mcp', request.headers.get('user-agent') ?? undefined)
+    return asking(principal, 'mcp', headers['user-agent'])
   }
 
   /** 404 for a server that is off, or not for this key. */
   async #visit(asker: Asking, reference: string): Promise<Offering> {
     const { parts, shelves, version } = this.#host
-    const server = await parts.store.servers.find(reference)
+    const server = await shelves.findServer(reference)
     const resource = server && { projectId: server.project_id, kind: 'server', id: server.id }
     if (!server?.enabled || !resource || !evaluate(asker.principal, 'servers:UseServer', resource).allowed) {
       throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'server', id: reference })
@@ -113,6 +123,7 @@ export class McpEndpoints {
     const one = visit(server, asker, { ...parts, shelves })
     return {
       key: server.id,
+      principalId: asker.principal.id,
       info: { name: server.slug, title: server.name, version },
       instructions: server.description,
       tools: () => toolsOf(one),
@@ -124,10 +135,11 @@ export class McpEndpoints {
     const context = { ...this.#host.parts, ...asker }
     return {
       key: 'the platform itself',
+      principalId: asker.principal.id,
       info: { name: 'quartermaster', title: 'Quartermaster', version: this.#host.version },
       instructions:
         'Manages a Quartermaster: its tools, servers, skills, keys, documents and files, and the record of calls.',
-      tools: async () => listOperations(context),
+      tools: async () => listOperations(context).map((value) => new Listed(value)),
       call: (name, input) => this.#counted(callOperation(name, input, context)),
     }
   }
@@ -146,18 +158,22 @@ export class McpEndpoints {
 }
 
 /** What one caller finds at one endpoint. */
-interface Offering {
+export interface Offering {
   readonly key: string
+  readonly principalId: string
   readonly info: { readonly name: string; readonly title: string; readonly version: string }
   readonly instructions: string | null
-  tools(): Promise<readonly JsonObject[]>
+  tools(): Promise<readonly Listed[]>
   call(name: string, input: JsonObject, live: Live): Promise<ToolResult>
 }
 
 function toProtocol({ info, instructions, tools, call }: Offering): Protocol {
   const capabilities = { tools: { listChanged: true } }
   const protocol = new Protocol(info, { capabilities, ...(instructions && { instructions }) })
-  protocol.setRequestHandler('tools/list', async ({ params }) => pageOf(await tools(), params?.cursor) as never)
+  protocol.setRequestHandler('tools/list', async ({ params }) => {
+    const { tools: page, rest } = pageOf(await tools(), params?.cursor)
+    return { tools: page.map(({ value }) => value), ...rest } as never
+  })
   protocol.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
     return (await call(params.name, (params.arguments ?? {}) as JsonObject, liveOf(mcpReq))) as never
   })
@@ -175,45 +191,25 @@ function liveOf({ signal, _meta = {}, notify }: ServerContext['mcpReq']): Live {
 }
 
 /** A page in a browser that was tricked into calling us says so in its Host or Origin header. */
-function refuseForeign(request: Request, onLoopback: boolean): void {
-  const host = request.headers.get('host') ?? ''
-  const origin = request.headers.get('origin')
+function refuseForeign({ host = '', origin }: Headers, onLoopback: boolean): void {
   const isLocal = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i.test(host)
   if (onLoopback && host !== '' && !isLocal) throw new PlatformError('FOREIGN_ORIGIN', { header: 'Host' })
-  if (origin !== null && origin !== 'null' && URL.parse(origin)?.host !== host) {
+  if (origin !== undefined && origin !== 'null' && URL.parse(origin)?.host !== host) {
     throw new PlatformError('FOREIGN_ORIGIN', { header: 'Origin' })
   }
 }
 
-const toolsOf = async (one: Visit): Promise<readonly JsonObject[]> => [
-  ...(one.server.retrieve_skill ? skillTools : []),
-  ...(one.server.agent_mode ? agentTools : [...(await one.named())].map(([name, shelved]) => describe(name, shelved))),
+const fixed = {
+  skills: skillTools.map((value) => new Listed(value)),
+  agentMode: agentTools.map((value) => new Listed(value)),
+}
+
+const toolsOf = async (one: Visit): Promise<readonly Listed[]> => [
+  ...(one.server.retrieve_skill ? fixed.skills : []),
+  ...(one.server.agent_mode
+    ? fixed.agentMode
+    : [...(await one.named())].map(([name, shelved]) => listed(name, shelved))),
 ]
-
-function pageOf(tools: readonly JsonObject[], cursor: string | undefined): JsonObject {
-  const start = cursor === undefined ? 0 : Number(cursor)
-  if (!Number.isSafeInteger(start) || start < 0 || start > tools.length) {
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'This cursor is not one of ours: begin again without it.')
-  }
-  const end = start + pageSize
-  return {
-    tools: tools.slice(start, end),
-    ...(end < tools.length && { nextCursor: String(end) }),
-    ttlMs: listTtlMs,
-    cacheScope: 'private',
-  }
-}
-
-/** What an MCP server says of its tool stays; the name is ours, and preset fields are gone. */
-function describe(name: string, { action, offer }: Shelved): JsonObject {
-  const { definition = {} } = action
-  return {
-    ...definition,
-    name,
-    description: action.description ?? `${action.name} of ${action.app}`,
-    inputSchema: { type: 'object', ...offer.shown },
-  }
-}
 
 async function callTool(one: Visit, name: string, input: JsonObject, live: Live): Promise<ToolResult> {
   if (one.server.retrieve_skill && name === 'GET_KNOWLEDGE_INDEX')
@@ -223,9 +219,8 @@ async function callTool(one: Visit, name: string, input: JsonObject, live: Live)
     if (one.server.agent_mode && name === 'RESOLVE_ACTIONS')
       return await one.aside(name, input, () => resolveActions(input, one))
     if (one.server.agent_mode && name === 'EXECUTE_ACTION') return await executeAction(input, one, live)
-    const named = one.server.agent_mode ? new Map<string, Shelved>() : await one.named()
-    const shelved = named.get(name)
-    if (!shelved) throw unknownTool(name, [...named.keys()])
+    const shelved = one.server.agent_mode ? undefined : await one.find(name)
+    if (!shelved) throw unknownTool(name, one.server.agent_mode ? [] : [...(await one.named()).keys()])
     return toResult(await one.call(shelved, unwrapped(input, shelved), live))
   } catch (error) {
     if (error instanceof PlatformError) return toErrorResult(error)
@@ -239,6 +234,15 @@ function unwrapped(input: JsonObject, { offer }: Shelved): JsonObject {
   const { properties } = offer.action.schema
   const isOwnField = isObject(properties) && Object.hasOwn(properties, 'input_payload')
   return isWrapped && !isOwnField ? readPayload(input.input_payload) : input
+}
+
+/** What is not in the catalogue of errors is logged whole and told to nobody. */
+function toProtocolError(error: unknown, log: Logger): ProtocolError {
+  if (error instanceof ProtocolError) return error
+  const known = error instanceof PlatformError
+  if (!known) log.error({ err: error }, 'a fault of the platform')
+  const message = known ? error.message : 'Something went wrong inside the platform. The log has it.'
+  return new ProtocolError(ProtocolErrorCode.InternalError, message)
 }
 
 function unknownTool(name: string, known: readonly string[]): ProtocolError {

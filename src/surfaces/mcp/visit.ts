@@ -17,7 +17,8 @@ import type { ToolResult } from './results.ts'
 export interface Visit {
   readonly server: Server
   readonly principal: Principal
-  /** What the caller may call, by the names of the server's tools. */
+  /** What the caller may call: by the name of the server's tool, and all of it. */
+  find(name: string): Promise<Shelved | undefined>
   named(): Promise<ReadonlyMap<string, Shelved>>
   shelved(): Promise<readonly Shelved[]>
   skills(): Promise<readonly Skill[]>
@@ -32,11 +33,23 @@ export function visit(
   parts: Pick<Parts, 'dispatch' | 'store'> & { readonly shelves: Shelves },
 ): Visit {
   const { principal } = asking
-  const may = ({ tool }: Shelved) => evaluate(principal, 'tools:CallTool', toolResource(tool)).allowed
+  const decided = new Map<string, boolean>()
+  const may = ({ tool }: Shelved): boolean => {
+    let allowed = decided.get(tool.id)
+    if (allowed === undefined) {
+      allowed = evaluate(principal, 'tools:CallTool', toolResource(tool)).allowed
+      decided.set(tool.id, allowed)
+    }
+    return allowed
+  }
   const shelf = (): Promise<Shelf> => parts.shelves.of(server)
   return {
     server,
     principal,
+    async find(name) {
+      const found = (await shelf()).byName.get(name)
+      return found && may(found) ? found : undefined
+    },
     named: async () => new Map([...(await shelf()).byName].filter(([, one]) => may(one))),
     shelved: async () => (await shelf()).all.filter(may),
     skills: () => parts.store.skills.offered(server.project_id, server.skill_ids),

@@ -1,0 +1,62 @@
+import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
+import type { Shelved } from '../../catalogue/shelf.ts'
+import type { JsonObject } from '../../model/json.ts'
+
+/** A tool as `tools/list` shows it: the value, and its text, printed once for all who ask. */
+export class Listed {
+  readonly value: JsonObject
+  #text: string | undefined
+
+  constructor(value: JsonObject) {
+    this.value = value
+  }
+
+  get text(): string {
+    this.#text ??= JSON.stringify(this.value)
+    return this.#text
+  }
+}
+
+const known = new WeakMap<Shelved, Listed>()
+
+/** An action under the name that its server gives it. */
+export function listed(name: string, shelved: Shelved): Listed {
+  let one = known.get(shelved)
+  if (!one) {
+    one = new Listed(describe(name, shelved))
+    known.set(shelved, one)
+  }
+  return one
+}
+
+/** What an MCP server says of its tool stays; the name is ours, and preset fields are gone. */
+function describe(name: string, { action, offer }: Shelved): JsonObject {
+  const { definition = {} } = action
+  return {
+    ...definition,
+    name,
+    description: action.description ?? `${action.name} of ${action.app}`,
+    inputSchema: { type: 'object', ...offer.shown },
+  }
+}
+
+const pageSize = 1000
+/** How long a client of the new era may keep a list without asking; changes are told to those who listen. */
+const listTtlMs = 60_000
+
+export interface ListPage {
+  readonly tools: readonly Listed[]
+  readonly rest: { readonly nextCursor?: string; readonly ttlMs: number; readonly cacheScope: 'private' }
+}
+
+export function pageOf(tools: readonly Listed[], cursor: string | undefined): ListPage {
+  const start = cursor === undefined ? 0 : Number(cursor)
+  if (!Number.isSafeInteger(start) || start < 0 || start > tools.length) {
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'This cursor is not one of ours: begin again without it.')
+  }
+  const end = start + pageSize
+  return {
+    tools: tools.slice(start, end),
+    rest: { ...(end < tools.length && { nextCursor: String(end) }), ttlMs: listTtlMs, cacheScope: 'private' },
+  }
+}
