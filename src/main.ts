@@ -66,7 +66,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
   const closing = new AbortController()
   const metrics = new Metrics()
   const schemas = new Schemas()
-  const upstreams = new Upstreams(outbound.fetch)
+  const upstreams = new Upstreams(outbound)
   const byName = new Map(operations.map((operation) => [operation.name, operation]))
   const reach: Reach = {
     outbound,

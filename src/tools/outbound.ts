@@ -27,6 +27,8 @@ export interface OutboundRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | undefined
   readonly signal: AbortSignal
+  /** Takes a stream of events as it comes; then the response, which comes when the stream ends, has no body. */
+  onEvents?(part: Buffer): void
 }
 
 export interface OutboundResponse {
@@ -83,14 +85,14 @@ export class Outbound {
   }
 
   async #send(request: OutboundRequest): Promise<OutboundResponse> {
-    const { url, method, headers, body, signal } = request
+    const { url, method, headers, body, signal, onEvents } = request
     signal.throwIfAborted()
     checkUrl(url)
     try {
       return await new Promise((resolve, reject) => {
         this.#agent.dispatch(
           { origin: url.origin, path: url.pathname + url.search, method, headers, body },
-          new Exchange(method, signal, this.#limit, resolve, reject),
+          new Exchange(method, signal, this.#limit, resolve, reject, onEvents),
         )
       })
     } catch (error) {
@@ -190,6 +192,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #limit: number
   readonly #resolve: (response: OutboundResponse) => void
   readonly #reject: (reason: unknown) => void
+  readonly #onEvents: ((part: Buffer) => void) | undefined
+  #takesEvents = false
   #controller: Dispatcher.DispatchController | undefined
   #status = 0
   #headers: Record<string, string> = {}
@@ -202,7 +206,9 @@ class Exchange implements Dispatcher.DispatchHandler {
     limit: number,
     resolve: (response: OutboundResponse) => void,
     reject: (reason: unknown) => void,
+    onEvents?: (part: Buffer) => void,
   ) {
+    this.#onEvents = onEvents
     this.#method = method
     this.#signal = signal
     this.#limit = limit
@@ -234,6 +240,8 @@ class Exchange implements Dispatcher.DispatchHandler {
       const value = headers[name]
       if (value !== undefined) this.#headers[name] = typeof value === 'string' ? value : value.join(', ')
     }
+    this.#takesEvents =
+      /^text\/event-stream\b/i.test(this.#headers['content-type'] ?? '') && this.#onEvents !== undefined
     // These two declare the length of a body that they do not have.
     if (this.#method === 'HEAD' || status === 304) return
     if (Number(headers['content-length']) > this.#limit) controller.abort(tooLarge(this.#limit))
@@ -245,7 +253,8 @@ class Exchange implements Dispatcher.DispatchHandler {
       controller.abort(tooLarge(this.#limit))
       return
     }
-    if (this.#size === 0) {
+    if (this.#takesEvents) this.#onEvents?.(chunk)
+    else if (this.#size === 0) {
       this.#body = chunk
     } else {
       // One growing buffer, not a list: a body sent byte by byte would take a hundred times its size.
@@ -261,7 +270,8 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     this.#end()
-    this.#resolve({ status: this.#status, headers: this.#headers, body: this.#body.subarray(0, this.#size) })
+    const body = this.#takesEvents ? nothing : this.#body.subarray(0, this.#size)
+    this.#resolve({ status: this.#status, headers: this.#headers, body })
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {

@@ -13,6 +13,8 @@ import type { Live } from '../model/call.ts'
 import { PlatformError } from '../model/errors.ts'
 import type { JsonObject } from '../model/json.ts'
 import type { McpAddress } from '../model/tool.ts'
+import type { Outbound } from './outbound.ts'
+import { isPlainName, postCall, type Session, self, sessionOf } from './streamable.ts'
 
 /** How long a list of tools is believed when nobody says that it changed. */
 const listLifetime = 5 * 60_000
@@ -23,8 +25,6 @@ const longestPause = 500
 const connectTimeout = 10_000
 /** Programs that may run at once on behalf of tools. */
 const mostPrograms = 32
-
-type Fetch = typeof fetch
 
 export interface UpstreamCall {
   readonly name: string
@@ -52,11 +52,12 @@ export interface UpstreamHealth {
 export class Upstream {
   readonly host: string
   readonly #address: McpAddress
-  readonly #fetch: Fetch
+  readonly #outbound: Outbound
   readonly #onChange: () => void
   #connection: Promise<Client> | undefined
   /** The newest that was opened. */
   #client: Client | undefined
+  readonly #sessions = new WeakMap<Client, Session>()
   /** While it is down: whether someone is trying it. */
   #trying = false
   #tools: { readonly list: Promise<readonly Tool[]>; readonly until: number } | undefined
@@ -66,9 +67,9 @@ export class Upstream {
   #lastError: string | null = null
   #era: string | null = null
 
-  constructor(address: McpAddress, fetch: Fetch, onChange: () => void) {
+  constructor(address: McpAddress, outbound: Outbound, onChange: () => void) {
     this.#address = address
-    this.#fetch = fetch
+    this.#outbound = outbound
     this.#onChange = onChange
     this.host = address.url === undefined ? String(address.command) : new URL(address.url).host
   }
@@ -100,22 +101,28 @@ export class Upstream {
     return this.#tools.list
   }
 
-  async call({ name, input, signal, timeoutMs, live }: UpstreamCall): Promise<CallToolResult> {
+  async call(call: UpstreamCall): Promise<CallToolResult> {
+    const { signal } = call
+    const result = await this.#use((client) =>
+      this.#send(call, client).catch((error: unknown) => {
+        // The caller gave up, which says nothing about the server.
+        if (signal.aborted) return signal
+        throw error
+      }),
+    )
+    if (result === signal) throw signal.reason
+    return result as CallToolResult
+  }
+
+  #send(call: UpstreamCall, client: Client): Promise<unknown> {
+    const session = this.#sessions.get(client)
+    if (session && isPlainName(call.name)) return postCall(call, session, this.#outbound)
+    const { name, input, signal, timeoutMs, live } = call
     const meta = live?.meta && Object.keys(live.meta).length > 0 ? { _meta: live.meta } : {}
     const params = { name, arguments: input, ...meta }
     const onprogress = live?.onProgress && { onprogress: live.onProgress }
     // Not `callTool`, which would judge the answer by the schema of the output: it is passed on as it is.
-    const result = await this.#use((client) =>
-      client
-        .request({ method: 'tools/call', params }, { signal, timeout: timeoutMs + 1000, ...onprogress })
-        .catch((error: unknown) => {
-          // The caller gave up, which says nothing about the server.
-          if (signal.aborted) return signal
-          throw error
-        }),
-    )
-    if (result === signal) throw signal.reason
-    return result as CallToolResult
+    return client.request({ method: 'tools/call', params }, { signal, timeout: timeoutMs + 1000, ...onprogress })
   }
 
   async close(): Promise<void> {
@@ -167,7 +174,7 @@ export class Upstream {
       return this.#open(new StdioClientTransport(program))
     }
     const url = new URL(String(this.#address.url))
-    const options = { fetch: this.#fetch as never, requestInit: { headers: this.#address.headers ?? {} } }
+    const options = { fetch: this.#outbound.fetch as never, requestInit: { headers: this.#address.headers ?? {} } }
     try {
       return await this.#open(new StreamableHTTPClientTransport(url, options))
     } catch (error) {
@@ -182,13 +189,10 @@ export class Upstream {
   }
 
   async #open(transport: StreamableHTTPClientTransport | SSEClientTransport | StdioClientTransport): Promise<Client> {
-    const client = new Client(
-      { name: 'quartermaster', version: '1' },
-      {
-        versionNegotiation: { mode: 'auto', probe: { timeoutMs: connectTimeout } },
-        listChanged: { tools: { autoRefresh: false, debounceMs: 50, onChanged: () => this.#changed() } },
-      },
-    )
+    const client = new Client(self, {
+      versionNegotiation: { mode: 'auto', probe: { timeoutMs: connectTimeout } },
+      listChanged: { tools: { autoRefresh: false, debounceMs: 50, onChanged: () => this.#changed() } },
+    })
     await client.connect(transport, { timeout: connectTimeout })
     this.#era = client.getProtocolEra() ?? null
     client.onclose = () => {
@@ -197,8 +201,12 @@ export class Upstream {
       this.#connection = undefined
       this.#tools = undefined
     }
+    const { url, headers = {} } = this.#address
+    const session = url === undefined ? undefined : sessionOf(client, url, headers)
+    if (session) this.#sessions.set(client, session)
+    // What was listed over another connection may be old; the one who opens the first is about to list.
+    if (this.#client && this.#tools) this.#changed()
     this.#client = client
-    if (this.#tools) this.#changed()
     return client
   }
 
@@ -252,12 +260,12 @@ const wasNotDone = (error: unknown): boolean =>
 
 /** The upstreams in use, one for each address and set of headers. */
 export class Upstreams {
-  readonly #fetch: Fetch
+  readonly #outbound: Outbound
   readonly #all = new Map<string, Upstream>()
   readonly #listeners = new Set<() => void>()
 
-  constructor(fetch: Fetch) {
-    this.#fetch = fetch
+  constructor(outbound: Outbound) {
+    this.#outbound = outbound
   }
 
   at(address: McpAddress): Upstream {
@@ -266,7 +274,7 @@ export class Upstreams {
     let upstream = this.#all.get(key)
     if (!upstream) {
       if (command !== undefined) this.#requireRoom(command)
-      upstream = new Upstream(address, this.#fetch, () => {
+      upstream = new Upstream(address, this.#outbound, () => {
         for (const listener of this.#listeners) listener()
       })
       this.#all.set(key, upstream)

@@ -1,0 +1,197 @@
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  type Client,
+  PROTOCOL_VERSION_META_KEY,
+  ProtocolError,
+  ProtocolErrorCode,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client'
+import { isObject, type JsonObject } from '../model/json.ts'
+import { EventStream } from './event-stream.ts'
+import type { Outbound, OutboundResponse } from './outbound.ts'
+import type { UpstreamCall } from './upstream.ts'
+
+export const self = { name: 'quartermaster', version: '1' }
+
+/** What the SDK has agreed on with a server. */
+export interface Session {
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  readonly version: string
+  readonly isModern: boolean
+  /** What the server says that is not about the call that is under way. */
+  onOther(message: JsonObject): void
+  /** Tells the server that nobody waits for an answer any more. */
+  cancel(id: string): void
+}
+
+/** The session to post calls to, where a client has one that takes posts. */
+export function sessionOf(client: Client, url: string, headers: Readonly<Record<string, string>>): Session | undefined {
+  const { transport } = client
+  const version = client.getNegotiatedProtocolVersion()
+  if (!(transport instanceof StreamableHTTPClientTransport) || version === undefined) return undefined
+  const { sessionId } = transport
+  const isModern = client.getProtocolEra() === 'modern'
+  return {
+    url: new URL(url),
+    headers: {
+      ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': version,
+      ...(sessionId !== undefined && { 'mcp-session-id': sessionId }),
+    },
+    version,
+    isModern,
+    onOther: (message) => transport.onmessage?.(message as never),
+    cancel(requestId) {
+      // In the new era it is told by hanging up.
+      if (isModern) return
+      const params = { requestId, reason: 'the caller has left' }
+      void transport.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params }).catch(() => {})
+    },
+  }
+}
+
+/** Names that go into a header as they are. */
+export const isPlainName = (name: string): boolean => /^[\x21-\x7e]+$/.test(name) && !name.startsWith('=?')
+
+/** So that nothing of ours is taken for something of the SDK's, which counts in numbers. */
+let count = 0
+
+/**
+ * The short way to an MCP server: one POST and its answer, on the session that the SDK made, without the SDK in between.
+ * Progress reaches the caller; whatever else a server says meanwhile is handed to the SDK.
+ */
+export async function postCall(call: UpstreamCall, session: Session, outbound: Outbound): Promise<JsonObject> {
+  const id = `q${++count}`
+  const { signal } = call
+  const answer = new Answer(id, call, session)
+  const events = new EventStream((data) => answer.take(data))
+  const send = (method: 'POST' | 'GET', headers: Record<string, string>, body?: string) =>
+    outbound.request({
+      url: session.url,
+      method,
+      headers: { ...session.headers, ...headers },
+      body,
+      signal,
+      onEvents: (part) => events.feed(part),
+    })
+  const mirrored: Record<string, string> = session.isModern ? { 'mcp-method': 'tools/call', 'mcp-name': call.name } : {}
+  const request = JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: paramsOf(call, id, session) })
+
+  const whole = async () => {
+    answer.read(await send('POST', mirrored, request))
+    // A server may hang up and be asked again for the rest.
+    while (!answer.isThere && events.lastId !== undefined && !session.isModern) {
+      await pause(events.retryMs ?? 1000, signal)
+      answer.read(await send('GET', { accept: 'text/event-stream', 'last-event-id': events.lastId }))
+    }
+    if (!answer.isThere) throw new SdkError(SdkErrorCode.ConnectionClosed, 'the stream ended without an answer')
+  }
+  // A stream may go on after the answer, which nobody waits for.
+  whole().catch((error: unknown) => {
+    if (signal.aborted && !answer.isThere) session.cancel(id)
+    answer.reject(error)
+  })
+  return answer.result
+}
+
+function paramsOf({ name, input, live }: UpstreamCall, id: string, { isModern, version }: Session): JsonObject {
+  const meta: JsonObject = {
+    ...live?.meta,
+    ...(live?.onProgress && { progressToken: id }),
+    ...(isModern && {
+      [PROTOCOL_VERSION_META_KEY]: version,
+      [CLIENT_INFO_META_KEY]: self,
+      [CLIENT_CAPABILITIES_META_KEY]: {},
+    }),
+  }
+  return { name, arguments: input, ...(Object.keys(meta).length > 0 && { _meta: meta }) }
+}
+
+/** What is waited for, whichever way it comes. */
+class Answer {
+  readonly result: Promise<JsonObject>
+  isThere = false
+  reject!: (reason: unknown) => void
+  #resolve!: (result: JsonObject) => void
+  readonly #id: string
+  readonly #call: UpstreamCall
+  readonly #session: Session
+
+  constructor(id: string, call: UpstreamCall, session: Session) {
+    this.#id = id
+    this.#call = call
+    this.#session = session
+    this.result = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.reject = reject
+    })
+  }
+
+  read({ status, headers, body }: OutboundResponse): void {
+    const isJson = /^application\/json\b/i.test(headers['content-type'] ?? '')
+    if (isJson && body.length > 0) this.take(body.toString())
+    if (status >= 300 && !this.isThere) {
+      throw new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, `it answered ${status}`, { status })
+    }
+  }
+
+  take(text: string): void {
+    const said = parse(text)
+    if (said === undefined) this.#refuse('what it says is not JSON')
+    for (const message of Array.isArray(said) ? said : [said]) if (isObject(message)) this.#hear(message as JsonObject)
+  }
+
+  #hear(message: JsonObject): void {
+    const { id, method, result, error, params } = message
+    if (method === 'notifications/progress' && isObject(params) && params.progressToken === this.#id) {
+      const { progressToken: _, _meta, ...progress } = params as JsonObject
+      this.#call.live?.onProgress?.(progress as never)
+    } else if (method !== undefined || id !== this.#id) {
+      this.#session.onOther(message)
+    } else if (isObject(error)) {
+      this.isThere = true
+      this.reject(new ProtocolError(Number(error.code), String(error.message), error.data))
+    } else {
+      this.isThere = true
+      this.#settle(result)
+    }
+  }
+
+  #settle(result: unknown): void {
+    const { resultType = 'complete', ...rest } = isObject(result) ? (result as JsonObject) : {}
+    const { content = [] } = rest
+    const isResult = isObject(result) && resultType === 'complete' && Array.isArray(content)
+    if (isResult) this.#resolve(rest.content === undefined ? { ...rest, content } : rest)
+    else this.#refuse(resultType === 'complete' ? 'its answer is no result' : `it answered "${resultType}"`)
+  }
+
+  /** It is there, and what it says makes no sense. */
+  #refuse(reason: string): void {
+    this.isThere = true
+    this.reject(new ProtocolError(ProtocolErrorCode.InternalError, reason))
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const pause = (milliseconds: number, signal: AbortSignal) =>
+  new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(resolve, milliseconds)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    })
+  })
