@@ -3,13 +3,11 @@
  * and durable recording on, beside the same call made directly and through a bare Node proxy.
  *
  *     node bench/calls.ts [rounds] [milliseconds] [callers,…]
- *
- * Machines are noisy, so the three take turns in every round and only ratios within this run are to be compared.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Contestant, type Figures, launch, measure, medianOf } from './measure.ts'
+import { type Contestant, end, launch, race } from './measure.ts'
 
 const rounds = Number(process.argv[2] ?? 5)
 const milliseconds = Number(process.argv[3] ?? 2000)
@@ -71,34 +69,9 @@ try {
       pid: platform.child.pid as number,
     },
   ]
-  for (const contestant of contestants) await measure(contestant, 64, milliseconds)
-
-  console.log('callers            calls/s     p50 ms     p99 ms   cpu µs/call   of direct   of proxy   p50 of proxy')
-  for (const callers of (process.argv[4] ?? '1,16,64').split(',').map(Number)) {
-    const taken = new Map<string, Figures[]>(contestants.map(({ name }) => [name, []]))
-    for (let round = 0; round < rounds; round++) {
-      for (const contestant of contestants)
-        taken.get(contestant.name)?.push(await measure(contestant, callers, milliseconds))
-    }
-    const [direct, bare] = ['direct', 'proxy'].map((name) => medianOf(taken.get(name) ?? [])) as [Figures, Figures]
-    for (const { name } of contestants) {
-      const figures = medianOf(taken.get(name) ?? [])
-      const columns = [
-        figures.callsPerSecond.toFixed(0).padStart(11),
-        figures.p50.toFixed(2).padStart(10),
-        figures.p99.toFixed(2).padStart(10),
-        figures.cpu.toFixed(0).padStart(13),
-        (figures.callsPerSecond / direct.callsPerSecond).toFixed(2).padStart(11),
-        (figures.callsPerSecond / bare.callsPerSecond).toFixed(2).padStart(10),
-        (bare.p50 / figures.p50).toFixed(2).padStart(14),
-      ]
-      console.log(`${String(callers).padEnd(8)}${name.padEnd(9)}${columns.join(' ')}`)
-    }
-  }
+  const callers = (process.argv[4] ?? '1,16,64').split(',').map(Number)
+  await race(contestants, { rounds, milliseconds, callers })
 } finally {
-  for (const { child } of [platform, proxy, target]) {
-    child.kill('SIGTERM')
-    await new Promise((resolve) => child.once('close', resolve))
-  }
+  for (const { child } of [platform, proxy, target]) await end(child)
   await rm(folder, { recursive: true, force: true })
 }

@@ -8,7 +8,8 @@ export interface Contestant {
   readonly url: string
   readonly path: string
   readonly headers: Record<string, string>
-  readonly body: string
+  /** What is sent: the same each time, or made anew where calls must be told apart. */
+  readonly body: string | ((count: number) => string)
   readonly pid: number
 }
 
@@ -18,6 +19,8 @@ export interface Figures {
   readonly p99: number
   /** Microseconds of processor time that the process spent on a call. */
   readonly cpu: number
+  /** Megabytes that the process holds. */
+  readonly rss: number
 }
 
 /** Starts a program that prints `ready at <url>`. */
@@ -41,9 +44,11 @@ export async function launch(
   return { child, url }
 }
 
+let count = 0
+
 /** So many callers, each with one call at a time, for so long. */
 export async function measure(contestant: Contestant, callers: number, milliseconds: number): Promise<Figures> {
-  const pool = new Pool(contestant.url, { connections: callers })
+  const pool = new Pool(contestant.url, { connections: callers, headersTimeout: 30_000, bodyTimeout: 30_000 })
   const { path, headers, body } = contestant
   const times: number[] = []
   const cpuBefore = cpuOf(contestant.pid)
@@ -52,7 +57,8 @@ export async function measure(contestant: Contestant, callers: number, milliseco
   const callOnAndOn = async () => {
     while (performance.now() < until) {
       const start = performance.now()
-      const response = await pool.request({ path, method: 'POST', headers, body })
+      const sent = typeof body === 'string' ? body : body(++count)
+      const response = await pool.request({ path, method: 'POST', headers, body: sent })
       const text = await response.body.text()
       if (response.statusCode !== 200) throw new Error(`${contestant.name} answered ${response.statusCode}: ${text}`)
       times.push(performance.now() - start)
@@ -64,7 +70,64 @@ export async function measure(contestant: Contestant, callers: number, milliseco
   await pool.close()
   times.sort((a, b) => a - b)
   const at = (share: number) => times[Math.floor(times.length * share)] ?? 0
-  return { callsPerSecond: times.length / seconds, p50: at(0.5), p99: at(0.99), cpu }
+  return {
+    callsPerSecond: times.length / seconds,
+    p50: at(0.5),
+    p99: at(0.99),
+    cpu,
+    rss: rssOf(contestant.pid),
+  }
+}
+
+export interface Race {
+  readonly rounds: number
+  readonly milliseconds: number
+  readonly callers: readonly number[]
+}
+
+/**
+ * Machines are noisy, so all take turns in every round, and only ratios within one run are to be compared. `direct` and
+ * `proxy` are what the others are compared with.
+ */
+export async function race(contestants: readonly Contestant[], { rounds, milliseconds, callers }: Race): Promise<void> {
+  for (const contestant of contestants) await measure(contestant, 64, milliseconds)
+  const width = Math.max(...contestants.map(({ name }) => name.length)) + 1
+  const heads = ['calls/s', 'p50 ms', 'p99 ms', 'cpu µs/call', 'rss MB', 'of direct', 'of proxy', 'p50 of proxy']
+  console.log(`callers ${' '.repeat(width)}${heads.map((head) => head.padStart(12)).join('')}`)
+  for (const count of callers) {
+    const taken = new Map<string, Figures[]>(contestants.map(({ name }) => [name, []]))
+    for (let round = 0; round < rounds; round++) {
+      for (const contestant of contestants)
+        taken.get(contestant.name)?.push(await measure(contestant, count, milliseconds))
+    }
+    const [direct, proxy] = ['direct', 'proxy'].map((name) => medianOf(taken.get(name) ?? [])) as [Figures, Figures]
+    for (const { name } of contestants) {
+      const figures = medianOf(taken.get(name) ?? [])
+      const columns = [
+        figures.callsPerSecond.toFixed(0),
+        figures.p50.toFixed(2),
+        figures.p99.toFixed(2),
+        figures.cpu.toFixed(0),
+        figures.rss.toFixed(0),
+        (figures.callsPerSecond / direct.callsPerSecond).toFixed(2),
+        (figures.callsPerSecond / proxy.callsPerSecond).toFixed(2),
+        (proxy.p50 / figures.p50).toFixed(2),
+      ]
+      console.log(
+        `${String(count).padEnd(8)}${name.padEnd(width)}${columns.map((column) => column.padStart(12)).join('')}`,
+      )
+    }
+  }
+}
+
+/** Ends a program that was started here. */
+export async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const closed = new Promise((resolve) => child.once('close', resolve))
+  const timer = setTimeout(() => child.kill('SIGKILL'), 10_000)
+  child.kill('SIGTERM')
+  await closed
+  clearTimeout(timer)
 }
 
 /** Seconds of processor time a process has used, where the system tells. */
@@ -72,6 +135,14 @@ function cpuOf(pid: number): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
     return (Number(fields[11]) + Number(fields[12])) / 100
+  } catch {
+    return Number.NaN
+  }
+}
+
+function rssOf(pid: number): number {
+  try {
+    return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
   } catch {
     return Number.NaN
   }
@@ -87,4 +158,5 @@ export const medianOf = (figures: readonly Figures[]): Figures => ({
   p50: median(figures.map((one) => one.p50)),
   p99: median(figures.map((one) => one.p99)),
   cpu: median(figures.map((one) => one.cpu)),
+  rss: median(figures.map((one) => one.rss)),
 })

@@ -1,0 +1,139 @@
+/**
+ * What standing between an MCP client and an MCP server costs: the same `tools/call` made directly, through a bare Node
+ * proxy, through the platform with everything on (key, permission, validation, durable record), and through two gateways
+ * from npm, in front of the same loopback server.
+ *
+ *     npm ci --prefix bench/gateway/peers
+ *     node bench/gateway/gateway.ts [rounds] [milliseconds] [callers,…]
+ *
+ * Without the first command the two peers are left out.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Contestant, end, launch, race } from '../measure.ts'
+
+const rounds = Number(process.argv[2] ?? 5)
+const milliseconds = Number(process.argv[3] ?? 2000)
+const callers = (process.argv[4] ?? '1,16,64').split(',').map(Number)
+const key = 'sk_of_the_benchmark'
+const file = (path: string) => new URL(path, import.meta.url).pathname
+const plain = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+const keyed = { ...plain, authorization: `Bearer ${key}` }
+const input = { city: 'Recife' }
+const params = { name: 'get_weather', arguments: input }
+const call = (id: number) => JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params })
+
+const folder = await mkdtemp(join(tmpdir(), 'quartermaster-bench-'))
+const running: ChildProcess[] = []
+const start = async (args: string[], env?: Record<string, string>) => {
+  const launched = await launch(args, env)
+  running.push(launched.child)
+  return { url: launched.url, pid: launched.child.pid as number }
+}
+
+try {
+  const upstream = await start([file('upstream.ts')])
+  const proxy = await start([file('../proxy.ts'), new URL(upstream.url).origin])
+  const contestants: Contestant[] = [
+    { name: 'direct', ...at(upstream), headers: plain, body: call },
+    { name: 'proxy', ...at(proxy), headers: plain, body: call },
+    await platform(upstream.url),
+  ]
+  if (existsSync(file('peers/node_modules'))) {
+    contestants.push(await mcpHub(upstream.url), await passthrough(upstream.url))
+  } else console.log('The peers are not installed: npm ci --prefix bench/gateway/peers')
+  await race(contestants, { rounds, milliseconds, callers })
+} finally {
+  for (const child of running.reverse()) await end(child)
+  await rm(folder, { recursive: true, force: true })
+}
+
+function at({ url, pid }: { url: string; pid: number }) {
+  const { origin, pathname } = new URL(url)
+  return { url: origin, path: pathname, pid }
+}
+
+async function platform(upstream: string): Promise<Contestant> {
+  const { url, pid } = await start([file('../../bin/quartermaster.js'), 'up', '--port', '0', '--data', folder], {
+    QM_ADMIN_KEY: key,
+    QM_LOG_LEVEL: 'warn',
+    QM_RATE_LIMIT: '1000000000',
+  })
+  const post = async (path: string, body: object) => {
+    const response = await fetch(`${url}/api/v1${path}`, { method: 'POST', headers: keyed, body: JSON.stringify(body) })
+    if (!response.ok) throw new Error(await response.text())
+  }
+  await post('/tools', { name: 'weather', type: 'mcp', mcp: { url: upstream } })
+  await post('/servers', { name: 'Bench', slug: 'bench', tool_names: 'original' })
+  return { name: 'platform', url, path: '/mcp/bench', headers: keyed, body: call, pid }
+}
+
+/** By its REST call: over MCP it speaks the older transport only, which costs it more. */
+async function mcpHub(upstream: string): Promise<Contestant> {
+  const config = join(folder, 'hub.json')
+  await writeFile(config, JSON.stringify({ mcpServers: { weather: { url: upstream } } }))
+  const port = await freePort()
+  const { pid } = peer('mcp-hub/dist/cli.js', ['--port', String(port), '--config', config], { HOME: folder })
+  const body = JSON.stringify({ server_name: 'weather', tool: 'get_weather', arguments: input })
+  const url = `http://127.0.0.1:${port}`
+  await until(`${url}/api/servers/tools`, { method: 'POST', headers: plain, body })
+  return { name: 'mcp-hub', url, path: '/api/servers/tools', headers: plain, body, pid }
+}
+
+async function passthrough(upstream: string): Promise<Contestant> {
+  const port = await freePort()
+  const { origin, pathname } = new URL(upstream)
+  const { pid } = peer('@civic/passthrough-mcp-server/dist/cli.js', [], {
+    PORT: String(port),
+    TARGET_SERVER_URL: origin,
+    TARGET_SERVER_MCP_PATH: pathname,
+    TARGET_SERVER_TRANSPORT: 'httpStream',
+    LOG_LEVEL: 'error',
+  })
+  const url = `http://127.0.0.1:${port}`
+  const opening = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'bench', version: '1' } }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params: opening })
+  const opened = await until(`${url}/mcp`, { method: 'POST', headers: plain, body })
+  const session = opened.headers.get('mcp-session-id')
+  const headers = { ...plain, 'mcp-protocol-version': '2025-06-18', ...(session && { 'mcp-session-id': session }) }
+  const initialized = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })
+  await until(`${url}/mcp`, { method: 'POST', headers, body: initialized })
+  return { name: 'passthrough', url, path: '/mcp', headers, body: call, pid }
+}
+
+function peer(script: string, args: string[], env: Record<string, string>): { pid: number } {
+  const child = spawn(process.execPath, [file(`peers/node_modules/${script}`), ...args], {
+    env: { PATH: process.env.PATH, NODE_ENV: 'production', ...env },
+    stdio: ['pipe', 'ignore', 'inherit'],
+  })
+  running.push(child)
+  return { pid: child.pid as number }
+}
+
+/** Asks until it is answered, since a peer does not say when it is ready. */
+async function until(url: string, init: RequestInit): Promise<Response> {
+  for (let tries = 0; ; tries++) {
+    try {
+      const response = await fetch(url, { ...init, signal: AbortSignal.timeout(5000) })
+      const text = await response.text()
+      if (response.ok) return response
+      throw new Error(`${response.status} ${text}`)
+    } catch (error) {
+      if (tries === 30) throw error
+      await new Promise((resolve) => setTimeout(resolve, 500))
+    }
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}
