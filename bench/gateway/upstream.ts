@@ -1,19 +1,30 @@
-/** The MCP server that everything measured here calls in the end: the least that speaks the protocol of 2025. */
+/**
+ * The MCP server that everything measured here calls in the end: the least that speaks the protocol of 2025. It offers one
+ * tool, or as many as it is told to.
+ */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-const tool = {
-  name: 'get_weather',
-  description: 'The weather in a city',
-  inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
-}
+const tools = Array.from({ length: Number(process.argv[2] ?? 1) }, (_, index) => ({
+  name: index === 0 ? 'get_weather' : `get_weather_${index}`,
+  description: 'The weather in a city, now or on a day to come, with temperature, wind and rain',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      city: { type: 'string', description: 'The name of the city, with its country where there are several' },
+      day: { type: 'string', format: 'date', description: 'The day; today unless given' },
+      unit: { type: 'string', enum: ['celsius', 'fahrenheit'] },
+    },
+    required: ['city'],
+  },
+}))
 const answers: Record<string, object> = {
   initialize: {
     protocolVersion: '2025-06-18',
     capabilities: { tools: {} },
     serverInfo: { name: 'weather', version: '1' },
   },
-  'tools/list': { tools: [tool] },
+  'tools/list': { tools },
   'tools/call': { content: [{ type: 'text', text: '{"temperature":21}' }] },
   ping: {},
 }

@@ -42,6 +42,8 @@ export const autoApproveOf = (tool: Pick<ToolRecord, 'auto_approve' | 'level'>) 
 /** Which actions exist now. Held in memory until a tool changes. */
 export class Catalogue {
   readonly #entries = new Map<string, Entry>()
+  /** Those that are being read, so that a thousand callers of a new tool read it once; and how many changes were before. */
+  readonly #waiting = new Map<string, { readonly entry: Promise<Entry | undefined>; readonly since: number }>()
   readonly #store: Store
   readonly #reach: Reach
   readonly #schemas: Schemas
@@ -77,12 +79,24 @@ export class Catalogue {
     const known = this.#entries.get(toolId)
     if (known && (known.until === undefined || known.until > Date.now())) return known
 
-    const changesBefore = this.#changes
-    const tool = await this.#store.tools.find(toolId)
-    const entry = tool && (await this.describe(tool))
-    // A tool that changed while it was read is read again by the next call.
-    if (entry && changesBefore === this.#changes) this.#entries.set(toolId, entry)
+    const waiting = this.#waiting.get(toolId)
+    if (waiting?.since === this.#changes) return waiting.entry
+    const entry = this.#read(toolId)
+    this.#waiting.set(toolId, { entry, since: this.#changes })
     return entry
+  }
+
+  async #read(toolId: string): Promise<Entry | undefined> {
+    const changesBefore = this.#changes
+    try {
+      const tool = await this.#store.tools.find(toolId)
+      const entry = tool && (await this.describe(tool))
+      // A tool that changed while it was read is read again by the next call.
+      if (entry && changesBefore === this.#changes) this.#entries.set(toolId, entry)
+      return entry
+    } finally {
+      if (this.#waiting.get(toolId)?.since === changesBefore) this.#waiting.delete(toolId)
+    }
   }
 
   async describe(tool: ToolRecord): Promise<Entry> {

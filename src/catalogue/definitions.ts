@@ -27,24 +27,33 @@ export async function watchDefinitions(
 ): Promise<Set<string>> {
   const known = await store.definitions.of(tool.id)
   const withheld = new Set<string>()
-  for (const { name, definition } of sketches) {
+  const first: { name: string; hash: string }[] = []
+  for (const [index, { name, definition }] of sketches.entries()) {
+    // Thousands of them take a while, and others want to be served meanwhile.
+    if (index % 200 === 199) await nextRound()
     if (!definition) continue
     const hash = hashOf(definition)
     const before = known.get(name)
-    const unchanged = before?.current_hash === hash
-    if (!unchanged && (await store.definitions.see(tool.id, name, hash, tool.pin_definitions ? 'later' : 'at once'))) {
-      await recordChange(tool, name, { before: before?.current_hash ?? null, after: hash, definition }, store)
+    if (!before) first.push({ name, hash })
+    else if (before.current_hash !== hash && (await isNews(tool, name, hash, store))) {
+      await recordChange(tool, name, { before: before.current_hash, after: hash, definition }, store)
     }
     if (tool.pin_definitions && before && before.accepted_hash !== hash) withheld.add(name)
   }
+  await store.definitions.meet(tool.id, first)
   return withheld
 }
+
+const isNews = (tool: ToolRecord, name: string, hash: string, { definitions }: Store) =>
+  definitions.see(tool.id, name, hash, tool.pin_definitions ? 'later' : 'at once')
+
+const nextRound = () => new Promise(setImmediate)
 
 /** In the record beside the calls, because that is where people look when a tool behaves otherwise. */
 async function recordChange(
   tool: ToolRecord,
   name: string,
-  change: { before: string | null; after: string; definition: Json },
+  change: { before: string; after: string; definition: Json },
   store: Store,
 ) {
   const now = Date.now()

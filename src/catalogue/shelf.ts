@@ -13,8 +13,11 @@ export interface Shelved {
   readonly kind: 'action' | 'workflow'
 }
 
+export type Named = readonly [name: string, shelved: Shelved]
+
 /** What a server offers: its actions by the names of its tools, in a stable order. */
 export interface Shelf {
+  readonly named: readonly Named[]
   readonly byName: ReadonlyMap<string, Shelved>
   readonly all: readonly Shelved[]
 }
@@ -92,7 +95,7 @@ export class Shelves {
       offered.filter(({ action }) => isOn(server, action)),
       server.tool_names,
     )
-    return { byName, all: [...byName.values()] }
+    return { byName, named: [...byName], all: [...byName.values()] }
   }
 
   async #toolsOf(projectId: string): Promise<ToolRecord[]> {

@@ -14,20 +14,30 @@ export class Definitions {
     return new Map(rows.map((row) => [row.name, row]))
   }
 
-  /** True for the one who is first to see it this way, however many processes look at once. */
-  async see(toolId: string, name: string, hash: string, accept: 'at once' | 'later'): Promise<boolean> {
+  /** Keeps what is seen for the first time. */
+  async meet(toolId: string, seen: readonly { name: string; hash: string }[]): Promise<void> {
     const now = Date.now()
-    const { db } = this.#engine
-    const row = { tool_id: toolId, name, accepted_hash: hash, current_hash: hash, changed_at: now }
-    const inserted = await db
-      .insertInto('definitions')
-      .values(row)
-      .onConflict((conflict) => conflict.doNothing())
-      .executeTakeFirst()
-    if (Number(inserted.numInsertedOrUpdatedRows ?? 0) === 1) return false
-    const updated = await db
+    for (let start = 0; start < seen.length; start += 500) {
+      const rows = seen.slice(start, start + 500).map(({ name, hash }) => ({
+        tool_id: toolId,
+        name,
+        accepted_hash: hash,
+        current_hash: hash,
+        changed_at: now,
+      }))
+      await this.#engine.db
+        .insertInto('definitions')
+        .values(rows)
+        .onConflict((conflict) => conflict.doNothing())
+        .execute()
+    }
+  }
+
+  /** Keeps what has changed. True for the one who is first to see it this way, however many processes look at once. */
+  async see(toolId: string, name: string, hash: string, accept: 'at once' | 'later'): Promise<boolean> {
+    const updated = await this.#engine.db
       .updateTable('definitions')
-      .set({ current_hash: hash, changed_at: now, ...(accept === 'at once' && { accepted_hash: hash }) })
+      .set({ current_hash: hash, changed_at: Date.now(), ...(accept === 'at once' && { accepted_hash: hash }) })
       .where('tool_id', '=', toolId)
       .where('name', '=', name)
       .where('current_hash', '!=', hash)

@@ -10,7 +10,7 @@ import type { Logger } from 'pino'
 import { evaluate } from '../../access/evaluate.ts'
 import type { Keys } from '../../access/keys.ts'
 import type { RateLimit } from '../../access/rate-limit.ts'
-import type { Shelved, Shelves } from '../../catalogue/shelf.ts'
+import type { Named, Shelved, Shelves } from '../../catalogue/shelf.ts'
 import type { Live } from '../../model/call.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { isObject, type JsonObject } from '../../model/json.ts'
@@ -19,7 +19,7 @@ import type { Request as Asking, Parts } from '../../operations/operation.ts'
 import { answerError } from '../answer.ts'
 import { asking, bearer } from '../asking.ts'
 import { agentTools, executeAction, readPayload, resolveActions } from './agent-mode.ts'
-import { Listed, listed, pageOf } from './listing.ts'
+import { Listed, type ListPage, listed, pageOf } from './listing.ts'
 import { callOperation, listOperations } from './management.ts'
 import { type ToolResult, toErrorResult, toResult } from './results.ts'
 import { knowledgeIndex, loadSkill, skillTools } from './skills.ts'
@@ -126,7 +126,7 @@ export class McpEndpoints {
       principalId: asker.principal.id,
       info: { name: server.slug, title: server.name, version },
       instructions: server.description,
-      tools: () => toolsOf(one),
+      list: (cursor) => listTools(one, cursor),
       call: (name, input, live) => this.#counted(callTool(one, name, input, live)),
     }
   }
@@ -139,7 +139,7 @@ export class McpEndpoints {
       info: { name: 'quartermaster', title: 'Quartermaster', version: this.#host.version },
       instructions:
         'Manages a Quartermaster: its tools, servers, skills, keys, documents and files, and the record of calls.',
-      tools: async () => listOperations(context).map((value) => new Listed(value)),
+      list: async (cursor) => pageOf(listOperations(context), (value) => new Listed(value), cursor),
       call: (name, input) => this.#counted(callOperation(name, input, context)),
     }
   }
@@ -163,16 +163,16 @@ export interface Offering {
   readonly principalId: string
   readonly info: { readonly name: string; readonly title: string; readonly version: string }
   readonly instructions: string | null
-  tools(): Promise<readonly Listed[]>
+  list(cursor: string | undefined): Promise<ListPage>
   call(name: string, input: JsonObject, live: Live): Promise<ToolResult>
 }
 
-function toProtocol({ info, instructions, tools, call }: Offering): Protocol {
+function toProtocol({ info, instructions, list, call }: Offering): Protocol {
   const capabilities = { tools: { listChanged: true } }
   const protocol = new Protocol(info, { capabilities, ...(instructions && { instructions }) })
   protocol.setRequestHandler('tools/list', async ({ params }) => {
-    const { tools: page, rest } = pageOf(await tools(), params?.cursor)
-    return { tools: page.map(({ value }) => value), ...rest } as never
+    const { tools, rest } = await list(params?.cursor)
+    return { tools: tools.map(({ value }) => value), ...rest } as never
   })
   protocol.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
     return (await call(params.name, (params.arguments ?? {}) as JsonObject, liveOf(mcpReq))) as never
@@ -204,12 +204,13 @@ const fixed = {
   agentMode: agentTools.map((value) => new Listed(value)),
 }
 
-const toolsOf = async (one: Visit): Promise<readonly Listed[]> => [
-  ...(one.server.retrieve_skill ? fixed.skills : []),
-  ...(one.server.agent_mode
-    ? fixed.agentMode
-    : [...(await one.named())].map(([name, shelved]) => listed(name, shelved))),
-]
+async function listTools(one: Visit, cursor: string | undefined): Promise<ListPage> {
+  const { agent_mode, retrieve_skill } = one.server
+  const skills = retrieve_skill ? fixed.skills : []
+  const rest = agent_mode ? fixed.agentMode : await one.named()
+  const all: readonly (Listed | Named)[] = skills.length > 0 ? [...skills, ...rest] : rest
+  return pageOf(all, (tool) => (tool instanceof Listed ? tool : listed(tool)), cursor)
+}
 
 async function callTool(one: Visit, name: string, input: JsonObject, live: Live): Promise<ToolResult> {
   if (one.server.retrieve_skill && name === 'GET_KNOWLEDGE_INDEX')
@@ -220,7 +221,7 @@ async function callTool(one: Visit, name: string, input: JsonObject, live: Live)
       return await one.aside(name, input, () => resolveActions(input, one))
     if (one.server.agent_mode && name === 'EXECUTE_ACTION') return await executeAction(input, one, live)
     const shelved = one.server.agent_mode ? undefined : await one.find(name)
-    if (!shelved) throw unknownTool(name, one.server.agent_mode ? [] : [...(await one.named()).keys()])
+    if (!shelved) throw unknownTool(name, one.server.agent_mode ? [] : (await one.named()).map(([name]) => name))
     return toResult(await one.call(shelved, unwrapped(input, shelved), live))
   } catch (error) {
     if (error instanceof PlatformError) return toErrorResult(error)

@@ -13,7 +13,6 @@ import { answerError } from '../answer.ts'
 import { handOn, hasPlainJson, type Lane, readBody, write, writeResponse } from '../lane.ts'
 import { parseJson } from '../read-json.ts'
 import type { McpEndpoints, Offering } from './endpoint.ts'
-import { pageOf } from './listing.ts'
 
 const modern = '2026-07-28'
 
@@ -134,7 +133,7 @@ async function call({ asks, meta, isModern }: Plain, offering: Offering, respons
 }
 
 async function list({ asks, isModern }: Plain, offering: Offering): Promise<string> {
-  const { tools, rest } = pageOf(await offering.tools(), (asks as { list: string | undefined }).list)
+  const { tools, rest } = await offering.list((asks as { list: string | undefined }).list)
   const more = JSON.stringify({ ...rest, ...(isModern && { resultType: 'complete', _meta: signed(offering) }) })
   return `{"tools":[${tools.map(({ text }) => text).join(',')}],${more.slice(1)}`
 }

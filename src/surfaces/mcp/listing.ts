@@ -1,5 +1,5 @@
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
-import type { Shelved } from '../../catalogue/shelf.ts'
+import type { Named, Shelved } from '../../catalogue/shelf.ts'
 import type { JsonObject } from '../../model/json.ts'
 
 /** A tool as `tools/list` shows it: the value, and its text, printed once for all who ask. */
@@ -20,7 +20,7 @@ export class Listed {
 const known = new WeakMap<Shelved, Listed>()
 
 /** An action under the name that its server gives it. */
-export function listed(name: string, shelved: Shelved): Listed {
+export function listed([name, shelved]: Named): Listed {
   let one = known.get(shelved)
   if (!one) {
     one = new Listed(describe(name, shelved))
@@ -49,14 +49,15 @@ export interface ListPage {
   readonly rest: { readonly nextCursor?: string; readonly ttlMs: number; readonly cacheScope: 'private' }
 }
 
-export function pageOf(tools: readonly Listed[], cursor: string | undefined): ListPage {
+/** A page of things to list, of which only those on it are described. */
+export function pageOf<T>(all: readonly T[], describe: (one: T) => Listed, cursor: string | undefined): ListPage {
   const start = cursor === undefined ? 0 : Number(cursor)
-  if (!Number.isSafeInteger(start) || start < 0 || start > tools.length) {
+  if (!Number.isSafeInteger(start) || start < 0 || start > all.length) {
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'This cursor is not one of ours: begin again without it.')
   }
   const end = start + pageSize
   return {
-    tools: tools.slice(start, end),
-    rest: { ...(end < tools.length && { nextCursor: String(end) }), ttlMs: listTtlMs, cacheScope: 'private' },
+    tools: all.slice(start, end).map(describe),
+    rest: { ...(end < all.length && { nextCursor: String(end) }), ttlMs: listTtlMs, cacheScope: 'private' },
   }
 }

@@ -1,5 +1,5 @@
 import { evaluate } from '../../access/evaluate.ts'
-import type { Shelf, Shelved, Shelves } from '../../catalogue/shelf.ts'
+import type { Named, Shelf, Shelved, Shelves } from '../../catalogue/shelf.ts'
 import { toolResource } from '../../dispatch/authorize.ts'
 import { CallRecord } from '../../dispatch/record.ts'
 import type { Live } from '../../model/call.ts'
@@ -19,7 +19,7 @@ export interface Visit {
   readonly principal: Principal
   /** What the caller may call: by the name of the server's tool, and all of it. */
   find(name: string): Promise<Shelved | undefined>
-  named(): Promise<ReadonlyMap<string, Shelved>>
+  named(): Promise<readonly Named[]>
   shelved(): Promise<readonly Shelved[]>
   skills(): Promise<readonly Skill[]>
   call(shelved: Shelved, input: JsonObject, live: Live): Promise<Output>
@@ -50,7 +50,7 @@ export function visit(
       const found = (await shelf()).byName.get(name)
       return found && may(found) ? found : undefined
     },
-    named: async () => new Map([...(await shelf()).byName].filter(([, one]) => may(one))),
+    named: async () => (await shelf()).named.filter(([, one]) => may(one)),
     shelved: async () => (await shelf()).all.filter(may),
     skills: () => parts.store.skills.offered(server.project_id, server.skill_ids),
     async aside(name, input, answer) {
