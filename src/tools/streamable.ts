@@ -10,12 +10,20 @@ import {
   SdkHttpError,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client'
+import type { Live } from '../model/call.ts'
 import { isObject, type JsonObject } from '../model/json.ts'
 import { EventStream } from './event-stream.ts'
 import type { Outbound, OutboundResponse } from './outbound.ts'
-import type { UpstreamCall } from './upstream.ts'
 
 export const self = { name: 'quartermaster', version: '1' }
+
+export interface UpstreamCall {
+  readonly name: string
+  readonly input: JsonObject
+  readonly signal: AbortSignal
+  readonly timeoutMs: number
+  readonly live: Live | undefined
+}
 
 /** What the SDK has agreed on with a server. */
 export interface Session {

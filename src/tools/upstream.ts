@@ -9,12 +9,10 @@ import {
   type Tool,
 } from '@modelcontextprotocol/client'
 import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import type { Live } from '../model/call.ts'
 import { PlatformError } from '../model/errors.ts'
-import type { JsonObject } from '../model/json.ts'
 import type { McpAddress } from '../model/tool.ts'
 import type { Outbound } from './outbound.ts'
-import { isPlainName, postCall, type Session, self, sessionOf } from './streamable.ts'
+import { isPlainName, postCall, type Session, self, sessionOf, type UpstreamCall } from './streamable.ts'
 
 /** How long a list of tools is believed when nobody says that it changed. */
 const listLifetime = 5 * 60_000
@@ -25,14 +23,6 @@ const longestPause = 500
 const connectTimeout = 10_000
 /** Programs that may run at once on behalf of tools. */
 const mostPrograms = 32
-
-export interface UpstreamCall {
-  readonly name: string
-  readonly input: JsonObject
-  readonly signal: AbortSignal
-  readonly timeoutMs: number
-  readonly live: Live | undefined
-}
 
 export interface UpstreamHealth {
   readonly state: 'unknown' | 'up' | 'down'
