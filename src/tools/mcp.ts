@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { inject } from '../credentials/inject.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
-import type { JsonObject } from '../model/json.ts'
+import { isObject, type JsonObject } from '../model/json.ts'
 import { McpAddress, type Output } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import { defineToolType, type Reach } from './tool-type.ts'
@@ -47,7 +47,7 @@ export const mcp = defineToolType({
 
   async execute({ tool, action, input, signal, timeoutMs, live }, reach): Promise<Output> {
     const result = await upstreamOf(tool, reach).call({ name: action.name, input, signal, timeoutMs, live })
-    const value = result as unknown as JsonObject
+    const value = withoutItsName(result as unknown as JsonObject)
     return { value, text: JSON.stringify(value), shape: 'mcp', failed: result.isError === true }
   },
 })
@@ -65,6 +65,16 @@ function upstreamOf(tool: ToolRecord, { upstreams, findSecret, allowStdio }: Rea
     ...(headers && { headers: inject(headers, secrets) }),
     ...(env && { env: inject(env, secrets) }),
   })
+}
+
+const serverInfo = 'io.modelcontextprotocol/serverInfo'
+
+/** Each server says of itself who it is, so what this one says of itself is not for our callers; all else is. */
+function withoutItsName(result: JsonObject): JsonObject {
+  const { _meta: meta, ...rest } = result
+  if (!isObject(meta) || !Object.hasOwn(meta, serverInfo)) return result
+  const { [serverInfo]: _, ...others } = meta
+  return Object.keys(others).length > 0 ? { ...rest, _meta: others as JsonObject } : rest
 }
 
 const isName = (name: string): boolean =>
