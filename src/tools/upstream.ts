@@ -1,6 +1,8 @@
 import {
   type CallToolResult,
+  CLIENT_CAPABILITIES_META_KEY,
   Client,
+  LOG_LEVEL_META_KEY,
   SdkError,
   SdkErrorCode,
   SdkHttpError,
@@ -9,10 +11,12 @@ import {
   type Tool,
 } from '@modelcontextprotocol/client'
 import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import type { Abilities } from '../model/asking.ts'
 import type { Live } from '../model/call.ts'
 import { PlatformError } from '../model/errors.ts'
 import type { JsonObject } from '../model/json.ts'
 import type { McpAddress } from '../model/tool.ts'
+import { CallsInFlight, inRounds, passOn } from './questions.ts'
 
 /** How long a list of tools is believed when nobody says that it changed. */
 const listLifetime = 5 * 60_000
@@ -65,9 +69,14 @@ export class Upstream {
   #pausedUntil = 0
   #lastError: string | null = null
   #era: string | null = null
+  readonly #abilities: Abilities
+  readonly #calls = new CallsInFlight()
+  /** The same server, told that its client can be asked something: for callers who can. */
+  readonly #knowing = new Map<string, Upstream>()
 
-  constructor(address: McpAddress, fetch: Fetch, onChange: () => void) {
+  constructor(address: McpAddress, fetch: Fetch, onChange: () => void, abilities: Abilities = {}) {
     this.#address = address
+    this.#abilities = abilities
     this.#fetch = fetch
     this.#onChange = onChange
     this.host = address.url === undefined ? String(address.command) : new URL(address.url).host
@@ -100,14 +109,26 @@ export class Upstream {
     return this.#tools.list
   }
 
-  async call({ name, input, signal, timeoutMs, live }: UpstreamCall): Promise<CallToolResult> {
-    const meta = live?.meta && Object.keys(live.meta).length > 0 ? { _meta: live.meta } : {}
-    const params = { name, arguments: input, ...meta }
+  async call(call: UpstreamCall): Promise<CallToolResult> {
+    const knowing = await this.#knowingOf(call.live?.asking?.abilities)
+    if (knowing) return knowing.call(call)
+    const { name, input, signal, timeoutMs, live } = call
     const onprogress = live?.onProgress && { onprogress: live.onProgress }
+    const options = {
+      signal,
+      timeout: timeoutMs + 1000,
+      ...onprogress,
+      ...(live?.asking && { allowInputRequired: true }),
+    }
     // Not `callTool`, which would judge the answer by the schema of the output: it is passed on as it is.
+    const request = (client: Client, round: object) => {
+      const _meta = this.#metaOf(live)
+      const params = { name, arguments: input, ...(_meta && { _meta }), ...round }
+      return client.request({ method: 'tools/call', params }, options)
+    }
     const result = await this.#use((client) =>
-      client
-        .request({ method: 'tools/call', params }, { signal, timeout: timeoutMs + 1000, ...onprogress })
+      this.#calls
+        .run(live, signal, () => inRounds(live?.asking, (round) => request(client, round) as Promise<JsonObject>))
         .catch((error: unknown) => {
           // The caller gave up, which says nothing about the server.
           if (signal.aborted) return signal
@@ -118,7 +139,31 @@ export class Upstream {
     return result as CallToolResult
   }
 
+  /** A server of 2025 is told once for a connection what its client can be asked, and one of 2026 with each request. */
+  async #knowingOf(abilities: Abilities | undefined): Promise<Upstream | undefined> {
+    if (!abilities || this.isProgram || Object.keys(this.#abilities).length > 0) return undefined
+    if (this.#era === null) await this.#use(async () => {})
+    if (this.#era !== 'legacy') return undefined
+    const key = JSON.stringify(abilities)
+    const knowing = this.#knowing.get(key) ?? new Upstream(this.#address, this.#fetch, () => {}, abilities)
+    this.#knowing.set(key, knowing)
+    return knowing
+  }
+
+  #metaOf(live: Live | undefined): JsonObject | undefined {
+    const own = this.#era === 'modern' && {
+      ...(live?.asking && { [CLIENT_CAPABILITIES_META_KEY]: live.asking.abilities as JsonObject }),
+      ...(live?.logs?.level && { [LOG_LEVEL_META_KEY]: live.logs.level }),
+    }
+    const meta = { ...live?.meta, ...own }
+    return Object.keys(meta).length > 0 ? meta : undefined
+  }
+
   async close(): Promise<void> {
+    await Promise.all([this.#disconnect(), ...[...this.#knowing.values()].map((knowing) => knowing.close())])
+  }
+
+  async #disconnect(): Promise<void> {
     const connection = this.#connection
     this.#connection = undefined
     await (await connection?.catch(() => undefined))?.close().catch(() => {})
@@ -145,15 +190,15 @@ export class Upstream {
   /** A server that was restarted does not know our session: what it refused for that was not done, so it is sent again. */
   async #attempt<T>(work: (client: Client) => Promise<T>): Promise<T> {
     const reused = this.#connection !== undefined
-    this.#connection ??= this.#connect()
+    this.#connection ??= this.#calls.outside(() => this.#connect())
     const connection = this.#connection
     try {
       return await work(await connection)
     } catch (error) {
       if (!breaksConnection(error)) throw error
-      if (this.#connection === connection) await this.close()
+      if (this.#connection === connection) await this.#disconnect()
       if (!reused || !wasNotDone(error)) throw error
-      this.#connection ??= this.#connect()
+      this.#connection ??= this.#calls.outside(() => this.#connect())
       return work(await this.#connection)
     }
   }
@@ -185,10 +230,12 @@ export class Upstream {
     const client = new Client(
       { name: 'quartermaster', version: '1' },
       {
+        capabilities: this.#abilities,
         versionNegotiation: { mode: 'auto', probe: { timeoutMs: connectTimeout } },
         listChanged: { tools: { autoRefresh: false, debounceMs: 50, onChanged: () => this.#changed() } },
       },
     )
+    passOn(client, this.#abilities, this.#calls)
     await client.connect(transport, { timeout: connectTimeout })
     this.#era = client.getProtocolEra() ?? null
     client.onclose = () => {

@@ -1,10 +1,11 @@
 import {
   createMcpHandler,
   type McpHttpHandler,
+  type McpServerFactory,
   Server as Protocol,
   ProtocolError,
   ProtocolErrorCode,
-  type ServerContext,
+  readRequestBody,
 } from '@modelcontextprotocol/server'
 import type { Logger } from 'pino'
 import { evaluate } from '../../access/evaluate.ts'
@@ -19,8 +20,13 @@ import type { Request as Asking, Parts } from '../../operations/operation.ts'
 import { answerError } from '../answer.ts'
 import { asking, bearer } from '../asking.ts'
 import { agentTools, executeAction, readPayload, resolveActions } from './agent-mode.ts'
+import { HeldCalls } from './held.ts'
+import { Listeners } from './listeners.ts'
+import { answerCall, type Caller, type Correspondence } from './live.ts'
 import { callOperation, listOperations } from './management.ts'
+import { faultOf, isAnswer, Questions } from './questions.ts'
 import { type ToolResult, toErrorResult, toResult } from './results.ts'
+import { Sessions } from './session.ts'
 import { knowledgeIndex, loadSkill, skillTools } from './skills.ts'
 import { type Visit, visit } from './visit.ts'
 
@@ -46,10 +52,17 @@ export class McpEndpoints {
   readonly #host: McpParts
   readonly #handlers = new Map<string, McpHttpHandler>()
   readonly #inFlight = new Set<Promise<unknown>>()
+  readonly #listeners = new Listeners()
+  readonly #correspondence: Correspondence = {
+    sessions: new Sessions(),
+    questions: new Questions(),
+    held: new HeldCalls(),
+  }
 
   constructor(host: McpParts) {
     this.#host = host
     const tell = () => {
+      this.#listeners.tell()
       for (const handler of this.#handlers.values()) handler.notify.toolsChanged()
     }
     host.parts.catalogue.onChange(tell)
@@ -63,15 +76,38 @@ export class McpEndpoints {
       refuseForeign(request, this.#host.onLoopback)
       const asker = await this.#admit(request)
       const offer = reference === undefined ? this.#management(asker) : await this.#visit(asker, reference)
+      if (listens(request)) return this.#listeners.open()
+      const parsedBody = await peek(request, this.#host.bodyLimit)
+      if (isAnswer(parsedBody)) return this.#hear(asker, parsedBody)
       const authInfo = { token: '', clientId: asker.principal.id, scopes: [], extra: { offer } }
-      return await this.#handlerOf(offer.key).fetch(request, { authInfo })
+      const options = { authInfo, ...(parsedBody !== undefined && { parsedBody }) }
+      const response = await this.#handlerOf(offer.key).fetch(request, options)
+      return this.#introduced(response, parsedBody)
     } catch (error) {
       return answerError(error, this.#host.log)
     }
   }
 
+  /** What a caller of 2025 answers to a question that one of its calls has put. */
+  #hear({ principal }: Asking, answer: JsonObject): Response {
+    if (!this.#correspondence.questions.answer(principal.id, answer)) throw new PlatformError('ANSWER_NOT_AWAITED', {})
+    return new Response(null, { status: 202 })
+  }
+
+  /** A caller of 2025 is given a session whose id says what it can be asked. */
+  #introduced(response: Response, body: unknown): Response {
+    if (!isObject(body) || body.method !== 'initialize' || !response.ok) return response
+    const headers = new Headers(response.headers)
+    const { capabilities } = isObject(body.params) ? body.params : {}
+    headers.set('mcp-session-id', this.#correspondence.sessions.idFor(capabilities))
+    return new Response(response.body, { status: response.status, headers })
+  }
+
   /** Ends the streams of those who listen, once the calls in flight are answered: nothing else would end them. */
   async drain(): Promise<void> {
+    // Answers are not taken any more, so nobody need wait for one.
+    this.#correspondence.questions.close()
+    this.#correspondence.held.close()
     while (this.#inFlight.size > 0) await Promise.allSettled(this.#inFlight)
     // The answers of the last calls are on their way out.
     await new Promise((resolve) => setTimeout(resolve, 50))
@@ -79,6 +115,9 @@ export class McpEndpoints {
   }
 
   async close(): Promise<void> {
+    this.#listeners.close()
+    this.#correspondence.questions.close()
+    this.#correspondence.held.close()
     await Promise.all([...this.#handlers.values()].map((handler) => handler.close()))
   }
 
@@ -135,7 +174,12 @@ export class McpEndpoints {
   #handlerOf(key: string): McpHttpHandler {
     let handler = this.#handlers.get(key)
     if (!handler) {
-      handler = createMcpHandler(({ authInfo }) => toProtocol(authInfo?.extra?.offer as Offering), {
+      const make: McpServerFactory = ({ era, authInfo, requestInfo }) => {
+        const session = requestInfo?.headers.get('mcp-session-id') ?? null
+        const connection = { era, session, principalId: String(authInfo?.clientId) }
+        return toProtocol(authInfo?.extra?.offer as Offering, connection, this.#correspondence)
+      }
+      handler = createMcpHandler(make, {
         maxRequestBodySize: this.#host.bodyLimit,
         onerror: (err) => this.#host.log.debug({ err }, 'mcp'),
       })
@@ -154,24 +198,40 @@ interface Offering {
   call(name: string, input: JsonObject, live: Live): Promise<ToolResult>
 }
 
-function toProtocol({ info, instructions, tools, call }: Offering): Protocol {
-  const capabilities = { tools: { listChanged: true } }
+function toProtocol(
+  { key, info, instructions, tools, call }: Offering,
+  connection: Omit<Caller, 'target'>,
+  correspondence: Correspondence,
+): Protocol {
+  const capabilities = { tools: { listChanged: true }, logging: {} }
   const protocol = new Protocol(info, { capabilities, ...(instructions && { instructions }) })
   protocol.setRequestHandler('tools/list', async ({ params }) => pageOf(await tools(), params?.cursor) as never)
-  protocol.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
-    return (await call(params.name, (params.arguments ?? {}) as JsonObject, liveOf(mcpReq))) as never
+  protocol.setRequestHandler('tools/call', async ({ params: { name, arguments: input = {} } }, { mcpReq }) => {
+    const caller = { ...connection, target: JSON.stringify([key, name]) }
+    const run = (live: Live) => call(name, input as JsonObject, live)
+    return (await answerCall(mcpReq, protocol, caller, correspondence, run)) as never
+  })
+  protocol.setRequestHandler('logging/setLevel', ({ params: { level } }) => {
+    if (connection.session !== null) correspondence.sessions.setLevel(connection.session, level)
+    return {}
   })
   return protocol
 }
 
-/** Progress goes back to the caller under its own token, and what it sends along goes on to the one who is called. */
-function liveOf({ signal, _meta = {}, notify }: ServerContext['mcpReq']): Live {
-  const { progressToken, ...meta } = _meta
-  const onProgress: Live['onProgress'] = (progress) => {
-    const params = { progressToken: progressToken as string | number, ...progress }
-    void notify({ method: 'notifications/progress', params }).catch(() => {})
+/** A caller of 2025 opens a stream to hear of changes. */
+const listens = ({ method, headers }: Request): boolean =>
+  method === 'GET' && (headers.get('accept') ?? '').includes('text/event-stream')
+
+/** What callers of 2025 say, where it may be the first thing, or an answer; the rest is read by the SDK alone. */
+async function peek(request: Request, limit: number): Promise<unknown> {
+  const { headers, method } = request
+  if (method !== 'POST' || (headers.has('mcp-protocol-version') && !headers.has('mcp-session-id'))) return undefined
+  const read = await readRequestBody(request.clone(), limit).catch(() => undefined)
+  try {
+    return read === undefined || read.tooLarge ? undefined : JSON.parse(read.text)
+  } catch {
+    return undefined
   }
-  return { signal, meta: meta as JsonObject, ...(progressToken !== undefined && { onProgress }) }
 }
 
 /** A page in a browser that was tricked into calling us says so in its Host or Origin header. */
@@ -228,6 +288,8 @@ async function callTool(one: Visit, name: string, input: JsonObject, live: Live)
     if (!shelved) throw unknownTool(name, [...named.keys()])
     return toResult(await one.call(shelved, unwrapped(input, shelved), live))
   } catch (error) {
+    const fault = faultOf(error, live)
+    if (fault) throw fault
     if (error instanceof PlatformError) return toErrorResult(error)
     throw error
   }
