@@ -80,13 +80,22 @@ async function startRelay(target: URL): Promise<{ url: string } & AsyncDisposabl
   }
 }
 
-const runScenario = (url: string, scenario: string, version: string) =>
+const runSuite = (...args: string[]) =>
   new Promise<{ code: number; output: string }>((resolve) => {
-    const args = [suite, 'server', '--url', url, '--scenario', scenario, '--spec-version', version]
-    execFile(process.execPath, args, { timeout: 60_000 }, (error, stdout, stderr) =>
+    execFile(process.execPath, [suite, ...args], { timeout: 60_000 }, (error, stdout, stderr) =>
       resolve({ code: Number(error?.code ?? 0), output: stdout + stderr }),
     )
   })
+
+/** Some of the suite's checks wait for less than a second, which a busy machine may miss: those get another try. */
+async function expectPassed(name: string, args: readonly string[]): Promise<void> {
+  const passed = /Passed: \d+\/\d+, 0 failed, 0 warnings/
+  let last = await runSuite(...args, '--scenario', name)
+  for (let tries = 1; tries < 3 && !passed.test(last.output); tries++)
+    last = await runSuite(...args, '--scenario', name)
+  expect(last.output, name).toMatch(passed)
+  expect(last.code, name).toBe(0)
+}
 
 describe.each(Object.entries(scenarios))(
   'the official conformance suite for %s, through the platform',
@@ -110,9 +119,41 @@ describe.each(Object.entries(scenarios))(
       await using relay = await startRelay(new URL(platform.url))
 
       for (const name of names) {
-        const { code, output } = await runScenario(`${relay.url}/mcp/s`, name, version)
-        expect(code, `${name}\n${output}`).toBe(0)
-        expect(output, name).toMatch(/Passed: \d+\/\d+, 0 failed, 0 warnings/)
+        await expectPassed(name, ['server', '--url', `${relay.url}/mcp/s`, '--spec-version', version])
+      }
+    })
+  },
+)
+
+const clientScenarios = {
+  '2025-11-25': [
+    'initialize',
+    'tools_call',
+    'elicitation-sep1034-client-defaults',
+    'sse-retry',
+    'json-schema-2020-12-preservation',
+  ],
+  '2026-07-28': [
+    'tools_call',
+    'request-metadata',
+    'sep-2322-client-request-state',
+    'http-standard-headers',
+    'http-custom-headers',
+    'http-invalid-tool-headers',
+    'json-schema-ref-no-deref',
+    'json-schema-2020-12-preservation',
+  ],
+}
+
+describe.each(Object.entries(clientScenarios))(
+  'the official conformance suite’s servers for %s, behind the platform',
+  (version, names) => {
+    test('find nothing wrong with how they are called, without OAuth', { timeout: 180_000 }, async () => {
+      const driver = new URL('./conformance-client.ts', import.meta.url).pathname
+      const command = `"${process.execPath}" "${driver}"`
+
+      for (const name of names) {
+        await expectPassed(name, ['client', '--command', command, '--spec-version', version])
       }
     })
   },

@@ -46,7 +46,8 @@ export const mcp = defineToolType({
   health: (tool, reach) => upstreamOf(tool, reach).health,
 
   async execute({ tool, action, input, signal, timeoutMs, live }, reach): Promise<Output> {
-    const result = await upstreamOf(tool, reach).call({ name: action.name, input, signal, timeoutMs, live })
+    const { name, schema } = action
+    const result = await upstreamOf(tool, reach).call({ name, schema, input, signal, timeoutMs, live })
     const value = withoutItsName(result as unknown as JsonObject)
     return { value, text: JSON.stringify(value), shape: 'mcp', failed: result.isError === true }
   },

@@ -32,6 +32,8 @@ type Fetch = typeof fetch
 
 export interface UpstreamCall {
   readonly name: string
+  /** Of the input: some of its fields may have to be said in headers too. */
+  readonly schema: JsonObject
   readonly input: JsonObject
   readonly signal: AbortSignal
   readonly timeoutMs: number
@@ -112,19 +114,20 @@ export class Upstream {
   async call(call: UpstreamCall): Promise<CallToolResult> {
     const knowing = await this.#knowingOf(call.live?.asking?.abilities)
     if (knowing) return knowing.call(call)
-    const { name, input, signal, timeoutMs, live } = call
+    const { name, schema, input, signal, timeoutMs, live } = call
     const onprogress = live?.onProgress && { onprogress: live.onProgress }
     const options = {
       signal,
       timeout: timeoutMs + 1000,
       ...onprogress,
       ...(live?.asking && { allowInputRequired: true }),
+      // Without the schema of its output, by which the answer would be judged: it is passed on as it is.
+      toolDefinition: { name, inputSchema: schema as Tool['inputSchema'] },
     }
-    // Not `callTool`, which would judge the answer by the schema of the output: it is passed on as it is.
     const request = (client: Client, round: object) => {
       const _meta = this.#metaOf(live)
       const params = { name, arguments: input, ...(_meta && { _meta }), ...round }
-      return client.request({ method: 'tools/call', params }, options)
+      return client.callTool(params, options)
     }
     const result = await this.#use((client) =>
       this.#calls
@@ -287,10 +290,19 @@ export class Upstream {
   }
 }
 
-/** An error of JSON-RPC is an answer; anything else leaves the connection in doubt. */
+/** What is wrong with one answer, or one that did not come, says nothing about the others on the connection. */
+const ofOneAnswer: ReadonlySet<string> = new Set([
+  SdkErrorCode.RequestTimeout,
+  SdkErrorCode.InvalidResult,
+  SdkErrorCode.UnsupportedResultType,
+  SdkErrorCode.InputRequiredRoundsExceeded,
+  SdkErrorCode.ListPaginationExceeded,
+])
+
+/** An error of JSON-RPC is an answer too; anything else leaves the connection in doubt. */
 const breaksConnection = (error: unknown): boolean =>
   !(error instanceof Error && error.name === 'ProtocolError') &&
-  !(error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
+  !(error instanceof SdkError && ofOneAnswer.has(error.code))
 
 const wasNotDone = (error: unknown): boolean =>
   (error instanceof SdkHttpError && (error.status === 404 || error.status === 400)) ||

@@ -8,7 +8,7 @@ import { type Asking, abilitiesOf, isLogLevel, type LogLevel, type LogMessage } 
 import type { Live } from '../../model/call.ts'
 import { isObject, type JsonObject } from '../../model/json.ts'
 import type { HeldCall, HeldCalls } from './held.ts'
-import type { Questions } from './questions.ts'
+import { type Questions, unanswered } from './questions.ts'
 import type { Sessions } from './session.ts'
 
 type Incoming = ServerContext['mcpReq']
@@ -71,7 +71,7 @@ export function answerCall(
 
 const ownerOf = ({ principalId, target }: Caller) => JSON.stringify([principalId, target])
 
-const gone = () => Promise.reject(new Error('the caller is gone'))
+const gone = () => Promise.reject(unanswered('it is gone'))
 
 function liveOf(
   { signal, _meta = {}, notify }: Incoming,
