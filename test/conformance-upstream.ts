@@ -135,6 +135,12 @@ export const conformanceTools: UpstreamTool[] = [
     } as unknown as UpstreamTool['inputSchema'],
     run: (input) => ({ content: [text(JSON.stringify(input))] }),
   },
+  {
+    name: 'test_header_mirroring',
+    description: 'Wants its region in a header too',
+    inputSchema: { type: 'object', properties: { region: { type: 'string', 'x-mcp-header': 'Region' } } },
+    run: (input) => ({ content: [text(JSON.stringify(input))] }),
+  },
   tool('test_tool_with_logging', 'Logs three times', async (_input, _signal, { log }) => {
     for (const message of ['Tool execution started', 'Tool processing data', 'Tool execution completed']) {
       await log('info', message)

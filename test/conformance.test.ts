@@ -39,6 +39,7 @@ const scenarios = {
   '2026-07-28': [
     'server-stateless',
     'http-header-validation',
+    'http-custom-header-server-validation',
     'server-sse-multiple-streams',
     'input-required-result-basic-elicitation',
     'input-required-result-basic-sampling',
@@ -53,6 +54,8 @@ const scenarios = {
     'input-required-result-capability-check',
     'input-required-result-ignore-extra-params',
     'input-required-result-validate-input',
+    'sep-2640-skills-enumeration',
+    'sep-2640-skills-manifest',
     ...everyEra,
   ],
 }
@@ -115,11 +118,13 @@ describe.each(Object.entries(scenarios))(
       await using upstream = await startUpstream(tools)
       await using platform = await startListening()
       await platform.post('/tools', { name: 'up', type: 'mcp', mcp: { url: upstream.url } })
-      await platform.post('/servers', { slug: 's', tool_names: 'original' })
+      await platform.post('/servers', { slug: 's', tool_names: 'original', retrieve_skill: true })
+      await platform.post('/skills', { name: 'Pay back', summary: 'How to pay back', content: '# Pay back\n' })
       await using relay = await startRelay(new URL(platform.url))
 
       for (const name of names) {
-        await expectPassed(name, ['server', '--url', `${relay.url}/mcp/s`, '--spec-version', version])
+        // Extensions are on no version's list, so their scenarios must be insisted on.
+        await expectPassed(name, ['server', '--url', `${relay.url}/mcp/s`, '--spec-version', version, '--force'])
       }
     })
   },

@@ -1,12 +1,13 @@
 import {
   createMcpHandler,
   type McpHttpHandler,
+  McpServer,
   type McpServerFactory,
-  Server as Protocol,
   ProtocolError,
   ProtocolErrorCode,
   readRequestBody,
 } from '@modelcontextprotocol/server'
+import type { SkillsExtension } from '@modelcontextprotocol/server/ext/skills'
 import type { Logger } from 'pino'
 import { evaluate } from '../../access/evaluate.ts'
 import type { Keys } from '../../access/keys.ts'
@@ -24,9 +25,11 @@ import { HeldCalls } from './held.ts'
 import { Listeners } from './listeners.ts'
 import { answerCall, type Caller, type Correspondence } from './live.ts'
 import { callOperation, listOperations } from './management.ts'
+import { startOf } from './pages.ts'
 import { faultOf, isAnswer, Questions } from './questions.ts'
 import { type ToolResult, toErrorResult, toResult } from './results.ts'
 import { Sessions } from './session.ts'
+import { skillsExtension } from './skill-resources.ts'
 import { knowledgeIndex, loadSkill, skillTools } from './skills.ts'
 import { type Visit, visit } from './visit.ts'
 
@@ -155,6 +158,8 @@ export class McpEndpoints {
       info: { name: server.slug, title: server.name, version },
       instructions: server.description,
       tools: () => toolsOf(one),
+      schemaOf: async (name) => (server.agent_mode ? undefined : (await one.named()).get(name)?.offer.shown),
+      skills: server.retrieve_skill ? () => skillsExtension(one) : undefined,
       call: (name, input, live) => this.#counted(callTool(one, name, input, live)),
     }
   }
@@ -167,6 +172,8 @@ export class McpEndpoints {
       instructions:
         'Manages a Quartermaster: its tools, servers, skills, keys, documents and files, and the record of calls.',
       tools: async () => listOperations(context),
+      schemaOf: async () => undefined,
+      skills: undefined,
       call: (name, input) => this.#counted(callOperation(name, input, context)),
     }
   }
@@ -174,10 +181,15 @@ export class McpEndpoints {
   #handlerOf(key: string): McpHttpHandler {
     let handler = this.#handlers.get(key)
     if (!handler) {
-      const make: McpServerFactory = ({ era, authInfo, requestInfo }) => {
+      const make: McpServerFactory = async ({ era, authInfo, requestInfo }) => {
+        const offer = authInfo?.extra?.offer as Offering
         const session = requestInfo?.headers.get('mcp-session-id') ?? null
         const connection = { era, session, principalId: String(authInfo?.clientId) }
-        return toProtocol(authInfo?.extra?.offer as Offering, connection, this.#correspondence)
+        const protocol = toProtocol(offer, connection, this.#correspondence)
+        const called = requestInfo?.headers.get('mcp-name')
+        if (requestInfo?.headers.get('mcp-method') !== 'tools/call') offer.skills?.().attach(protocol)
+        else if (called) protocol.calledSchema = await offer.schemaOf(called)
+        return protocol
       }
       handler = createMcpHandler(make, {
         maxRequestBodySize: this.#host.bodyLimit,
@@ -195,7 +207,19 @@ interface Offering {
   readonly info: { readonly name: string; readonly title: string; readonly version: string }
   readonly instructions: string | null
   tools(): Promise<readonly JsonObject[]>
+  /** Of the input of a tool, as the caller sees it. */
+  schemaOf(tool: string): Promise<JsonObject | undefined>
+  readonly skills: (() => SkillsExtension) | undefined
   call(name: string, input: JsonObject, live: Live): Promise<ToolResult>
+}
+
+/** The SDK checks by the schema of the tool that is called what must be said of its input in headers too. */
+class Protocol extends McpServer {
+  calledSchema: JsonObject | undefined
+
+  override toolInputSchemaJson(): JsonObject | undefined {
+    return this.calledSchema
+  }
 }
 
 function toProtocol(
@@ -205,13 +229,14 @@ function toProtocol(
 ): Protocol {
   const capabilities = { tools: { listChanged: true }, logging: {} }
   const protocol = new Protocol(info, { capabilities, ...(instructions && { instructions }) })
-  protocol.setRequestHandler('tools/list', async ({ params }) => pageOf(await tools(), params?.cursor) as never)
-  protocol.setRequestHandler('tools/call', async ({ params: { name, arguments: input = {} } }, { mcpReq }) => {
+  const { server } = protocol
+  server.setRequestHandler('tools/list', async ({ params }) => pageOf(await tools(), params?.cursor) as never)
+  server.setRequestHandler('tools/call', async ({ params: { name, arguments: input = {} } }, { mcpReq }) => {
     const caller = { ...connection, target: JSON.stringify([key, name]) }
     const run = (live: Live) => call(name, input as JsonObject, live)
-    return (await answerCall(mcpReq, protocol, caller, correspondence, run)) as never
+    return (await answerCall(mcpReq, server, caller, correspondence, run)) as never
   })
-  protocol.setRequestHandler('logging/setLevel', ({ params: { level } }) => {
+  server.setRequestHandler('logging/setLevel', ({ params: { level } }) => {
     if (connection.session !== null) correspondence.sessions.setLevel(connection.session, level)
     return {}
   })
@@ -251,10 +276,7 @@ const toolsOf = async (one: Visit): Promise<readonly JsonObject[]> => [
 ]
 
 function pageOf(tools: readonly JsonObject[], cursor: string | undefined): JsonObject {
-  const start = cursor === undefined ? 0 : Number(cursor)
-  if (!Number.isSafeInteger(start) || start < 0 || start > tools.length) {
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'This cursor is not one of ours: begin again without it.')
-  }
+  const start = startOf(cursor, tools.length)
   const end = start + pageSize
   return {
     tools: tools.slice(start, end),
