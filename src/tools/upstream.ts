@@ -48,6 +48,11 @@ export interface UpstreamHealth {
   readonly era: string | null
 }
 
+export interface UpstreamState extends Pick<UpstreamHealth, 'state'> {
+  readonly tool: string
+  readonly app: string
+}
+
 /**
  * An MCP server that we call, with one connection for all who use it.
  *
@@ -57,6 +62,8 @@ export interface UpstreamHealth {
  */
 export class Upstream {
   readonly host: string
+  /** The apps of the tools that use it, by the tools' ids. */
+  readonly users = new Map<string, string>()
   readonly #address: McpAddress
   readonly #fetch: Fetch
   readonly #onChange: () => void
@@ -319,7 +326,8 @@ export class Upstreams {
     this.#fetch = fetch
   }
 
-  at(address: McpAddress): Upstream {
+  /** For a tool of an app: whoever asks how its upstreams are, asks by these. */
+  at(address: McpAddress, user?: { readonly tool: string; readonly app: string }): Upstream {
     const { url, headers = {}, command, args, env = {}, cwd } = address
     const key = JSON.stringify([url, Object.entries(headers).sort(), command, args, Object.entries(env).sort(), cwd])
     let upstream = this.#all.get(key)
@@ -330,7 +338,23 @@ export class Upstreams {
       })
       this.#all.set(key, upstream)
     }
+    if (user) upstream.users.set(user.tool, user.app)
     return upstream
+  }
+
+  /** These tools changed, or are no more: those that are used again say so. Without ids, all of them. */
+  forget(toolIds: readonly string[]): void {
+    for (const { users } of this.#all.values()) {
+      if (toolIds.length === 0) users.clear()
+      for (const id of toolIds) users.delete(id)
+    }
+  }
+
+  /** How the upstream of each tool in use is. */
+  states(): UpstreamState[] {
+    return [...this.#all.values()].flatMap(({ users, health: { state } }) =>
+      [...users].map(([tool, app]) => ({ tool, app, state })),
+    )
   }
 
   #requireRoom(command: string): void {
