@@ -19,6 +19,7 @@ const everyEra = [
   'tools-call-error',
   'tools-call-with-progress',
   'json-schema-2020-12',
+  'resources-list',
   'dns-rebinding-protection',
 ]
 
@@ -56,6 +57,7 @@ const scenarios = {
     'input-required-result-validate-input',
     'sep-2640-skills-enumeration',
     'sep-2640-skills-manifest',
+    'sep-2164-resource-not-found',
     ...everyEra,
   ],
 }
@@ -103,7 +105,7 @@ async function expectPassed(name: string, args: readonly string[]): Promise<void
 describe.each(Object.entries(scenarios))(
   'the official conformance suite for %s, through the platform',
   (version, names) => {
-    test('passes every scenario about tools that a gateway can have', { timeout: 180_000 }, async () => {
+    test('passes every scenario about tools that a gateway can have', { timeout: 300_000 }, async () => {
       const tools: UpstreamTool[] = [
         ...conformanceTools,
         {
@@ -130,6 +132,28 @@ describe.each(Object.entries(scenarios))(
   },
 )
 
+test('every list says how long it may be kept; of prompts, which the suite asks for too, there are none', async () => {
+  await using platform = await startListening()
+  await platform.post('/servers', { slug: 's', retrieve_skill: true })
+  await platform.post('/skills', { name: 'Pay back', summary: 'How to pay back', content: '# Pay back\n' })
+  await using relay = await startRelay(new URL(platform.url))
+
+  const { output } = await runSuite('server', '--url', `${relay.url}/mcp/s`, '--scenario', 'caching')
+  const checks = (status: string) =>
+    output.split('\n').flatMap((line) => (line.includes(status) ? /\[(sep-2549-\S+) *\]/.exec(line)?.slice(1, 2) : []))
+
+  expect(checks('SUCCESS')).toEqual(
+    expect.arrayContaining([
+      'sep-2549-tools-list-caching-hints',
+      'sep-2549-resources-list-caching-hints',
+      'sep-2549-resources-read-caching-hints',
+      'sep-2549-ttl-non-negative',
+      'sep-2549-cache-scope-valid',
+    ]),
+  )
+  expect(checks('FAILURE')).toEqual(['sep-2549-prompts-list-caching-hints'])
+})
+
 const clientScenarios = {
   '2025-11-25': [
     'initialize',
@@ -153,7 +177,7 @@ const clientScenarios = {
 describe.each(Object.entries(clientScenarios))(
   'the official conformance suite’s servers for %s, behind the platform',
   (version, names) => {
-    test('find nothing wrong with how they are called, without OAuth', { timeout: 180_000 }, async () => {
+    test('find nothing wrong with how they are called, without OAuth', { timeout: 300_000 }, async () => {
       const driver = new URL('./conformance-client.ts', import.meta.url).pathname
       const command = `"${process.execPath}" "${driver}"`
 
