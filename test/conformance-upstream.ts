@@ -1,3 +1,5 @@
+import { createHmac } from 'node:crypto'
+import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import type { UpstreamTool } from './upstream.ts'
 
 const text = (value: string) => ({ type: 'text', text: value })
@@ -21,6 +23,54 @@ const tool = (name: string, description: string, run: UpstreamTool['run']): Upst
   description,
   inputSchema: { type: 'object', properties: {} },
   ...(run && { run }),
+})
+
+type Questions = Record<string, { method: string; params: Record<string, unknown> }>
+
+const elicitation = (message: string, properties: Record<string, unknown> = { name: { type: 'string' } }) => ({
+  method: 'elicitation/create',
+  params: { message, requestedSchema: { type: 'object', properties, required: Object.keys(properties).slice(0, 1) } },
+})
+const sampling = (prompt: string) => ({
+  method: 'sampling/createMessage',
+  params: { messages: [{ role: 'user', content: { type: 'text', text: prompt } }], maxTokens: 100 },
+})
+const roots = { method: 'roots/list', params: {} }
+const name = elicitation('What is your name?')
+const confirm = elicitation('Please confirm', { ok: { type: 'boolean' } })
+const titled = (...values: string[]) => values.map((value) => ({ const: value, title: `The ${value}` }))
+
+const signatureOf = (state: string) => createHmac('sha256', 'of the test').update(state).digest('hex')
+const isSigned = (state: unknown): boolean => {
+  const [content = '', signature] = String(state).split('.')
+  return signature === signatureOf(content)
+}
+
+const ask = (inputRequests: Questions, state = 'asked') => ({
+  resultType: 'input_required',
+  inputRequests,
+  requestState: `${state}.${signatureOf(state)}`,
+})
+
+/** A tool that asks before it answers, and asks again while something is missing. */
+const asking = (
+  toolName: string,
+  questionsOf: (input: Record<string, unknown>) => Questions,
+  schema: Record<string, unknown> = { properties: {} },
+): UpstreamTool => ({
+  name: toolName,
+  description: 'Asks the client, and answers what it said',
+  inputSchema: { type: 'object', ...schema },
+  run: (input, _signal, { inputResponses, requestState }) => {
+    const state = requestState()
+    if (state !== undefined && !isSigned(state)) {
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The state is not one of ours')
+    }
+    const questions = questionsOf(input)
+    const answers = (inputResponses ?? {}) as Record<string, unknown>
+    const isAnswered = Object.keys(questions).every((key) => answers[key] !== undefined)
+    return isAnswered ? { content: [text(`state-ok ${JSON.stringify(answers)}`)] } : ask(questions)
+  },
 })
 
 /** What the official conformance suite asks a server with tools to have. */
@@ -85,4 +135,85 @@ export const conformanceTools: UpstreamTool[] = [
     } as unknown as UpstreamTool['inputSchema'],
     run: (input) => ({ content: [text(JSON.stringify(input))] }),
   },
+  {
+    name: 'test_header_mirroring',
+    description: 'Wants its region in a header too',
+    inputSchema: { type: 'object', properties: { region: { type: 'string', 'x-mcp-header': 'Region' } } },
+    run: (input) => ({ content: [text(JSON.stringify(input))] }),
+  },
+  tool('test_tool_with_logging', 'Logs three times', async (_input, _signal, { log }) => {
+    for (const message of ['Tool execution started', 'Tool processing data', 'Tool execution completed']) {
+      await log('info', message)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    return { content: [text('logged')] }
+  }),
+  tool('test_logging_tool', 'Logs once', async (_input, _signal, { log }) => {
+    await log('info', 'something happened')
+    return { content: [text('logged')] }
+  }),
+  asking('test_sampling', ({ prompt }) => ({ answer: sampling(String(prompt)) }), {
+    properties: { prompt: { type: 'string' } },
+    required: ['prompt'],
+  }),
+  asking(
+    'test_elicitation',
+    ({ message }) => ({
+      answer: elicitation(String(message), {
+        username: { type: 'string', description: "User's response" },
+        email: { type: 'string', description: "User's email address" },
+      }),
+    }),
+    { properties: { message: { type: 'string' } }, required: ['message'] },
+  ),
+  asking('test_elicitation_sep1034_defaults', () => ({
+    answer: elicitation('Please review', {
+      name: { type: 'string', default: 'John Doe' },
+      age: { type: 'integer', default: 30 },
+      score: { type: 'number', default: 95.5 },
+      status: { type: 'string', enum: ['active', 'inactive', 'pending'], default: 'active' },
+      verified: { type: 'boolean', default: true },
+    }),
+  })),
+  asking('test_elicitation_sep1330_enums', () => ({
+    answer: elicitation('Please choose', {
+      untitledSingle: { type: 'string', enum: ['option1', 'option2', 'option3'] },
+      titledSingle: { type: 'string', oneOf: titled('value1', 'value2', 'value3') },
+      legacyEnum: {
+        type: 'string',
+        enum: ['opt1', 'opt2', 'opt3'],
+        enumNames: ['Option One', 'Option Two', 'Option Three'],
+      },
+      untitledMulti: { type: 'array', items: { type: 'string', enum: ['option1', 'option2', 'option3'] } },
+      titledMulti: { type: 'array', items: { anyOf: titled('value1', 'value2', 'value3') } },
+    }),
+  })),
+  asking('test_missing_capability', () => ({ answer: sampling('Anything') })),
+  asking('test_streaming_elicitation', () => ({ answer: name })),
+  asking('test_input_required_result_elicitation', () => ({ user_name: name })),
+  asking('test_input_required_result_sampling', () => ({
+    capital_question: sampling('What is the capital of France?'),
+  })),
+  asking('test_input_required_result_list_roots', () => ({ client_roots: roots })),
+  asking('test_input_required_result_multiple_inputs', () => ({
+    user_name: name,
+    greeting: sampling('Generate a greeting'),
+    client_roots: roots,
+  })),
+  asking('test_input_required_result_request_state', () => ({ confirm })),
+  asking('test_input_required_result_tampered_state', () => ({ confirm })),
+  tool('test_input_required_result_multi_round', 'Asks twice', (_input, _signal, { inputResponses, requestState }) => {
+    const { step1, step2 } = (inputResponses ?? {}) as Record<string, unknown>
+    if (step2 && isSigned(requestState())) return { content: [text('done')] }
+    if (step1 && isSigned(requestState()))
+      return ask({ step2: elicitation('Step 2: What is your favorite color?') }, 'two')
+    return ask({ step1: elicitation('Step 1: What is your name?') }, 'one')
+  }),
+  tool('test_input_required_result_capabilities', 'Asks what the client can', (_input, _signal, { envelope }) => {
+    const can = (envelope as Record<string, object> | undefined)?.['io.modelcontextprotocol/clientCapabilities'] ?? {}
+    return ask({
+      ...('sampling' in can && { greeting: sampling('Generate a greeting') }),
+      ...('elicitation' in can && { user_name: name }),
+    })
+  }),
 ]

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { startListening } from './clients.ts'
 import { conformanceTools } from './conformance-upstream.ts'
 import { adminKey } from './kit.ts'
-import { startUpstream } from './upstream.ts'
+import { startUpstream, type UpstreamTool } from './upstream.ts'
 
 const suite = new URL('../node_modules/@modelcontextprotocol/conformance/dist/index.js', import.meta.url).pathname
 
@@ -19,12 +19,47 @@ const everyEra = [
   'tools-call-error',
   'tools-call-with-progress',
   'json-schema-2020-12',
+  'resources-list',
   'dns-rebinding-protection',
 ]
 
 const scenarios = {
-  '2025-11-25': ['server-initialize', 'ping', ...everyEra],
-  '2026-07-28': ['http-header-validation', 'server-sse-multiple-streams', ...everyEra],
+  '2025-11-25': [
+    'server-initialize',
+    'server-session-lifecycle',
+    'server-sse-multiple-streams',
+    'ping',
+    'logging-set-level',
+    'tools-call-with-logging',
+    'tools-call-sampling',
+    'tools-call-elicitation',
+    'elicitation-sep1034-defaults',
+    'elicitation-sep1330-enums',
+    ...everyEra,
+  ],
+  '2026-07-28': [
+    'server-stateless',
+    'http-header-validation',
+    'http-custom-header-server-validation',
+    'server-sse-multiple-streams',
+    'input-required-result-basic-elicitation',
+    'input-required-result-basic-sampling',
+    'input-required-result-basic-list-roots',
+    'input-required-result-request-state',
+    'input-required-result-multiple-input-requests',
+    'input-required-result-multi-round',
+    'input-required-result-missing-input-response',
+    'input-required-result-result-type',
+    'input-required-result-unsupported-methods',
+    'input-required-result-tampered-state',
+    'input-required-result-capability-check',
+    'input-required-result-ignore-extra-params',
+    'input-required-result-validate-input',
+    'sep-2640-skills-enumeration',
+    'sep-2640-skills-manifest',
+    'sep-2164-resource-not-found',
+    ...everyEra,
+  ],
 }
 
 /** The suite sends no key, so this stands in front and adds one. */
@@ -50,28 +85,104 @@ async function startRelay(target: URL): Promise<{ url: string } & AsyncDisposabl
   }
 }
 
-const runScenario = (url: string, scenario: string, version: string) =>
+const runSuite = (...args: string[]) =>
   new Promise<{ code: number; output: string }>((resolve) => {
-    const args = [suite, 'server', '--url', url, '--scenario', scenario, '--spec-version', version]
-    execFile(process.execPath, args, { timeout: 60_000 }, (error, stdout, stderr) =>
+    execFile(process.execPath, [suite, ...args], { timeout: 60_000 }, (error, stdout, stderr) =>
       resolve({ code: Number(error?.code ?? 0), output: stdout + stderr }),
     )
   })
 
+/** Some of the suite's checks wait for less than a second, which a busy machine may miss: those get another try. */
+async function expectPassed(name: string, args: readonly string[]): Promise<void> {
+  const passed = /Passed: \d+\/\d+, 0 failed, 0 warnings/
+  let last = await runSuite(...args, '--scenario', name)
+  for (let tries = 1; tries < 3 && !passed.test(last.output); tries++)
+    last = await runSuite(...args, '--scenario', name)
+  expect(last.output, name).toMatch(passed)
+  expect(last.code, name).toBe(0)
+}
+
 describe.each(Object.entries(scenarios))(
   'the official conformance suite for %s, through the platform',
   (version, names) => {
-    test('passes every scenario about tools that a gateway can have', { timeout: 180_000 }, async () => {
-      await using upstream = await startUpstream(conformanceTools)
+    test('passes every scenario about tools that a gateway can have', { timeout: 300_000 }, async () => {
+      const tools: UpstreamTool[] = [
+        ...conformanceTools,
+        {
+          name: 'test_trigger_tool_change',
+          inputSchema: { type: 'object' },
+          run() {
+            upstream.change([...tools])
+            return { content: [{ type: 'text', text: 'changed' }] }
+          },
+        },
+      ]
+      await using upstream = await startUpstream(tools)
       await using platform = await startListening()
       await platform.post('/tools', { name: 'up', type: 'mcp', mcp: { url: upstream.url } })
-      await platform.post('/servers', { slug: 's', tool_names: 'original' })
+      await platform.post('/servers', { slug: 's', tool_names: 'original', retrieve_skill: true })
+      await platform.post('/skills', { name: 'Pay back', summary: 'How to pay back', content: '# Pay back\n' })
       await using relay = await startRelay(new URL(platform.url))
 
       for (const name of names) {
-        const { code, output } = await runScenario(`${relay.url}/mcp/s`, name, version)
-        expect(code, `${name}\n${output}`).toBe(0)
-        expect(output, name).toMatch(/Passed: \d+\/\d+, 0 failed/)
+        // Extensions are on no version's list, so their scenarios must be insisted on.
+        await expectPassed(name, ['server', '--url', `${relay.url}/mcp/s`, '--spec-version', version, '--force'])
+      }
+    })
+  },
+)
+
+test('every list says how long it may be kept; of prompts, which the suite asks for too, there are none', async () => {
+  await using platform = await startListening()
+  await platform.post('/servers', { slug: 's', retrieve_skill: true })
+  await platform.post('/skills', { name: 'Pay back', summary: 'How to pay back', content: '# Pay back\n' })
+  await using relay = await startRelay(new URL(platform.url))
+
+  const { output } = await runSuite('server', '--url', `${relay.url}/mcp/s`, '--scenario', 'caching')
+  const checks = (status: string) =>
+    output.split('\n').flatMap((line) => (line.includes(status) ? /\[(sep-2549-\S+) *\]/.exec(line)?.slice(1, 2) : []))
+
+  expect(checks('SUCCESS')).toEqual(
+    expect.arrayContaining([
+      'sep-2549-tools-list-caching-hints',
+      'sep-2549-resources-list-caching-hints',
+      'sep-2549-resources-read-caching-hints',
+      'sep-2549-ttl-non-negative',
+      'sep-2549-cache-scope-valid',
+    ]),
+  )
+  expect(checks('FAILURE')).toEqual(['sep-2549-prompts-list-caching-hints'])
+})
+
+const clientScenarios = {
+  '2025-11-25': [
+    'initialize',
+    'tools_call',
+    'elicitation-sep1034-client-defaults',
+    'sse-retry',
+    'json-schema-2020-12-preservation',
+  ],
+  '2026-07-28': [
+    'tools_call',
+    'request-metadata',
+    'sep-2322-client-request-state',
+    'http-standard-headers',
+    'http-custom-headers',
+    'http-invalid-tool-headers',
+    'json-schema-ref-no-deref',
+    'json-schema-2020-12-preservation',
+  ],
+}
+
+describe.each(Object.entries(clientScenarios))(
+  'the official conformance suite’s servers for %s, behind the platform',
+  (version, names) => {
+    test('find nothing wrong with how they are called, without OAuth', { timeout: 300_000 }, async () => {
+      const driver = new URL('./conformance-client.ts', import.meta.url).pathname
+      const command = `"${process.execPath}" "${driver}"`
+
+      for (const name of names) {
+        await expectPassed(name, ['client', '--command', command, '--spec-version', version])
       }
     })
   },

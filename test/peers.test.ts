@@ -83,6 +83,17 @@ test('the memory and filesystem servers keep what they are told', async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
+test('the browser’s server lists what it can do, without a browser', { timeout: 60_000 }, async () => {
+  const cli = new URL('../node_modules/@playwright/mcp/cli.js', import.meta.url).pathname
+  await using platform = await startPlatform(stdio)
+  const id = await register(platform, 'browser', [cli, '--headless'])
+
+  const { status, body } = await platform.get(`/tools/${id}/actions?limit=500`)
+
+  expect(status).toBe(200)
+  expect(body.data.map(({ name }: { name: string }) => name)).toContain('browser_navigate')
+})
+
 test('programs are started only where the operator allows it', async () => {
   await using platform = await startPlatform()
 

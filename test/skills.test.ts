@@ -1,5 +1,8 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { SkillsClient } from '@modelcontextprotocol/client/ext/skills'
 import { expect, test } from 'vitest'
-import { startPlatform } from './kit.ts'
+import { startListening } from './clients.ts'
+import { adminKey, startPlatform } from './kit.ts'
 
 const refunds = `---
 name: Refunds
@@ -79,4 +82,54 @@ test('skills are created, changed, listed and deleted, each name once in a proje
   expect((await platform.get('/skills')).body.total).toBe(1)
   expect((await platform.delete(`/skills/${id}`)).status).toBe(204)
   expect((await platform.get(`/skills/${id}`)).status).toBe(404)
+})
+
+test.each(['legacy', 'auto'] as const)(
+  'a client that knows MCP’s skills finds ours and reads them (%s)',
+  async (mode) => {
+    await using platform = await startListening()
+    const skills = [
+      { name: 'Pay back a customer', summary: 'How to pay back', content: '# Pay back\n' },
+      { name: 'Pay back, a customer!', summary: '', content: '# The other way\n' },
+      { name: 'Off', summary: 'Not for now', content: '# Off\n', enabled: false },
+    ]
+    for (const skill of skills) await platform.post('/skills', skill)
+    await platform.post('/servers', { slug: 's', retrieve_skill: true })
+    const client = new Client({ name: 'tester', version: '1' }, { versionNegotiation: { mode } })
+    const headers = { authorization: `Bearer ${adminKey}` }
+    await client.connect(
+      new StreamableHTTPClientTransport(new URL(`${platform.url}/mcp/s`), { requestInit: { headers } }),
+    )
+
+    const { skills: entries } = await new SkillsClient(client).list()
+    const files = await Promise.all(entries.map((entry) => new SkillsClient(client).read(entry)))
+    await client.close()
+
+    expect(entries.map(({ uri }) => uri)).toEqual([
+      'skill://pay-back-a-customer/SKILL.md',
+      'skill://pay-back-a-customer-2/SKILL.md',
+    ])
+    expect(files.map((file) => JSON.stringify(file))).toEqual([
+      expect.stringContaining('# Pay back'),
+      expect.stringContaining('# The other way'),
+    ])
+    expect((await platform.get('/calls')).body.total).toBe(2)
+  },
+)
+
+test('a server without skills says nothing of them', async () => {
+  await using platform = await startListening()
+  await platform.post('/servers', { slug: 's' })
+  const client = new Client({ name: 'tester', version: '1' }, { versionNegotiation: { mode: 'auto' } })
+  const headers = { authorization: `Bearer ${adminKey}` }
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${platform.url}/mcp/s`), { requestInit: { headers } }),
+  )
+
+  const capabilities = client.getServerCapabilities()
+  await client.close()
+
+  expect(capabilities).toMatchObject({ tools: {} })
+  expect(capabilities?.extensions).toBeUndefined()
+  expect(capabilities?.resources).toBeUndefined()
 })

@@ -43,7 +43,10 @@ export async function startUpstream(
   const headers: TestUpstream['headers'] = []
   const handler = createMcpHandler(
     () => {
-      const server = new Server({ name: 'upstream', version: '1' }, { capabilities: { tools: { listChanged: true } } })
+      const server = new Server(
+        { name: 'upstream', version: '1' },
+        { capabilities: { tools: { listChanged: true }, logging: {} } },
+      )
       server.setRequestHandler('tools/list', () => ({ tools: offered.map(({ run: _, ...tool }) => tool) }))
       server.setRequestHandler('tools/call', async ({ params }, context) => {
         const input = (params.arguments ?? {}) as Record<string, unknown>

@@ -191,6 +191,30 @@ describe('an MCP tool', () => {
     await expect.poll(async () => (await call(id)).status, { timeout: 2000, interval: 50 }).toBe(200)
   })
 
+  test('shows in the metrics whether its server is up, until the tool is removed', async () => {
+    await using upstream = await startUpstream()
+    await using platform = await startPlatform()
+    const id = await register(platform, 'Up', upstream.url)
+    const call = () => platform.post(`/tools/${id}/call`, { action: 'echo', input: { text: 'x' } })
+    const lines = async () =>
+      (await (await platform.fetch('/metrics')).text())
+        .split('\n')
+        .filter((line) => /^quartermaster_upstream/.test(line))
+    const shown = (up: number) => `quartermaster_upstream_up{app="up",tool="${id}"} ${up}`
+
+    await call()
+    const whileUp = await lines()
+    await upstream.stop()
+    for (let count = 0; count < 4; count++) await call()
+    const whileDown = await lines()
+    await platform.delete(`/tools/${id}`)
+    const after = await lines()
+
+    expect(whileUp).toEqual(expect.arrayContaining([shown(1), 'quartermaster_upstreams{state="up"} 1']))
+    expect(whileDown).toEqual(expect.arrayContaining([shown(0), 'quartermaster_upstreams{state="down"} 1']))
+    expect(after.filter((line) => line.includes(id))).toEqual([])
+  })
+
   test('of a server that has odd tools offers the good ones, and says what is wrong with the others', async () => {
     const odd = [
       echo,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Asking, Logs } from './asking.ts'
 import { AnyJson, type JsonObject } from './json.ts'
 import { Timestamp } from './page.ts'
 
@@ -50,4 +51,8 @@ export interface Live {
   onProgress?(progress: { progress: number; total?: number; message?: string }): void
   /** What the caller sends along for the one who is called. */
   readonly meta?: JsonObject
+  /** Absent where the caller can be asked nothing. */
+  readonly asking?: Asking
+  /** Absent where the caller does not want to hear of logs. */
+  readonly logs?: Logs
 }

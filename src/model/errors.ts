@@ -31,6 +31,12 @@ export const catalogue = {
     says: 'The key is bound to no project, there are several, and the request names none.',
     message: (_: { projects: number }) => 'There are several projects: name one in "project_id".',
   },
+  ANSWER_NOT_AWAITED: {
+    status: 400,
+    says: 'An MCP client answered a question that nobody here waits for.',
+    message: (_: Record<never, never>) =>
+      'Nobody waits for this answer here: its call is over, or runs in another process of the platform.',
+  },
   UNAUTHENTICATED: {
     status: 401,
     says: 'No API key was sent, or the key is unknown, revoked or expired.',
@@ -198,6 +204,11 @@ export const catalogue = {
     status: 502,
     says: 'The address that a tool calls kept redirecting.',
     message: (d: { limit: number }) => `The tool's address redirected more than ${d.limit} times.`,
+  },
+  TOO_MANY_LISTENERS: {
+    status: 503,
+    says: 'As many MCP clients listen for changes as this process allows.',
+    message: (d: { most: number }) => `${d.most} clients listen for changes already: try again later.`,
   },
   SHUTTING_DOWN: {
     status: 503,

@@ -9,16 +9,19 @@ export interface SkillFile {
   readonly content: string
 }
 
+/** The folder's name: lower-case letters, digits and dashes, at most 64. */
+export const folderOf = (name: string): string =>
+  name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .slice(0, 64)
+    .replaceAll(/^-+|-+$/g, '') || 'skill'
+
 /** A skill as a `SKILL.md`: what is known of it in front, in YAML, and then the procedure. */
 export function printSkill({ name, summary, category, apps, content }: SkillDraft): SkillFile {
   const metadata = { ...(category && { category }), ...(apps.length > 0 && { apps: apps.join(', ') }) }
   const front = { name, description: summary, ...(Object.keys(metadata).length > 0 && { metadata }) }
-  const folder =
-    name
-      .toLowerCase()
-      .replaceAll(/[^a-z0-9]+/g, '-')
-      .replaceAll(/^-+|-+$/g, '') || 'skill'
-  return { path: `${folder}/SKILL.md`, content: `---\n${stringify(front)}---\n\n${content}` }
+  return { path: `${folderOf(name)}/SKILL.md`, content: `---\n${stringify(front)}---\n\n${content}` }
 }
 
 /** The skill that a `SKILL.md` holds. */

@@ -1,4 +1,8 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { UpstreamState } from '../tools/upstream.ts'
+
+/** How many upstreams have a line of their own; the rest are only counted. */
+const mostUpstreams = 500
 
 /** What Prometheus reads at /metrics. */
 export class Metrics {
@@ -30,6 +34,34 @@ export class Metrics {
   callEnded({ type, status, seconds }: { type: string; status: string; seconds: number }): void {
     this.#calls.inc({ type, status })
     this.#duration.observe({ type }, seconds)
+  }
+
+  /** Has the health of MCP servers read whenever someone looks. */
+  watchUpstreams(states: () => readonly UpstreamState[]): void {
+    const registers = [this.#registry]
+    new Gauge({
+      name: 'quartermaster_upstreams',
+      help: 'Tools that stand for an MCP server and are in use, by its state',
+      labelNames: ['state'] as const,
+      registers,
+      collect() {
+        this.reset()
+        for (const state of ['up', 'down', 'unknown']) this.set({ state }, 0)
+        for (const { state } of states()) this.inc({ state })
+      },
+    })
+    new Gauge({
+      name: 'quartermaster_upstream_up',
+      help: `Whether the MCP server behind a tool is up; of the first ${mostUpstreams} tools`,
+      labelNames: ['app', 'tool'] as const,
+      registers,
+      collect() {
+        this.reset()
+        const known = states().filter(({ state }) => state !== 'unknown')
+        const first = known.sort((a, b) => (a.tool < b.tool ? -1 : 1)).slice(0, mostUpstreams)
+        for (const { app, tool, state } of first) this.set({ app, tool }, state === 'up' ? 1 : 0)
+      },
+    })
   }
 
   answered(operation: string, status: number): void {

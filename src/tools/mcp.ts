@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { inject } from '../credentials/inject.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
-import type { JsonObject } from '../model/json.ts'
+import { isObject, type JsonObject } from '../model/json.ts'
 import { McpAddress, type Output } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import { defineToolType, type Reach } from './tool-type.ts'
@@ -46,8 +46,9 @@ export const mcp = defineToolType({
   health: (tool, reach) => upstreamOf(tool, reach).health,
 
   async execute({ tool, action, input, signal, timeoutMs, live }, reach): Promise<Output> {
-    const result = await upstreamOf(tool, reach).call({ name: action.name, input, signal, timeoutMs, live })
-    const value = result as unknown as JsonObject
+    const { name, schema } = action
+    const result = await upstreamOf(tool, reach).call({ name, schema, input, signal, timeoutMs, live })
+    const value = withoutItsName(result as unknown as JsonObject)
     return { value, text: JSON.stringify(value), shape: 'mcp', failed: result.isError === true }
   },
 })
@@ -60,11 +61,22 @@ function upstreamOf(tool: ToolRecord, { upstreams, findSecret, allowStdio }: Rea
     throw new PlatformError('TOOL_UNREACHABLE', { host: address.command, reason })
   }
   const secrets = findSecret(tool.project_id)
-  return upstreams.at({
+  const filled = {
     ...address,
     ...(headers && { headers: inject(headers, secrets) }),
     ...(env && { env: inject(env, secrets) }),
-  })
+  }
+  return upstreams.at(filled, { tool: tool.id, app: tool.app ?? tool.name.toLowerCase() })
+}
+
+const serverInfo = 'io.modelcontextprotocol/serverInfo'
+
+/** Each server says of itself who it is, so what this one says of itself is not for our callers; all else is. */
+function withoutItsName(result: JsonObject): JsonObject {
+  const { _meta: meta, ...rest } = result
+  if (!isObject(meta) || !Object.hasOwn(meta, serverInfo)) return result
+  const { [serverInfo]: _, ...others } = meta
+  return Object.keys(others).length > 0 ? { ...rest, _meta: others as JsonObject } : rest
 }
 
 const isName = (name: string): boolean =>

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
@@ -19,6 +20,8 @@ export const self = { name: 'quartermaster', version: '1' }
 
 export interface UpstreamCall {
   readonly name: string
+  /** Of the input: some of its fields may have to be said in headers too. */
+  readonly schema: JsonObject
   readonly input: JsonObject
   readonly signal: AbortSignal
   readonly timeoutMs: number
@@ -65,8 +68,21 @@ export function sessionOf(client: Client, url: string, headers: Readonly<Record<
   }
 }
 
-/** Names that go into a header as they are. */
-export const isPlainName = (name: string): boolean => /^[\x21-\x7e]+$/.test(name) && !name.startsWith('=?')
+/** Whether nothing of a call has to be encoded, or repeated in headers of its own. */
+export const isPlain = ({ name, schema }: UpstreamCall, { isModern }: Session): boolean =>
+  !isModern || (/^[\x21-\x7e]+$/.test(name) && !name.startsWith('=?') && !mentionsHeaders(schema))
+
+const mirrored = new WeakMap<JsonObject, boolean>()
+
+/** Whether fields of an input are to be repeated in headers. */
+export function mentionsHeaders(schema: JsonObject): boolean {
+  let answer = mirrored.get(schema)
+  if (answer === undefined) {
+    answer = JSON.stringify(schema).includes('"x-mcp-header"')
+    mirrored.set(schema, answer)
+  }
+  return answer
+}
 
 /** So that nothing of ours is taken for something of the SDK's, which counts in numbers. */
 let count = 0
@@ -75,11 +91,18 @@ let count = 0
  * The short way to an MCP server: one POST and its answer, on the session that the SDK made, without the SDK in between.
  * Progress reaches the caller; whatever else a server says meanwhile is handed to the SDK.
  */
-export async function postCall(call: UpstreamCall, session: Session, outbound: Outbound): Promise<JsonObject> {
+export async function postCall(
+  params: JsonObject,
+  call: UpstreamCall,
+  session: Session,
+  outbound: Outbound,
+): Promise<JsonObject> {
   const id = `q${++count}`
   const { signal } = call
   const answer = new Answer(id, call, session)
-  const events = new EventStream((data) => answer.take(data))
+  // What else is said belongs to this call, wherever the socket was opened.
+  const inContext = AsyncLocalStorage.snapshot()
+  const events = new EventStream((data) => inContext(() => answer.take(data)))
   const send = (method: 'POST' | 'GET', headers: Record<string, string>, body?: string) =>
     outbound.request({
       url: session.url,
@@ -89,11 +112,12 @@ export async function postCall(call: UpstreamCall, session: Session, outbound: O
       signal,
       onEvents: (part) => events.feed(part),
     })
-  const mirrored: Record<string, string> = session.isModern ? { 'mcp-method': 'tools/call', 'mcp-name': call.name } : {}
-  const request = JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: paramsOf(call, id, session) })
+  const repeated: Record<string, string> = session.isModern ? { 'mcp-method': 'tools/call', 'mcp-name': call.name } : {}
+  const _meta = metaOf(params, call, id, session)
+  const request = JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { ...params, _meta } })
 
   const whole = async () => {
-    answer.read(await send('POST', mirrored, request))
+    answer.read(await send('POST', repeated, request))
     // A server may hang up and be asked again for the rest.
     while (!answer.isThere && events.lastId !== undefined && !session.isModern) {
       await pause(events.retryMs ?? 1000, signal)
@@ -109,17 +133,22 @@ export async function postCall(call: UpstreamCall, session: Session, outbound: O
   return answer.result
 }
 
-function paramsOf({ name, input, live }: UpstreamCall, id: string, { isModern, version }: Session): JsonObject {
+function metaOf(
+  { _meta = {} }: JsonObject,
+  { live }: UpstreamCall,
+  id: string,
+  session: Session,
+): JsonObject | undefined {
   const meta: JsonObject = {
-    ...live?.meta,
-    ...(live?.onProgress && { progressToken: id }),
-    ...(isModern && {
-      [PROTOCOL_VERSION_META_KEY]: version,
+    ...(session.isModern && {
+      [PROTOCOL_VERSION_META_KEY]: session.version,
       [CLIENT_INFO_META_KEY]: self,
       [CLIENT_CAPABILITIES_META_KEY]: {},
     }),
+    ...(_meta as JsonObject),
+    ...(live?.onProgress && { progressToken: id }),
   }
-  return { name, arguments: input, ...(Object.keys(meta).length > 0 && { _meta: meta }) }
+  return Object.keys(meta).length > 0 ? meta : undefined
 }
 
 /** What is waited for, whichever way it comes. */
@@ -172,18 +201,20 @@ class Answer {
     }
   }
 
-  #settle(result: unknown): void {
-    const { resultType = 'complete', ...rest } = isObject(result) ? (result as JsonObject) : {}
+  #settle(result: unknown): unknown {
+    if (!isObject(result)) return this.#refuse('its answer is no result')
+    const { resultType = 'complete', ...rest } = result as JsonObject
     const { content = [] } = rest
-    const isResult = isObject(result) && resultType === 'complete' && Array.isArray(content)
-    if (isResult) this.#resolve(rest.content === undefined ? { ...rest, content } : rest)
-    else this.#refuse(resultType === 'complete' ? 'its answer is no result' : `it answered "${resultType}"`)
+    if (resultType === 'input_required' && this.#call.live?.asking) return this.#resolve(result as JsonObject)
+    if (resultType !== 'complete') return this.#refuse(`it answered "${resultType}"`)
+    if (!Array.isArray(content)) return this.#refuse('its answer has no content')
+    return this.#resolve(rest.content === undefined ? { ...rest, content } : rest)
   }
 
   /** It is there, and what it says makes no sense. */
-  #refuse(reason: string): void {
+  #refuse(reason: string): unknown {
     this.isThere = true
-    this.reject(new ProtocolError(ProtocolErrorCode.InternalError, reason))
+    return this.reject(new ProtocolError(ProtocolErrorCode.InternalError, reason))
   }
 }
 

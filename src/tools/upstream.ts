@@ -1,6 +1,8 @@
 import {
   type CallToolResult,
+  CLIENT_CAPABILITIES_META_KEY,
   Client,
+  LOG_LEVEL_META_KEY,
   SdkError,
   SdkErrorCode,
   SdkHttpError,
@@ -9,10 +11,14 @@ import {
   type Tool,
 } from '@modelcontextprotocol/client'
 import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import type { Abilities, Round } from '../model/asking.ts'
+import type { Live } from '../model/call.ts'
 import { PlatformError } from '../model/errors.ts'
+import type { JsonObject } from '../model/json.ts'
 import type { McpAddress } from '../model/tool.ts'
 import type { Outbound } from './outbound.ts'
-import { isPlainName, postCall, type Session, self, sessionOf, type UpstreamCall } from './streamable.ts'
+import { CallsInFlight, inRounds, passOn } from './questions.ts'
+import { isPlain, postCall, type Session, self, sessionOf, type UpstreamCall } from './streamable.ts'
 
 /** How long a list of tools is believed when nobody says that it changed. */
 const listLifetime = 5 * 60_000
@@ -32,6 +38,11 @@ export interface UpstreamHealth {
   readonly era: string | null
 }
 
+export interface UpstreamState extends Pick<UpstreamHealth, 'state'> {
+  readonly tool: string
+  readonly app: string
+}
+
 /**
  * An MCP server that we call, with one connection for all who use it.
  *
@@ -41,6 +52,8 @@ export interface UpstreamHealth {
  */
 export class Upstream {
   readonly host: string
+  /** The apps of the tools that use it, by the tools' ids. */
+  readonly users = new Map<string, string>()
   readonly #address: McpAddress
   readonly #outbound: Outbound
   readonly #onChange: () => void
@@ -56,9 +69,14 @@ export class Upstream {
   #pausedUntil = 0
   #lastError: string | null = null
   #era: string | null = null
+  readonly #abilities: Abilities
+  readonly #calls = new CallsInFlight()
+  /** The same server, told that its client can be asked something: for callers who can. */
+  readonly #knowing = new Map<string, Upstream>()
 
-  constructor(address: McpAddress, outbound: Outbound, onChange: () => void) {
+  constructor(address: McpAddress, outbound: Outbound, onChange: () => void, abilities: Abilities = {}) {
     this.#address = address
+    this.#abilities = abilities
     this.#outbound = outbound
     this.#onChange = onChange
     this.host = address.url === undefined ? String(address.command) : new URL(address.url).host
@@ -92,30 +110,65 @@ export class Upstream {
   }
 
   async call(call: UpstreamCall): Promise<CallToolResult> {
-    const { signal } = call
+    const knowing = await this.#knowingOf(call.live?.asking?.abilities)
+    if (knowing) return knowing.call(call)
+    const { signal, live } = call
+    const send = (client: Client) => inRounds(live?.asking, (round) => this.#send({ ...call, round }, client))
     const result = await this.#use((client) =>
-      this.#send(call, client).catch((error: unknown) => {
-        // The caller gave up, which says nothing about the server.
-        if (signal.aborted) return signal
-        throw error
-      }),
+      this.#calls
+        .run(live, signal, () => send(client))
+        .catch((error: unknown) => {
+          // The caller gave up, which says nothing about the server.
+          if (signal.aborted) return signal
+          throw error
+        }),
     )
     if (result === signal) throw signal.reason
     return result as CallToolResult
   }
 
-  #send(call: UpstreamCall, client: Client): Promise<unknown> {
+  #send(call: UpstreamCall & { readonly round: Round }, client: Client): Promise<JsonObject> {
+    const { name, schema, input, signal, timeoutMs, live, round } = call
+    const _meta = this.#metaOf(live)
+    const params = { name, arguments: input, ...(_meta && { _meta }), ...(round as JsonObject) }
     const session = this.#sessions.get(client)
-    if (session && isPlainName(call.name)) return postCall(call, session, this.#outbound)
-    const { name, input, signal, timeoutMs, live } = call
-    const meta = live?.meta && Object.keys(live.meta).length > 0 ? { _meta: live.meta } : {}
-    const params = { name, arguments: input, ...meta }
-    const onprogress = live?.onProgress && { onprogress: live.onProgress }
-    // Not `callTool`, which would judge the answer by the schema of the output: it is passed on as it is.
-    return client.request({ method: 'tools/call', params }, { signal, timeout: timeoutMs + 1000, ...onprogress })
+    if (session && isPlain(call, session)) return postCall(params, call, session, this.#outbound)
+    const options = {
+      signal,
+      timeout: timeoutMs + 1000,
+      ...(live?.onProgress && { onprogress: live.onProgress }),
+      ...(live?.asking && { allowInputRequired: true }),
+      // Without the schema of its output, by which the answer would be judged: it is passed on as it is.
+      toolDefinition: { name, inputSchema: schema as Tool['inputSchema'] },
+    }
+    return client.callTool(params, options) as Promise<JsonObject>
+  }
+
+  /** A server of 2025 is told once for a connection what its client can be asked, and one of 2026 with each request. */
+  async #knowingOf(abilities: Abilities | undefined): Promise<Upstream | undefined> {
+    if (!abilities || this.isProgram || Object.keys(this.#abilities).length > 0) return undefined
+    if (this.#era === null) await this.#use(async () => {})
+    if (this.#era !== 'legacy') return undefined
+    const key = JSON.stringify(abilities)
+    const knowing = this.#knowing.get(key) ?? new Upstream(this.#address, this.#outbound, () => {}, abilities)
+    this.#knowing.set(key, knowing)
+    return knowing
+  }
+
+  #metaOf(live: Live | undefined): JsonObject | undefined {
+    const own = this.#era === 'modern' && {
+      ...(live?.asking && { [CLIENT_CAPABILITIES_META_KEY]: live.asking.abilities as JsonObject }),
+      ...(live?.logs?.level && { [LOG_LEVEL_META_KEY]: live.logs.level }),
+    }
+    const meta = { ...live?.meta, ...own }
+    return Object.keys(meta).length > 0 ? meta : undefined
   }
 
   async close(): Promise<void> {
+    await Promise.all([this.#disconnect(), ...[...this.#knowing.values()].map((knowing) => knowing.close())])
+  }
+
+  async #disconnect(): Promise<void> {
     const connection = this.#connection
     this.#connection = undefined
     await (await connection?.catch(() => undefined))?.close().catch(() => {})
@@ -142,15 +195,15 @@ export class Upstream {
   /** A server that was restarted does not know our session: what it refused for that was not done, so it is sent again. */
   async #attempt<T>(work: (client: Client) => Promise<T>): Promise<T> {
     const reused = this.#connection !== undefined
-    this.#connection ??= this.#connect()
+    this.#connection ??= this.#calls.outside(() => this.#connect())
     const connection = this.#connection
     try {
       return await work(await connection)
     } catch (error) {
       if (!breaksConnection(error)) throw error
-      if (this.#connection === connection) await this.close()
+      if (this.#connection === connection) await this.#disconnect()
       if (!reused || !wasNotDone(error)) throw error
-      this.#connection ??= this.#connect()
+      this.#connection ??= this.#calls.outside(() => this.#connect())
       return work(await this.#connection)
     }
   }
@@ -180,9 +233,11 @@ export class Upstream {
 
   async #open(transport: StreamableHTTPClientTransport | SSEClientTransport | StdioClientTransport): Promise<Client> {
     const client = new Client(self, {
+      capabilities: this.#abilities,
       versionNegotiation: { mode: 'auto', probe: { timeoutMs: connectTimeout } },
       listChanged: { tools: { autoRefresh: false, debounceMs: 50, onChanged: () => this.#changed() } },
     })
+    passOn(client, this.#abilities, this.#calls)
     await client.connect(transport, { timeout: connectTimeout })
     this.#era = client.getProtocolEra() ?? null
     client.onclose = () => {
@@ -238,10 +293,19 @@ export class Upstream {
   }
 }
 
-/** An error of JSON-RPC is an answer; anything else leaves the connection in doubt. */
+/** What is wrong with one answer, or one that did not come, says nothing about the others on the connection. */
+const ofOneAnswer: ReadonlySet<string> = new Set([
+  SdkErrorCode.RequestTimeout,
+  SdkErrorCode.InvalidResult,
+  SdkErrorCode.UnsupportedResultType,
+  SdkErrorCode.InputRequiredRoundsExceeded,
+  SdkErrorCode.ListPaginationExceeded,
+])
+
+/** An error of JSON-RPC is an answer too; anything else leaves the connection in doubt. */
 const breaksConnection = (error: unknown): boolean =>
   !(error instanceof Error && error.name === 'ProtocolError') &&
-  !(error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
+  !(error instanceof SdkError && ofOneAnswer.has(error.code))
 
 const wasNotDone = (error: unknown): boolean =>
   (error instanceof SdkHttpError && (error.status === 404 || error.status === 400)) ||
@@ -258,7 +322,8 @@ export class Upstreams {
     this.#outbound = outbound
   }
 
-  at(address: McpAddress): Upstream {
+  /** For a tool of an app: whoever asks how its upstreams are, asks by these. */
+  at(address: McpAddress, user?: { readonly tool: string; readonly app: string }): Upstream {
     const { url, headers = {}, command, args, env = {}, cwd } = address
     const key = JSON.stringify([url, Object.entries(headers).sort(), command, args, Object.entries(env).sort(), cwd])
     let upstream = this.#all.get(key)
@@ -269,7 +334,23 @@ export class Upstreams {
       })
       this.#all.set(key, upstream)
     }
+    if (user) upstream.users.set(user.tool, user.app)
     return upstream
+  }
+
+  /** These tools changed, or are no more: those that are used again say so. Without ids, all of them. */
+  forget(toolIds: readonly string[]): void {
+    for (const { users } of this.#all.values()) {
+      if (toolIds.length === 0) users.clear()
+      for (const id of toolIds) users.delete(id)
+    }
+  }
+
+  /** How the upstream of each tool in use is. */
+  states(): UpstreamState[] {
+    return [...this.#all.values()].flatMap(({ users, health: { state } }) =>
+      [...users].map(([tool, app]) => ({ tool, app, state })),
+    )
   }
 
   #requireRoom(command: string): void {

@@ -6,7 +6,7 @@ import { PlatformError } from '../../model/errors.ts'
 import { isObject, type Json, type JsonObject } from '../../model/json.ts'
 import { nearest } from '../../model/nearest.ts'
 import { parseInput } from '../../operations/operation.ts'
-import { dataOf, type ToolResult, textResult } from './results.ts'
+import { asks, dataOf, type ToolResult, textResult, toResult } from './results.ts'
 import type { Visit } from './visit.ts'
 
 const order =
@@ -94,6 +94,7 @@ export async function executeAction(input: unknown, visit: Visit, live: Live): P
   try {
     const { application_slug: slug, action_id: id, input_payload: payload, type } = parseInput(Execute, input)
     const output = await visit.call(await find(slug, id, type, visit), readPayload(payload), live)
+    if (asks(output)) return toResult(output)
     const data = dataOf(output)
     return output.failed
       ? textResult(

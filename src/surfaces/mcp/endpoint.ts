@@ -1,11 +1,13 @@
 import {
   createMcpHandler,
   type McpHttpHandler,
-  Server as Protocol,
+  McpServer,
+  type McpServerFactory,
   ProtocolError,
   ProtocolErrorCode,
-  type ServerContext,
+  readRequestBody,
 } from '@modelcontextprotocol/server'
+import type { SkillsExtension } from '@modelcontextprotocol/server/ext/skills'
 import type { Logger } from 'pino'
 import { evaluate } from '../../access/evaluate.ts'
 import type { Keys } from '../../access/keys.ts'
@@ -19,9 +21,15 @@ import type { Request as Asking, Parts } from '../../operations/operation.ts'
 import { answerError } from '../answer.ts'
 import { asking, bearer } from '../asking.ts'
 import { agentTools, executeAction, readPayload, resolveActions } from './agent-mode.ts'
+import { HeldCalls } from './held.ts'
+import { Listeners } from './listeners.ts'
 import { Listed, type ListPage, listed, pageOf } from './listing.ts'
+import { answerCall, type Connection, type Correspondence, type Incoming } from './live.ts'
 import { callOperation, listOperations } from './management.ts'
+import { faultOf, isAnswer, Questions } from './questions.ts'
 import { type ToolResult, toErrorResult, toResult } from './results.ts'
+import { Sessions } from './session.ts'
+import { skillsExtension } from './skill-resources.ts'
 import { knowledgeIndex, loadSkill, skillTools } from './skills.ts'
 import { type Visit, visit } from './visit.ts'
 
@@ -39,17 +47,24 @@ export interface McpParts {
 }
 
 /** Of a request, those that say who asks and from where. */
-type Headers = Readonly<Partial<Record<'authorization' | 'host' | 'origin' | 'user-agent', string>>>
+type Sent = Readonly<Partial<Record<'authorization' | 'host' | 'origin' | 'user-agent', string>>>
 
 /** The MCP endpoints at /mcp/{server}: stateless, in both protocol eras. */
 export class McpEndpoints {
   readonly #host: McpParts
   readonly #handlers = new Map<string, McpHttpHandler>()
   readonly #inFlight = new Set<Promise<unknown>>()
+  readonly #listeners = new Listeners()
+  readonly #correspondence: Correspondence = {
+    sessions: new Sessions(),
+    questions: new Questions(),
+    held: new HeldCalls(),
+  }
 
   constructor(host: McpParts) {
     this.#host = host
     const tell = () => {
+      this.#listeners.tell()
       for (const handler of this.#handlers.values()) handler.notify.toolsChanged()
     }
     host.parts.catalogue.onChange(tell)
@@ -60,23 +75,46 @@ export class McpEndpoints {
   async fetch(request: Request, reference: string | undefined): Promise<Response> {
     try {
       const offer = await this.offer(Object.fromEntries(request.headers), reference)
+      if (listens(request)) return this.#listeners.open()
+      const parsedBody = await peek(request, this.#host.bodyLimit)
+      if (isAnswer(parsedBody)) return this.#hear(offer.principalId, parsedBody)
       const authInfo = { token: '', clientId: offer.principalId, scopes: [], extra: { offer } }
-      return await this.#handlerOf(offer.key).fetch(request, { authInfo })
+      const options = { authInfo, ...(parsedBody !== undefined && { parsedBody }) }
+      const response = await this.#handlerOf(offer.key).fetch(request, options)
+      return this.#introduced(response, parsedBody)
     } catch (error) {
       return answerError(error, this.#host.log)
     }
   }
 
   /** What the sender of these headers finds here; throws for those who are not let in. */
-  async offer(headers: Headers, reference: string | undefined): Promise<Offering> {
+  async offer(headers: Sent, reference: string | undefined): Promise<Offering> {
     if (this.#host.closing.aborted) throw new PlatformError('SHUTTING_DOWN', {})
     refuseForeign(headers, this.#host.onLoopback)
     const asker = await this.#admit(headers)
     return reference === undefined ? this.#management(asker) : this.#visit(asker, reference)
   }
 
+  /** What a caller of 2025 answers to a question that one of its calls has put. */
+  #hear(principalId: string, answer: JsonObject): Response {
+    if (!this.#correspondence.questions.answer(principalId, answer)) throw new PlatformError('ANSWER_NOT_AWAITED', {})
+    return new Response(null, { status: 202 })
+  }
+
+  /** A caller of 2025 is given a session whose id says what it can be asked. */
+  #introduced(response: Response, body: unknown): Response {
+    if (!isObject(body) || body.method !== 'initialize' || !response.ok) return response
+    const headers = new Headers(response.headers)
+    const { capabilities } = isObject(body.params) ? body.params : {}
+    headers.set('mcp-session-id', this.#correspondence.sessions.idFor(capabilities))
+    return new Response(response.body, { status: response.status, headers })
+  }
+
   /** Ends the streams of those who listen, once the calls in flight are answered: nothing else would end them. */
   async drain(): Promise<void> {
+    // Answers are not taken any more, so nobody need wait for one.
+    this.#correspondence.questions.close()
+    this.#correspondence.held.close()
     while (this.#inFlight.size > 0) await Promise.allSettled(this.#inFlight)
     // The answers of the last calls are on their way out.
     await new Promise((resolve) => setTimeout(resolve, 50))
@@ -84,6 +122,9 @@ export class McpEndpoints {
   }
 
   async close(): Promise<void> {
+    this.#listeners.close()
+    this.#correspondence.questions.close()
+    this.#correspondence.held.close()
     await Promise.all([...this.#handlers.values()].map((handler) => handler.close()))
   }
 
@@ -99,7 +140,7 @@ export class McpEndpoints {
   }
 
   /** 401 without a key, 403 with one that is not valid. */
-  async #admit(headers: Headers): Promise<Asking> {
+  async #admit(headers: Sent): Promise<Asking> {
     const { keys, rateLimit } = this.#host
     const token = bearer(headers.authorization)
     const principal = await keys.authenticate(token).catch((error: unknown) => {
@@ -127,7 +168,9 @@ export class McpEndpoints {
       info: { name: server.slug, title: server.name, version },
       instructions: server.description,
       list: (cursor) => listTools(one, cursor),
-      call: (name, input, live) => this.#counted(callTool(one, name, input, live)),
+      schemaOf: async (name) => (server.agent_mode ? undefined : (await one.find(name))?.offer.shown),
+      skills: server.retrieve_skill ? () => skillsExtension(one) : undefined,
+      answer: this.#answer(server.id, asker, (name, input, live) => callTool(one, name, input, live)),
     }
   }
 
@@ -140,14 +183,38 @@ export class McpEndpoints {
       instructions:
         'Manages a Quartermaster: its tools, servers, skills, keys, documents and files, and the record of calls.',
       list: async (cursor) => pageOf(listOperations(context), (value) => new Listed(value), cursor),
-      call: (name, input) => this.#counted(callOperation(name, input, context)),
+      schemaOf: async () => undefined,
+      skills: undefined,
+      answer: this.#answer('', asker, (name, input) => callOperation(name, input, context)),
+    }
+  }
+
+  #answer(
+    key: string,
+    { principal }: Asking,
+    call: (name: string, input: JsonObject, live: Live) => Promise<ToolResult>,
+  ): Offering['answer'] {
+    return (name, input, incoming, connection) => {
+      const caller = { ...connection, principalId: principal.id, target: JSON.stringify([key, name]) }
+      const run = (live: Live) => this.#counted(call(name, input, live))
+      return answerCall(incoming, caller, this.#correspondence, run)
     }
   }
 
   #handlerOf(key: string): McpHttpHandler {
     let handler = this.#handlers.get(key)
     if (!handler) {
-      handler = createMcpHandler(({ authInfo }) => toProtocol(authInfo?.extra?.offer as Offering), {
+      const make: McpServerFactory = async ({ era, authInfo, requestInfo }) => {
+        const offer = authInfo?.extra?.offer as Offering
+        const session = requestInfo?.headers.get('mcp-session-id') ?? null
+        const connection = { era, session }
+        const protocol = toProtocol(offer, connection, this.#correspondence.sessions)
+        const called = requestInfo?.headers.get('mcp-name')
+        if (requestInfo?.headers.get('mcp-method') !== 'tools/call') offer.skills?.().attach(protocol)
+        else if (called) protocol.calledSchema = await offer.schemaOf(called)
+        return protocol
+      }
+      handler = createMcpHandler(make, {
         maxRequestBodySize: this.#host.bodyLimit,
         onerror: (err) => this.#host.log.debug({ err }, 'mcp'),
       })
@@ -164,34 +231,71 @@ export interface Offering {
   readonly info: { readonly name: string; readonly title: string; readonly version: string }
   readonly instructions: string | null
   list(cursor: string | undefined): Promise<ListPage>
-  call(name: string, input: JsonObject, live: Live): Promise<ToolResult>
+  /** Of the input of a tool, as the caller sees it. */
+  schemaOf(tool: string): Promise<JsonObject | undefined>
+  readonly skills: (() => SkillsExtension) | undefined
+  answer(name: string, input: JsonObject, incoming: Incoming, connection: Connection): Promise<JsonObject>
 }
 
-function toProtocol({ info, instructions, list, call }: Offering): Protocol {
-  const capabilities = { tools: { listChanged: true } }
+/** The SDK checks by the schema of the tool that is called what must be said of its input in headers too. */
+class Protocol extends McpServer {
+  calledSchema: JsonObject | undefined
+
+  override toolInputSchemaJson(): JsonObject | undefined {
+    return this.calledSchema
+  }
+}
+
+function toProtocol(
+  { info, instructions, list, answer }: Offering,
+  connection: Connection,
+  sessions: Sessions,
+): Protocol {
+  const capabilities = { tools: { listChanged: true }, logging: {} }
   const protocol = new Protocol(info, { capabilities, ...(instructions && { instructions }) })
-  protocol.setRequestHandler('tools/list', async ({ params }) => {
+  const { server } = protocol
+  server.setRequestHandler('tools/list', async ({ params }) => {
     const { tools, rest } = await list(params?.cursor)
     return { tools: tools.map(({ value }) => value), ...rest } as never
   })
-  protocol.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
-    return (await call(params.name, (params.arguments ?? {}) as JsonObject, liveOf(mcpReq))) as never
+  server.setRequestHandler('tools/call', async ({ params: { name, arguments: input = {} } }, { mcpReq }) => {
+    const { id, signal, _meta = {}, envelope, inputResponses, requestState, notify } = mcpReq
+    const incoming: Incoming = {
+      signal,
+      meta: _meta as JsonObject,
+      envelope: (envelope ?? {}) as JsonObject,
+      inputResponses,
+      requestState: requestState<string>(),
+      notify: (message) => notify(message as never),
+      ask: async (message) => server.transport?.send(message as never, { relatedRequestId: id }),
+    }
+    return (await answer(name, input as JsonObject, incoming, connection)) as never
+  })
+  server.setRequestHandler('logging/setLevel', ({ params: { level } }) => {
+    if (connection.session !== null) sessions.setLevel(connection.session, level)
+    return {}
   })
   return protocol
 }
 
-/** Progress goes back to the caller under its own token, and what it sends along goes on to the one who is called. */
-function liveOf({ signal, _meta = {}, notify }: ServerContext['mcpReq']): Live {
-  const { progressToken, ...meta } = _meta
-  const onProgress: Live['onProgress'] = (progress) => {
-    const params = { progressToken: progressToken as string | number, ...progress }
-    void notify({ method: 'notifications/progress', params }).catch(() => {})
+/** A caller of 2025 opens a stream to hear of changes. */
+const listens = ({ method, headers }: Request): boolean =>
+  method === 'GET' && (headers.get('accept') ?? '').includes('text/event-stream')
+
+/** What callers of 2025 say, where it may be the first thing, or an answer; the rest is read by the SDK alone. */
+async function peek(request: Request, limit: number): Promise<unknown> {
+  const { headers, method } = request
+  if (method !== 'POST' || (headers.has('mcp-protocol-version') && !headers.has('mcp-session-id'))) return undefined
+  const read = await readRequestBody(request.clone(), limit).catch(() => undefined)
+  try {
+    return read === undefined || read.tooLarge ? undefined : JSON.parse(read.text)
+  } catch {
+    return undefined
   }
-  return { signal, meta: meta as JsonObject, ...(progressToken !== undefined && { onProgress }) }
 }
 
 /** A page in a browser that was tricked into calling us says so in its Host or Origin header. */
-function refuseForeign({ host = '', origin }: Headers, onLoopback: boolean): void {
+function refuseForeign({ host = '', origin }: Sent, onLoopback: boolean): void {
   const isLocal = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i.test(host)
   if (onLoopback && host !== '' && !isLocal) throw new PlatformError('FOREIGN_ORIGIN', { header: 'Host' })
   if (origin !== undefined && origin !== 'null' && URL.parse(origin)?.host !== host) {
@@ -224,6 +328,8 @@ async function callTool(one: Visit, name: string, input: JsonObject, live: Live)
     if (!shelved) throw unknownTool(name, one.server.agent_mode ? [] : (await one.named()).map(([name]) => name))
     return toResult(await one.call(shelved, unwrapped(input, shelved), live))
   } catch (error) {
+    const fault = faultOf(error, live)
+    if (fault) throw fault
     if (error instanceof PlatformError) return toErrorResult(error)
     throw error
   }

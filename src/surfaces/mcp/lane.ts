@@ -2,17 +2,21 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
+  LOG_LEVEL_META_KEY,
   PROTOCOL_VERSION_META_KEY,
   ProtocolError,
+  ProtocolErrorCode,
   SERVER_INFO_META_KEY,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server'
 import type { Logger } from 'pino'
 import { isObject, type JsonObject } from '../../model/json.ts'
+import { mentionsHeaders } from '../../tools/streamable.ts'
 import { answerError } from '../answer.ts'
 import { handOn, hasPlainJson, type Lane, readBody, write, writeResponse } from '../lane.ts'
 import { parseJson } from '../read-json.ts'
 import type { McpEndpoints, Offering } from './endpoint.ts'
+import type { Incoming } from './live.ts'
 
 const modern = '2026-07-28'
 
@@ -20,8 +24,10 @@ const modern = '2026-07-28'
 interface Plain {
   readonly id: string | number
   readonly isModern: boolean
-  /** What the client sends along beside what the protocol itself asks for. */
+  readonly session: string | null
+  /** What the client sends along, and what a client of 2026 says of itself. */
   readonly meta: JsonObject
+  readonly envelope: JsonObject
   readonly asks: { readonly call: string; readonly input: JsonObject } | { readonly list: string | undefined }
 }
 
@@ -29,9 +35,8 @@ const route = /^\/mcp\/([\w-]+)$/
 
 /**
  * The short way for the two requests that MCP clients make most, `tools/call` and `tools/list`, in both protocol eras and
- * without the SDK in between. It takes the plain case only: one request, nothing about it that is unusual, no progress
- * to be told while it runs. Whatever else comes, and whatever is wrong, is for the SDK to answer. Both ways end at the
- * same offering, and so at the same door.
+ * without the SDK in between. It takes the plain case only: one request, with nothing unusual about it. Whatever else
+ * comes, and whatever is wrong, is for the SDK to answer. Both ways end at the same offering, and so at the same door.
  */
 export function mcpLane(endpoints: McpEndpoints, { bodyLimit, log }: { bodyLimit: number; log: Logger }): Lane {
   const serve = async (reference: string, request: IncomingMessage, response: ServerResponse, longWay: () => void) => {
@@ -40,9 +45,12 @@ export function mcpLane(endpoints: McpEndpoints, { bodyLimit, log }: { bodyLimit
       const plain = readPlain(request.headers, body)
       if (!plain) return handOn(request, body, longWay)
       const offering = await endpoints.offer(request.headers, reference)
-      write(response, 200, {}, await answer(plain, offering, response))
+      if (await isMirrored(plain, offering)) return handOn(request, body, longWay)
+      await answer(plain, offering, new Answering(plain.id, response))
     } catch (error) {
-      await writeResponse(response, answerError(error, log))
+      const failed = answerError(error, log)
+      if (response.headersSent) response.end()
+      else await writeResponse(response, failed)
     }
   }
   return (request, response, longWay) => {
@@ -63,18 +71,35 @@ function readPlain(headers: IncomingHttpHeaders, body: Buffer): Plain | undefine
   if (!isObject(params) || Object.keys(more).length > 0) return undefined
   const { _meta = {}, ...own } = params as JsonObject
   const asks = readAsk(method, own)
-  if (!asks || !isObject(_meta) || Object.hasOwn(_meta, 'progressToken')) return undefined
-  const {
-    [PROTOCOL_VERSION_META_KEY]: version,
-    [CLIENT_INFO_META_KEY]: client,
-    [CLIENT_CAPABILITIES_META_KEY]: capabilities,
-    ...meta
-  } = _meta as JsonObject
+  if (!asks || !isObject(_meta)) return undefined
+  const said = _meta as JsonObject
   const isModern = headers['mcp-protocol-version'] === modern
-  const fits = isModern
-    ? version === modern && isObject(client) && isObject(capabilities) && areMirrored(headers, method as string, asks)
-    : version === undefined && isOlder(headers['mcp-protocol-version'])
-  return fits ? { id, isModern, meta, asks } : undefined
+  const isFit = isModern
+    ? isIntroduced(said) && areMirrored(headers, method as string, asks)
+    : said[PROTOCOL_VERSION_META_KEY] === undefined && isOlder(headers['mcp-protocol-version'])
+  if (!isFit) return undefined
+  const { envelope, meta } = isModern ? parted(said) : { envelope: {}, meta: said }
+  return { id, isModern, session: (headers['mcp-session-id'] as string | undefined) ?? null, meta, envelope, asks }
+}
+
+const isIntroduced = (meta: JsonObject): boolean =>
+  meta[PROTOCOL_VERSION_META_KEY] === modern &&
+  isObject(meta[CLIENT_INFO_META_KEY]) &&
+  isObject(meta[CLIENT_CAPABILITIES_META_KEY])
+
+const inEnvelope = new Set([
+  PROTOCOL_VERSION_META_KEY,
+  CLIENT_INFO_META_KEY,
+  CLIENT_CAPABILITIES_META_KEY,
+  LOG_LEVEL_META_KEY,
+])
+
+/** What a client says of itself, and what it sends along. */
+function parted(said: JsonObject): { envelope: JsonObject; meta: JsonObject } {
+  const envelope: JsonObject = {}
+  const meta: JsonObject = {}
+  for (const [key, value] of Object.entries(said)) (inEnvelope.has(key) ? envelope : meta)[key] = value
+  return { envelope, meta }
 }
 
 function parsed(body: Buffer): unknown {
@@ -109,27 +134,82 @@ function areMirrored(headers: IncomingHttpHeaders, method: string, asks: Plain['
 const isOlder = (version: string | string[] | undefined): boolean =>
   version === undefined || (version !== modern && SUPPORTED_PROTOCOL_VERSIONS.includes(version as string))
 
-async function answer(plain: Plain, offering: Offering, response: ServerResponse): Promise<string> {
-  const start = `{"jsonrpc":"2.0","id":${JSON.stringify(plain.id)}`
-  try {
-    return `${start},"result":${await ('call' in plain.asks ? call(plain, offering, response) : list(plain, offering))}}`
-  } catch (error) {
-    if (!(error instanceof ProtocolError)) throw error
-    const { code, message, data } = error
-    return `${start},"error":${JSON.stringify({ code, message, data })}}`
+/** Of some tools fields of the input are repeated in headers, which the SDK checks. */
+async function isMirrored({ isModern, asks }: Plain, offering: Offering): Promise<boolean> {
+  if (!isModern || !('call' in asks)) return false
+  const schema = await offering.schemaOf(asks.call)
+  return schema !== undefined && mentionsHeaders(schema)
+}
+
+/** One JSON answer; or, once there is something to say before it, a stream of events that ends with it. */
+class Answering {
+  readonly signal: AbortSignal
+  readonly #start: string
+  readonly #response: ServerResponse
+
+  constructor(id: string | number, response: ServerResponse) {
+    this.#start = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},`
+    this.#response = response
+    const left = new AbortController()
+    this.signal = left.signal
+    response.once('close', () => {
+      if (!response.writableEnded) left.abort()
+    })
+  }
+
+  say(message: JsonObject): void {
+    const response = this.#response
+    if (response.writableEnded || response.destroyed) return
+    if (!response.headersSent) {
+      response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache, no-transform' })
+    }
+    response.write(event(JSON.stringify({ jsonrpc: '2.0', ...message })))
+  }
+
+  end(result: string): void {
+    this.#end(200, `"result":${result}`)
+  }
+
+  fail({ code, message, data }: ProtocolError, isModern: boolean): void {
+    const status = isModern && code === ProtocolErrorCode.MissingRequiredClientCapability ? 400 : 200
+    this.#end(status, `"error":${JSON.stringify({ code, message, data })}`)
+  }
+
+  #end(status: number, outcome: string): void {
+    const text = `${this.#start}${outcome}}`
+    if (this.#response.headersSent) this.#response.end(event(text))
+    else write(this.#response, status, {}, text)
   }
 }
 
-async function call({ asks, meta, isModern }: Plain, offering: Offering, response: ServerResponse): Promise<string> {
+const event = (data: string) => `event: message\ndata: ${data}\n\n`
+
+async function answer(plain: Plain, offering: Offering, answering: Answering): Promise<void> {
+  try {
+    answering.end(await ('call' in plain.asks ? call(plain, offering, answering) : list(plain, offering)))
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error
+    answering.fail(error, plain.isModern)
+  }
+}
+
+async function call(plain: Plain, offering: Offering, answering: Answering): Promise<string> {
+  const { asks, meta, envelope, isModern, session } = plain
   const { call: name, input } = asks as { call: string; input: JsonObject }
-  const left = new AbortController()
-  response.once('close', () => {
-    if (!response.writableEnded) left.abort()
-  })
-  const result = await offering.call(name, input, { signal: left.signal, meta })
+  const say = async (message: JsonObject) => answering.say(message)
+  const incoming: Incoming = {
+    signal: answering.signal,
+    meta,
+    envelope,
+    inputResponses: undefined,
+    requestState: undefined,
+    notify: say,
+    ask: say,
+  }
+  const result = await offering.answer(name, input, incoming, { session, era: isModern ? 'modern' : 'legacy' })
   if (!isModern) return JSON.stringify(result)
   const { _meta = {} } = result
-  return JSON.stringify({ ...result, resultType: 'complete', _meta: { ...signed(offering), ...(_meta as JsonObject) } })
+  return JSON.stringify({ resultType: 'complete', ...result, _meta: { ...signed(offering), ...(_meta as JsonObject) } })
 }
 
 async function list({ asks, isModern }: Plain, offering: Offering): Promise<string> {

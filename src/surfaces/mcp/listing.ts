@@ -1,6 +1,6 @@
-import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import type { Named, Shelved } from '../../catalogue/shelf.ts'
 import type { JsonObject } from '../../model/json.ts'
+import { startOf } from './pages.ts'
 
 /** A tool as `tools/list` shows it: the value, and its text, printed once for all who ask. */
 export class Listed {
@@ -51,10 +51,7 @@ export interface ListPage {
 
 /** A page of things to list, of which only those on it are described. */
 export function pageOf<T>(all: readonly T[], describe: (one: T) => Listed, cursor: string | undefined): ListPage {
-  const start = cursor === undefined ? 0 : Number(cursor)
-  if (!Number.isSafeInteger(start) || start < 0 || start > all.length) {
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'This cursor is not one of ours: begin again without it.')
-  }
+  const start = startOf(cursor, all.length)
   const end = start + pageSize
   return {
     tools: all.slice(start, end).map(describe),

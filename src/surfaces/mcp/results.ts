@@ -17,6 +17,10 @@ export const toResult = ({ value, text, shape }: Output): ToolResult =>
 /** An error is a result too, so that the model sees it and can do something about it. */
 export const toErrorResult = (error: PlatformError): ToolResult => textResult(JSON.stringify(errorBody(error)), true)
 
+/** An MCP server that wants to know something first, which is not its answer yet. */
+export const asks = ({ value, shape }: Output): boolean =>
+  shape === 'mcp' && isObject(value) && value.resultType === 'input_required'
+
 /** What an action answered, without MCP's wrapping: for those who asked for the data. */
 export function dataOf({ value, shape }: Output): Json {
   if (shape !== 'mcp' || !isObject(value)) return value

@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto'
+import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
+import type { Question } from '../../model/asking.ts'
+import type { Live } from '../../model/call.ts'
+import type { JsonObject } from '../../model/json.ts'
+import { unanswered } from './questions.ts'
+
+const prefix = 'qm-held-'
+const most = 1000
+
+/** A request of the caller, while it waits for its answer. */
+export interface Exchange {
+  readonly signal: AbortSignal
+  readonly live: Live
+}
+
+/**
+ * Calls of 2026 callers that wait in this process for answers, because the server behind them asks in the middle of a
+ * call. A call is *running*; when it asks, its caller is answered with the questions, and it is *held*; when the caller
+ * comes back with answers it is running again. It ends with its result, or at its time limit.
+ */
+export class HeldCalls {
+  readonly #held = new Map<string, HeldCall>()
+
+  /** Runs a call until it ends, or asks something. */
+  start(owner: string, exchange: Exchange, run: (call: HeldCall) => Promise<JsonObject>): Promise<JsonObject> {
+    const call = new HeldCall(owner, exchange.live)
+    call.begin(run(call))
+    return this.#next(call, exchange)
+  }
+
+  isHeld(state: string | undefined): state is string {
+    return state?.startsWith(prefix) === true
+  }
+
+  /** Goes on with a call that waits, for the same caller and the same tool. */
+  resume(state: string, owner: string, exchange: Exchange): Promise<JsonObject> {
+    const call = this.#held.get(state)
+    if (call?.owner !== owner) {
+      const message = 'Invalid or expired requestState: no call waits here for these answers. Call the tool anew.'
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, message, { reason: 'invalid_request_state' })
+    }
+    this.#held.delete(state)
+    call.live = exchange.live
+    call.answer(exchange.live.asking?.round?.inputResponses ?? {})
+    return this.#next(call, exchange)
+  }
+
+  async #next(call: HeldCall, { signal }: Exchange): Promise<JsonObject> {
+    const cancel = () => call.cancelling.abort()
+    signal.addEventListener('abort', cancel)
+    try {
+      if ((await Promise.race([call.ended, call.asked()])) === 'ended') return await call.result
+      if (this.#held.size >= most) cancel()
+      const requestState = prefix + randomUUID()
+      this.#held.set(requestState, call)
+      void call.ended.then(() => this.#held.delete(requestState))
+      return { resultType: 'input_required', inputRequests: call.questions(), requestState }
+    } finally {
+      signal.removeEventListener('abort', cancel)
+    }
+  }
+
+  close(): void {
+    for (const call of this.#held.values()) call.cancelling.abort()
+  }
+}
+
+/** One call, whoever of the caller's requests waits for it now. */
+export class HeldCall {
+  readonly owner: string
+  readonly cancelling = new AbortController()
+  /** How the caller's request that waits now is spoken to. */
+  live: Live
+  result!: Promise<JsonObject>
+  ended!: Promise<'ended'>
+  readonly #open = new Map<string, { readonly question: Question; answer(answer: JsonObject): void }>()
+  #count = 0
+  #onAsked: () => void = () => {}
+
+  constructor(owner: string, live: Live) {
+    this.owner = owner
+    this.live = live
+  }
+
+  begin(result: Promise<JsonObject>): void {
+    this.result = result
+    const ended = () => 'ended' as const
+    this.ended = result.then(ended, ended)
+  }
+
+  ask(question: Question): Promise<JsonObject> {
+    return new Promise((resolve, reject) => {
+      this.#open.set(`question-${++this.#count}`, { question, answer: resolve })
+      this.cancelling.signal.addEventListener('abort', () => reject(unanswered('the call was cancelled')))
+      this.#onAsked()
+    })
+  }
+
+  /** Resolves once there is something to ask. */
+  asked(): Promise<'asked'> {
+    return new Promise((resolve) => {
+      this.#onAsked = () => resolve('asked')
+      if (this.#open.size > 0) resolve('asked')
+    })
+  }
+
+  questions(): JsonObject {
+    const open = [...this.#open].map(([key, { question }]) => [key, question])
+    return Object.fromEntries(open) as JsonObject
+  }
+
+  /** What is left unanswered is asked again. */
+  answer(answers: JsonObject): void {
+    for (const [key, { answer }] of this.#open) {
+      if (!Object.hasOwn(answers, key)) continue
+      this.#open.delete(key)
+      answer(answers[key] as JsonObject)
+    }
+  }
+}

@@ -1,0 +1,336 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { describe, expect, test } from 'vitest'
+import { startListening } from './clients.ts'
+import { adminKey } from './kit.ts'
+import { type LegacyTool, startLegacyUpstream } from './legacy-upstream.ts'
+import { startUpstream, type UpstreamTool } from './upstream.ts'
+
+const form = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] }
+const questions = {
+  person: { method: 'elicitation/create', params: { message: 'Who are you?', requestedSchema: form } },
+  model: {
+    method: 'sampling/createMessage',
+    params: { messages: [{ role: 'user', content: { type: 'text', text: 'Hm?' } }], maxTokens: 9 },
+  },
+  roots: { method: 'roots/list', params: {} },
+}
+type About = keyof typeof questions
+
+/** A server of 2026 with a tool that asks, and answers with the answers. */
+const modernTools: UpstreamTool[] = [
+  {
+    name: 'ask',
+    inputSchema: { type: 'object', properties: { about: { type: 'string' } } },
+    run({ about }, _signal, { inputResponses, requestState, envelope, log }) {
+      const can = (envelope as Record<string, object> | undefined)?.['io.modelcontextprotocol/clientCapabilities'] ?? {}
+      if (about === 'abilities') return { content: [{ type: 'text', text: JSON.stringify(can) }] }
+      if (about === 'log') return logAll(log)
+      if (inputResponses) {
+        const text = JSON.stringify({ ...inputResponses, state: requestState() })
+        return { content: [{ type: 'text', text }] }
+      }
+      const asked = questions[about as About]
+      return { resultType: 'input_required', inputRequests: { answer: asked }, requestState: 'of the server' }
+    },
+  },
+]
+
+async function logAll(log: (level: 'debug' | 'info' | 'error', data: string) => Promise<void>) {
+  for (const level of ['debug', 'info', 'error'] as const) await log(level, `it is ${level}`)
+  return { content: [{ type: 'text', text: 'logged' }] }
+}
+
+const askOnStream: LegacyTool = {
+  name: 'ask',
+  async run({ about }, { ask, log, capabilities }) {
+    if (about === 'abilities') return JSON.stringify(capabilities)
+    if (about === 'log') return (await logAll(log)) && 'logged'
+    const { method, params } = questions[about as About]
+    return JSON.stringify({ answer: await ask(method, params) })
+  },
+}
+
+const upstreams = {
+  '2025': () => startLegacyUpstream([askOnStream]),
+  '2026': () => startUpstream(modernTools, 'modern'),
+}
+const modes = { '2025': 'legacy', '2026': 'auto' } as const
+
+const can = { elicitation: { form: {} }, sampling: {}, roots: {} }
+
+/** A client with a person, a model and roots, who say who they are. */
+async function connect(
+  url: string,
+  { name = 'Ana', mode = 'legacy', capabilities = can, key = adminKey }: Partial<Person> = {},
+) {
+  const client = new Client({ name, version: '1' }, { capabilities, versionNegotiation: { mode } })
+  if (capabilities.elicitation)
+    client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { name } }))
+  if (capabilities.sampling)
+    client.setRequestHandler('sampling/createMessage', () => ({
+      role: 'assistant',
+      content: { type: 'text', text: `the model of ${name}` },
+      model: 'm',
+    }))
+  if (capabilities.roots) client.setRequestHandler('roots/list', () => ({ roots: [{ uri: `file:///${name}` }] }))
+  const headers = { authorization: `Bearer ${key}` }
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }))
+  return {
+    client,
+    async ask(about: string, tool = 'ask') {
+      const { content } = await client.callTool({ name: tool, arguments: { about } })
+      return (content as { text: string }[])[0]?.text ?? ''
+    },
+    [Symbol.asyncDispose]: () => client.close(),
+  }
+}
+
+interface Person {
+  readonly name: string
+  readonly mode: 'legacy' | 'auto'
+  readonly capabilities: Partial<typeof can>
+  readonly key: string
+}
+
+async function startServer(upstream: { readonly url: string }) {
+  const platform = await startListening()
+  await platform.post('/tools', { name: 'up', type: 'mcp', mcp: { url: upstream.url } })
+  await platform.post('/servers', { slug: 's', tool_names: 'original' })
+  await platform.post('/servers', { slug: 'agent', agent_mode: true })
+  return Object.assign(platform, { endpoint: `${platform.url}/mcp/s` })
+}
+
+/** Resolves for everyone once so many have come. */
+function meeting(size: number): () => Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let count = 0
+  return () => {
+    if (++count === size) resolve()
+    return promise
+  }
+}
+
+describe.each(['2025', '2026'] as const)('a client of %s', (caller) => {
+  const mode = modes[caller]
+
+  describe.each(['2025', '2026'] as const)('that calls a server of %s', (behind) => {
+    test('is asked what the server asks, and its answers arrive there', async () => {
+      await using upstream = await upstreams[behind]()
+      await using platform = await startServer(upstream)
+      await using ana = await connect(platform.endpoint, { mode })
+
+      const person = await ana.ask('person')
+      const model = await ana.ask('model')
+      const roots = await ana.ask('roots')
+
+      expect(JSON.parse(person)).toMatchObject({ answer: { action: 'accept', content: { name: 'Ana' } } })
+      expect(JSON.parse(model)).toMatchObject({ answer: { content: { text: 'the model of Ana' } } })
+      expect(JSON.parse(roots)).toMatchObject({ answer: { roots: [{ uri: 'file:///Ana' }] } })
+      if (behind === '2026') expect(JSON.parse(person).state).toBe('of the server')
+    })
+
+    test('is asked in agent mode too', async () => {
+      await using upstream = await upstreams[behind]()
+      await using platform = await startServer(upstream)
+      await using ana = await connect(`${platform.url}/mcp/agent`, { mode })
+
+      const plan = {
+        application_slug: 'up',
+        action_id: 'ask',
+        input_payload: { about: 'person' },
+        type: 'action',
+      }
+      const { content } = await ana.client.callTool({ name: 'EXECUTE_ACTION', arguments: plan })
+
+      const { success, data } = JSON.parse((content as { text: string }[])[0]?.text ?? '')
+      expect(success).toBe(true)
+      expect(data.answer.content).toEqual({ name: 'Ana' })
+    })
+
+    test('is not asked what it cannot be, and the server knows that', async () => {
+      await using upstream = await upstreams[behind]()
+      await using platform = await startServer(upstream)
+      await using plain = await connect(platform.endpoint, { mode, capabilities: {} })
+      await using reader = await connect(platform.endpoint, { mode, capabilities: { elicitation: { form: {} } } })
+
+      expect(JSON.parse(await plain.ask('abilities'))).toEqual({})
+      expect(JSON.parse(await reader.ask('abilities'))).toEqual({ elicitation: { form: {} } })
+      const refused = plain.client.callTool({ name: 'ask', arguments: { about: 'person' } })
+      // A server of 2026 says so to the client itself; one of 2025 makes it the tool's failure.
+      if (behind === '2026' && caller === '2026') await expect(refused).rejects.toMatchObject({ code: -32021 })
+      else
+        await expect(
+          refused.then(
+            ({ isError }) => isError,
+            () => true,
+          ),
+        ).resolves.toBe(true)
+    })
+
+    test('hears what the server logs during its call, from the level that it wants', async () => {
+      await using upstream = await upstreams[behind]()
+      await using platform = await startServer(upstream)
+      await using ana = await connect(platform.endpoint, { mode })
+      const heard: unknown[] = []
+      ana.client.setNotificationHandler('notifications/message', ({ params }) => {
+        heard.push(params.data)
+      })
+
+      const _meta = caller === '2026' ? { 'io.modelcontextprotocol/logLevel': 'info' } : {}
+      if (caller === '2025') await ana.client.setLoggingLevel('info')
+      await ana.client.callTool({ name: 'ask', arguments: { about: 'log' }, _meta })
+
+      await expect.poll(() => heard, { timeout: 5000 }).toEqual(['it is info', 'it is error'])
+    })
+  })
+
+  test('is asked only about its own call, while others wait at the same server', async () => {
+    const arrived = meeting(3)
+    const together: LegacyTool = {
+      name: 'ask',
+      async run(_, { ask }) {
+        await arrived()
+        const { content } = await ask(questions.person.method, questions.person.params)
+        return (content as { name: string }).name
+      },
+    }
+    await using upstream = await startLegacyUpstream([together])
+    await using platform = await startServer(upstream)
+    await using ana = await connect(platform.endpoint, { mode, name: 'Ana' })
+    await using ben = await connect(platform.endpoint, { mode, name: 'Ben' })
+    await using eva = await connect(platform.endpoint, { mode, name: 'Eva' })
+
+    const answers = await Promise.all([ana, ben, eva].map((person) => person.ask('person')))
+
+    expect(answers).toEqual(['Ana', 'Ben', 'Eva'])
+  })
+})
+
+test('a question on a stream that all calls share goes to the only call there is, and to nobody where there are two', async () => {
+  const [arrived, asked] = [meeting(2), meeting(2)]
+  const wait: LegacyTool = {
+    name: 'ask',
+    async run({ about }, { askGenerally }) {
+      const { method, params } = questions.person
+      if (about === 'alone') return JSON.stringify(await askGenerally(method, params))
+      await arrived()
+      const answer = await askGenerally(method, params).catch((error: Error) => error.message)
+      // The other must not be left alone before it has asked.
+      await asked()
+      return JSON.stringify(answer)
+    },
+  }
+  await using upstream = await startLegacyUpstream([wait])
+  await using platform = await startServer(upstream)
+  await using ana = await connect(platform.endpoint, { name: 'Ana' })
+  await using ben = await connect(platform.endpoint, { name: 'Ben' })
+
+  const alone = await ana.ask('alone')
+  const both = await Promise.all([ana.ask('together'), ben.ask('together')])
+
+  expect(alone).toContain('Ana')
+  for (const text of both) expect(text).toContain('cannot be known whose call')
+})
+
+test('nobody else can answer a question, and an answer that nobody waits for is refused', async () => {
+  await using upstream = await startLegacyUpstream([askOnStream])
+  await using platform = await startServer(upstream)
+  const other = await platform.keyFor([{ effect: 'Allow', action: ['*'], resource: ['*'] }])
+  const post = (body: object, headers: Record<string, string> = {}, key = adminKey) =>
+    fetch(platform.endpoint, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        ...headers,
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', ...body }),
+    })
+  const clientInfo = { name: 'raw', version: '1' }
+  const start = { protocolVersion: '2025-11-25', capabilities: { elicitation: {} }, clientInfo }
+  const hello = await post({ id: 1, method: 'initialize', params: start })
+  await hello.text()
+  const session = {
+    'mcp-session-id': hello.headers.get('mcp-session-id') ?? '',
+    'mcp-protocol-version': '2025-11-25',
+  }
+
+  const call = { id: 2, method: 'tools/call', params: { name: 'ask', arguments: { about: 'person' } } }
+  const stream = (await post(call, session)).body?.pipeThrough(new TextDecoderStream()).getReader()
+  let seen = ''
+  const readUntil = async (part: string) => {
+    while (!seen.includes(part)) seen += (await stream?.read())?.value ?? ''
+    return seen
+  }
+  const id = /"id":"([^"]+)"/.exec(await readUntil('elicitation/create'))?.[1]
+  const answer = (name: string) => ({ id, result: { action: 'accept', content: { name } } })
+  const stolen = await post(answer('Mallory'), session, other)
+  const unknown = await post({ ...answer('Mallory'), id: 'another' }, session)
+  const own = await post(answer('Ana'), session)
+  const again = await post(answer('Ana'), session)
+
+  expect([stolen.status, unknown.status, own.status, again.status]).toEqual([400, 400, 202, 400])
+  expect(await stolen.json()).toMatchObject({ error: { code: 'ANSWER_NOT_AWAITED' } })
+  expect(await readUntil('"id":2')).toContain('Ana')
+  expect(seen).not.toContain('Mallory')
+})
+
+test('a call of 2026 that waits is gone on with by its own caller only, and asks again for what is missing', async () => {
+  await using upstream = await startLegacyUpstream([askOnStream])
+  await using platform = await startServer(upstream)
+  const other = await platform.keyFor([{ effect: 'Allow', action: ['*'], resource: ['*'] }])
+  const call = async (round: object, key = adminKey) => {
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': can,
+    }
+    const params = { name: 'ask', arguments: { about: 'person' }, _meta, ...round }
+    const response = await fetch(platform.endpoint, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': '2026-07-28',
+        'mcp-method': 'tools/call',
+        'mcp-name': 'ask',
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+    })
+    return (await response.json()) as { result?: Record<string, never>; error?: { code: number } }
+  }
+  const accept = { action: 'accept', content: { name: 'Ana' } }
+
+  const first = await call({})
+  const [key = ''] = Object.keys(first.result?.inputRequests ?? {})
+  const requestState = first.result?.requestState
+  const stolen = await call({ requestState, inputResponses: { [key]: accept } }, other)
+  const missing = await call({ requestState, inputResponses: {} })
+  const spent = await call({ requestState, inputResponses: { [key]: accept } })
+  const done = await call({ requestState: missing.result?.requestState, inputResponses: { [key]: accept } })
+
+  expect(first.result).toMatchObject({ resultType: 'input_required' })
+  expect(stolen.error?.code).toBe(-32602)
+  expect(missing.result).toMatchObject({ resultType: 'input_required', inputRequests: first.result?.inputRequests })
+  expect(spent.error?.code).toBe(-32602)
+  expect(JSON.stringify(done.result)).toContain('Ana')
+  expect((await platform.get('/calls')).body.total).toBe(1)
+})
+
+test('a question that waits does not keep the platform from stopping', async () => {
+  await using upstream = await startLegacyUpstream([askOnStream])
+  await using platform = await startServer(upstream)
+  await using ana = await connect(platform.endpoint)
+  const asked = Promise.withResolvers<void>()
+  ana.client.setRequestHandler('elicitation/create', () => {
+    asked.resolve()
+    return new Promise(() => {})
+  })
+
+  const call = ana.ask('person').catch((error: Error) => error.message)
+  await asked.promise
+  platform.platform.drain()
+
+  expect(await call).toContain('shutting down')
+})
