@@ -212,6 +212,34 @@ test('a schema that would check later, or refers to itself, is told or works, an
   expect(deep.body.error.details.errors).toEqual([{ path: 'child.child.n', message: 'must be of type integer' }])
 })
 
+describe('the pattern of a tool’s input', () => {
+  test('cannot keep the platform from answering', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const parameters = { type: 'object', properties: { city: { type: 'string', pattern: '^(\\w+\\s?)*$' } } }
+    const tool = await platform.post('/tools', weather(service.url, { parameters, preset_parameters: null }))
+
+    const answer = await platform.post(`/tools/${tool.body.id}/call`, { input: { city: `${'word '.repeat(5000)}!` } })
+
+    expect(answer.status).toBe(400)
+    expect(answer.body.error.details.errors).toEqual([
+      { path: 'city', message: expect.stringContaining('must match pattern') },
+    ])
+  })
+
+  test('is refused where it stands when nothing could check it in a bounded time', async () => {
+    await using platform = await startPlatform()
+    const parameters = { type: 'object', properties: { word: { type: 'string', pattern: '(.+)\\1' } } }
+
+    const { status, body } = await platform.post('/tools', weather('http://127.0.0.1:1', { parameters }))
+
+    expect(status).toBe(400)
+    expect(body.error.details.errors).toEqual([
+      { path: 'parameters.properties.word.pattern', message: expect.stringContaining('back-references') },
+    ])
+  })
+})
+
 describe('an http tool', () => {
   test('sends a request with the configured method and headers to its address (S2.11) (S2.25)', async () => {
     await using service = await startService()

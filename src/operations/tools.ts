@@ -317,10 +317,9 @@ function checkParameters({ parameters, preset_parameters }: ToolDraft, schemas: 
   if (parameters.type !== undefined && parameters.type !== 'object') {
     return [{ path: 'parameters.type', message: 'must be "object": the input of a tool is an object' }]
   }
-  try {
-    schemas.compile(parameters)
-  } catch (error) {
-    return [{ path: 'parameters', message: `is not a JSON Schema: ${(error as Error).message}` }]
+  const faults = schemas.faultsOf(parameters)
+  if (faults.length > 0) {
+    return faults.map(({ path, message }) => ({ path: path === '' ? 'parameters' : `parameters.${path}`, message }))
   }
   // A preset that breaks the schema would make every call fail, with nothing its caller could do.
   return Object.entries(preset_parameters ?? {}).flatMap(([key, value]) => {
@@ -336,7 +335,8 @@ function checkParameters({ parameters, preset_parameters }: ToolDraft, schemas: 
       ...($defs && { $defs }),
       ...(definitions && { definitions }),
     }
-    const faults = schemas.compile(wrapped)({ [key]: value })
-    return faults.map(({ path, message }) => ({ path: `preset_parameters.${path}`, message }))
+    return schemas
+      .compile(wrapped)({ [key]: value })
+      .map(({ path, message }) => ({ path: `preset_parameters.${path}`, message }))
   })
 }
