@@ -67,6 +67,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
   const metrics = new Metrics()
   const schemas = new Schemas()
   const upstreams = new Upstreams(outbound)
+  store.notices.hear('tools', (ids) => upstreams.release(ids))
   const byName = new Map(operations.map((operation) => [operation.name, operation]))
   const reach: Reach = {
     outbound,

@@ -60,11 +60,12 @@ function upstreamOf(tool: ToolRecord, { upstreams, findSecret, allowStdio }: Rea
     throw new PlatformError('TOOL_UNREACHABLE', { host: address.command, reason })
   }
   const secrets = findSecret(tool.project_id)
-  return upstreams.at({
+  const whole = {
     ...address,
     ...(headers && { headers: inject(headers, secrets) }),
     ...(env && { env: inject(env, secrets) }),
-  })
+  }
+  return upstreams.at(whole, tool.id)
 }
 
 const isName = (name: string): boolean =>

@@ -23,6 +23,8 @@ const longestPause = 500
 const connectTimeout = 10_000
 /** Programs that may run at once on behalf of tools. */
 const mostPrograms = 32
+/** A program that nobody has used for so long is ended, and started again when someone does. */
+const programLifetime = 30 * 60_000
 
 export interface UpstreamHealth {
   readonly state: 'unknown' | 'up' | 'down'
@@ -56,6 +58,8 @@ export class Upstream {
   #pausedUntil = 0
   #lastError: string | null = null
   #era: string | null = null
+  #inUse = 0
+  #usedAt = Date.now()
 
   constructor(address: McpAddress, outbound: Outbound, onChange: () => void) {
     this.#address = address
@@ -66,6 +70,11 @@ export class Upstream {
 
   get isProgram(): boolean {
     return this.#address.command !== undefined
+  }
+
+  /** Since when nobody has used it; undefined while someone does. */
+  get idleSince(): number | undefined {
+    return this.#inUse > 0 ? undefined : this.#usedAt
   }
 
   get health(): UpstreamHealth {
@@ -127,6 +136,7 @@ export class Upstream {
       throw this.#unreachable(`it failed ${this.#failures} times in a row`)
     }
     this.#trying = isDown
+    this.#inUse++
     try {
       const result = await this.#attempt(work)
       this.#failures = 0
@@ -136,6 +146,8 @@ export class Upstream {
       throw this.#explain(error)
     } finally {
       if (isDown) this.#trying = false
+      this.#inUse--
+      this.#usedAt = Date.now()
     }
   }
 
@@ -206,7 +218,7 @@ export class Upstream {
   }
 
   #explain(error: unknown): unknown {
-    if (error instanceof PlatformError) return this.#failed(error)
+    if (error instanceof PlatformError) return breaksConnection(error) ? this.#failed(error) : error
     if (error instanceof DOMException || (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)) {
       return this.#failed(this.#unreachable('it did not answer in time', error))
     }
@@ -238,9 +250,10 @@ export class Upstream {
   }
 }
 
-/** An error of JSON-RPC is an answer; anything else leaves the connection in doubt. */
+/** An error of JSON-RPC is an answer, and so is one that is too large; anything else leaves the connection in doubt. */
 const breaksConnection = (error: unknown): boolean =>
   !(error instanceof Error && error.name === 'ProtocolError') &&
+  !(error instanceof PlatformError && error.code === 'RESPONSE_TOO_LARGE') &&
   !(error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
 
 const wasNotDone = (error: unknown): boolean =>
@@ -248,35 +261,64 @@ const wasNotDone = (error: unknown): boolean =>
   (error instanceof SdkError && error.code === SdkErrorCode.NotConnected) ||
   /ECONNREFUSED/.test(String((error as { cause?: { code?: string } })?.cause?.code))
 
-/** The upstreams in use, one for each address and set of headers. */
+/** The upstreams in use, one for each address and set of headers, until no tool uses it any more. */
 export class Upstreams {
   readonly #outbound: Outbound
-  readonly #all = new Map<string, Upstream>()
+  readonly #all = new Map<string, { readonly upstream: Upstream; readonly tools: Set<string> }>()
   readonly #listeners = new Set<() => void>()
+  readonly #sweeper = setInterval(() => this.sweep(Date.now()), 60_000).unref()
 
   constructor(outbound: Outbound) {
     this.#outbound = outbound
   }
 
-  at(address: McpAddress): Upstream {
+  at(address: McpAddress, toolId: string): Upstream {
     const { url, headers = {}, command, args, env = {}, cwd } = address
     const key = JSON.stringify([url, Object.entries(headers).sort(), command, args, Object.entries(env).sort(), cwd])
-    let upstream = this.#all.get(key)
-    if (!upstream) {
-      if (command !== undefined) this.#requireRoom(command)
-      upstream = new Upstream(address, this.#outbound, () => {
+    let known = this.#all.get(key)
+    if (!known) {
+      if (command !== undefined) this.#makeRoom(command)
+      const upstream = new Upstream(address, this.#outbound, () => {
         for (const listener of this.#listeners) listener()
       })
-      this.#all.set(key, upstream)
+      known = { upstream, tools: new Set() }
+      this.#all.set(key, known)
     }
-    return upstream
+    known.tools.add(toolId)
+    return known.upstream
   }
 
-  #requireRoom(command: string): void {
-    const programs = [...this.#all.values()].filter((upstream) => upstream.isProgram)
+  /** These tools were changed or deleted. Those that still use their upstream say so when they next do. */
+  release(toolIds: readonly string[]): void {
+    for (const { tools } of this.#all.values()) for (const id of toolIds) tools.delete(id)
+    this.sweep(Date.now())
+  }
+
+  /** Forgets those that no tool uses, and ends programs that have long been idle; never in the middle of a call. */
+  sweep(now: number): void {
+    for (const [key, { upstream, tools }] of this.#all) {
+      const { idleSince, isProgram } = upstream
+      if (idleSince === undefined) continue
+      if (tools.size === 0 || (isProgram && now - idleSince > programLifetime)) this.#forget(key)
+    }
+  }
+
+  #forget(key: string): void {
+    void this.#all.get(key)?.upstream.close()
+    this.#all.delete(key)
+  }
+
+  /** Where all places are taken, the program that has been idle the longest makes room. */
+  #makeRoom(command: string): void {
+    const programs = [...this.#all].filter(([, { upstream }]) => upstream.isProgram)
     if (programs.length < mostPrograms) return
-    const reason = `there are ${mostPrograms} programs running already, which is the most`
-    throw new PlatformError('TOOL_UNREACHABLE', { host: command, reason })
+    const idle = programs.filter(([, { upstream }]) => upstream.idleSince !== undefined)
+    const [oldest] = idle.sort(([, a], [, b]) => Number(a.upstream.idleSince) - Number(b.upstream.idleSince))
+    if (!oldest) {
+      const reason = `there are ${mostPrograms} programs at work already, which is the most`
+      throw new PlatformError('TOOL_UNREACHABLE', { host: command, reason })
+    }
+    this.#forget(oldest[0])
   }
 
   /** Told when the tools of any upstream may have changed. */
@@ -285,6 +327,7 @@ export class Upstreams {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#all.values()].map((upstream) => upstream.close()))
+    clearInterval(this.#sweeper)
+    await Promise.all([...this.#all.values()].map(({ upstream }) => upstream.close()))
   }
 }
