@@ -8,7 +8,7 @@ import { acts, type Kind, lists, operation, requireAllowed } from './operation.t
 export const accessPolicy: Kind<AccessPolicy> = {
   name: 'access-policy',
   find: (id, store) => store.accessPolicies.find(id),
-  resource: ({ id, project_id }) => ({ projectId: project_id, kind: 'access-policy', id }),
+  resource: ({ id, project_id }) => ({ projectId: project_id ?? null, kind: 'access-policy', id }),
 }
 
 const { name, description, document } = AccessPolicyFields

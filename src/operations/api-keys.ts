@@ -11,7 +11,7 @@ import { acts, type Context, type Kind, lists, operation, requireAllowed } from 
 const apiKey: Kind<ApiKey> = {
   name: 'api-key',
   find: (id, store) => store.apiKeys.find(id),
-  resource: ({ id, project_id }) => ({ projectId: project_id, kind: 'api-key', id }),
+  resource: ({ id, project_id }) => ({ projectId: project_id ?? null, kind: 'api-key', id }),
 }
 
 const { name, access_policy_ids, rate_limit, expires_at } = ApiKeyFields

@@ -8,7 +8,7 @@ import { acts, type EventStream, type Kind, lists } from './operation.ts'
 const call: Kind<CallSummary> = {
   name: 'call',
   find: (id, store) => store.calls.find(id),
-  resource: ({ id, project_id }) => ({ projectId: project_id, kind: 'call', id }),
+  resource: ({ id, project_id }) => ({ projectId: project_id ?? null, kind: 'call', id }),
 }
 
 const Filters = {

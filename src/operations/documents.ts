@@ -6,7 +6,7 @@ import { acts, creates, type Kind, lists, requireAllowed } from './operation.ts'
 const document: Kind<DocumentSummary> = {
   name: 'document',
   find: (id, store) => store.documents.find(id),
-  resource: ({ id, project_id, path, tags }) => ({ projectId: project_id, kind: 'document', id, path, tags }),
+  resource: ({ id, project_id, path, tags }) => ({ projectId: project_id ?? null, kind: 'document', id, path, tags }),
 }
 
 const whole = document as Kind<Document>

@@ -7,7 +7,7 @@ import { acts, creates, type Download, type Kind, lists, requireAllowed } from '
 const file: Kind<File> = {
   name: 'file',
   find: (id, store) => store.files.find(id),
-  resource: ({ id, project_id, path, tags }) => ({ projectId: project_id, kind: 'file', id, path, tags }),
+  resource: ({ id, project_id, path, tags }) => ({ projectId: project_id ?? null, kind: 'file', id, path, tags }),
 }
 
 const ContentType = z

@@ -1,12 +1,12 @@
 import type { z } from 'zod'
-import { evaluate, type Resource, resourceName, visibility } from '../access/evaluate.ts'
+import { evaluate, narrowed, type Resource, resourceName, visibility } from '../access/evaluate.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Asked } from '../dispatch/call.ts'
 import type { Live, Surface } from '../model/call.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Output } from '../model/tool.ts'
-import type { Visible } from '../store/page.ts'
+import type { Facts, Visible } from '../store/page.ts'
 import type { Store } from '../store/store.ts'
 import type { Schemas } from '../tools/schema.ts'
 import type { Reach } from '../tools/tool-type.ts'
@@ -40,10 +40,11 @@ export interface Parts {
 export type Context = Parts & Request
 
 /** A kind of record: how one is found and what access policies call it. */
-export interface Kind<Noun> {
+export interface Kind<Noun extends Facts> {
   readonly name: string
   find(id: string, store: Store): Promise<Noun | undefined>
-  resource(noun: Noun): Resource
+  /** Of a noun, or of what a list reads of it. */
+  resource(noun: Facts): Resource
 }
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -142,15 +143,15 @@ export const creates = <Input extends z.ZodObject, Output extends z.ZodType>(
 }
 
 /** Lists what the caller may see. Whoever may see nothing gets an empty list, not an error. */
-export const lists = <Noun, Input extends z.ZodObject, Output extends z.ZodType>(
+export const lists = <Noun extends Facts, Input extends z.ZodObject, Output extends z.ZodType>(
   common: Common<Input, Output> & {
     readonly of: Kind<Noun>
-    run(input: In<Input>, context: Context & { readonly visible: Visible<Noun> }): Promise<Answer<Output>>
+    run(input: In<Input>, context: Context & { readonly visible: Visible }): Promise<Answer<Output>>
   },
 ): Operation => {
   const { of: kind, run, ...rest } = common
   return define(rest as Common<Input, Output>, async (input, context) => {
-    const { principal } = context
+    const principal = narrowed(context.principal, common.permission, kind.name)
     const sees = visibility(principal, common.permission, kind.name)
     const asked = (input as { project_id?: string }).project_id
     const elsewhere = principal.projectId !== null && asked !== undefined && asked !== principal.projectId
@@ -158,16 +159,19 @@ export const lists = <Noun, Input extends z.ZodObject, Output extends z.ZodType>
       const { limit = 0, offset = 0 } = input as { limit?: number; offset?: number }
       if (common.answers !== 'events') return { data: [], total: 0, limit, offset }
     }
-    const visible: Visible<Noun> =
+    const visible: Visible =
       sees === 'all' && !elsewhere
         ? undefined
         : (noun) => evaluate(principal, common.permission, kind.resource(noun)).allowed
-    return run({ ...input, ...(principal.projectId && { project_id: principal.projectId }) }, { ...context, visible })
+    return run(
+      { ...input, ...(principal.projectId && { project_id: principal.projectId }) },
+      { ...context, principal, visible },
+    )
   })
 }
 
 /** Acts on one record. Whoever may not read it is told that it is not there; whoever may not change it, that they may not. */
-export const acts = <Noun, Input extends z.ZodObject, Output extends z.ZodType>(
+export const acts = <Noun extends Facts, Input extends z.ZodObject, Output extends z.ZodType>(
   common: Common<Input, Output> & {
     readonly on: Kind<Noun>
     run(input: In<Input>, context: Context & { readonly target: Noun }): Promise<Answer<Output>>

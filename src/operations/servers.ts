@@ -6,7 +6,7 @@ import { acts, creates, type Kind, lists } from './operation.ts'
 export const server: Kind<Server> = {
   name: 'server',
   find: (id, store) => store.servers.find(id),
-  resource: ({ id, project_id }) => ({ projectId: project_id, kind: 'server', id }),
+  resource: ({ id, project_id }) => ({ projectId: project_id ?? null, kind: 'server', id }),
 }
 
 const { slug, name, ...rest } = ServerFields

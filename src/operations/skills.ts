@@ -6,7 +6,7 @@ import { acts, creates, type Kind, lists } from './operation.ts'
 export const skill: Kind<Skill> = {
   name: 'skill',
   find: (id, store) => store.skills.find(id),
-  resource: ({ id, project_id }) => ({ projectId: project_id, kind: 'skill', id }),
+  resource: ({ id, project_id }) => ({ projectId: project_id ?? null, kind: 'skill', id }),
 }
 
 const { name, content, summary, category, apps, enabled } = SkillFields
