@@ -10,6 +10,7 @@ const principal = (statements: Partial<Statement>[], projectId: string | null = 
   name: 'k',
   projectId,
   rateLimit: null,
+  expiresAt: null,
   grants: [
     {
       policyId: 'pol_1',

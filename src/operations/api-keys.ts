@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { evaluate } from '../access/evaluate.ts'
 import { hashKey } from '../access/keys.ts'
 import { ApiKey, ApiKeyFields, NewApiKeyAnswer } from '../model/api-key.ts'
-import { PlatformError } from '../model/errors.ts'
+import { type Fault, PlatformError } from '../model/errors.ts'
 import { newSecretKey } from '../model/ids.ts'
-import { Id, Paging, pageOf } from '../model/page.ts'
+import { Id, iso, Paging, pageOf } from '../model/page.ts'
 import { accessPolicy } from './access-policies.ts'
 import { acts, type Context, type Kind, lists, operation, requireAllowed } from './operation.ts'
 
@@ -41,10 +41,15 @@ export const createApiKey = operation({
     requireDenials(key.access_policy_ids, context)
     await requireGrantable(key.access_policy_ids, projectId, context)
     const value = newSecretKey()
+    const limits = {
+      rate_limit: key.rate_limit ?? principal.rateLimit,
+      expires_at: key.expires_at === null ? principal.expiresAt : inFuture(key.expires_at),
+    }
+    requireNoLooser(limits, context)
     const created = await store.apiKeys.create({
       ...key,
       project_id: projectId,
-      expires_at: key.expires_at === null ? null : inFuture(key.expires_at),
+      ...limits,
       key_hash: hashKey(value),
       key_prefix: value.slice(0, 8),
     })
@@ -98,6 +103,7 @@ export const updateApiKey = acts({
     const expires = expiry === undefined ? {} : { expires_at: expiry === null ? null : inFuture(expiry) }
     return (await store.apiKeys.update(id, { ...change, ...expires })) ?? target
   },
+    requireNoLooser({ ...change, ...expires }, context)
 })
 
 export const deleteApiKey = acts({
@@ -123,6 +129,24 @@ function inFuture(time: string): number {
 
 /** What is denied to someone is denied to the keys they make: otherwise a Deny could be shaken off with a new key. */
 function requireDenials(ids: readonly string[], { principal }: Context): void {
+/** A key that is limited gives no key more than it has, itself included: otherwise its limits could be shaken off. */
+function requireNoLooser(
+  given: { rate_limit?: number | null | undefined; expires_at?: number | null },
+  { principal: { rateLimit, expiresAt } }: Context,
+): void {
+  const exceeds = (value: number | null | undefined, own: number | null) =>
+    own !== null && value !== undefined && (value === null || value > own)
+  const errors: Fault[] = []
+  if (exceeds(given.rate_limit, rateLimit)) {
+    errors.push({ path: 'rate_limit', message: `must be at most ${rateLimit}, which is the limit of your own key` })
+  }
+  if (exceeds(given.expires_at, expiresAt)) {
+    const until = iso(Number(expiresAt))
+    errors.push({ path: 'expires_at', message: `must not be later than ${until}, when your own key expires` })
+  }
+  if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
+}
+
   if (ids.length === 0) return
   const missing = principal.grants.find(
     ({ policyId, statements }) => !ids.includes(policyId) && statements.some(({ effect }) => effect === 'Deny'),

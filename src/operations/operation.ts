@@ -58,9 +58,9 @@ export interface Download {
   readonly part?: { readonly start: number; readonly end: number }
 }
 
-/** A stream of events that lasts until the reader leaves. */
+/** A stream of events that lasts until the reader leaves, or until it is ended from here. */
 export interface EventStream {
-  subscribe(send: (event: { name: string; id?: string; data: unknown }) => void): Promise<() => void>
+  subscribe(send: (event: { name: string; id?: string; data: unknown }) => void, end: () => void): Promise<() => void>
 }
 
 /**
