@@ -72,7 +72,7 @@ export interface Operation {
   readonly name: string
   /** `tools:CreateTool`. */
   readonly permission: string
-  /** `POST /tools/{tool_id}/call`; the parameter named after the resource fills the input's `id`. */
+  /** `POST /tools/{tool_id}/call`; the first parameter fills the input's `id`, any other the field of its name. */
   readonly route: string
   readonly summary: string
   readonly input: z.ZodObject
@@ -263,16 +263,21 @@ const words = (message: string) =>
     .replace(/^(Too (?:small|big|long)|Invalid|Unrecognized)\b/, (start) => start.toLowerCase())
 
 /** `{tool_id}` fills `id`; as an action's input, `tool_id` and `toolId` are taken for `id` as well. */
-function aliasesOf(route: string): Record<string, string> {
-  const own = ownParameter(route)
-  return own ? { [own]: 'id', [own.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())]: 'id' } : {}
-}
+const aliasesOf = (route: string): Record<string, string> =>
+  Object.fromEntries(
+    parametersOf(route).flatMap(({ name, field }) => {
+      const camel = name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+      return [name, camel].filter((alias) => alias !== field).map((alias) => [alias, field])
+    }),
+  )
 
 /** Whether a model can be given the operation: its answer is JSON and holds nothing that a model must not see. */
 export const isAction = ({ accepts, answers, secretFields }: Operation): boolean =>
   !accepts && !answers && !secretFields
 
-export const ownParameter = (route: string): string | undefined => /\{(\w+)\}/.exec(route)?.[1]
+/** The parameters of a route, and the field of the input that each fills: `id` for the first, its own for any other. */
+export const parametersOf = (route: string): { readonly name: string; readonly field: string }[] =>
+  [...route.matchAll(/\{(\w+)\}/g)].map(([, name = ''], index) => ({ name, field: index === 0 ? 'id' : name }))
 
 export const routeOf = ({ route }: Pick<Operation, 'route'>): { method: Method; path: string } => {
   const [method, path] = route.split(' ') as [Method, string]

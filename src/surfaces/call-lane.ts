@@ -48,5 +48,5 @@ async function perform(id: string, body: unknown, context: Context): Promise<str
   if (isObject(body) && isObject(body.input) && Object.keys(body).length === 1) {
     return (await call(id, undefined, body.input as JsonObject, context)).text
   }
-  return ((await callTool.perform({ ...fieldsOf(body, true), id }, context)) as JsonText).text
+  return ((await callTool.perform({ ...fieldsOf(body, ['id']), id }, context)) as JsonText).text
 }

@@ -70,11 +70,12 @@ function depthOf(text: string): number {
 }
 
 /** The fields of a body. What the path names is not named again in it. */
-export function fieldsOf(body: unknown, idInPath: boolean): Record<string, unknown> {
+export function fieldsOf(body: unknown, inPath: readonly string[]): Record<string, unknown> {
   const wrong = (path: string, message: string) =>
     new PlatformError('VALIDATION_FAILED', { errors: [{ path, message }] })
   if (body === undefined) return {}
   if (!isObject(body)) throw wrong('', 'the body must be a JSON object')
-  if (idInPath && Object.hasOwn(body, 'id')) throw wrong('id', 'is named by the path, not in the body')
+  const twice = inPath.find((field) => Object.hasOwn(body, field))
+  if (twice !== undefined) throw wrong(twice, 'is named by the path, not in the body')
   return body
 }
