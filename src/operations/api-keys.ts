@@ -21,6 +21,7 @@ export const createApiKey = operation({
   permission: 'api-keys:CreateApiKey',
   route: 'POST /api-keys',
   summary: 'Create an API key; its value is in this answer only',
+  example: { name: 'laptop', access_policy_ids: ['pol_administrator'] },
   status: 201,
   secretFields: ['key'],
   input: z.strictObject({
@@ -40,16 +41,16 @@ export const createApiKey = operation({
     }
     requireDenials(key.access_policy_ids, context)
     await requireGrantable(key.access_policy_ids, projectId, context)
-    const value = newSecretKey()
     const limits = {
       rate_limit: key.rate_limit ?? principal.rateLimit,
       expires_at: key.expires_at === null ? principal.expiresAt : inFuture(key.expires_at),
     }
     requireNoLooser(limits, context)
+    const value = newSecretKey()
     const created = await store.apiKeys.create({
       ...key,
-      project_id: projectId,
       ...limits,
+      project_id: projectId,
       key_hash: hashKey(value),
       key_prefix: value.slice(0, 8),
     })
@@ -84,6 +85,7 @@ export const updateApiKey = acts({
   permission: 'api-keys:UpdateApiKey',
   route: 'PATCH /api-keys/{api_key_id}',
   summary: 'Change what an API key may do',
+  example: { rate_limit: 600 },
   on: apiKey,
   input: z.strictObject({
     id: Id,
@@ -101,9 +103,9 @@ export const updateApiKey = acts({
       await requireGrantable(added, target.project_id, context)
     }
     const expires = expiry === undefined ? {} : { expires_at: expiry === null ? null : inFuture(expiry) }
+    requireNoLooser({ ...change, ...expires }, context)
     return (await store.apiKeys.update(id, { ...change, ...expires })) ?? target
   },
-    requireNoLooser({ ...change, ...expires }, context)
 })
 
 export const deleteApiKey = acts({
@@ -127,8 +129,6 @@ function inFuture(time: string): number {
   throw new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'expires_at', message: 'must lie in the future' }] })
 }
 
-/** What is denied to someone is denied to the keys they make: otherwise a Deny could be shaken off with a new key. */
-function requireDenials(ids: readonly string[], { principal }: Context): void {
 /** A key that is limited gives no key more than it has, itself included: otherwise its limits could be shaken off. */
 function requireNoLooser(
   given: { rate_limit?: number | null | undefined; expires_at?: number | null },
@@ -147,6 +147,8 @@ function requireNoLooser(
   if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
 }
 
+/** What is denied to someone is denied to the keys they make: otherwise a Deny could be shaken off with a new key. */
+function requireDenials(ids: readonly string[], { principal }: Context): void {
   if (ids.length === 0) return
   const missing = principal.grants.find(
     ({ policyId, statements }) => !ids.includes(policyId) && statements.some(({ effect }) => effect === 'Deny'),

@@ -4,6 +4,7 @@ import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Asked } from '../dispatch/call.ts'
 import type { Live, Surface } from '../model/call.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
+import type { JsonObject } from '../model/json.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Output } from '../model/tool.ts'
 import type { Facts, Visible } from '../store/page.ts'
@@ -75,6 +76,8 @@ export interface Operation {
   /** `POST /tools/{tool_id}/call`; the first parameter fills the input's `id`, any other the field of its name. */
   readonly route: string
   readonly summary: string
+  /** A body that can be sent as it is. */
+  readonly example?: JsonObject
   readonly input: z.ZodObject
   readonly output: z.ZodType
   /** The status of the answer: 201 where something was made, 204 where nothing is left to say. */
@@ -94,6 +97,7 @@ interface Common<Input extends z.ZodObject, Output extends z.ZodType> {
   readonly permission: string
   readonly route: `${Method} /${string}`
   readonly summary: string
+  readonly example?: JsonObject
   readonly input: Input
   readonly output: Output
   readonly status?: 200 | 201 | 204

@@ -113,6 +113,7 @@ function describe(operation: Operation): JsonObject {
         content: {
           'application/json': {
             schema: { ...rest, properties: fields, ...(needed.length > 0 && { required: needed }) } as Json,
+            ...(operation.example && { example: operation.example }),
           },
         },
       },
