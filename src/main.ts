@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Hono } from 'hono'
 import { type Logger, pino } from 'pino'
-import { firstStart } from './access/first-start.ts'
+import { firstKeyShown, firstStart } from './access/first-start.ts'
 import { Keys } from './access/keys.ts'
 import { RateLimit } from './access/rate-limit.ts'
 import { Catalogue } from './catalogue/catalogue.ts'
@@ -42,6 +42,8 @@ export interface Platform {
   readonly lanes: readonly Lane[]
   /** The first admin key, if this start made it. */
   readonly adminKey: string | undefined
+  /** Somebody has seen it. A start before that makes another, since nobody has this one. */
+  adminKeyShown(): Promise<void>
   /** Takes no new work; what is under way goes on. */
   drain(): void
   close(): Promise<void>
@@ -139,6 +141,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
     app,
     lanes: [callLane(restParts), mcpLane(endpoints, restParts)],
     adminKey,
+    adminKeyShown: () => firstKeyShown(store),
     drain() {
       closing.abort()
       void endpoints.drain()
