@@ -8,7 +8,7 @@ import type { Principal } from '../model/principal.ts'
 import { inputSchema } from '../operations/json-schema.ts'
 import { type Request as Asking, type Operation, type Parts, parametersOf, routeOf } from '../operations/operation.ts'
 import { answer, answerError } from './answer.ts'
-import { asking, bearer, rateHeaders } from './asking.ts'
+import { asking, bearer, rateHeaders, restSurface } from './asking.ts'
 import { idempotently } from './idempotency.ts'
 import type { Metrics } from './metrics.ts'
 import { cut, fieldsOf, readJson } from './read-json.ts'
@@ -48,7 +48,7 @@ function handler(operation: Operation, host: RestParts) {
 
   const run = async (principal: Principal, req: HonoRequest, headers: Record<string, string>): Promise<Response> => {
     const input = await readInput(req)
-    const asker = asking(principal, req.header('x-quartermaster-surface'), req.header('user-agent'))
+    const asker = asking(principal, restSurface(req.header('x-quartermaster-surface')), req.header('user-agent'))
     const context = { ...host.parts, ...asker, ...extras(operation, req) }
     const perform = async () => answer(operation, await operation.perform(input, context), headers, host.closing)
 
