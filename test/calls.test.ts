@@ -273,6 +273,19 @@ describe('the record', () => {
   })
 })
 
+test('a caller can say that it is the command line or the SDK, and nothing else', async () => {
+  await using service = await startService()
+  await using platform = await startPlatform()
+  const id = await register(platform, service.url)
+  const surfaces = []
+  for (const named of ['cli', 'sdk', 'mcp', 'agent', 'workflow', 'web']) {
+    await platform.post(`/tools/${id}/call`, {}, { headers: { 'x-quartermaster-surface': named } })
+    surfaces.push((await platform.get('/calls?limit=1')).body.data[0].surface)
+  }
+
+  expect(surfaces).toEqual(['cli', 'sdk', 'rest', 'rest', 'rest', 'rest'])
+})
+
 describe.each(engines)('watching calls on %s', (engine) => {
   const start = async () => {
     const { options, remove } = await freshDatabase(engine)

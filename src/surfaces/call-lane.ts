@@ -34,7 +34,8 @@ async function serve(id: string, request: IncomingMessage, response: ServerRespo
     const principal = await host.keys.authenticate(bearer(sent.authorization))
     headers = rateHeaders(host.rateLimit.take(principal.id, principal.rateLimit))
     const body = parseJson((await readBody(request)).toString())
-    const asker = asking(principal, sent['x-quartermaster-surface'] as string | undefined, sent['user-agent'])
+    const surface = restSurface(sent['x-quartermaster-surface'] as string | undefined)
+    const asker = asking(principal, surface, sent['user-agent'])
     write(response, 200, headers, await perform(id, body, { ...host.parts, ...asker }))
     host.metrics.answered(callTool.name, 200)
   } catch (error) {
