@@ -117,8 +117,10 @@ function fill(template: string, input: JsonObject): { url: URL; rest: JsonObject
 
 function appendQuery(url: URL, input: JsonObject): void {
   const pairs = Object.entries(input).flatMap(([name, value]) =>
-    (Array.isArray(value) ? value : [value]).flatMap((one) =>
+    (fixed.has(name) ? [] : Array.isArray(value) ? value : [value]).flatMap((one) =>
+/** What stands in the address is fixed: were the name there twice, some servers would take the argument for it. */
       one === null || one === undefined ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(asText(one))}`],
+  const fixed = new Set(url.searchParams.keys())
     ),
   )
   if (pairs.length > 0) url.search = [url.search.slice(1), ...pairs].filter((part) => part !== '').join('&')
