@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Hono } from 'hono'
 import { type Logger, pino } from 'pino'
@@ -23,6 +24,7 @@ import { openapi } from './surfaces/openapi.ts'
 import { reference } from './surfaces/reference.ts'
 import { type RestParts, rest } from './surfaces/rest.ts'
 import { web } from './surfaces/web.ts'
+import { Lineage } from './tools/lineage.ts'
 import { Outbound } from './tools/outbound.ts'
 import { Schemas } from './tools/schema.ts'
 import type { Reach } from './tools/tool-type.ts'
@@ -70,14 +72,18 @@ export async function createPlatform(config: Config): Promise<Platform> {
   const schemas = new Schemas()
   const upstreams = new Upstreams(outbound)
   store.notices.hear('tools', (ids) => upstreams.release(ids))
+  const lineage = new Lineage(
+    await store.settings.establish('lineage_key', () => randomBytes(32).toString('base64url')),
+  )
   const byName = new Map(operations.map((operation) => [operation.name, operation]))
   const reach: Reach = {
     outbound,
     upstreams,
+    lineage,
     allowStdio: config.allowStdio,
     findSecret: () => () => undefined,
     platformActions,
-    async perform(name, input, { principal, callId, depth }) {
+    async perform(name, input, { principal, callId, depth, signal }) {
       const result = await (byName.get(name) as Operation).perform(input, {
         ...parts,
         principal,
@@ -85,6 +91,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
         client: { name: null, version: null },
         parentCallId: callId,
         depth: depth + 1,
+        live: { signal },
       })
       return result instanceof JsonText ? done(JSON.parse(result.text), result.text) : done((result ?? null) as Json)
     },

@@ -27,7 +27,7 @@ const serving = () =>
     '/',
     rest({
       operations: [submit],
-      parts: {},
+      parts: { reach: { lineage: { read: () => undefined } } },
       keys: { authenticate: async () => ({ id: 'key_1' }) as Principal },
       rateLimit: { take: () => undefined },
       metrics: { answered: () => {} },

@@ -3,6 +3,7 @@ import { PlatformError } from '../model/errors.ts'
 import { isObject, type JsonObject } from '../model/json.ts'
 import type { Context, JsonText } from '../operations/operation.ts'
 import { call, callTool } from '../operations/tools.ts'
+import { lineageHeader } from '../tools/lineage.ts'
 import { answerError } from './answer.ts'
 import { asking, bearer, rateHeaders, restSurface } from './asking.ts'
 import { hasPlainJson, type Lane, readBody, write, writeResponse } from './lane.ts'
@@ -36,7 +37,8 @@ async function serve(id: string, request: IncomingMessage, response: ServerRespo
     const body = parseJson((await readBody(request)).toString())
     const surface = restSurface(sent['x-quartermaster-surface'] as string | undefined)
     const asker = asking(principal, surface, sent['user-agent'])
-    write(response, 200, headers, await perform(id, body, { ...host.parts, ...asker }))
+    const descent = host.parts.reach.lineage.read(sent[lineageHeader] as string | undefined)
+    write(response, 200, headers, await perform(id, body, { ...host.parts, ...asker, ...descent }))
     host.metrics.answered(callTool.name, 200)
   } catch (error) {
     const failed = answerError(error, host.log, headers)

@@ -7,6 +7,7 @@ import type { JsonObject } from '../model/json.ts'
 import type { Principal } from '../model/principal.ts'
 import { inputSchema } from '../operations/json-schema.ts'
 import { type Request as Asking, type Operation, type Parts, parametersOf, routeOf } from '../operations/operation.ts'
+import { lineageHeader } from '../tools/lineage.ts'
 import { answer, answerError } from './answer.ts'
 import { asking, bearer, rateHeaders, restSurface } from './asking.ts'
 import { idempotently } from './idempotency.ts'
@@ -49,7 +50,8 @@ function handler(operation: Operation, host: RestParts) {
   const run = async (principal: Principal, req: HonoRequest, headers: Record<string, string>): Promise<Response> => {
     const input = await readInput(req)
     const asker = asking(principal, restSurface(req.header('x-quartermaster-surface')), req.header('user-agent'))
-    const context = { ...host.parts, ...asker, ...extras(operation, req) }
+    const descent = host.parts.reach.lineage.read(req.header(lineageHeader))
+    const context = { ...host.parts, ...asker, ...descent, ...extras(operation, req) }
     const perform = async () => answer(operation, await operation.perform(input, context), headers, host.closing)
 
     const key = method === 'POST' ? req.header('idempotency-key') : undefined
