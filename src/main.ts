@@ -1,7 +1,8 @@
+import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Hono } from 'hono'
 import { type Logger, pino } from 'pino'
-import { firstStart } from './access/first-start.ts'
+import { firstKeyShown, firstStart } from './access/first-start.ts'
 import { Keys } from './access/keys.ts'
 import { RateLimit } from './access/rate-limit.ts'
 import { Catalogue } from './catalogue/catalogue.ts'
@@ -23,6 +24,7 @@ import { openapi } from './surfaces/openapi.ts'
 import { reference } from './surfaces/reference.ts'
 import { type RestParts, rest } from './surfaces/rest.ts'
 import { web } from './surfaces/web.ts'
+import { Lineage } from './tools/lineage.ts'
 import { Outbound } from './tools/outbound.ts'
 import { Schemas } from './tools/schema.ts'
 import type { Reach } from './tools/tool-type.ts'
@@ -42,6 +44,8 @@ export interface Platform {
   readonly lanes: readonly Lane[]
   /** The first admin key, if this start made it. */
   readonly adminKey: string | undefined
+  /** Somebody has seen it. A start before that makes another, since nobody has this one. */
+  adminKeyShown(): Promise<void>
   /** Takes no new work; what is under way goes on. */
   drain(): void
   close(): Promise<void>
@@ -68,14 +72,19 @@ export async function createPlatform(config: Config): Promise<Platform> {
   const schemas = new Schemas()
   const upstreams = new Upstreams(outbound)
   metrics.watchUpstreams(() => upstreams.states())
+  store.notices.hear('tools', (ids) => upstreams.release(ids))
+  const lineage = new Lineage(
+    await store.settings.establish('lineage_key', () => randomBytes(32).toString('base64url')),
+  )
   const byName = new Map(operations.map((operation) => [operation.name, operation]))
   const reach: Reach = {
     outbound,
     upstreams,
+    lineage,
     allowStdio: config.allowStdio,
     findSecret: () => () => undefined,
     platformActions,
-    async perform(name, input, { principal, callId, depth }) {
+    async perform(name, input, { principal, callId, depth, signal }) {
       const result = await (byName.get(name) as Operation).perform(input, {
         ...parts,
         principal,
@@ -83,6 +92,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
         client: { name: null, version: null },
         parentCallId: callId,
         depth: depth + 1,
+        live: { signal },
       })
       return result instanceof JsonText ? done(JSON.parse(result.text), result.text) : done((result ?? null) as Json)
     },
@@ -139,6 +149,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
     app,
     lanes: [callLane(restParts), mcpLane(endpoints, restParts)],
     adminKey,
+    adminKeyShown: () => firstKeyShown(store),
     drain() {
       closing.abort()
       void endpoints.drain()

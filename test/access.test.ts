@@ -88,6 +88,30 @@ describe('an API key', () => {
     ).toBe(403)
   })
 
+  test('does not make keys that last longer or may ask more than it does itself', async () => {
+    await using platform = await startPlatform()
+    const soon = new Date(Date.now() + 3_600_000).toISOString()
+    const later = new Date(Date.now() + 7_200_000).toISOString()
+    const key = await platform.keyFor([allow('*')], { rate_limit: 100, expires_at: soon })
+    const make = async (fields: object) => platform.post('/api-keys', { name: 'x', ...fields }, { key })
+
+    const inherited = await make({})
+    const tighter = await make({ rate_limit: 5 })
+    const looser = await make({ rate_limit: 101, expires_at: later })
+    const loosened = await platform.patch(`/api-keys/${tighter.body.id}`, { rate_limit: null }, { key })
+    const byAdmin = await platform.patch(`/api-keys/${tighter.body.id}`, { rate_limit: null, expires_at: null })
+
+    expect(inherited.body).toMatchObject({ rate_limit: 100, expires_at: soon })
+    expect(tighter).toMatchObject({ status: 201, body: { rate_limit: 5, expires_at: soon } })
+    expect(looser.status).toBe(400)
+    expect(looser.body.error.details.errors.map(({ path }: { path: string }) => path)).toEqual([
+      'rate_limit',
+      'expires_at',
+    ])
+    expect(loosened.status).toBe(400)
+    expect(byAdmin).toMatchObject({ status: 200, body: { rate_limit: null, expires_at: null } })
+  })
+
   test('has a limit of requests a minute, says how much is left, and answers 429 beyond it', async () => {
     await using platform = await startPlatform()
     const key = await platform.keyFor([allow('*')], { rate_limit: 3 })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { engines, freshDatabase } from './engines.ts'
 import { adminKey, startPlatform, startService, type TestPlatform } from './kit.ts'
 
 const anything = { type: 'object' }
@@ -269,5 +270,83 @@ describe('the record', () => {
 
     expect(await onlyCall(platform)).toMatchObject({ tool: 'echo', status: 'success' })
     expect((await platform.post(`/tools/${id}/call`, {})).status).toBe(404)
+  })
+})
+
+test('a caller can say that it is the command line or the SDK, and nothing else', async () => {
+  await using service = await startService()
+  await using platform = await startPlatform()
+  const id = await register(platform, service.url)
+  const surfaces = []
+  for (const named of ['cli', 'sdk', 'mcp', 'agent', 'workflow', 'web']) {
+    await platform.post(`/tools/${id}/call`, {}, { headers: { 'x-quartermaster-surface': named } })
+    surfaces.push((await platform.get('/calls?limit=1')).body.data[0].surface)
+  }
+
+  expect(surfaces).toEqual(['cli', 'sdk', 'rest', 'rest', 'rest', 'rest'])
+})
+
+describe.each(engines)('watching calls on %s', (engine) => {
+  const start = async () => {
+    const { options, remove } = await freshDatabase(engine)
+    const environment = { ...(options.databaseUrl && { DATABASE_URL: options.databaseUrl }) }
+    const here = await startPlatform(environment)
+    // Where several processes can share a database, the change is made in another.
+    const there = options.databaseUrl ? await startPlatform(environment) : here
+    return {
+      here,
+      there,
+      async [Symbol.asyncDispose]() {
+        await here[Symbol.asyncDispose]()
+        if (there !== here) await there[Symbol.asyncDispose]()
+        await remove()
+      },
+    }
+  }
+  const watch = async (platform: TestPlatform, key: string) => {
+    const response = await platform.fetch('/api/v1/calls/stream', { headers: { authorization: `Bearer ${key}` } })
+    expect(response.status).toBe(200)
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+    await reader.read()
+    return async () => {
+      for (;;) if ((await reader.read()).done) return 'ended'
+    }
+  }
+  const allowCalls = [{ effect: 'Allow', action: ['calls:*'] }]
+
+  test('ends when the key is revoked', async () => {
+    await using platforms = await start()
+    const { here, there } = platforms
+    const key = await here.keyFor(allowCalls)
+    const { id } = (await here.get('/api-keys')).body.data.find((one: { name: string }) => one.name === 'of a test')
+    const ended = await watch(here, key)
+
+    await there.delete(`/api-keys/${id}`)
+
+    expect(await ended()).toBe('ended')
+  })
+
+  test('ends when what the key may see changes, so that it is asked for anew', async () => {
+    await using platforms = await start()
+    const { here, there } = platforms
+    const key = await here.keyFor(allowCalls)
+    const { id } = (await here.get('/access-policies')).body.data.find(
+      (one: { name: string }) => one.name === 'of a test',
+    )
+    const ended = await watch(here, key)
+
+    await there.patch(`/access-policies/${id}`, { document: { statement: [{ effect: 'Deny', action: ['*'] }] } })
+
+    expect(await ended()).toBe('ended')
+  })
+
+  test('ends when the key expires', async () => {
+    await using platforms = await start()
+    const { here } = platforms
+    const key = await here.keyFor(allowCalls, { expires_at: new Date(Date.now() + 1500).toISOString() })
+
+    const ended = await watch(here, key)
+
+    expect(await ended()).toBe('ended')
   })
 })

@@ -1,8 +1,13 @@
 import { spawn } from 'node:child_process'
-import { stat } from 'node:fs/promises'
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
-import { startPlatform, startService } from './kit.ts'
+import { readConfig } from '../src/config.ts'
+import { createPlatform } from '../src/main.ts'
+import { openStore } from '../src/store/store.ts'
+import { listen } from '../src/surfaces/server.ts'
+import { adminKey, startPlatform, startService } from './kit.ts'
 import { run, startProcess, temporaryFolder } from './process.ts'
 
 const call = (url: string, path: string, key: string, init: RequestInit = {}) =>
@@ -44,7 +49,117 @@ describe('a first start', () => {
   })
 })
 
+describe('a first start that was cut off', () => {
+  const start = (data: string) => createPlatform(readConfig([], { QM_DATA: data, QM_LOG_LEVEL: 'silent' }))
+
+  test('before there was a key is made up for by the next', async () => {
+    await using folder = await temporaryFolder()
+    const store = await openStore({ data: folder.path })
+    await store.settings.claim('first_start', new Date().toISOString())
+    await store.close()
+
+    const platform = await start(folder.path)
+    const projects = await platform.store.projects.count()
+    await platform.close()
+
+    expect(platform.adminKey).toMatch(/^sk_/)
+    expect(projects).toBe(1)
+  })
+
+  test('before anyone saw the key makes another, and once it was seen none', async () => {
+    await using folder = await temporaryFolder()
+    const unseen = await start(folder.path)
+    await unseen.close()
+    const seen = await start(folder.path)
+    const authenticate = (key = '') =>
+      seen.app.request('/api/v1/projects', { headers: { authorization: `Bearer ${key}` } })
+    const statuses = [(await authenticate(unseen.adminKey)).status, (await authenticate(seen.adminKey)).status]
+    await seen.adminKeyShown()
+    await seen.close()
+    const third = await start(folder.path)
+    await third.close()
+
+    expect(statuses).toEqual([401, 200])
+    expect(third.adminKey).toBeUndefined()
+  })
+})
+
+describe('a stop', () => {
+  test.each([
+    ['its headers', 'POST /api/v1/tools/tool_1/call HTTP/1.1\r\nHost: x\r\n'],
+    [
+      'its body',
+      `POST /api/v1/tools/tool_1/call HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${adminKey}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"in`,
+    ],
+  ])('does not wait for someone who sends half of %s', async (_, half) => {
+    await using platform = await startPlatform()
+    const server = await listen(platform.platform, '127.0.0.1', 0)
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+    socket.on('error', () => {})
+    await new Promise<void>((resolve) => socket.write(half, () => resolve()))
+
+    const closed = server.close(600).then(() => 'closed')
+
+    expect(await closed).toBe('closed')
+  })
+})
+
+test('a caller that hangs up in the middle of its body is no fault of the platform', async () => {
+  await using platform = await startPlatform()
+  const server = await listen(platform.platform, '127.0.0.1', 0)
+  for (const type of ['application/json', 'application/json; charset=utf-8']) {
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+    const head = `POST /api/v1/tools/tool_1/call HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${adminKey}\r\nContent-Type: ${type}\r\nContent-Length: 100\r\n\r\n{"in`
+    await new Promise<void>((resolve) => socket.write(head, () => resolve()))
+    // Long enough for the request to be read that far; were it not, there would be no answer to find.
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    socket.resetAndDestroy()
+  }
+  const answered = async () =>
+    (await (await platform.fetch('/metrics')).text()).match(/.*call-tool.*/g)?.join('\n') ?? ''
+
+  await expect.poll(answered, { timeout: 10_000 }).toMatch(/400.* 2$/m)
+  expect(await answered()).not.toContain('500')
+  await server.close(0)
+})
+
+test('the address of a platform that listens everywhere is one that can be opened', async () => {
+  await using platform = await startPlatform()
+  const server = await listen(platform.platform, '0.0.0.0', 0)
+
+  const { status } = await fetch(`${server.url}/health`)
+
+  expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+  expect(status).toBe(200)
+  await server.close(0)
+})
+
 describe('a start that cannot be', () => {
+  test.each(['quartermaster.db', 'lock.db'])('because %s is damaged says so, without a stack trace', async (name) => {
+    await using folder = await temporaryFolder()
+    await writeFile(`${folder.path}/${name}`, 'this is not a database, and never was one. '.repeat(100))
+
+    const { code, output } = await run(['up', '--port', '0', '--data', folder.path])
+
+    expect(code).toBe(1)
+    expect(output).toContain(`${name} cannot be used: file is not a database`)
+    expect(output).not.toMatch(/\n\s+at /)
+  })
+
+  test('because the tables are damaged says so, without a stack trace', async () => {
+    await using folder = await temporaryFolder()
+    await (await startProcess(folder.path)).stop('SIGTERM')
+    const file = `${folder.path}/quartermaster.db`
+    const bytes = await readFile(file)
+    await writeFile(file, bytes.fill(0x5a, 4096))
+
+    const { code, output } = await run(['up', '--port', '0', '--data', folder.path])
+
+    expect(code).toBe(1)
+    expect(output).toContain('cannot be used: ')
+    expect(output).not.toMatch(/\n\s+at /)
+  })
+
   test('on a folder that another process has is refused, in one line', async () => {
     await using folder = await temporaryFolder()
     await using first = await startProcess(folder.path)

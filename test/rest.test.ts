@@ -198,6 +198,30 @@ describe('the description of the API', () => {
     expect(described.sort()).toEqual(operations.map(({ route }) => route).sort())
   })
 
+  test('has examples that can be sent as they stand', async () => {
+    await using platform = await startPlatform()
+    const ids: Record<string, string> = {}
+    const bodies = operations.filter(
+      ({ route }) => /^(POST|PATCH)/.test(route) && !route.includes('accept-definitions'),
+    )
+    // Once there is a second project, a request has to say which one it means.
+    const isProject = ({ name }: { name: string }) => Number(name === 'create-project')
+    const makers = bodies.filter(({ route }) => !route.includes('{')).sort((a, b) => isProject(a) - isProject(b))
+    const answers = []
+    for (const { name, route, example } of [...makers, ...bodies.filter((one) => !makers.includes(one))]) {
+      const [method = '', path = ''] = route.split(' ')
+      const filled = path.replace(/\{(\w+)\}/, (_, parameter: string) => ids[parameter] ?? '')
+      const { status, body } = await platform.request(method, filled, example)
+      if (status === 201) ids[`${name.replace(/^create-/, '').replaceAll('-', '_')}_id`] = body.id
+      // Its address is made up, so all that can be said is that the input fits.
+      if (name !== 'call-tool') answers.push([name, status, status < 300 ? '' : body])
+    }
+
+    expect(answers.filter(([, status]) => Number(status) >= 300)).toEqual([])
+    expect(bodies.filter(({ example }) => !example).map(({ name }) => name)).toEqual([])
+    expect(await (await platform.fetch('/api/docs')).text()).not.toMatch(/<pre>curl[^<]*…/)
+  })
+
   test('is a page at /api/docs that asks nobody else for anything', async () => {
     await using platform = await startPlatform()
 

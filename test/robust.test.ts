@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { operations } from '../src/operations/index.ts'
 import { inputSchema } from '../src/operations/json-schema.ts'
-import { ownParameter, routeOf } from '../src/operations/operation.ts'
+import { parametersOf, routeOf } from '../src/operations/operation.ts'
 import { engines, freshDatabase } from './engines.ts'
 import { adminKey, startPlatform } from './kit.ts'
 
@@ -83,7 +83,7 @@ describe.each(engines)('on %s', (engine) => {
     for (const operation of operations.filter(({ answers }) => answers !== 'events')) {
       const { method, path } = routeOf(operation)
       const { id: _, ...properties } = inputSchema(operation).properties as Record<string, object>
-      const own = ownParameter(path)
+      const own = parametersOf(path)[0]?.name
       const inBody = method === 'POST' || method === 'PATCH'
 
       const ask = async (input: unknown, id: string) => {

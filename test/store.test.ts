@@ -354,15 +354,39 @@ describe.each(engines)('lists on %s', (engine) => {
   test('show and count only what the caller may see', async () => {
     await using fresh = await freshStore(engine)
     const { projects } = fresh.store
+    const even = new Set<string>()
     for (let n = 0; n < 6; n++) {
-      await projects.create(`project ${n}`)
+      const { id } = await projects.create(`project ${n}`)
+      if (n % 2 === 0) even.add(id)
       await sleep(2)
     }
 
-    const page = await projects.list({ limit: 2, offset: 1 }, ({ name }) => Number(name.at(-1)) % 2 === 0)
+    const page = await projects.list({ limit: 2, offset: 1 }, ({ id }) => even.has(id))
 
     expect(page).toMatchObject({ total: 3, limit: 2, offset: 1 })
     expect(page.data.map(({ name }) => name)).toEqual(['project 2', 'project 4'])
+  })
+
+  test('are gone through a part at a time where the caller may see only some, and nobody waits for the end', async () => {
+    await using fresh = await freshStore(engine)
+    const { calls, engine: database } = fresh.store
+    const rows = Array.from({ length: 2500 }, (_, n) =>
+      call({ project_id: n % 2 === 0 ? 'proj_1' : 'proj_2', tool: String(n), created_at: firstTime + n }),
+    )
+    await database.writeCalls(rows, [])
+
+    let turns = 0
+    const count = () => {
+      turns++
+      turn = setImmediate(count)
+    }
+    let turn = setImmediate(count)
+    const page = await calls.list({ limit: 3, offset: 600 }, ({ project_id }) => project_id === 'proj_1')
+    clearImmediate(turn)
+
+    expect(turns).toBeGreaterThan(1)
+    expect(page.total).toBe(1250)
+    expect(page.data.map(({ tool }) => tool)).toEqual(['1298', '1296', '1294'])
   })
 })
 

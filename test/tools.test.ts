@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { startPlatform, startService, type TestPlatform } from './kit.ts'
+import { listen } from '../src/surfaces/server.ts'
+import { adminKey, startPlatform, startService, type TestPlatform } from './kit.ts'
 
 const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
 
@@ -210,6 +211,104 @@ test('a schema that would check later, or refers to itself, is told or works, an
 
   expect(refused.status).toBe(400)
   expect(deep.body.error.details.errors).toEqual([{ path: 'child.child.n', message: 'must be of type integer' }])
+})
+
+describe('an http tool that leads back here', () => {
+  test('comes to an end, and the record says which call made which', async () => {
+    await using platform = await startPlatform()
+    const server = await listen(platform.platform, '127.0.0.1', 0)
+    const id = await register(platform, {
+      name: 'ouroboros',
+      parameters: { type: 'object' },
+      execute: { url: 'http://127.0.0.1:1', headers: { Authorization: `Bearer ${adminKey}` } },
+    })
+    const url = `${server.url}/api/v1/tools/${id}/call`
+    await platform.patch(`/tools/${id}`, { execute: { url, headers: { Authorization: `Bearer ${adminKey}` } } })
+
+    const outermost = await platform.post(`/tools/${id}/call`, { input: {} })
+    const { data, total } = (await platform.get('/calls?limit=500')).body
+    await server.close(0)
+
+    expect(outermost.status).toBe(502)
+    expect(total).toBe(12)
+    const parents = new Set(data.map((call: { parent_call_id: string }) => call.parent_call_id))
+    expect(parents.size).toBe(12)
+    expect(data.filter((call: { error?: { code: string } }) => call.error?.code === 'CALL_TOO_DEEP')).toHaveLength(1)
+  })
+
+  test('cannot have someone else’s word taken for it', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const id = await register(platform, { name: 'plain', parameters: {}, execute: { url: service.url } })
+    const forged = { 'x-quartermaster-call': `call_1.9.${'A'.repeat(22)}` }
+
+    await platform.post(`/tools/${id}/call`, {}, { headers: forged })
+
+    expect((await platform.get('/calls')).body.data[0].parent_call_id).toBe(null)
+  })
+})
+
+describe('what is fixed in the query of an http tool', () => {
+  test('is sent once, whatever the arguments are called', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const id = await register(platform, {
+      name: 'reports',
+      parameters: { type: 'object' },
+      execute: { url: `${service.url}/reports?tenant=1&q={query}`, method: 'GET' },
+    })
+
+    await platform.post(`/tools/${id}/call`, { input: { tenant: '2', q: 'y', query: 'x', page: 3 } })
+
+    expect(service.received[0]?.url).toBe('/reports?tenant=1&q=x&page=3')
+  })
+
+  test('is in no record where it is a secret', async () => {
+    await using service = await startService(({ url }) => ({ body: JSON.stringify({ asked: url }) }))
+    await using platform = await startPlatform()
+    const id = await register(platform, {
+      name: 'keyed',
+      parameters: { type: 'object' },
+      execute: {
+        url: `${service.url}/?api_key=hunter2222`,
+        method: 'GET',
+        headers: { 'X-Shop': 'shpat_0a1b2c3d4e5f6a7b' },
+      },
+    })
+
+    await platform.post(`/tools/${id}/call`, { input: { note: 'shpat_0a1b2c3d4e5f6a7b' } })
+    const [{ id: call }] = (await platform.get('/calls')).body.data
+
+    expect(JSON.stringify((await platform.get(`/calls/${call}`)).body)).not.toMatch(/hunter2222|shpat_0a/)
+  })
+})
+
+describe('the pattern of a tool’s input', () => {
+  test('cannot keep the platform from answering', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const parameters = { type: 'object', properties: { city: { type: 'string', pattern: '^(\\w+\\s?)*$' } } }
+    const tool = await platform.post('/tools', weather(service.url, { parameters, preset_parameters: null }))
+
+    const answer = await platform.post(`/tools/${tool.body.id}/call`, { input: { city: `${'word '.repeat(5000)}!` } })
+
+    expect(answer.status).toBe(400)
+    expect(answer.body.error.details.errors).toEqual([
+      { path: 'city', message: expect.stringContaining('must match pattern') },
+    ])
+  })
+
+  test('is refused where it stands when nothing could check it in a bounded time', async () => {
+    await using platform = await startPlatform()
+    const parameters = { type: 'object', properties: { word: { type: 'string', pattern: '(.+)\\1' } } }
+
+    const { status, body } = await platform.post('/tools', weather('http://127.0.0.1:1', { parameters }))
+
+    expect(status).toBe(400)
+    expect(body.error.details.errors).toEqual([
+      { path: 'parameters.properties.word.pattern', message: expect.stringContaining('back-references') },
+    ])
+  })
 })
 
 describe('an http tool', () => {
@@ -435,6 +534,26 @@ describe('a client tool', () => {
 })
 
 describe('a platform tool', () => {
+  test('keeps to its time limit, and ends the call that it made', async () => {
+    const { promise: never, resolve: letGo } = Promise.withResolvers<undefined>()
+    await using service = await startService(() => never)
+    await using platform = await startPlatform()
+    const slow = await register(platform, { name: 'slow', parameters: {}, execute: { url: service.url } })
+    const caller = await register(platform, {
+      name: 'caller',
+      type: 'platform',
+      actions: ['call-tool'],
+      timeout_seconds: 0.3,
+    })
+
+    const answer = await platform.post(`/tools/${caller}/call`, { action: 'call-tool', input: { id: slow, input: {} } })
+    const inner = async () => (await platform.get(`/calls?tool_id=${slow}`)).body.data[0]
+
+    expect(answer).toMatchObject({ status: 504, body: { error: { code: 'TOOL_TIMEOUT' } } })
+    await expect.poll(async () => (await inner()).error?.code).toBe('CALL_CANCELLED')
+    letGo(undefined)
+  })
+
   const document = async (platform: TestPlatform, path: string, content: string): Promise<string> =>
     (await platform.post('/documents', { path, content })).body.id
 

@@ -254,6 +254,31 @@ describe('an MCP tool', () => {
     })
   })
 
+  test('that answers too much is told so, and stays up for everyone else', async () => {
+    const large = tool('large', () => ({ content: [{ type: 'text', text: 'x'.repeat(50_000) }] }))
+    await using upstream = await startUpstream([large, echo])
+    await using platform = await startPlatform({ QM_RESPONSE_LIMIT: '20000' })
+    const id = await register(platform, 'up', upstream.url)
+    const call = (action: string) => platform.post(`/tools/${id}/call`, { action, input: { text: 'x' } })
+
+    const answers = []
+    for (let count = 0; count < 5; count++) answers.push((await call('large')).body.error?.code)
+    const after = await call('echo')
+
+    expect(new Set(answers)).toEqual(new Set(['RESPONSE_TOO_LARGE']))
+    expect(after.status).toBe(200)
+  })
+
+  test('that describes itself without end is given up', async () => {
+    await using upstream = await startUpstream([{ ...echo, description: 'x'.repeat(50_000) }])
+    await using platform = await startPlatform({ QM_RESPONSE_LIMIT: '20000' })
+    const id = await register(platform, 'up', upstream.url)
+
+    const { status } = await platform.get(`/tools/${id}/actions`)
+
+    expect(status).toBe(502)
+  })
+
   test('is registered only with an address that can be one', async () => {
     await using platform = await startPlatform()
 

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../src/model/json.ts'
 import { inputSchema } from '../../src/operations/json-schema.ts'
-import { type Operation, ownParameter, routeOf } from '../../src/operations/operation.ts'
+import { type Operation, parametersOf, routeOf } from '../../src/operations/operation.ts'
 
 export type Schema = JsonObject
 
@@ -15,12 +15,11 @@ export interface Field {
 export function fieldsOf(operation: Operation): Field[] {
   const { method, path } = routeOf(operation)
   const input = inputSchema(operation)
-  const own = ownParameter(path)
-  const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string)
+  const parameters = new Map(parametersOf(path).map(({ name, field }) => [field, name]))
   const inBody = method !== 'GET' && method !== 'DELETE' && !operation.accepts
   const fields = propertiesOf(input).map((field): Field => {
-    const name = field.name === 'id' && own !== undefined ? own : field.name
-    if (parameters.includes(name)) return { ...field, name, where: 'path', required: true }
+    const name = parameters.get(field.name)
+    if (name !== undefined) return { ...field, name, where: 'path', required: true }
     return { ...field, where: inBody ? 'body' : 'query' }
   })
   const first = fields.filter(({ where }) => where === 'path')

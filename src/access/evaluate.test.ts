@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Statement } from '../model/access-policy.ts'
 import type { Principal } from '../model/principal.ts'
-import { evaluate, like, type Resource, visibility } from './evaluate.ts'
+import { evaluate, like, narrowed, type Resource, visibility } from './evaluate.ts'
 
 const principal = (statements: Partial<Statement>[], projectId: string | null = null): Principal => ({
   kind: 'api_key',
@@ -10,6 +10,7 @@ const principal = (statements: Partial<Statement>[], projectId: string | null = 
   name: 'k',
   projectId,
   rateLimit: null,
+  expiresAt: null,
   grants: [
     {
       policyId: 'pol_1',
@@ -115,4 +116,15 @@ test('a pattern with stars never takes long, and means what the regular expressi
     }),
   )
   expect(like(`${'*a'.repeat(50)}b`, 'a'.repeat(5000))).toBe(false)
+})
+
+test('whoever may see one project only is bound to it, and a denial binds nobody', () => {
+  const boundTo = (...statements: Partial<Statement>[]) =>
+    narrowed(principal(statements), 'tools:ListTools', 'tool').projectId
+
+  expect(boundTo({ resource: ['qm:proj_1:*'] })).toBe('proj_1')
+  expect(boundTo({ resource: ['qm:proj_1:tool:a'] }, { resource: ['qm:proj_1'] })).toBe('proj_1')
+  expect(boundTo({ resource: ['qm:proj_1:*'] }, { resource: ['qm:proj_2:*'] })).toBe(null)
+  expect(boundTo({ resource: ['qm:proj_1:*'] }, { resource: ['*'] })).toBe(null)
+  expect(boundTo({ resource: ['*'] }, { effect: 'Deny', resource: ['qm:proj_1:*'] })).toBe(null)
 })

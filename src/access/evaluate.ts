@@ -37,9 +37,7 @@ export function evaluate(principal: Principal, permission: string, resource: Res
  * through record by record. The first two, which are the common ones, spare the question for each record.
  */
 export function visibility(principal: Principal, permission: string, kind: string): 'all' | 'none' | 'some' {
-  const statements = [...statementsOn(principal.grants, permission)].filter(({ statement }) =>
-    statement.resource.some((pattern) => pattern === '*' || ['*', kind, undefined].includes(pattern.split(':')[2])),
-  )
+  const statements = statementsAbout(principal, permission, kind)
   if (!statements.some(({ statement }) => statement.effect === 'Allow')) return 'none'
   const denies = statements.some(({ statement }) => statement.effect === 'Deny')
   const whole = statements.some(
@@ -50,6 +48,21 @@ export function visibility(principal: Principal, permission: string, kind: strin
   )
   return whole && !denies ? 'all' : 'some'
 }
+
+/** The principal as if it were bound to a project, where there is only one in which it may do this to a kind at all. */
+export function narrowed(principal: Principal, permission: string, kind: string): Principal {
+  if (principal.projectId !== null) return principal
+  const projects = statementsAbout(principal, permission, kind).flatMap(({ statement: { effect, resource } }) =>
+    effect === 'Allow' ? resource.map((pattern) => (pattern === '*' ? '*' : partsOf(pattern).project)) : [],
+  )
+  const [only = '*', ...others] = new Set(projects)
+  return only === '*' || others.length > 0 ? principal : { ...principal, projectId: only }
+}
+
+const statementsAbout = (principal: Principal, permission: string, kind: string) =>
+  [...statementsOn(principal.grants, permission)].filter(({ statement }) =>
+    statement.resource.some((pattern) => pattern === '*' || ['*', kind, undefined].includes(pattern.split(':')[2])),
+  )
 
 /** Whether there is anything at all that the principal may do this to. */
 export function mayEver(principal: Principal, permission: string): boolean {

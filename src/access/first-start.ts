@@ -5,10 +5,17 @@ import { hashKey } from './keys.ts'
 
 const fromEnvironment = 'key_environment'
 
+const generated = 'key_first'
+const shown = 'first_key_shown'
+/** A replica that started at the same moment has printed its key by then. */
+const startsWithin = 60_000
+
 /**
  * Makes what a new installation needs: the default access policies, a first project and a first admin key. Returns the
- * key's value when it was made just now, for it is never seen again. A key given by the operator holds from then on,
- * and giving another replaces it, which is also the way back in for someone who has lost every key.
+ * key's value when it was made just now, for it is never seen again; who has shown it says so with `firstKeyShown`.
+ * Until then, and while no key was used, a start makes it anew: the one before was cut off with the only copy. A key
+ * given by the operator holds from then on, and giving another replaces it, which is also the way back in for someone
+ * who has lost every key.
  */
 export async function firstStart(store: Store, adminKey: string | undefined): Promise<string | undefined> {
   for (const policy of defaultPolicies) {
@@ -17,7 +24,8 @@ export async function firstStart(store: Store, adminKey: string | undefined): Pr
     }
   }
   const isFirst = await store.settings.claim('first_start', new Date().toISOString())
-  if (isFirst) await store.projects.create('default')
+  const begins = isFirst || (await wasCutOff(store))
+  if (begins && (await store.projects.count()) === 0) await store.projects.create('default')
 
   if (adminKey !== undefined) {
     const known = await store.apiKeys.findByHash(hashKey(adminKey))
@@ -27,15 +35,30 @@ export async function firstStart(store: Store, adminKey: string | undefined): Pr
     }
     return undefined
   }
-  if (!isFirst) return undefined
+  if (!begins) return undefined
   const value = newSecretKey()
-  await createAdminKey(store, value, undefined, 'admin')
+  await store.apiKeys.remove(generated)
+  await createAdminKey(store, value, generated, 'admin')
   return value
 }
 
-const createAdminKey = (store: Store, value: string, id: string | undefined, name: string) =>
+export const firstKeyShown = async (store: Store): Promise<void> => {
+  await store.settings.claim(shown, new Date().toISOString())
+}
+
+/** Whether a first start ended before anyone could see its key. */
+async function wasCutOff(store: Store): Promise<boolean> {
+  const { data, total } = await store.apiKeys.list({ limit: 1, offset: 0 }, undefined)
+  const [only] = data
+  if (total > 1 || (only && (only.id !== generated || only.last_used_at !== null))) return false
+  if (await store.settings.find(shown)) return false
+  const startedAt = Date.parse((await store.settings.find('first_start')) ?? '')
+  return store.engine.name === 'sqlite' || Date.now() - startedAt > startsWithin
+}
+
+const createAdminKey = (store: Store, value: string, id: string, name: string) =>
   store.apiKeys.create({
-    ...(id && { id }),
+    id,
     project_id: null,
     name,
     key_hash: hashKey(value),

@@ -12,7 +12,6 @@ export const hashKey = (key: string): string => hash('sha256', key)
 interface Known {
   readonly hash: Buffer
   readonly principal: Principal
-  readonly expiresAt: number | null
   usedAt: number
 }
 
@@ -39,7 +38,8 @@ export class Keys {
     if (!known || !timingSafeEqual(known.hash, Buffer.from(tokenHash, 'hex'))) {
       throw new PlatformError('UNAUTHENTICATED', { reason: 'unknown' })
     }
-    if (known.expiresAt !== null && known.expiresAt <= now) {
+    const { expiresAt } = known.principal
+    if (expiresAt !== null && expiresAt <= now) {
       throw new PlatformError('UNAUTHENTICATED', { reason: 'expired' })
     }
     if (now - known.usedAt > 60_000) {
@@ -56,7 +56,6 @@ export class Keys {
     const policies = await this.#store.accessPolicies.findMany(JSON.parse(row.access_policy_ids))
     const known: Known = {
       hash: Buffer.from(row.key_hash, 'hex'),
-      expiresAt: row.expires_at,
       usedAt: row.last_used_at ?? 0,
       principal: {
         kind: 'api_key',
@@ -64,6 +63,7 @@ export class Keys {
         name: row.name,
         projectId: row.project_id,
         rateLimit: row.rate_limit,
+        expiresAt: row.expires_at,
         grants: policies.map((policy) => ({ policyId: policy.id, statements: policy.document.statement })),
       },
     }

@@ -57,7 +57,6 @@ export class Catalogue {
     store.notices.hear('tools', (ids) => {
       if (ids.length === 0) this.#entries.clear()
       for (const id of ids) this.#entries.delete(id)
-      reach.upstreams.forget(ids)
       this.#changed()
     })
     reach.upstreams.onChange(() => {

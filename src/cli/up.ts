@@ -19,6 +19,7 @@ export async function up(flags: readonly string[]): Promise<number> {
       : new StartError(`Cannot listen on ${config.host}, port ${config.port}: ${error.message}.`, { cause: error })
   })
   console.log(welcome(server.url, config.databaseUrl ? 'PostgreSQL' : `SQLite in ${config.data}`, platform.adminKey))
+  if (platform.adminKey) await platform.adminKeyShown()
 
   const signal = await told
   platform.log.info({ signal }, 'draining')

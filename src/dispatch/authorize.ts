@@ -6,8 +6,8 @@ import type { Authorized, Resolved } from './call.ts'
 
 const permission = 'tools:CallTool'
 
-export const toolResource = (tool: Pick<ToolRecord, 'id' | 'project_id'>): Resource => ({
-  projectId: tool.project_id,
+export const toolResource = (tool: { readonly id: string; readonly project_id?: string | null }): Resource => ({
+  projectId: tool.project_id ?? null,
   kind: 'tool',
   id: tool.id,
 })

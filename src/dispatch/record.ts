@@ -37,7 +37,12 @@ export class CallRecord {
   /** From here on it is known what is called, however the call ends. */
   resolved({ entry: { tool, type }, offer: { action } }: Resolved): void {
     this.#type = type.type
-    this.#secrets = [...secretsIn(tool.execute?.headers), ...secretsIn(tool.mcp?.headers), ...secretsIn(tool.mcp?.env)]
+    this.#secrets = [
+      ...secretsIn(tool.execute?.headers),
+      ...secretsIn(queryOf(tool.execute?.url)),
+      ...secretsIn(tool.mcp?.headers),
+      ...secretsIn(tool.mcp?.env),
+    ]
     this.#target = {
       project_id: tool.project_id,
       tool_id: tool.id,
@@ -128,6 +133,10 @@ export class CallRecord {
     }
   }
 }
+
+/** What is fixed in the query of an address. */
+const queryOf = (url = '') =>
+  url.includes('?') ? Object.fromEntries(new URLSearchParams(/\?([^#]*)/.exec(url)?.[1])) : undefined
 
 /** Text that every database takes: no lone halves of a character pair, no NUL, and not without end. */
 const plain = (text: string | null): string | null => text?.toWellFormed().replaceAll('\0', '').slice(0, 200) ?? null

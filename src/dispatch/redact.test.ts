@@ -30,6 +30,19 @@ test('a value known to be secret is taken out wherever it stands', () => {
   expect(redacted({ echo: 'got hunter22', team: 'blue' }, known)).toEqual({ echo: 'got [redacted]', team: 'blue' })
 })
 
+test('a secret is known by its looks where its name says nothing, and plain words stay', () => {
+  const known = secretsIn({
+    'X-Shop': 'shpat_0a1b2c3d4e5f6a7b8c9d',
+    'X-Shop-Auth': 'hunter22',
+    'X-Team': 'customer-support-team',
+    'X-Version': '2026-11-16',
+    'Content-Type': 'application/vnd.api2+json',
+    'X-Callback': 'https://example.com/hooks/1234567890',
+  })
+
+  expect(known).toEqual(['shpat_0a1b2c3d4e5f6a7b8c9d', 'hunter22'])
+})
+
 test('text without secrets is passed on as it is, without being read', () => {
   const text = '{"n":12345678901234567890}'
 

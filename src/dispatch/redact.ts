@@ -62,9 +62,17 @@ function redactText(text: string, known: readonly string[]): string {
   return redacted
 }
 
-/** Values of a tool's own headers that are secrets by their name. */
-export const secretsIn = (headers: Readonly<Record<string, string>> | undefined): string[] =>
-  Object.entries(headers ?? {})
-    .filter(([name]) => isSecretField(name))
-    .flatMap(([, value]) => [value, value.replace(/^\w+\s+/, '')])
-    .filter((value) => value.length >= 6)
+/** Headers that everyone may see, whatever their values look like. */
+const harmless = /^(accept|content|cache|if|user-agent|host|origin|referer|range|date|mcp-protocol)\b/i
+const secretName = /auth|token|secret|passw|passphrase|key|cookie|credential|session|signature|sig$|pwd/i
+/** Long, in one piece, of letters and digits, and neither an address nor a path: what nobody writes by hand. */
+const secretValue = /^(?!\w+:\/\/|\/)(?=\S*\d)(?=\S*[A-Za-z])\S{16,}$/
+
+/** Values of a tool's own headers or variables that are secrets, by their name or by their looks. */
+export const secretsIn = (values: Readonly<Record<string, string>> | undefined): string[] =>
+  Object.entries(values ?? {}).flatMap(([name, value]) => {
+    if (harmless.test(name)) return []
+    const [, scheme = '', bare = ''] = /^(\w+\s+)?(.*)$/s.exec(value) ?? []
+    if (!secretName.test(name) && !secretValue.test(bare)) return []
+    return (scheme === '' ? [value] : [value, bare]).filter((secret) => secret.length >= 6)
+  })

@@ -26,6 +26,11 @@ export const catalogue = {
     says: 'The request body is not JSON.',
     message: (d: { reason: string }) => `The request body is not valid JSON: ${d.reason}.`,
   },
+  BODY_INCOMPLETE: {
+    status: 400,
+    says: 'The connection ended before the whole request body had arrived.',
+    message: (_: Record<never, never>) => 'The request body broke off before its end.',
+  },
   PROJECT_REQUIRED: {
     status: 400,
     says: 'The key is bound to no project, there are several, and the request names none.',

@@ -16,4 +16,6 @@ export interface Principal {
   readonly grants: readonly Grant[]
   /** Requests a minute, or null for the platform's default. */
   readonly rateLimit: number | null
+  /** In milliseconds, or null for never. */
+  readonly expiresAt: number | null
 }

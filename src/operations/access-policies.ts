@@ -8,7 +8,7 @@ import { acts, type Kind, lists, operation, requireAllowed } from './operation.t
 export const accessPolicy: Kind<AccessPolicy> = {
   name: 'access-policy',
   find: (id, store) => store.accessPolicies.find(id),
-  resource: ({ id, project_id }) => ({ projectId: project_id, kind: 'access-policy', id }),
+  resource: ({ id, project_id }) => ({ projectId: project_id ?? null, kind: 'access-policy', id }),
 }
 
 const { name, description, document } = AccessPolicyFields
@@ -18,6 +18,10 @@ export const createAccessPolicy = operation({
   permission: 'access-policies:CreateAccessPolicy',
   route: 'POST /access-policies',
   summary: 'Create an access policy',
+  example: {
+    name: 'Call tools',
+    document: { statement: [{ effect: 'Allow', action: ['tools:CallTool'], resource: ['*'] }] },
+  },
   status: 201,
   input: z.strictObject({
     project_id: Id.nullish().describe('The project it belongs to; without one, keys of every project can hold it'),
@@ -64,6 +68,7 @@ export const updateAccessPolicy = acts({
   permission: 'access-policies:UpdateAccessPolicy',
   route: 'PATCH /access-policies/{access_policy_id}',
   summary: 'Change an access policy; its holders feel it at once',
+  example: { description: 'For those who only call tools' },
   on: accessPolicy,
   input: z.strictObject({
     id: Id,

@@ -2,16 +2,16 @@ import { z } from 'zod'
 import { evaluate } from '../access/evaluate.ts'
 import { hashKey } from '../access/keys.ts'
 import { ApiKey, ApiKeyFields, NewApiKeyAnswer } from '../model/api-key.ts'
-import { PlatformError } from '../model/errors.ts'
+import { type Fault, PlatformError } from '../model/errors.ts'
 import { newSecretKey } from '../model/ids.ts'
-import { Id, Paging, pageOf } from '../model/page.ts'
+import { Id, iso, Paging, pageOf } from '../model/page.ts'
 import { accessPolicy } from './access-policies.ts'
 import { acts, type Context, type Kind, lists, operation, requireAllowed } from './operation.ts'
 
 const apiKey: Kind<ApiKey> = {
   name: 'api-key',
   find: (id, store) => store.apiKeys.find(id),
-  resource: ({ id, project_id }) => ({ projectId: project_id, kind: 'api-key', id }),
+  resource: ({ id, project_id }) => ({ projectId: project_id ?? null, kind: 'api-key', id }),
 }
 
 const { name, access_policy_ids, rate_limit, expires_at } = ApiKeyFields
@@ -21,6 +21,7 @@ export const createApiKey = operation({
   permission: 'api-keys:CreateApiKey',
   route: 'POST /api-keys',
   summary: 'Create an API key; its value is in this answer only',
+  example: { name: 'laptop', access_policy_ids: ['pol_administrator'] },
   status: 201,
   secretFields: ['key'],
   input: z.strictObject({
@@ -40,11 +41,16 @@ export const createApiKey = operation({
     }
     requireDenials(key.access_policy_ids, context)
     await requireGrantable(key.access_policy_ids, projectId, context)
+    const limits = {
+      rate_limit: key.rate_limit ?? principal.rateLimit,
+      expires_at: key.expires_at === null ? principal.expiresAt : inFuture(key.expires_at),
+    }
+    requireNoLooser(limits, context)
     const value = newSecretKey()
     const created = await store.apiKeys.create({
       ...key,
+      ...limits,
       project_id: projectId,
-      expires_at: key.expires_at === null ? null : inFuture(key.expires_at),
       key_hash: hashKey(value),
       key_prefix: value.slice(0, 8),
     })
@@ -79,6 +85,7 @@ export const updateApiKey = acts({
   permission: 'api-keys:UpdateApiKey',
   route: 'PATCH /api-keys/{api_key_id}',
   summary: 'Change what an API key may do',
+  example: { rate_limit: 600 },
   on: apiKey,
   input: z.strictObject({
     id: Id,
@@ -96,6 +103,7 @@ export const updateApiKey = acts({
       await requireGrantable(added, target.project_id, context)
     }
     const expires = expiry === undefined ? {} : { expires_at: expiry === null ? null : inFuture(expiry) }
+    requireNoLooser({ ...change, ...expires }, context)
     return (await store.apiKeys.update(id, { ...change, ...expires })) ?? target
   },
 })
@@ -119,6 +127,24 @@ function inFuture(time: string): number {
   const milliseconds = Date.parse(time)
   if (milliseconds > Date.now()) return milliseconds
   throw new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'expires_at', message: 'must lie in the future' }] })
+}
+
+/** A key that is limited gives no key more than it has, itself included: otherwise its limits could be shaken off. */
+function requireNoLooser(
+  given: { rate_limit?: number | null | undefined; expires_at?: number | null },
+  { principal: { rateLimit, expiresAt } }: Context,
+): void {
+  const exceeds = (value: number | null | undefined, own: number | null) =>
+    own !== null && value !== undefined && (value === null || value > own)
+  const errors: Fault[] = []
+  if (exceeds(given.rate_limit, rateLimit)) {
+    errors.push({ path: 'rate_limit', message: `must be at most ${rateLimit}, which is the limit of your own key` })
+  }
+  if (exceeds(given.expires_at, expiresAt)) {
+    const until = iso(Number(expiresAt))
+    errors.push({ path: 'expires_at', message: `must not be later than ${until}, when your own key expires` })
+  }
+  if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
 }
 
 /** What is denied to someone is denied to the keys they make: otherwise a Deny could be shaken off with a new key. */

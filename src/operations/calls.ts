@@ -2,13 +2,15 @@ import { z } from 'zod'
 import { evaluate } from '../access/evaluate.ts'
 import { Call, CallStatus, CallSummary, Surface } from '../model/call.ts'
 import { Id, Paging, pageOf, Text } from '../model/page.ts'
+import type { Principal } from '../model/principal.ts'
 import type { CallFilter } from '../store/calls.ts'
+import type { Store } from '../store/store.ts'
 import { acts, type EventStream, type Kind, lists } from './operation.ts'
 
 const call: Kind<CallSummary> = {
   name: 'call',
   find: (id, store) => store.calls.find(id),
-  resource: ({ id, project_id }) => ({ projectId: project_id, kind: 'call', id }),
+  resource: ({ id, project_id }) => ({ projectId: project_id ?? null, kind: 'call', id }),
 }
 
 const Filters = {
@@ -68,8 +70,9 @@ export const streamCalls = lists({
     const wanted = (one: Call) =>
       evaluate(principal, 'calls:ListCalls', call.resource(one)).allowed && matches(one, filter)
     return {
-      async subscribe(send) {
-        return store.notices.hear('calls', async (ids) => {
+      async subscribe(send, end) {
+        const stopWatching = whenAccessChanges(principal, store, end)
+        const stopHearing = store.notices.hear('calls', async (ids) => {
           // A database that does not answer costs the watchers an event, and nobody else anything.
           const calls = await store.calls.findMany(ids).catch(() => [])
           for (const one of calls.filter(wanted)) {
@@ -77,10 +80,38 @@ export const streamCalls = lists({
             send({ name: one.status === 'pending' ? 'call.begun' : 'call.ended', id: one.id, data: summary })
           }
         })
+        return () => {
+          stopWatching()
+          stopHearing()
+        }
       },
     }
   },
 })
+
+/** The longest that a timer can wait. */
+const longestWait = 2 ** 31 - 1
+
+/** Tells when a key was changed, revoked or has expired, or one of its policies was: what it opened is to be asked for anew. */
+function whenAccessChanges({ id, grants, expiresAt }: Principal, { notices }: Store, tell: () => void): () => void {
+  const hear = (topic: 'api_keys' | 'access_policies', own: readonly string[]) =>
+    notices.hear(topic, (ids) => {
+      if (ids.length === 0 || ids.some((changed) => own.includes(changed))) tell()
+    })
+  const left = expiresAt === null ? undefined : Math.max(0, Math.min(expiresAt - Date.now(), longestWait))
+  const timer = left === undefined ? undefined : setTimeout(tell, left)
+  const stops = [
+    hear('api_keys', [id]),
+    hear(
+      'access_policies',
+      grants.map(({ policyId }) => policyId),
+    ),
+  ]
+  return () => {
+    clearTimeout(timer)
+    for (const stop of stops) stop()
+  }
+}
 
 function matches(one: Call, filter: CallFilter): boolean {
   const facts: CallFilter = { ...one, principal_id: one.principal.id } as CallFilter

@@ -6,7 +6,7 @@ import { acts, creates, type Kind, lists, requireAllowed } from './operation.ts'
 const document: Kind<DocumentSummary> = {
   name: 'document',
   find: (id, store) => store.documents.find(id),
-  resource: ({ id, project_id, path, tags }) => ({ projectId: project_id, kind: 'document', id, path, tags }),
+  resource: ({ id, project_id, path, tags }) => ({ projectId: project_id ?? null, kind: 'document', id, path, tags }),
 }
 
 const whole = document as Kind<Document>
@@ -16,6 +16,7 @@ export const createDocument = creates({
   permission: 'documents:CreateDocument',
   route: 'POST /documents',
   summary: 'Create a text document',
+  example: { path: '/handbook/refunds.md', content: 'Refunds take two days.', tags: { team: 'support' } },
   kind: 'document',
   resource: ({ path, tags }) => ({ path, tags }),
   input: z.strictObject({ project_id: Id.optional(), path: Path, content: Text, tags: Tags.default({}) }),
@@ -39,6 +40,7 @@ export const searchDocuments = lists({
   permission: 'documents:SearchDocuments',
   route: 'POST /documents/search',
   summary: 'Find documents by the words in them, best first',
+  example: { query: 'refunds' },
   of: document,
   input: z.strictObject({
     project_id: Id.optional(),
@@ -69,6 +71,7 @@ export const updateDocument = acts({
   permission: 'documents:UpdateDocument',
   route: 'PATCH /documents/{document_id}',
   summary: 'Change a document',
+  example: { content: 'Refunds take three days.' },
   on: whole,
   input: z.strictObject({ id: Id, path: Path.optional(), content: Text.optional(), tags: Tags.optional() }),
   output: Document,

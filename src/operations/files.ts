@@ -7,7 +7,7 @@ import { acts, creates, type Download, type Kind, lists, requireAllowed } from '
 const file: Kind<File> = {
   name: 'file',
   find: (id, store) => store.files.find(id),
-  resource: ({ id, project_id, path, tags }) => ({ projectId: project_id, kind: 'file', id, path, tags }),
+  resource: ({ id, project_id, path, tags }) => ({ projectId: project_id ?? null, kind: 'file', id, path, tags }),
 }
 
 const ContentType = z
@@ -23,6 +23,7 @@ export const createFile = creates({
   permission: 'files:CreateFile',
   route: 'POST /files',
   summary: 'Create a file; large content is sent with upload-file afterwards',
+  example: { path: '/logo.svg', content: '<svg xmlns="http://www.w3.org/2000/svg"/>', content_type: 'image/svg+xml' },
   kind: 'file',
   resource: ({ path, tags }) => ({ path, tags }),
   input: z.strictObject({
@@ -102,6 +103,7 @@ export const updateFile = acts({
   permission: 'files:UpdateFile',
   route: 'PATCH /files/{file_id}',
   summary: 'Move, retype or tag a file',
+  example: { path: '/brand/logo.svg' },
   on: file,
   input: z.strictObject({ id: Id, path: Path.optional(), content_type: ContentType.optional(), tags: Tags.optional() }),
   output: File,

@@ -22,6 +22,7 @@ export const importMcpServers = creates({
   permission: 'tools:ImportMcpServers',
   route: 'POST /tools/import',
   summary: 'Register the MCP servers of an mcpServers file, as editors and desktop assistants keep it',
+  example: { mcpServers: { docs: { url: 'https://mcp.example.com/mcp' } } },
   kind: 'tool',
   status: 200,
   input: z.strictObject({

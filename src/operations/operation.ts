@@ -1,12 +1,13 @@
 import type { z } from 'zod'
-import { evaluate, type Resource, resourceName, visibility } from '../access/evaluate.ts'
+import { evaluate, narrowed, type Resource, resourceName, visibility } from '../access/evaluate.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Asked } from '../dispatch/call.ts'
 import type { Live, Surface } from '../model/call.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
+import type { JsonObject } from '../model/json.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Output } from '../model/tool.ts'
-import type { Visible } from '../store/page.ts'
+import type { Facts, Visible } from '../store/page.ts'
 import type { Store } from '../store/store.ts'
 import type { Schemas } from '../tools/schema.ts'
 import type { Reach } from '../tools/tool-type.ts'
@@ -40,10 +41,11 @@ export interface Parts {
 export type Context = Parts & Request
 
 /** A kind of record: how one is found and what access policies call it. */
-export interface Kind<Noun> {
+export interface Kind<Noun extends Facts> {
   readonly name: string
   find(id: string, store: Store): Promise<Noun | undefined>
-  resource(noun: Noun): Resource
+  /** Of a noun, or of what a list reads of it. */
+  resource(noun: Facts): Resource
 }
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -57,9 +59,9 @@ export interface Download {
   readonly part?: { readonly start: number; readonly end: number }
 }
 
-/** A stream of events that lasts until the reader leaves. */
+/** A stream of events that lasts until the reader leaves, or until it is ended from here. */
 export interface EventStream {
-  subscribe(send: (event: { name: string; id?: string; data: unknown }) => void): Promise<() => void>
+  subscribe(send: (event: { name: string; id?: string; data: unknown }) => void, end: () => void): Promise<() => void>
 }
 
 /**
@@ -71,9 +73,11 @@ export interface Operation {
   readonly name: string
   /** `tools:CreateTool`. */
   readonly permission: string
-  /** `POST /tools/{tool_id}/call`; the parameter named after the resource fills the input's `id`. */
+  /** `POST /tools/{tool_id}/call`; the first parameter fills the input's `id`, any other the field of its name. */
   readonly route: string
   readonly summary: string
+  /** A body that can be sent as it is. */
+  readonly example?: JsonObject
   readonly input: z.ZodObject
   readonly output: z.ZodType
   /** The status of the answer: 201 where something was made, 204 where nothing is left to say. */
@@ -93,6 +97,7 @@ interface Common<Input extends z.ZodObject, Output extends z.ZodType> {
   readonly permission: string
   readonly route: `${Method} /${string}`
   readonly summary: string
+  readonly example?: JsonObject
   readonly input: Input
   readonly output: Output
   readonly status?: 200 | 201 | 204
@@ -142,15 +147,15 @@ export const creates = <Input extends z.ZodObject, Output extends z.ZodType>(
 }
 
 /** Lists what the caller may see. Whoever may see nothing gets an empty list, not an error. */
-export const lists = <Noun, Input extends z.ZodObject, Output extends z.ZodType>(
+export const lists = <Noun extends Facts, Input extends z.ZodObject, Output extends z.ZodType>(
   common: Common<Input, Output> & {
     readonly of: Kind<Noun>
-    run(input: In<Input>, context: Context & { readonly visible: Visible<Noun> }): Promise<Answer<Output>>
+    run(input: In<Input>, context: Context & { readonly visible: Visible }): Promise<Answer<Output>>
   },
 ): Operation => {
   const { of: kind, run, ...rest } = common
   return define(rest as Common<Input, Output>, async (input, context) => {
-    const { principal } = context
+    const principal = narrowed(context.principal, common.permission, kind.name)
     const sees = visibility(principal, common.permission, kind.name)
     const asked = (input as { project_id?: string }).project_id
     const elsewhere = principal.projectId !== null && asked !== undefined && asked !== principal.projectId
@@ -158,16 +163,19 @@ export const lists = <Noun, Input extends z.ZodObject, Output extends z.ZodType>
       const { limit = 0, offset = 0 } = input as { limit?: number; offset?: number }
       if (common.answers !== 'events') return { data: [], total: 0, limit, offset }
     }
-    const visible: Visible<Noun> =
+    const visible: Visible =
       sees === 'all' && !elsewhere
         ? undefined
         : (noun) => evaluate(principal, common.permission, kind.resource(noun)).allowed
-    return run({ ...input, ...(principal.projectId && { project_id: principal.projectId }) }, { ...context, visible })
+    return run(
+      { ...input, ...(principal.projectId && { project_id: principal.projectId }) },
+      { ...context, principal, visible },
+    )
   })
 }
 
 /** Acts on one record. Whoever may not read it is told that it is not there; whoever may not change it, that they may not. */
-export const acts = <Noun, Input extends z.ZodObject, Output extends z.ZodType>(
+export const acts = <Noun extends Facts, Input extends z.ZodObject, Output extends z.ZodType>(
   common: Common<Input, Output> & {
     readonly on: Kind<Noun>
     run(input: In<Input>, context: Context & { readonly target: Noun }): Promise<Answer<Output>>
@@ -259,16 +267,21 @@ const words = (message: string) =>
     .replace(/^(Too (?:small|big|long)|Invalid|Unrecognized)\b/, (start) => start.toLowerCase())
 
 /** `{tool_id}` fills `id`; as an action's input, `tool_id` and `toolId` are taken for `id` as well. */
-function aliasesOf(route: string): Record<string, string> {
-  const own = ownParameter(route)
-  return own ? { [own]: 'id', [own.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())]: 'id' } : {}
-}
+const aliasesOf = (route: string): Record<string, string> =>
+  Object.fromEntries(
+    parametersOf(route).flatMap(({ name, field }) => {
+      const camel = name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+      return [name, camel].filter((alias) => alias !== field).map((alias) => [alias, field])
+    }),
+  )
 
 /** Whether a model can be given the operation: its answer is JSON and holds nothing that a model must not see. */
 export const isAction = ({ accepts, answers, secretFields }: Operation): boolean =>
   !accepts && !answers && !secretFields
 
-export const ownParameter = (route: string): string | undefined => /\{(\w+)\}/.exec(route)?.[1]
+/** The parameters of a route, and the field of the input that each fills: `id` for the first, its own for any other. */
+export const parametersOf = (route: string): { readonly name: string; readonly field: string }[] =>
+  [...route.matchAll(/\{(\w+)\}/g)].map(([, name = ''], index) => ({ name, field: index === 0 ? 'id' : name }))
 
 export const routeOf = ({ route }: Pick<Operation, 'route'>): { method: Method; path: string } => {
   const [method, path] = route.split(' ') as [Method, string]

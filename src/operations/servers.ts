@@ -6,7 +6,7 @@ import { acts, creates, type Kind, lists } from './operation.ts'
 export const server: Kind<Server> = {
   name: 'server',
   find: (id, store) => store.servers.find(id),
-  resource: ({ id, project_id }) => ({ projectId: project_id, kind: 'server', id }),
+  resource: ({ id, project_id }) => ({ projectId: project_id ?? null, kind: 'server', id }),
 }
 
 const { slug, name, ...rest } = ServerFields
@@ -17,6 +17,7 @@ export const createServer = creates({
   permission: 'servers:CreateServer',
   route: 'POST /servers',
   summary: 'Create an MCP server',
+  example: { slug: 'support', apps: [{ slug: 'tools' }] },
   kind: 'server',
   input: z.strictObject({ project_id: Id.optional(), slug, name: name.optional(), ...optional }),
   output: Server,
@@ -62,6 +63,7 @@ export const updateServer = acts({
   permission: 'servers:UpdateServer',
   route: 'PATCH /servers/{server_id}',
   summary: 'Change an MCP server',
+  example: { agent_mode: true },
   on: server,
   input: z.strictObject({ id: Id, slug: slug.optional(), name: name.optional(), ...optional }),
   output: Server,

@@ -11,6 +11,7 @@ export const importSkills = creates({
   permission: 'skills:ImportSkills',
   route: 'POST /skills/import',
   summary: 'Take over skills from folders with a SKILL.md; one of the same name is replaced',
+  example: { files: { 'refunds/SKILL.md': '---\nname: refunds\ndescription: How to refund\n---\nLook first.' } },
   kind: 'skill',
   status: 200,
   input: z.strictObject({

@@ -6,7 +6,7 @@ import { acts, creates, type Kind, lists } from './operation.ts'
 export const skill: Kind<Skill> = {
   name: 'skill',
   find: (id, store) => store.skills.find(id),
-  resource: ({ id, project_id }) => ({ projectId: project_id, kind: 'skill', id }),
+  resource: ({ id, project_id }) => ({ projectId: project_id ?? null, kind: 'skill', id }),
 }
 
 const { name, content, summary, category, apps, enabled } = SkillFields
@@ -16,6 +16,7 @@ export const createSkill = creates({
   permission: 'skills:CreateSkill',
   route: 'POST /skills',
   summary: 'Create a skill',
+  example: { name: 'refunds', summary: 'How to refund an order', content: 'Look up the order first.' },
   kind: 'skill',
   input: z.strictObject({
     project_id: Id.optional(),
@@ -57,6 +58,7 @@ export const updateSkill = acts({
   permission: 'skills:UpdateSkill',
   route: 'PATCH /skills/{skill_id}',
   summary: 'Change a skill',
+  example: { summary: 'How to refund an order in full' },
   on: skill,
   input: z.strictObject({ id: Id, ...z.object(SkillFields).partial().shape }),
   output: Skill,

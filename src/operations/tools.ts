@@ -55,6 +55,12 @@ export const createTool = creates({
   permission: 'tools:CreateTool',
   route: 'POST /tools',
   summary: 'Register a tool',
+  example: {
+    name: 'get-weather',
+    description: 'The weather in a city',
+    parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+    execute: { url: 'https://api.example.com/weather/{city}', method: 'GET' },
+  },
   kind: 'tool',
   input: z.strictObject({ project_id: Id.optional(), name, type: Type.default('http'), ...fields }),
   output: Tool,
@@ -100,6 +106,7 @@ export const updateTool = acts({
   permission: 'tools:UpdateTool',
   route: 'PATCH /tools/{tool_id}',
   summary: 'Change a tool; the result is checked as if it were new',
+  example: { timeout_seconds: 10 },
   on: tool,
   input: z.strictObject({ id: Id, name: name.optional(), type: Type.optional(), ...fields }),
   output: Tool,
@@ -212,6 +219,7 @@ export const callTool = operation({
   permission: 'tools:CallTool',
   route: 'POST /tools/{tool_id}/call',
   summary: 'Call a tool and get what it answers',
+  example: { input: { city: 'Recife' } },
   input: z.strictObject({
     id: Id,
     action: Text.max(200).nullish().describe('Which action, for tools that offer several'),
@@ -317,10 +325,9 @@ function checkParameters({ parameters, preset_parameters }: ToolDraft, schemas: 
   if (parameters.type !== undefined && parameters.type !== 'object') {
     return [{ path: 'parameters.type', message: 'must be "object": the input of a tool is an object' }]
   }
-  try {
-    schemas.compile(parameters)
-  } catch (error) {
-    return [{ path: 'parameters', message: `is not a JSON Schema: ${(error as Error).message}` }]
+  const faults = schemas.faultsOf(parameters)
+  if (faults.length > 0) {
+    return faults.map(({ path, message }) => ({ path: path === '' ? 'parameters' : `parameters.${path}`, message }))
   }
   // A preset that breaks the schema would make every call fail, with nothing its caller could do.
   return Object.entries(preset_parameters ?? {}).flatMap(([key, value]) => {
@@ -336,7 +343,8 @@ function checkParameters({ parameters, preset_parameters }: ToolDraft, schemas: 
       ...($defs && { $defs }),
       ...(definitions && { definitions }),
     }
-    const faults = schemas.compile(wrapped)({ [key]: value })
-    return faults.map(({ path, message }) => ({ path: `preset_parameters.${path}`, message }))
+    return schemas
+      .compile(wrapped)({ [key]: value })
+      .map(({ path, message }) => ({ path: `preset_parameters.${path}`, message }))
   })
 }

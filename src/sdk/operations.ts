@@ -1627,6 +1627,7 @@ export interface Operations {
 export type PlatformErrorCode =
   | 'VALIDATION_FAILED'
   | 'INVALID_JSON'
+  | 'BODY_INCOMPLETE'
   | 'PROJECT_REQUIRED'
   | 'ANSWER_NOT_AWAITED'
   | 'UNAUTHENTICATED'

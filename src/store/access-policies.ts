@@ -57,7 +57,7 @@ export class AccessPolicies {
     return rows.map(toPolicy)
   }
 
-  list(filter: { project_id?: string } & Window, visible: Visible<AccessPolicy>): Promise<Page<AccessPolicy>> {
+  list(filter: { project_id?: string } & Window, visible: Visible): Promise<Page<AccessPolicy>> {
     let where = this.#engine.db.selectFrom('access_policies')
     if (filter.project_id) where = where.where('project_id', '=', filter.project_id)
     return pageOfRows(where, filter, visible, toPolicy)

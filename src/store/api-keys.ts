@@ -70,7 +70,7 @@ export class ApiKeys {
     return this.#engine.db.selectFrom('api_keys').selectAll().where('key_hash', '=', hash).executeTakeFirst()
   }
 
-  list(filter: { project_id?: string } & Window, visible: Visible<ApiKey>): Promise<Page<ApiKey>> {
+  list(filter: { project_id?: string } & Window, visible: Visible): Promise<Page<ApiKey>> {
     let where = this.#engine.db.selectFrom('api_keys')
     if (filter.project_id) where = where.where('project_id', '=', filter.project_id)
     return pageOfRows(where, filter, visible, toApiKey)

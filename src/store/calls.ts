@@ -124,7 +124,7 @@ export class Calls {
   }
 
   /** Newest first. */
-  list(filter: CallFilter & Window, visible: Visible<CallSummary>): Promise<Page<CallSummary>> {
+  list(filter: CallFilter & Window, visible: Visible): Promise<Page<CallSummary>> {
     let where = this.#engine.db.selectFrom('calls')
     for (const field of [
       'project_id',

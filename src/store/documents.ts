@@ -62,7 +62,7 @@ export class Documents {
 
   list(
     filter: { project_id?: string; path_prefix?: string } & Window,
-    visible: Visible<DocumentSummary>,
+    visible: Visible,
   ): Promise<Page<DocumentSummary>> {
     let where = this.#engine.db.selectFrom('documents')
     if (filter.project_id) where = where.where('project_id', '=', filter.project_id)
@@ -72,13 +72,16 @@ export class Documents {
       const length = [...prefix].length
       where = where.where((e) => e(e.fn('substr', ['path', e.lit(1), e.lit(length)]), '=', prefix))
     }
-    return pageOfRows(where, filter, visible, toSummary, { columns: summaryColumns })
+    return pageOfRows(where, filter, visible, toSummary, {
+      columns: summaryColumns,
+      facts: ['id', 'project_id', 'path', 'tags'],
+    })
   }
 
   /** The documents that fit the words, best first, among those the caller may see. */
   async search(
     search: { project_ids: readonly string[] | null; words: readonly string[]; limit: number },
-    visible: Visible<DocumentSummary>,
+    visible: Visible,
   ): Promise<DocumentMatch[]> {
     const found = await this.#engine.searchDocuments({
       projectIds: search.project_ids,

@@ -111,10 +111,10 @@ export class Files {
     return row && toFile(row)
   }
 
-  list(filter: { project_id?: string } & Window, visible: Visible<File>): Promise<Page<File>> {
+  list(filter: { project_id?: string } & Window, visible: Visible): Promise<Page<File>> {
     let where = this.#engine.db.selectFrom('files')
     if (filter.project_id) where = where.where('project_id', '=', filter.project_id)
-    return pageOfRows(where, filter, visible, toFile)
+    return pageOfRows(where, filter, visible, toFile, { facts: ['id', 'project_id', 'path', 'tags'] })
   }
 
   /** The bytes from `start` up to `end`, chunk by chunk. */

@@ -46,8 +46,8 @@ export class Projects {
     return Number(row.n)
   }
 
-  list(window: Window, visible: Visible<Project>): Promise<Page<Project>> {
-    return pageOfRows(this.#engine.db.selectFrom('projects'), window, visible, toProject)
+  list(window: Window, visible: Visible): Promise<Page<Project>> {
+    return pageOfRows(this.#engine.db.selectFrom('projects'), window, visible, toProject, { facts: ['id'] })
   }
 
   async rename(id: string, name: string): Promise<Project | undefined> {

@@ -70,7 +70,7 @@ export class Servers {
     return row && toServer(row)
   }
 
-  list(filter: { project_id?: string } & Window, visible: Visible<Server>): Promise<Page<Server>> {
+  list(filter: { project_id?: string } & Window, visible: Visible): Promise<Page<Server>> {
     let where = this.#engine.db.selectFrom('servers')
     if (filter.project_id) where = where.where('project_id', '=', filter.project_id)
     return pageOfRows(where, filter, visible, toServer)

@@ -13,6 +13,14 @@ export class Settings {
     return row?.value
   }
 
+  /** The value of a setting that is made once and then stays, whoever asks first. */
+  async establish(name: string, make: () => string): Promise<string> {
+    const known = await this.find(name)
+    if (known !== undefined) return known
+    await this.claim(name, make())
+    return (await this.find(name)) as string
+  }
+
   /** True for exactly one of those who claim the name, however many ask at once. */
   async claim(name: string, value: string): Promise<boolean> {
     const result = await this.#engine.db

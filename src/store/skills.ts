@@ -63,7 +63,7 @@ export class Skills {
     return row && toSkill(row)
   }
 
-  list(filter: { project_id?: string } & Window, visible: Visible<Skill>): Promise<Page<Skill>> {
+  list(filter: { project_id?: string } & Window, visible: Visible): Promise<Page<Skill>> {
     let where = this.#engine.db.selectFrom('skills')
     if (filter.project_id) where = where.where('project_id', '=', filter.project_id)
     return pageOfRows(where, filter, visible, toSkill)

@@ -21,12 +21,13 @@ export class FolderInUse extends StartError {}
  * operating system lets go when the process dies, however it dies; the database itself stays open to backup tools.
  */
 function lockFolder(folder: string): DatabaseSync {
-  const lock = new DatabaseSync(join(folder, 'lock.db'))
+  const lock = new DatabaseSync(join(folder, 'lock.db'), { open: false })
   try {
+    lock.open()
     lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
   } catch (cause) {
-    lock.close()
-    if ((cause as { errcode?: number }).errcode !== busy) throw cause
+    if (lock.isOpen) lock.close()
+    if ((cause as { errcode?: number }).errcode !== busy) throw explained(cause, join(folder, 'lock.db'))
     throw new FolderInUse(
       `The data folder ${folder} is in use by another Quartermaster${owner(folder)}. Stop that one, or choose another folder with --data.`,
       { cause },
@@ -35,6 +36,15 @@ function lockFolder(folder: string): DatabaseSync {
   writeFileSync(join(folder, 'pid'), `${process.pid}\n`)
   return lock
 }
+
+/** SQLite's own words for a file that it cannot use are for operators; where they come from is not. */
+export const explained = (error: unknown, file: string): unknown =>
+  (error as { code?: string } | null)?.code === 'ERR_SQLITE_ERROR'
+    ? new StartError(
+        `The database ${file} cannot be used: ${(error as Error).message}. If it is damaged, put a backup in its place, or choose another folder with --data.`,
+        { cause: error },
+      )
+    : error
 
 function owner(folder: string): string {
   try {
@@ -115,21 +125,31 @@ const callColumns = [
   'completed_at',
 ] as const satisfies readonly (keyof CallRow)[]
 
+function openDatabase(file: string, lock: DatabaseSync): DatabaseSync {
+  try {
+    const database = new DatabaseSync(file)
+    // NORMAL leaves the sync of the log to the checkpoints, twice a second, and to `settle`, which does it off the event
+    // loop and once for a whole group of calls.
+    database.exec(`
+      PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = NORMAL;
+      PRAGMA foreign_keys = ON;
+      PRAGMA busy_timeout = 5000;
+      PRAGMA temp_store = MEMORY;
+      PRAGMA cache_size = -32000;
+    `)
+    return database
+  } catch (error) {
+    lock.close()
+    throw explained(error, file)
+  }
+}
+
 export function openSqlite(folder: string, syncCalls = false): Engine {
   makeFolder(folder)
   const lock = lockFolder(folder)
   const file = join(folder, 'quartermaster.db')
-  const database = new DatabaseSync(file)
-  // NORMAL leaves the sync of the log to the checkpoints, twice a second, and to `settle`, which does it off the event
-  // loop and once for a whole group of calls.
-  database.exec(`
-    PRAGMA journal_mode = WAL;
-    PRAGMA synchronous = NORMAL;
-    PRAGMA foreign_keys = ON;
-    PRAGMA busy_timeout = 5000;
-    PRAGMA temp_store = MEMORY;
-    PRAGMA cache_size = -32000;
-  `)
+  const database = openDatabase(file, lock)
   const checkpoints = new Checkpoints(database, file)
   const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: adapt(database) }) })
 

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { AccessPolicies } from './access-policies.ts'
 import { ApiKeys } from './api-keys.ts'
 import { Calls } from './calls.ts'
@@ -13,7 +14,7 @@ import { Projects } from './projects.ts'
 import { Servers } from './servers.ts'
 import { Settings } from './settings.ts'
 import { Skills } from './skills.ts'
-import { openSqlite } from './sqlite.ts'
+import { explained, openSqlite } from './sqlite.ts'
 import { Tools } from './tools.ts'
 
 export type StoreOptions = { readonly syncCalls?: boolean } & (
@@ -48,7 +49,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     await migrate(engine)
   } catch (error) {
     await engine.close()
-    throw error
+    throw options.databaseUrl ? error : explained(error, join(options.data as string, 'quartermaster.db'))
   }
   const notices = new Notices(engine)
   const calls = new Calls(engine, notices)

@@ -84,7 +84,7 @@ export class Tools {
 
   list(
     filter: { project_id?: string; type?: string; name?: string } & Window,
-    visible: Visible<ToolRecord>,
+    visible: Visible,
   ): Promise<Page<ToolRecord>> {
     let where = this.#engine.db.selectFrom('tools')
     if (filter.project_id) where = where.where('project_id', '=', filter.project_id)

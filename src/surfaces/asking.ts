@@ -1,17 +1,20 @@
 import type { Allowance } from '../access/rate-limit.ts'
-import { type Surface, surfaces } from '../model/call.ts'
+import type { Surface } from '../model/call.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Request as Asking } from '../operations/operation.ts'
 
 /** The token of an Authorization header. */
 export const bearer = (header: string | undefined): string | undefined => /^Bearer +(\S+) *$/i.exec(header ?? '')?.[1]
 
-/** Who asks, and with what: the command line and the SDK name themselves, others are known by their user agent. */
-export function asking(principal: Principal, named: string | undefined, userAgent: string | undefined): Asking {
+/** The command line and the SDK name themselves; every other surface is known by the way a request comes in. */
+export const restSurface = (named: string | undefined): Surface => (named === 'cli' || named === 'sdk' ? named : 'rest')
+
+/** Who asks, and with what, as far as the user agent tells. */
+export function asking(principal: Principal, surface: Surface, userAgent: string | undefined): Asking {
   const [, name = null, version = null] = /^([^\s/]+)(?:\/(\S+))?/.exec(userAgent ?? '') ?? []
   return {
     principal,
-    surface: surfaces.includes(named as Surface) ? (named as Surface) : 'rest',
+    surface,
     client: { name, version },
     parentCallId: null,
     depth: 0,

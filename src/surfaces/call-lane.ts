@@ -3,8 +3,9 @@ import { PlatformError } from '../model/errors.ts'
 import { isObject, type JsonObject } from '../model/json.ts'
 import type { Context, JsonText } from '../operations/operation.ts'
 import { call, callTool } from '../operations/tools.ts'
+import { lineageHeader } from '../tools/lineage.ts'
 import { answerError } from './answer.ts'
-import { asking, bearer, rateHeaders } from './asking.ts'
+import { asking, bearer, rateHeaders, restSurface } from './asking.ts'
 import { hasPlainJson, type Lane, readBody, write, writeResponse } from './lane.ts'
 import { fieldsOf, parseJson } from './read-json.ts'
 import type { RestParts } from './rest.ts'
@@ -34,8 +35,10 @@ async function serve(id: string, request: IncomingMessage, response: ServerRespo
     const principal = await host.keys.authenticate(bearer(sent.authorization))
     headers = rateHeaders(host.rateLimit.take(principal.id, principal.rateLimit))
     const body = parseJson((await readBody(request)).toString())
-    const asker = asking(principal, sent['x-quartermaster-surface'] as string | undefined, sent['user-agent'])
-    write(response, 200, headers, await perform(id, body, { ...host.parts, ...asker }))
+    const surface = restSurface(sent['x-quartermaster-surface'] as string | undefined)
+    const asker = asking(principal, surface, sent['user-agent'])
+    const descent = host.parts.reach.lineage.read(sent[lineageHeader] as string | undefined)
+    write(response, 200, headers, await perform(id, body, { ...host.parts, ...asker, ...descent }))
     host.metrics.answered(callTool.name, 200)
   } catch (error) {
     const failed = answerError(error, host.log, headers)
@@ -48,5 +51,5 @@ async function perform(id: string, body: unknown, context: Context): Promise<str
   if (isObject(body) && isObject(body.input) && Object.keys(body).length === 1) {
     return (await call(id, undefined, body.input as JsonObject, context)).text
   }
-  return ((await callTool.perform({ ...fieldsOf(body, true), id }, context)) as JsonText).text
+  return ((await callTool.perform({ ...fieldsOf(body, ['id']), id }, context)) as JsonText).text
 }

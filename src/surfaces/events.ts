@@ -4,7 +4,7 @@ const heartbeat = 15_000
 /** A reader that falls this far behind is let go: it can ask the list for what it missed. */
 const mostWaiting = 1000
 
-/** A stream of server-sent events that ends when the reader leaves, lags too far behind, or the platform stops. */
+/** A stream of server-sent events that ends when the reader leaves or lags too far behind, or the source or the platform stops. */
 export function events(source: EventStream, given: Readonly<Record<string, string>>, closing: AbortSignal): Response {
   const encoder = new TextEncoder()
   let stop = () => {}
@@ -37,8 +37,10 @@ export function events(source: EventStream, given: Readonly<Record<string, strin
         }
         closing.addEventListener('abort', close)
         write(': listening\n\n')
-        unsubscribe = await source.subscribe(({ name, id, data }) =>
-          write(`${id === undefined ? '' : `id: ${id}\n`}event: ${name}\ndata: ${JSON.stringify(data)}\n\n`),
+        unsubscribe = await source.subscribe(
+          ({ name, id, data }) =>
+            write(`${id === undefined ? '' : `id: ${id}\n`}event: ${name}\ndata: ${JSON.stringify(data)}\n\n`),
+          close,
         )
       },
       cancel() {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { PlatformError } from '../model/errors.ts'
 
 /**
  * A short way for requests that there are many of, with nothing between them and Node's own request and response. It
@@ -15,7 +16,7 @@ export function readBody(request: IncomingMessage): Promise<Buffer> {
     const parts: Buffer[] = []
     request.on('data', (part: Buffer) => parts.push(part))
     request.on('end', () => resolve(parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)))
-    request.on('error', reject)
+    request.on('error', (cause) => reject(new PlatformError('BODY_INCOMPLETE', {}, { cause })))
   })
 }
 

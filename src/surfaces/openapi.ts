@@ -1,7 +1,7 @@
 import { catalogue } from '../model/errors.ts'
 import type { Json, JsonObject } from '../model/json.ts'
 import { inputSchema, outputSchema } from '../operations/json-schema.ts'
-import { type Operation, ownParameter, routeOf } from '../operations/operation.ts'
+import { type Operation, parametersOf, routeOf } from '../operations/operation.ts'
 
 /** The OpenAPI 3.1 document, read off the operations. */
 export function openapi(operations: readonly Operation[], version: string): JsonObject {
@@ -59,7 +59,7 @@ export const methodOf = ({ name }: Operation): string =>
 
 function describe(operation: Operation): JsonObject {
   const { method, path } = routeOf(operation)
-  const own = ownParameter(path)
+  const inPath = parametersOf(path)
   const {
     properties = {},
     required = [],
@@ -68,13 +68,17 @@ function describe(operation: Operation): JsonObject {
     properties?: Record<string, JsonObject>
     required?: string[]
   }
-  const { id, ...others } = properties
-  const fields = own === undefined ? properties : others
+  const taken = new Set(inPath.map(({ field }) => field))
+  const fields = Object.fromEntries(Object.entries(properties).filter(([name]) => !taken.has(name)))
   const needed = required.filter((field) => field in fields)
   const inBody = method === 'POST' || method === 'PATCH'
 
-  const parameters: JsonObject[] = []
-  if (own !== undefined) parameters.push({ name: own, in: 'path', required: true, schema: id ?? { type: 'string' } })
+  const parameters: JsonObject[] = inPath.map(({ name, field }) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: properties[field] ?? { type: 'string' },
+  }))
   if (!inBody && !operation.accepts) {
     for (const [name, schema] of Object.entries(fields)) {
       const { description, ...type } = schema
@@ -109,6 +113,7 @@ function describe(operation: Operation): JsonObject {
         content: {
           'application/json': {
             schema: { ...rest, properties: fields, ...(needed.length > 0 && { required: needed }) } as Json,
+            ...(operation.example && { example: operation.example }),
           },
         },
       },

@@ -34,7 +34,7 @@ export function parseJson(text: string): unknown {
 async function readText(request: Request, limit: number): Promise<string> {
   const length = request.headers.get('content-length')
   if (length !== null && Number(length) > limit) throw new PlatformError('BODY_TOO_LARGE', { limit })
-  if (length !== null) return request.text()
+  if (length !== null) return request.text().catch(brokenOff)
   const parts: Uint8Array[] = []
   for await (const part of cut(request.body, limit)) parts.push(part)
   return Buffer.concat(parts).toString('utf8')
@@ -43,11 +43,21 @@ async function readText(request: Request, limit: number): Promise<string> {
 /** The stream, up to a number of bytes. */
 export async function* cut(body: ReadableStream<Uint8Array> | null, limit: number): AsyncGenerator<Uint8Array> {
   let size = 0
-  for await (const part of body ?? []) {
-    size += part.byteLength
-    if (size > limit) throw new PlatformError('BODY_TOO_LARGE', { limit })
-    yield part
+  const parts = (body ?? ReadableStream.from([]))[Symbol.asyncIterator]()
+  try {
+    // What fails here is the caller's sending, and nothing of what is done with it.
+    for (let next = await parts.next().catch(brokenOff); !next.done; next = await parts.next().catch(brokenOff)) {
+      size += next.value.byteLength
+      if (size > limit) throw new PlatformError('BODY_TOO_LARGE', { limit })
+      yield next.value
+    }
+  } finally {
+    await parts.return?.().catch(() => {})
   }
+}
+
+function brokenOff(cause: unknown): never {
+  throw new PlatformError('BODY_INCOMPLETE', {}, { cause })
 }
 
 /** How deeply brackets are nested, outside of strings. */
@@ -70,11 +80,12 @@ function depthOf(text: string): number {
 }
 
 /** The fields of a body. What the path names is not named again in it. */
-export function fieldsOf(body: unknown, idInPath: boolean): Record<string, unknown> {
+export function fieldsOf(body: unknown, inPath: readonly string[]): Record<string, unknown> {
   const wrong = (path: string, message: string) =>
     new PlatformError('VALIDATION_FAILED', { errors: [{ path, message }] })
   if (body === undefined) return {}
   if (!isObject(body)) throw wrong('', 'the body must be a JSON object')
-  if (idInPath && Object.hasOwn(body, 'id')) throw wrong('id', 'is named by the path, not in the body')
+  const twice = inPath.find((field) => Object.hasOwn(body, field))
+  if (twice !== undefined) throw wrong(twice, 'is named by the path, not in the body')
   return body
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../model/json.ts'
 import { inputSchema, outputSchema } from '../operations/json-schema.ts'
-import { type Operation, ownParameter, routeOf } from '../operations/operation.ts'
+import { type Operation, parametersOf, routeOf } from '../operations/operation.ts'
 import { moduleOf } from './openapi.ts'
 
 const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
@@ -33,18 +33,16 @@ function one(operation: Operation): string {
 
 function curl(operation: Operation): string {
   const { method, path } = routeOf(operation)
-  const own = ownParameter(path)
-  const filled = own ? path.replace(`{${own}}`, `$${own.toUpperCase()}`) : path
+  const filled = parametersOf(path).reduce((url, { name }) => url.replace(`{${name}}`, `$${name.toUpperCase()}`), path)
   const verb = method === 'GET' ? '' : ` -X ${method}`
-  const required = ((inputSchema(operation).required ?? []) as string[]).filter((field) => field !== 'id')
-  const body = Object.fromEntries(required.map((field) => [field, '…']))
+  const body = JSON.stringify(operation.example ?? {}).replaceAll("'", "'\\''")
   const data =
     method === 'POST' || method === 'PATCH'
-      ? ` \\\n  -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`
+      ? ` \\\n  -H 'Content-Type: application/json' -d '${body}'`
       : operation.accepts
-        ? ` \\\n  --data-binary @file`
+        ? ' \\\n  --data-binary @file'
         : ''
-  return `curl${verb} http://127.0.0.1:4600/api/v1${filled} \\\n  -H "Authorization: Bearer $KEY"${data}`
+  return `curl${verb} "http://127.0.0.1:4600/api/v1${filled}" \\\n  -H "Authorization: Bearer $KEY"${data}`
 }
 
 const print = (schema: JsonObject) => escaped(JSON.stringify(schema, null, 2))

@@ -6,9 +6,10 @@ import { PlatformError } from '../model/errors.ts'
 import type { JsonObject } from '../model/json.ts'
 import type { Principal } from '../model/principal.ts'
 import { inputSchema } from '../operations/json-schema.ts'
-import { type Request as Asking, type Operation, ownParameter, type Parts, routeOf } from '../operations/operation.ts'
+import { type Request as Asking, type Operation, type Parts, parametersOf, routeOf } from '../operations/operation.ts'
+import { lineageHeader } from '../tools/lineage.ts'
 import { answer, answerError } from './answer.ts'
-import { asking, bearer, rateHeaders } from './asking.ts'
+import { asking, bearer, rateHeaders, restSurface } from './asking.ts'
 import { idempotently } from './idempotency.ts'
 import type { Metrics } from './metrics.ts'
 import { cut, fieldsOf, readJson } from './read-json.ts'
@@ -29,7 +30,7 @@ export interface RestParts {
 export function rest(host: RestParts): Hono {
   const app = new Hono()
   // A fixed path must be asked for before one with a parameter in its place.
-  const inOrder = [...host.operations].sort((a, b) => Number(a.route.includes('{')) - Number(b.route.includes('{')))
+  const inOrder = [...host.operations].sort((a, b) => parametersOf(a.route).length - parametersOf(b.route).length)
   for (const operation of inOrder) {
     const { method, path } = routeOf(operation)
     const handle = handler(operation, host)
@@ -48,8 +49,9 @@ function handler(operation: Operation, host: RestParts) {
 
   const run = async (principal: Principal, req: HonoRequest, headers: Record<string, string>): Promise<Response> => {
     const input = await readInput(req)
-    const asker = asking(principal, req.header('x-quartermaster-surface'), req.header('user-agent'))
-    const context = { ...host.parts, ...asker, ...extras(operation, req) }
+    const asker = asking(principal, restSurface(req.header('x-quartermaster-surface')), req.header('user-agent'))
+    const descent = host.parts.reach.lineage.read(req.header(lineageHeader))
+    const context = { ...host.parts, ...asker, ...descent, ...extras(operation, req) }
     const perform = async () => answer(operation, await operation.perform(input, context), headers, host.closing)
 
     const key = method === 'POST' ? req.header('idempotency-key') : undefined
@@ -82,17 +84,18 @@ const extras = (operation: Operation, req: HonoRequest): Pick<Asking, 'body' | '
 /** Collects an operation's input from where REST keeps it: the path, and then the query or the body. */
 function inputReader(operation: Operation, bodyLimit: number) {
   const { method, path } = routeOf(operation)
-  const own = ownParameter(path)
+  const parameters = parametersOf(path)
+  const inPath = parameters.map(({ field }) => field)
   const inBody = method === 'POST' || method === 'PATCH' || (method === 'PUT' && !operation.accepts)
   const fields = (inputSchema(operation).properties ?? {}) as Record<string, JsonObject>
 
   return async (req: HonoRequest): Promise<unknown> => {
-    const fromPath = own === undefined ? {} : { id: req.param(own) }
+    const fromPath = Object.fromEntries(parameters.map(({ name, field }) => [field, req.param(name)]))
     const query = req.url.includes('?') ? readQuery(req.queries(), fields) : {}
     if (!inBody) return { ...query, ...fromPath }
     const errors = Object.keys(query).map((name) => ({ path: name, message: 'belongs in the body, not in the query' }))
     if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
-    return { ...fieldsOf(await readJson(req.raw, bodyLimit), own !== undefined), ...fromPath }
+    return { ...fieldsOf(await readJson(req.raw, bodyLimit), inPath), ...fromPath }
   }
 }
 

@@ -1,5 +1,5 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
 import type { Lane } from './lane.ts'
@@ -21,30 +21,61 @@ export async function listen(surface: Surface, host: string, port: number): Prom
   const { app, lanes } = surface
   // The globals of whoever embeds the platform stay as they are.
   const longWay = getRequestListener(app.fetch, { overrideGlobalObjects: false })
+  const connections: Connections = new Map()
   const server = createServer(
     // A caller has a minute to send its request; an answer may take as long as the slowest tool.
     { requestTimeout: 60_000, headersTimeout: 30_000, keepAliveTimeout: 60_000 },
     (request, response) => {
+      connections.set(request.socket, request)
+      response.once('close', () => connections.has(request.socket) && connections.set(request.socket, undefined))
       const goOn = () => void longWay(request, response)
       if (!lanes.some((lane) => lane(request, response, goOn))) goOn()
     },
   )
+  server.on('connection', (socket: Socket) => {
+    connections.set(socket, undefined)
+    socket.once('close', () => connections.delete(socket))
+  })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)
   })
   const { port: bound } = server.address() as AddressInfo
+  const reachable = anyAddress.get(host) ?? host
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
-    close: (seconds) => closeGently(server, seconds),
+    url: `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${bound}`,
+    close: (seconds) => closeGently(server, connections, seconds),
   }
 }
 
-function closeGently(server: Server, seconds: number): Promise<void> {
+/** To listen on every address is not one that a browser can open. */
+const anyAddress = new Map([
+  ['0.0.0.0', '127.0.0.1'],
+  ['::', '::1'],
+])
+
+/** Who sends nothing for so long while we stop has left its request half sent. */
+const patience = 1000
+
+/** A connection, and the request that it is answering, if any. */
+type Connections = Map<Socket, IncomingMessage | undefined>
+
+function closeGently(server: Server, connections: Connections, seconds: number): Promise<void> {
+  const heard = new Map<Socket, { bytes: number; at: number }>()
+  const isStuck = (socket: Socket, request: IncomingMessage | undefined): boolean => {
+    if (request?.complete) return false
+    const last = heard.get(socket)
+    if (last?.bytes === socket.bytesRead) return Date.now() - last.at > patience
+    heard.set(socket, { bytes: socket.bytesRead, at: Date.now() })
+    return false
+  }
   return new Promise((resolve) => {
     const timer = setTimeout(() => server.closeAllConnections(), seconds * 1000)
     // A connection that is kept alive falls idle only once its last answer is out.
-    const idle = setInterval(() => server.closeIdleConnections(), 50)
+    const idle = setInterval(() => {
+      server.closeIdleConnections()
+      for (const [socket, request] of connections) if (isStuck(socket, request)) socket.destroy()
+    }, 50)
     server.close(() => {
       clearTimeout(timer)
       clearInterval(idle)

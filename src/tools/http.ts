@@ -3,6 +3,7 @@ import { inject } from '../credentials/inject.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
 import type { Json, JsonObject } from '../model/json.ts'
 import { done, Execute, type Output } from '../model/tool.ts'
+import { lineageHeader } from './lineage.ts'
 import type { OutboundResponse } from './outbound.ts'
 import { defineToolType } from './tool-type.ts'
 
@@ -23,7 +24,7 @@ export const http = defineToolType({
     },
   ],
 
-  async execute({ tool, input, signal }, { outbound, findSecret }) {
+  async execute({ tool, input, signal, callId, depth }, { outbound, findSecret, lineage }) {
     const execute = tool.execute as Execute
     const { url, rest } = fill(execute.url, input)
     const inBody = execute.method === 'POST' || execute.method === 'PUT' || execute.method === 'PATCH'
@@ -36,6 +37,7 @@ export const http = defineToolType({
         'user-agent': 'quartermaster',
         ...(inBody && { 'content-type': 'application/json' }),
         ...lowerCased(inject(execute.headers ?? {}, findSecret(tool.project_id))),
+        [lineageHeader]: lineage.print({ callId, depth }),
       },
       body: inBody ? JSON.stringify(rest) : undefined,
       signal,
@@ -65,7 +67,7 @@ function checkUrl(url: string): Fault[] {
   return one.origin === other.origin ? [] : [{ path, message: 'must name its host' }]
 }
 
-/** Headers that belong to the connection, not to the request. */
+/** Headers that belong to the connection or to the platform, not to the request. */
 const notOurs = new Set([
   'content-length',
   'transfer-encoding',
@@ -75,6 +77,7 @@ const notOurs = new Set([
   'expect',
   'te',
   'trailer',
+  lineageHeader,
 ])
 
 const checkHeaders = (headers: Readonly<Record<string, string>>): Fault[] =>
@@ -115,9 +118,11 @@ function fill(template: string, input: JsonObject): { url: URL; rest: JsonObject
   return { url: new URL(query === '' ? path : `${path}?${query}`), rest }
 }
 
+/** What stands in the address is fixed: were the name there twice, some servers would take the argument for it. */
 function appendQuery(url: URL, input: JsonObject): void {
+  const fixed = new Set(url.searchParams.keys())
   const pairs = Object.entries(input).flatMap(([name, value]) =>
-    (Array.isArray(value) ? value : [value]).flatMap((one) =>
+    (fixed.has(name) ? [] : Array.isArray(value) ? value : [value]).flatMap((one) =>
       one === null || one === undefined ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(asText(one))}`],
     ),
   )

@@ -61,12 +61,12 @@ function upstreamOf(tool: ToolRecord, { upstreams, findSecret, allowStdio }: Rea
     throw new PlatformError('TOOL_UNREACHABLE', { host: address.command, reason })
   }
   const secrets = findSecret(tool.project_id)
-  const filled = {
+  const whole = {
     ...address,
     ...(headers && { headers: inject(headers, secrets) }),
     ...(env && { env: inject(env, secrets) }),
   }
-  return upstreams.at(filled, { tool: tool.id, app: tool.app ?? tool.name.toLowerCase() })
+  return upstreams.at(whole, { tool: tool.id, app: tool.app ?? tool.name.toLowerCase() })
 }
 
 const serverInfo = 'io.modelcontextprotocol/serverInfo'

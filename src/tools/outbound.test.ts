@@ -695,3 +695,59 @@ test('https is guarded as http is, and no redirect leads from it to http', async
   expect(plain.received).toEqual([])
   expect(guarded).toMatchObject({ code: 'EGRESS_BLOCKED', reason: `it resolves to a loopback address, ${remedy}` })
 })
+
+const fetching = (options: Partial<OutboundOptions> = {}) => {
+  const outbound = new Outbound({ allowLoopback: true, allow: [], maxResponseBytes: limit, ...options })
+  return { fetch: outbound.fetch, [Symbol.asyncDispose]: () => outbound.close() }
+}
+
+test.each([
+  ['declares its size', { 'content-length': String(limit + 1) }],
+  ['does not', {}],
+])('a library’s response that is too large and %s breaks off', async (_, headers) => {
+  await using server = await serve((_request, response) => {
+    response.writeHead(200, headers).end('x'.repeat(limit + 1))
+  })
+  await using outbound = fetching()
+
+  const failure = await failureOf(outbound.fetch(server.url).then((response) => response.text()))
+
+  expect(failure).toMatchObject({ code: 'RESPONSE_TOO_LARGE' })
+})
+
+test('a response that is not too large comes through as it is, with its address, whatever packs it', async () => {
+  const text = 'x'.repeat(limit)
+  await using server = await serve((_request, response) => {
+    response.writeHead(201, { 'content-encoding': 'gzip', 'x-own': '1' }).end(gzipSync(text))
+  })
+  await using outbound = fetching()
+
+  const response = await outbound.fetch(`${server.url}/a`)
+
+  expect(await response.text()).toBe(text)
+  expect([response.status, response.url, response.headers.get('x-own')]).toEqual([201, `${server.url}/a`, '1'])
+})
+
+test.each(['\n\n', '\r\n\r\n'])(
+  'a stream of events may go on for ever, as long as no event is too large',
+  async (end) => {
+    const event = `data: ${'x'.repeat(limit / 2)}${end}`
+    await using server = await serve((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
+      for (let count = 0; count < 5; count++) response.write(event)
+      response.end(`data: ${'x'.repeat(limit)}`)
+    })
+    await using outbound = fetching()
+
+    let size = 0
+    const failure = await failureOf(
+      (async () => {
+        const { body } = await outbound.fetch(server.url)
+        for await (const chunk of body ?? []) size += chunk.length
+      })(),
+    )
+
+    expect(size).toBeGreaterThanOrEqual(5 * event.length)
+    expect(failure).toMatchObject({ code: 'RESPONSE_TOO_LARGE' })
+  },
+)

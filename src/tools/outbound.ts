@@ -2,7 +2,15 @@ import { type LookupAddress, type LookupAllOptions, lookup as lookUpInDns } from
 import { isIP, type LookupFunction } from 'node:net'
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib'
-import { Agent, buildConnector, Client, type Dispatcher, fetch as fetchWith, Pool } from 'undici'
+import {
+  Agent,
+  buildConnector,
+  Client,
+  type Dispatcher,
+  Response as FetchResponse,
+  fetch as fetchWith,
+  Pool,
+} from 'undici'
 import { PlatformError } from '../model/errors.ts'
 import { createAddressRules, type FindObjection } from './addresses.ts'
 
@@ -75,9 +83,11 @@ export class Outbound {
     }
   }
 
-  /** For libraries that make their own requests: the same guard, but no limit of size and no redirects of ours. */
-  readonly fetch = ((input, init) =>
-    fetchWith(input as string, { ...(init as object), dispatcher: this.#agent })) as typeof fetch
+  /** For libraries that make their own requests: the same guard and limit of size, but no redirects of ours. */
+  readonly fetch = (async (input, init) => {
+    const response = await fetchWith(input as string, { ...(init as object), dispatcher: this.#agent })
+    return response.body === null ? response : limited(response, this.#limit)
+  }) as typeof fetch
 
   /** Ends what is still in flight with `SHUTTING_DOWN`: whoever wants calls to finish waits for them first. */
   close(): Promise<void> {
@@ -283,6 +293,37 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.over = true
     this.#signal.removeEventListener('abort', this)
   }
+}
+
+/** The response, whose body breaks off once it is too large. Of a stream of events that holds for each of them. */
+function limited(response: FetchResponse, limit: number): FetchResponse {
+  const inEvents = response.headers.get('content-type')?.startsWith('text/event-stream') === true
+  if (!inEvents && Number(response.headers.get('content-length')) > limit) {
+    void response.body?.cancel()
+    throw tooLarge(limit)
+  }
+  let size = 0
+  let tail = nothing
+  const body = response.body?.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        const end = inEvents ? endOfEvent(Buffer.concat([tail, chunk])) - tail.length : -1
+        tail = Buffer.from(chunk.subarray(-3))
+        size = end > 0 ? chunk.length - end : size + chunk.length
+        if (size > limit) controller.error(tooLarge(limit))
+        else controller.enqueue(chunk)
+      },
+    }),
+  )
+  const { status, statusText, headers, url } = response
+  // Undici's own constructor would not know where the response came from.
+  return Object.defineProperty(new FetchResponse(body, { status, statusText, headers }), 'url', { value: url })
+}
+
+/** Where the last event that is complete ends. */
+const endOfEvent = (bytes: Buffer) => {
+  const [plain, windows] = [bytes.lastIndexOf('\n\n'), bytes.lastIndexOf('\r\n\r\n')]
+  return Math.max(plain < 0 ? -1 : plain + 2, windows < 0 ? -1 : windows + 4)
 }
 
 const redirects = new Set([301, 302, 303, 307, 308])

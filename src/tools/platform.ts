@@ -28,12 +28,24 @@ export const platform = defineToolType({
       return action ? [{ ...action, schema: withoutProject(action.schema) }] : []
     }),
 
-  async execute({ tool, action, input, principal, callId, depth }, { perform }) {
+  async execute({ tool, action, input, principal, callId, depth, signal }, { perform }) {
     // Whoever calls it, the tool reaches its own project only.
     const bound = { ...principal, projectId: tool.project_id }
-    return perform(action.name, input, { principal: bound, callId, depth })
+    return unlessAborted(perform(action.name, input, { principal: bound, callId, depth, signal }), signal)
   },
 })
+
+/** An operation that cannot be stopped goes on, but nobody waits for it. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const abort = () => reject(signal.reason)
+  signal.addEventListener('abort', abort)
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
 
 function withoutProject(schema: JsonObject): JsonObject {
   const { project_id: _, ...properties } = (schema.properties ?? {}) as JsonObject

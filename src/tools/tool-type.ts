@@ -6,6 +6,7 @@ import type { JsonObject } from '../model/json.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Action, Output, ToolDraft } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
+import type { Lineage } from './lineage.ts'
 import type { Outbound } from './outbound.ts'
 import type { UpstreamHealth, Upstreams } from './upstream.ts'
 
@@ -22,6 +23,7 @@ export interface PlatformAction {
 export interface Reach {
   readonly outbound: Pick<Outbound, 'request'>
   readonly upstreams: Upstreams
+  readonly lineage: Lineage
   /** Whether tools may start programs of this machine. */
   readonly allowStdio: boolean
   findSecret(projectId: string): FindSecret
@@ -35,6 +37,8 @@ export interface Asker {
   readonly principal: Principal
   readonly callId: string
   readonly depth: number
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal: AbortSignal
 }
 
 /** A call that has passed every check and is about to have its effect. */
@@ -42,7 +46,6 @@ export interface Execution extends Asker {
   readonly tool: ToolRecord
   readonly action: Action
   readonly input: JsonObject
-  readonly signal: AbortSignal
   readonly timeoutMs: number
   readonly live: Live | undefined
 }

@@ -29,6 +29,8 @@ const longestPause = 500
 const connectTimeout = 10_000
 /** Programs that may run at once on behalf of tools. */
 const mostPrograms = 32
+/** A program that nobody has used for so long is ended, and started again when someone does. */
+const programLifetime = 30 * 60_000
 
 export interface UpstreamHealth {
   readonly state: 'unknown' | 'up' | 'down'
@@ -38,10 +40,13 @@ export interface UpstreamHealth {
   readonly era: string | null
 }
 
-export interface UpstreamState extends Pick<UpstreamHealth, 'state'> {
+/** A tool that uses an upstream. */
+interface User {
   readonly tool: string
   readonly app: string
 }
+
+export interface UpstreamState extends User, Pick<UpstreamHealth, 'state'> {}
 
 /**
  * An MCP server that we call, with one connection for all who use it.
@@ -52,8 +57,6 @@ export interface UpstreamState extends Pick<UpstreamHealth, 'state'> {
  */
 export class Upstream {
   readonly host: string
-  /** The apps of the tools that use it, by the tools' ids. */
-  readonly users = new Map<string, string>()
   readonly #address: McpAddress
   readonly #outbound: Outbound
   readonly #onChange: () => void
@@ -73,6 +76,8 @@ export class Upstream {
   readonly #calls = new CallsInFlight()
   /** The same server, told that its client can be asked something: for callers who can. */
   readonly #knowing = new Map<string, Upstream>()
+  #inUse = 0
+  #usedAt = Date.now()
 
   constructor(address: McpAddress, outbound: Outbound, onChange: () => void, abilities: Abilities = {}) {
     this.#address = address
@@ -84,6 +89,13 @@ export class Upstream {
 
   get isProgram(): boolean {
     return this.#address.command !== undefined
+  }
+
+  /** Since when nobody has used it; undefined while someone does. */
+  get idleSince(): number | undefined {
+    const others = [...this.#knowing.values()].map((knowing) => knowing.idleSince)
+    if (this.#inUse > 0 || others.includes(undefined)) return undefined
+    return Math.max(this.#usedAt, ...(others as number[]))
   }
 
   get health(): UpstreamHealth {
@@ -180,6 +192,7 @@ export class Upstream {
       throw this.#unreachable(`it failed ${this.#failures} times in a row`)
     }
     this.#trying = isDown
+    this.#inUse++
     try {
       const result = await this.#attempt(work)
       this.#failures = 0
@@ -189,6 +202,8 @@ export class Upstream {
       throw this.#explain(error)
     } finally {
       if (isDown) this.#trying = false
+      this.#inUse--
+      this.#usedAt = Date.now()
     }
   }
 
@@ -261,7 +276,7 @@ export class Upstream {
   }
 
   #explain(error: unknown): unknown {
-    if (error instanceof PlatformError) return this.#failed(error)
+    if (error instanceof PlatformError) return breaksConnection(error) ? this.#failed(error) : error
     if (error instanceof DOMException || (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)) {
       return this.#failed(this.#unreachable('it did not answer in time', error))
     }
@@ -302,9 +317,10 @@ const ofOneAnswer: ReadonlySet<string> = new Set([
   SdkErrorCode.ListPaginationExceeded,
 ])
 
-/** An error of JSON-RPC is an answer too; anything else leaves the connection in doubt. */
+/** An error of JSON-RPC is an answer, and so is one that is too large; anything else leaves the connection in doubt. */
 const breaksConnection = (error: unknown): boolean =>
   !(error instanceof Error && error.name === 'ProtocolError') &&
+  !(error instanceof PlatformError && error.code === 'RESPONSE_TOO_LARGE') &&
   !(error instanceof SdkError && ofOneAnswer.has(error.code))
 
 const wasNotDone = (error: unknown): boolean =>
@@ -312,52 +328,72 @@ const wasNotDone = (error: unknown): boolean =>
   (error instanceof SdkError && error.code === SdkErrorCode.NotConnected) ||
   /ECONNREFUSED/.test(String((error as { cause?: { code?: string } })?.cause?.code))
 
-/** The upstreams in use, one for each address and set of headers. */
+/** The upstreams in use, one for each address and set of headers, until no tool uses it any more. */
 export class Upstreams {
   readonly #outbound: Outbound
-  readonly #all = new Map<string, Upstream>()
+  readonly #all = new Map<string, { readonly upstream: Upstream; readonly users: Map<string, string> }>()
   readonly #listeners = new Set<() => void>()
+  readonly #sweeper = setInterval(() => this.sweep(Date.now()), 60_000).unref()
 
   constructor(outbound: Outbound) {
     this.#outbound = outbound
   }
 
   /** For a tool of an app: whoever asks how its upstreams are, asks by these. */
-  at(address: McpAddress, user?: { readonly tool: string; readonly app: string }): Upstream {
+  at(address: McpAddress, user: User): Upstream {
     const { url, headers = {}, command, args, env = {}, cwd } = address
     const key = JSON.stringify([url, Object.entries(headers).sort(), command, args, Object.entries(env).sort(), cwd])
-    let upstream = this.#all.get(key)
-    if (!upstream) {
-      if (command !== undefined) this.#requireRoom(command)
-      upstream = new Upstream(address, this.#outbound, () => {
+    let known = this.#all.get(key)
+    if (!known) {
+      if (command !== undefined) this.#makeRoom(command)
+      const upstream = new Upstream(address, this.#outbound, () => {
         for (const listener of this.#listeners) listener()
       })
-      this.#all.set(key, upstream)
+      known = { upstream, users: new Map() }
+      this.#all.set(key, known)
     }
-    if (user) upstream.users.set(user.tool, user.app)
-    return upstream
-  }
-
-  /** These tools changed, or are no more: those that are used again say so. Without ids, all of them. */
-  forget(toolIds: readonly string[]): void {
-    for (const { users } of this.#all.values()) {
-      if (toolIds.length === 0) users.clear()
-      for (const id of toolIds) users.delete(id)
-    }
+    known.users.set(user.tool, user.app)
+    return known.upstream
   }
 
   /** How the upstream of each tool in use is. */
   states(): UpstreamState[] {
-    return [...this.#all.values()].flatMap(({ users, health: { state } }) =>
-      [...users].map(([tool, app]) => ({ tool, app, state })),
+    return [...this.#all.values()].flatMap(({ upstream, users }) =>
+      [...users].map(([tool, app]) => ({ tool, app, state: upstream.health.state })),
     )
   }
 
-  #requireRoom(command: string): void {
-    const programs = [...this.#all.values()].filter((upstream) => upstream.isProgram)
+  /** These tools were changed or deleted. Those that still use their upstream say so when they next do. */
+  release(toolIds: readonly string[]): void {
+    for (const { users } of this.#all.values()) for (const id of toolIds) users.delete(id)
+    this.sweep(Date.now())
+  }
+
+  /** Forgets those that no tool uses, and ends programs that have long been idle; never in the middle of a call. */
+  sweep(now: number): void {
+    for (const [key, { upstream, users }] of this.#all) {
+      const { idleSince, isProgram } = upstream
+      if (idleSince === undefined) continue
+      if (users.size === 0 || (isProgram && now - idleSince > programLifetime)) this.#forget(key)
+    }
+  }
+
+  #forget(key: string): void {
+    void this.#all.get(key)?.upstream.close()
+    this.#all.delete(key)
+  }
+
+  /** Where all places are taken, the program that has been idle the longest makes room. */
+  #makeRoom(command: string): void {
+    const programs = [...this.#all].filter(([, { upstream }]) => upstream.isProgram)
     if (programs.length < mostPrograms) return
-    const reason = `there are ${mostPrograms} programs running already, which is the most`
-    throw new PlatformError('TOOL_UNREACHABLE', { host: command, reason })
+    const idle = programs.filter(([, { upstream }]) => upstream.idleSince !== undefined)
+    const [oldest] = idle.sort(([, a], [, b]) => Number(a.upstream.idleSince) - Number(b.upstream.idleSince))
+    if (!oldest) {
+      const reason = `there are ${mostPrograms} programs at work already, which is the most`
+      throw new PlatformError('TOOL_UNREACHABLE', { host: command, reason })
+    }
+    this.#forget(oldest[0])
   }
 
   /** Told when the tools of any upstream may have changed. */
@@ -366,6 +402,7 @@ export class Upstreams {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#all.values()].map((upstream) => upstream.close()))
+    clearInterval(this.#sweeper)
+    await Promise.all([...this.#all.values()].map(({ upstream }) => upstream.close()))
   }
 }

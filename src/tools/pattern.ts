@@ -1,0 +1,250 @@
+import { RE2JS } from 're2js'
+
+/** Tells whether a text fits a pattern, in a time that grows with the text and no faster. */
+export interface Matcher {
+  test(text: string): boolean
+  /** What a character of the text may cost, compared with one look at it. */
+  readonly cost: number
+}
+
+/** A pattern for which there is no such matcher. */
+export class UnsupportedPattern extends Error {
+  readonly pattern: string
+
+  constructor(pattern: string, reason: string) {
+    super(reason)
+    this.pattern = pattern
+  }
+}
+
+const longest = 2000
+/** Instructions that a pattern may be made of, with its repetitions written out. */
+const largest = 4000
+
+/**
+ * Patterns are those of ECMAScript with its `u` flag, as JSON Schema wants it. V8 goes back and forth in the text and
+ * may never come to an end, so it runs only the patterns with which that cannot happen. The others are written in the
+ * syntax of RE2, which reads the text once.
+ */
+export function matcherOf(pattern: string): Matcher {
+  const native = new RegExp(pattern, 'u')
+  if (pattern.length > longest) throw new UnsupportedPattern(pattern, `is longer than ${longest} characters`)
+  const { re2, effort } = new Reader(pattern).read()
+  if (effort !== undefined) return { test: (text) => native.test(text), cost: effort }
+  if (re2 === undefined) {
+    throw new UnsupportedPattern(pattern, 'uses look-around or back-references in a way that could take for ever')
+  }
+  return compileRe2(pattern, re2)
+}
+
+function compileRe2(pattern: string, re2: string): Matcher {
+  let compiled: RE2JS
+  try {
+    compiled = RE2JS.compile(re2)
+  } catch {
+    throw new UnsupportedPattern(pattern, 'uses something that no matcher in linear time can do, or repeats too often')
+  }
+  const cost = compiled.programSize()
+  if (cost > largest) throw new UnsupportedPattern(pattern, 'is too large with its repetitions written out')
+  // Measured: four of its instructions take as long as a look at a character does at worst.
+  return { test: (text) => compiled.test(text), cost: Math.ceil(cost / 4) }
+}
+
+/**
+ * A part of a pattern. `ways` is in how many ways it can match at one place when texts of any length are left aside;
+ * `open` is how many times a text of n characters multiplies that by n; `work` is the power of n in the time it takes;
+ * `length` is how many characters it looks at, again without what is open.
+ */
+interface Part {
+  readonly re2: string | undefined
+  readonly ways: number
+  readonly open: number
+  readonly work: number
+  readonly length: number
+}
+
+const one = (re2: string | undefined, length = 1): Part => ({ re2, ways: 1, open: 0, work: 0, length })
+
+/** A repetition that varies more than this is counted as one without end. */
+const narrow = 20
+const mostEffort = 64
+
+/** Reads a pattern that V8 has accepted, so its syntax is right. */
+class Reader {
+  readonly #text: string
+  #at = 0
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  read(): { re2: string | undefined; effort: number | undefined } {
+    const whole = this.#choice()
+    const anchored = this.#text.startsWith('^') && !this.#splits
+    // All the ways are tried at one place, or else at every place where something may begin or end.
+    const once = anchored && whole.work === 0
+    const effort = whole.ways * (once ? 1 : Math.max(1, whole.length))
+    const safe = effort <= mostEffort && whole.work <= (anchored ? 1 : 0)
+    return { re2: whole.re2, effort: safe ? effort : undefined }
+  }
+
+  /** Whether there is an alternative outside of all groups, to which a first `^` does not belong. */
+  #splits = false
+  #depth = 0
+
+  #choice(): Part {
+    const parts = [this.#sequence()]
+    while (this.#take('|')) {
+      if (this.#depth === 0) this.#splits = true
+      parts.push(this.#sequence())
+    }
+    if (parts.length === 1) return parts[0] as Part
+    return {
+      re2: joined(parts, '|'),
+      ways: sum(parts.map(({ ways }) => ways)),
+      open: Math.max(...parts.map(({ open }) => open)),
+      work: Math.max(...parts.map(({ work }) => work)),
+      length: Math.max(...parts.map(({ length }) => length)),
+    }
+  }
+
+  #sequence(): Part {
+    const parts: Part[] = []
+    while (this.#at < this.#text.length && !')|'.includes(this.#text[this.#at] as string)) {
+      parts.push(this.#repeated(this.#atom()))
+    }
+    let open = 0
+    let work = 0
+    for (const part of parts) {
+      work = Math.max(work, open + part.work)
+      open += part.open
+    }
+    const ways = parts.reduce((product, part) => product * part.ways, 1)
+    return { re2: joined(parts, ''), ways, open, work, length: sum(parts.map(({ length }) => length)) }
+  }
+
+  #repeated(part: Part): Part {
+    const quantifier = this.#match(/(?:[*+?]|\{(\d+)(,?)(\d*)\})\??/y)
+    if (!quantifier) return part
+    const [written, from, comma, to] = quantifier
+    const sign = written.replace(/(?<=.)\?$/, '')
+    const least = sign === '+' ? 1 : Number(from ?? 0)
+    const most = sign === '?' ? 1 : from === undefined ? Infinity : comma === '' ? least : Number(to || Infinity)
+    const re2 = part.re2 === undefined ? undefined : `(?:${part.re2})${sign}`
+    const varies = most - least
+    const length = part.length * (varies > narrow ? least + 1 : most)
+    if (varies > narrow) {
+      // What can itself match in several ways is not repeated without end: that is where the time explodes.
+      const simple = part.ways === 1 && part.work === 0
+      return { re2, ways: 1, ...(simple ? { open: 1, work: 1 } : { open: 9, work: 9 }), length }
+    }
+    const ways = part.ways ** Math.min(most, 64) * (varies + 1)
+    // More than once: what was open is open again and again, and what looks ahead does so again.
+    const again = most > 1 && part.work > 0 ? 9 : 0
+    return { re2, ways, open: part.open + again, work: part.work + again, length }
+  }
+
+  #atom(): Part {
+    const character = String.fromCodePoint(this.#text.codePointAt(this.#at) as number)
+    this.#at += character.length
+    switch (character) {
+      case '^':
+        return one('\\A', 0)
+      case '$':
+        return one('\\z', 0)
+      case '.':
+        return one('[^\\n\\r\\x{2028}\\x{2029}]')
+      case '(':
+        return this.#group()
+      case '[':
+        return one(this.#set())
+      case '\\':
+        return this.#escape()
+      default:
+        return one(hex(character))
+    }
+  }
+
+  #group(): Part {
+    const [start] = this.#match(/\?(?:<?[=!]|:|<[^>]+>|[-a-z]+:)|/y) as RegExpExecArray
+    this.#depth++
+    const body = this.#choice()
+    this.#depth--
+    this.#take(')')
+    // Nothing goes back into what looked ahead or behind, so it is open no more.
+    if (/[=!]$/.test(start)) return { ...body, re2: undefined, open: 0, length: 0 }
+    if (/^\?[-a-z]/.test(start)) return { ...body, re2: undefined, work: 9 }
+    return { ...body, re2: body.re2 === undefined ? undefined : `(?:${body.re2})` }
+  }
+
+  #escape(): Part {
+    const assertion = this.#match(/[bB]/y)
+    if (assertion) return one(`\\${assertion[0]}`, 0)
+    if (this.#match(/[1-9]\d*|k<[^>]+>/y)) return { ...one(undefined), work: 9 }
+    return one(`[${this.#escaped()}]`)
+  }
+
+  /** What stands in brackets. */
+  #set(): string {
+    const negated = this.#take('^')
+    let inside = ''
+    while (!this.#take(']')) {
+      if (this.#take('\\')) inside += this.#escaped()
+      else {
+        const character = String.fromCodePoint(this.#text.codePointAt(this.#at) as number)
+        this.#at += character.length
+        // Between two characters it makes a range; V8 has refused any other place but the ends.
+        inside += character === '-' && inside !== '' && this.#text[this.#at] !== ']' ? '-' : hex(character)
+      }
+    }
+    if (inside === '') return negated ? '[\\x00-\\x{10FFFF}]' : '[^\\x00-\\x{10FFFF}]'
+    return `[${negated ? '^' : ''}${inside}]`
+  }
+
+  /** What follows a backslash, as it may stand in brackets. */
+  #escaped(): string {
+    const category = this.#match(/([pP])\{(?:(?:gc|General_Category|sc|Script)=)?(\w+)\}/y)
+    if (category) return `\\${category[1]}{${longNames[category[2] as string] ?? category[2]}}`
+    const pair = this.#match(/u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})/iy)
+    if (pair) return hex(String.fromCharCode(Number(`0x${pair[1]}`), Number(`0x${pair[2]}`)))
+    const number = this.#match(/u\{([0-9a-f]+)\}|u([0-9a-f]{4})|x([0-9a-f]{2})/iy)
+    if (number) return `\\x{${Number.parseInt(number[1] ?? number[2] ?? (number[3] as string), 16).toString(16)}}`
+    const control = this.#match(/c([a-z])/iy)
+    if (control) return hex(String.fromCharCode((control[1] as string).charCodeAt(0) % 32))
+    const character = this.#text[this.#at++] as string
+    if (character === 's') return spaces
+    if (character === 'S') return notSpaces
+    if ('dDwW'.includes(character)) return `\\${character}`
+    return hex(simple[character] ?? character)
+  }
+
+  #take(character: string): boolean {
+    const there = this.#text[this.#at] === character
+    if (there) this.#at++
+    return there
+  }
+
+  #match(sticky: RegExp): RegExpExecArray | null {
+    sticky.lastIndex = this.#at
+    const match = sticky.exec(this.#text)
+    if (match) this.#at += match[0].length
+    return match
+  }
+}
+
+const simple: Record<string, string> = { t: '\t', n: '\n', v: '\v', f: '\f', r: '\r', 0: '\0', b: '\b' }
+
+const longNames: Record<string, string> = {
+  ...{ Letter: 'L', Lowercase_Letter: 'Ll', Uppercase_Letter: 'Lu', Mark: 'M', Number: 'N', Decimal_Number: 'Nd' },
+  ...{ Punctuation: 'P', Symbol: 'S', Separator: 'Z', Other: 'C' },
+}
+
+const spaces = '\\t-\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{feff}'
+const notSpaces =
+  '\\x00-\\x08\\x0e-\\x1f!-\\x{9f}\\x{a1}-\\x{167f}\\x{1681}-\\x{1fff}\\x{200b}-\\x{2027}\\x{202a}-\\x{202e}' +
+  '\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}\\x{3001}-\\x{fefe}\\x{ff00}-\\x{10ffff}'
+
+const hex = (character: string) => `\\x{${(character.codePointAt(0) as number).toString(16)}}`
+const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0)
+const joined = (parts: readonly Part[], between: string) =>
+  parts.every(({ re2 }) => re2 !== undefined) ? parts.map(({ re2 }) => re2).join(between) : undefined

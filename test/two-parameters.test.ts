@@ -1,0 +1,86 @@
+import { Hono } from 'hono'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { printCommands } from '../scripts/print/commands.ts'
+import { fieldsOf } from '../scripts/print/fields.ts'
+import { printSdk } from '../scripts/print/sdk.ts'
+import type { Principal } from '../src/model/principal.ts'
+import { operation } from '../src/operations/operation.ts'
+import { openapi } from '../src/surfaces/openapi.ts'
+import { reference } from '../src/surfaces/reference.ts'
+import { type RestParts, rest } from '../src/surfaces/rest.ts'
+
+const submit = operation({
+  name: 'submit-tool-outputs',
+  permission: 'agents:SubmitToolOutputs',
+  route: 'POST /agents/{agent_id}/generate/{generation_id}/tool-outputs',
+  summary: 'Hand in what client tools answered',
+  example: { outputs: ['42'] },
+  input: z.strictObject({ id: z.string(), generation_id: z.string(), outputs: z.array(z.string()) }),
+  output: z.unknown(),
+  run: async (input) => input,
+})
+
+/** REST with this one operation, for a caller who may ask anything. */
+const serving = () =>
+  new Hono().route(
+    '/',
+    rest({
+      operations: [submit],
+      parts: { reach: { lineage: { read: () => undefined } } },
+      keys: { authenticate: async () => ({ id: 'key_1' }) as Principal },
+      rateLimit: { take: () => undefined },
+      metrics: { answered: () => {} },
+      bodyLimit: 10_000,
+      closing: new AbortController().signal,
+    } as unknown as RestParts),
+  )
+
+const post = async (body: object) => {
+  const response = await serving().request('/agents/agt_1/generate/gen_2/tool-outputs', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  return { status: response.status, body: JSON.parse(await response.text()) }
+}
+
+test('the first parameter of a path fills the id, and any other the field of its name', async () => {
+  expect(await post({ outputs: ['42'] })).toEqual({
+    status: 200,
+    body: { id: 'agt_1', generation_id: 'gen_2', outputs: ['42'] },
+  })
+})
+
+test('what the path names is not named again in the body', async () => {
+  const { status, body } = await post({ generation_id: 'gen_3', outputs: [] })
+
+  expect(status).toBe(400)
+  expect(body.error.details.errors).toEqual([{ path: 'generation_id', message: expect.stringContaining('path') }])
+})
+
+test('the OpenAPI document has both in the path and neither in the body', () => {
+  const { paths } = openapi([submit], '1') as unknown as {
+    paths: Record<string, { post: { parameters: { name: string; in: string }[]; requestBody: object } }>
+  }
+  const { parameters, requestBody } = Object.values(paths)[0]?.post ?? { parameters: [], requestBody: {} }
+
+  expect(parameters.filter((one) => one.in === 'path').map(({ name }) => name)).toEqual(['agent_id', 'generation_id'])
+  expect(JSON.stringify(requestBody)).not.toContain('generation_id')
+  expect(JSON.stringify(requestBody)).not.toContain('"id"')
+})
+
+test('the SDK, the command line and the reference know both', () => {
+  expect(fieldsOf(submit).map(({ name, where }) => [name, where])).toEqual([
+    ['agent_id', 'path'],
+    ['generation_id', 'path'],
+    ['outputs', 'body'],
+  ])
+  expect(printSdk([submit])).toMatch(/path: \{\s+agent_id: string\s+generation_id: string\s+\}/)
+  expect(printCommands([submit])).toContain("name: 'generation_id'")
+  expect(reference([submit], '1')).toContain('/agents/$AGENT_ID/generate/$GENERATION_ID/tool-outputs')
+})
+
+test('a model may name either as it stands in the path', () => {
+  expect(submit.aliases).toEqual({ agent_id: 'id', agentId: 'id', generationId: 'generation_id' })
+})
