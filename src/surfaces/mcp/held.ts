@@ -51,7 +51,10 @@ export class HeldCalls {
     signal.addEventListener('abort', cancel)
     try {
       if ((await Promise.race([call.ended, call.asked()])) === 'ended') return await call.result
-      if (this.#held.size >= most) cancel()
+      if (this.#held.size >= most) {
+        cancel()
+        return await call.result
+      }
       const requestState = prefix + randomUUID()
       this.#held.set(requestState, call)
       void call.ended.then(() => this.#held.delete(requestState))
