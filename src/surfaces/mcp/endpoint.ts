@@ -164,7 +164,7 @@ export class McpEndpoints {
       info: { name: server.slug, title: server.name, version },
       instructions: server.description,
       tools: () => toolsOf(one),
-      schemaOf: async (name) => (server.agent_mode ? undefined : (await one.named()).get(name)?.offer.shown),
+      schemaOf: async (name) => (server.agent_mode ? undefined : (await one.find(name))?.offer.shown),
       skills: server.retrieve_skill ? () => skillsExtension(one) : undefined,
       call: (name, input, live) => this.#counted(callTool(one, name, input, live)),
     }
@@ -311,9 +311,8 @@ async function callTool(one: Visit, name: string, input: JsonObject, live: Live)
     if (one.server.agent_mode && name === 'RESOLVE_ACTIONS')
       return await one.aside(name, input, () => resolveActions(input, one))
     if (one.server.agent_mode && name === 'EXECUTE_ACTION') return await executeAction(input, one, live)
-    const named = one.server.agent_mode ? new Map<string, Shelved>() : await one.named()
-    const shelved = named.get(name)
-    if (!shelved) throw unknownTool(name, [...named.keys()])
+    const shelved = one.server.agent_mode ? undefined : await one.find(name)
+    if (!shelved) throw unknownTool(name, one.server.agent_mode ? [] : [...(await one.named()).keys()])
     return toResult(await one.call(shelved, unwrapped(input, shelved), live))
   } catch (error) {
     const fault = faultOf(error, live)

@@ -11,6 +11,8 @@ import type { HeldCall, HeldCalls } from './held.ts'
 import { type Questions, unanswered } from './questions.ts'
 import type { Sessions } from './session.ts'
 
+const reserved = 'io.modelcontextprotocol/'
+
 type Incoming = ServerContext['mcpReq']
 
 /** What is kept about callers who wait. */
@@ -78,7 +80,9 @@ function liveOf(
   wanted: LogLevel | 'everything' | 'nothing',
   asking: Asking | undefined,
 ): Live {
-  const { progressToken, ...meta } = _meta
+  const { progressToken, ...others } = _meta
+  // What the protocol says about itself is between neighbours.
+  const meta = Object.fromEntries(Object.entries(others).filter(([key]) => !key.startsWith(reserved)))
   const onProgress: Live['onProgress'] = (progress) => {
     const params = { progressToken: progressToken as string | number, ...progress }
     void notify({ method: 'notifications/progress', params }).catch(() => {})

@@ -19,6 +19,7 @@ export interface Visit {
   readonly principal: Principal
   /** What the caller may call, by the names of the server's tools. */
   named(): Promise<ReadonlyMap<string, Shelved>>
+  find(name: string): Promise<Shelved | undefined>
   shelved(): Promise<readonly Shelved[]>
   skills(): Promise<readonly Skill[]>
   call(shelved: Shelved, input: JsonObject, live: Live): Promise<Output>
@@ -38,6 +39,10 @@ export function visit(
     server,
     principal,
     named: async () => new Map([...(await shelf()).byName].filter(([, one]) => may(one))),
+    async find(name) {
+      const found = (await shelf()).byName.get(name)
+      return found && may(found) ? found : undefined
+    },
     shelved: async () => (await shelf()).all.filter(may),
     skills: () => parts.store.skills.offered(server.project_id, server.skill_ids),
     async aside(name, input, answer) {
