@@ -346,6 +346,24 @@ test('a call of 2026 that waits is gone on with by its own caller only, and asks
   expect((await platform.get('/calls')).body.total).toBe(1)
 })
 
+test('a server that only callers who can be asked have called is known to be down as well', async () => {
+  const upstream = await startLegacyUpstream([askOnStream])
+  await using platform = await startServer(upstream)
+  await using ana = await connect(platform.endpoint)
+  const health = async () => {
+    const [tool] = (await platform.get('/tools')).body.data
+    return (await platform.get(`/tools/${tool.id}/health`)).body
+  }
+
+  await ana.ask('person')
+  const before = await health()
+  await upstream[Symbol.asyncDispose]()
+  for (let count = 0; count < 4; count++) await ana.ask('person')
+
+  expect(before).toMatchObject({ state: 'up', failures: 0 })
+  expect(await health()).toMatchObject({ state: 'down', era: 'legacy' })
+})
+
 test('a question that waits does not keep the platform from stopping', async () => {
   await using upstream = await startLegacyUpstream([askOnStream])
   await using platform = await startServer(upstream)
