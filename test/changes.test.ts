@@ -24,13 +24,14 @@ test('an MCP server that speaks the older SSE transport is listed, called, and h
   expect((await platform.get(`/tools/${tool.id}/health`)).body).toMatchObject({ state: 'up', era: 'legacy' })
 })
 
-/** A client that counts how often it hears that the tools of a server have changed. */
-async function listen(url: string, mode: 'legacy' | 'auto') {
+/** A client that counts how often it hears that the tools of a server have changed, or its skills. */
+async function listen(url: string, mode: 'legacy' | 'auto', about: 'tools' | 'resources' = 'tools') {
   let heard = 0
   const onChanged = () => {
     heard++
   }
-  const listChanged = { tools: { autoRefresh: false, debounceMs: 0, onChanged } }
+  const told = { autoRefresh: false, debounceMs: 0, onChanged }
+  const listChanged = { [about]: told }
   const client = new Client({ name: 'listener', version: '1' }, { versionNegotiation: { mode }, listChanged })
   const headers = { authorization: `Bearer ${adminKey}` }
   await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }))
@@ -89,5 +90,17 @@ describe.each([
 
     const { tools } = await listener.client.listTools(undefined, { cacheMode: 'refresh' })
     expect(tools).toHaveLength(1)
+  })
+  test('hears when a skill is added or changed', async () => {
+    await using platform = await startListening()
+    await platform.post('/servers', { slug: 's', retrieve_skill: true })
+    const { body: skill } = await platform.post('/skills', { name: 'Pay back', summary: 'How', content: '# How\n' })
+    await using listener = await listen(`${platform.url}/mcp/s`, mode, 'resources')
+    let count = 0
+
+    await listener.expectHeard(() => platform.patch(`/skills/${skill.id}`, { summary: `How, again ${count++}` }))
+
+    const { resources } = await listener.client.listResources(undefined, { cacheMode: 'refresh' })
+    expect(resources).toMatchObject([{ name: 'pay-back', description: `How, again ${count - 1}` }])
   })
 })

@@ -157,7 +157,7 @@ test('progress and cancelling pass through the platform, and what is sent along 
   const slow: UpstreamTool = {
     name: 'slow',
     inputSchema: { type: 'object' },
-    async run(_, signal, context) {
+    async run({ patient }, signal, context) {
       meta ??= context._meta
       const token = context._meta?.progressToken
       if (token !== undefined) {
@@ -167,9 +167,9 @@ test('progress and cancelling pass through the platform, and what is sent along 
         })
       }
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, 300)
+        const timer = setTimeout(resolve, patient ? 60_000 : 0)
         signal.addEventListener('abort', () => {
-          cancelled = true
+          cancelled ||= patient === true
           clearTimeout(timer)
           resolve()
         })
@@ -191,15 +191,21 @@ test('progress and cancelling pass through the platform, and what is sent along 
   const params = { name: 'up_slow_action', arguments: {}, _meta: { 'example.com/trace': 'abc' } }
   const result = await client.callTool(params, { onprogress: (progress) => seen.push(progress) })
   const giveUp = new AbortController()
-  const abandoned = client.callTool({ name: 'up_slow_action', arguments: {} }, { signal: giveUp.signal })
-  setTimeout(() => giveUp.abort(), 100)
-  await expect(abandoned).rejects.toThrow()
+  const abandoned = client.callTool({ name: 'up_slow_action', arguments: { patient: true } }, { signal: giveUp.signal })
+  await Promise.all([
+    expect(abandoned).rejects.toThrow(),
+    // Only then is there something to cancel.
+    expect
+      .poll(() => upstream.calls.length, { timeout: 10_000 })
+      .toBe(2)
+      .then(() => giveUp.abort()),
+  ])
 
   expect(result.content).toEqual([{ type: 'text', text: 'done' }])
   expect(seen).toEqual([expect.objectContaining({ progress: 1, total: 2, message: 'half' })])
-  await expect.poll(() => cancelled, { timeout: 3000 }).toBe(true)
+  await expect.poll(() => cancelled, { timeout: 10_000 }).toBe(true)
   await expect
-    .poll(async () => (await platform.get('/calls')).body.data[0].error?.code, { timeout: 3000 })
+    .poll(async () => (await platform.get('/calls')).body.data[0].error?.code, { timeout: 10_000 })
     .toBe('CALL_CANCELLED')
   expect(meta).toMatchObject({ 'example.com/trace': 'abc' })
   await client.close()

@@ -232,12 +232,10 @@ test('a question on a stream that all calls share goes to the only call there is
   for (const text of both) expect(text).toContain('cannot be known whose call')
 })
 
-test('nobody else can answer a question, and an answer that nobody waits for is refused', async () => {
-  await using upstream = await startLegacyUpstream([askOnStream])
-  await using platform = await startServer(upstream)
-  const other = await platform.keyFor([{ effect: 'Allow', action: ['*'], resource: ['*'] }])
-  const post = (body: object, headers: Record<string, string> = {}, key = adminKey) =>
-    fetch(platform.endpoint, {
+/** A client of 2025 by hand, at any of the platform's processes. */
+async function byHand(endpoint: string) {
+  const post = (body: object, { to = endpoint, key = adminKey, headers = {} } = {}) =>
+    fetch(to, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${key}`,
@@ -251,29 +249,59 @@ test('nobody else can answer a question, and an answer that nobody waits for is 
   const start = { protocolVersion: '2025-11-25', capabilities: { elicitation: {} }, clientInfo }
   const hello = await post({ id: 1, method: 'initialize', params: start })
   await hello.text()
-  const session = {
+  const headers = {
     'mcp-session-id': hello.headers.get('mcp-session-id') ?? '',
     'mcp-protocol-version': '2025-11-25',
   }
-
-  const call = { id: 2, method: 'tools/call', params: { name: 'ask', arguments: { about: 'person' } } }
-  const stream = (await post(call, session)).body?.pipeThrough(new TextDecoderStream()).getReader()
-  let seen = ''
-  const readUntil = async (part: string) => {
-    while (!seen.includes(part)) seen += (await stream?.read())?.value ?? ''
-    return seen
+  return {
+    /** Calls, and reads until it is asked. */
+    async callUntilAsked(to = endpoint) {
+      const call = { id: 2, method: 'tools/call', params: { name: 'ask', arguments: { about: 'person' } } }
+      const response = await post(call, { to, headers })
+      const stream = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+      let seen = ''
+      const readUntil = async (part: string) => {
+        while (!seen.includes(part)) seen += (await stream?.read())?.value ?? ''
+        return seen
+      }
+      const id = /"id":"([^"]+)"/.exec(await readUntil('elicitation/create'))?.[1]
+      return { id, result: () => readUntil('"id":2') }
+    },
+    answer: (id: string | undefined, name: string, where: { to?: string; key?: string } = {}) =>
+      post({ id, result: { action: 'accept', content: { name } } }, { ...where, headers }),
   }
-  const id = /"id":"([^"]+)"/.exec(await readUntil('elicitation/create'))?.[1]
-  const answer = (name: string) => ({ id, result: { action: 'accept', content: { name } } })
-  const stolen = await post(answer('Mallory'), session, other)
-  const unknown = await post({ ...answer('Mallory'), id: 'another' }, session)
-  const own = await post(answer('Ana'), session)
-  const again = await post(answer('Ana'), session)
+}
+
+test('nobody else can answer a question, and an answer that nobody waits for is refused', async () => {
+  await using upstream = await startLegacyUpstream([askOnStream])
+  await using platform = await startServer(upstream)
+  const key = await platform.keyFor([{ effect: 'Allow', action: ['*'], resource: ['*'] }])
+  const client = await byHand(platform.endpoint)
+
+  const { id, result } = await client.callUntilAsked()
+  const stolen = await client.answer(id, 'Mallory', { key })
+  const unknown = await client.answer('another', 'Mallory')
+  const own = await client.answer(id, 'Ana')
+  const again = await client.answer(id, 'Ana')
 
   expect([stolen.status, unknown.status, own.status, again.status]).toEqual([400, 400, 202, 400])
   expect(await stolen.json()).toMatchObject({ error: { code: 'ANSWER_NOT_AWAITED' } })
-  expect(await readUntil('"id":2')).toContain('Ana')
-  expect(seen).not.toContain('Mallory')
+  expect(await result()).toContain('Ana')
+  expect(await result()).not.toContain('Mallory')
+})
+
+test('a session begun at one process is understood by another; an answer must come to where the call waits', async () => {
+  await using upstream = await startLegacyUpstream([askOnStream])
+  await using first = await startServer(upstream)
+  await using second = await startServer(upstream)
+  const client = await byHand(first.endpoint)
+
+  const { id, result } = await client.callUntilAsked(second.endpoint)
+  const astray = await client.answer(id, 'Ana', { to: first.endpoint })
+  const right = await client.answer(id, 'Ana', { to: second.endpoint })
+
+  expect([astray.status, right.status]).toEqual([400, 202])
+  expect(await result()).toContain('Ana')
 })
 
 test('a call of 2026 that waits is gone on with by its own caller only, and asks again for what is missing', async () => {
@@ -316,6 +344,24 @@ test('a call of 2026 that waits is gone on with by its own caller only, and asks
   expect(spent.error?.code).toBe(-32602)
   expect(JSON.stringify(done.result)).toContain('Ana')
   expect((await platform.get('/calls')).body.total).toBe(1)
+})
+
+test('a server that only callers who can be asked have called is known to be down as well', async () => {
+  const upstream = await startLegacyUpstream([askOnStream])
+  await using platform = await startServer(upstream)
+  await using ana = await connect(platform.endpoint)
+  const health = async () => {
+    const [tool] = (await platform.get('/tools')).body.data
+    return (await platform.get(`/tools/${tool.id}/health`)).body
+  }
+
+  await ana.ask('person')
+  const before = await health()
+  await upstream[Symbol.asyncDispose]()
+  for (let count = 0; count < 4; count++) await ana.ask('person')
+
+  expect(before).toMatchObject({ state: 'up', failures: 0 })
+  expect(await health()).toMatchObject({ state: 'down', era: 'legacy' })
 })
 
 test('a question that waits does not keep the platform from stopping', async () => {

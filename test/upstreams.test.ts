@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { startPlatform, type TestPlatform } from './kit.ts'
+import { startPlatform, startService, type TestPlatform } from './kit.ts'
 import { echo, startUpstream, type UpstreamTool } from './upstream.ts'
 
 const register = async (
@@ -235,6 +235,41 @@ describe('an MCP tool', () => {
     for (const { tool_name: name } of data) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/)
     expect(broken).toMatchObject({ status: 502, body: { error: { code: 'TOOL_SCHEMA_INVALID' } } })
     expect(spaced.status).toBe(200)
+  })
+
+  test('of a server that answers one call with nonsense gets its other answers all the same', async () => {
+    const arrived = Promise.withResolvers<void>()
+    const spoiled = Promise.withResolvers<void>()
+    const about = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
+    await using server = await startService(async ({ body }) => {
+      const { id, method, params } = JSON.parse(body)
+      const answer = (result: object) => ({
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ jsonrpc: '2.0', id, result }),
+      })
+      if (method === 'server/discover') {
+        const serverInfo = { name: 'odd', version: '1' }
+        return answer({ ...about, supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, serverInfo })
+      }
+      if (method === 'tools/list') return answer({ ...about, tools: [tool('good'), tool('bad')] })
+      if (params?.name === 'bad') {
+        await arrived.promise
+        return answer({ resultType: 'nonsense', content: 7 })
+      }
+      arrived.resolve()
+      await spoiled.promise
+      return answer({ resultType: 'complete', content: [{ type: 'text', text: 'fine' }] })
+    })
+    await using platform = await startPlatform()
+    const id = await register(platform, 'up', `${server.url}/mcp`)
+
+    const good = platform.post(`/tools/${id}/call`, { action: 'good' })
+    const bad = await platform.post(`/tools/${id}/call`, { action: 'bad' })
+    spoiled.resolve()
+
+    expect(bad).toMatchObject({ status: 502, body: { error: { code: 'TOOL_PROTOCOL_ERROR' } } })
+    expect(await good).toMatchObject({ status: 200, body: { content: [{ text: 'fine' }] } })
+    expect((await platform.get(`/tools/${id}/health`)).body).toMatchObject({ state: 'up', failures: 0 })
   })
 
   test('of a server that hangs, or is none, is told as such', async () => {

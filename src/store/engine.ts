@@ -5,7 +5,7 @@ export type EngineName = 'sqlite' | 'postgres'
 
 /** Something changed: a topic and the ids it is about. No ids means that anything of the topic may have changed. */
 export interface Notice {
-  readonly topic: 'api_keys' | 'access_policies' | 'tools' | 'servers' | 'calls'
+  readonly topic: 'api_keys' | 'access_policies' | 'tools' | 'servers' | 'skills' | 'calls'
   readonly ids: readonly string[]
 }
 

@@ -42,7 +42,8 @@ function listen(url: string, onNotice: (notice: Notice) => void, me: string) {
       await next.connect()
       await next.query(`listen ${channel}`)
       if (missed)
-        for (const topic of ['api_keys', 'access_policies', 'tools', 'servers'] as const) onNotice({ topic, ids: [] })
+        for (const topic of ['api_keys', 'access_policies', 'tools', 'servers', 'skills'] as const)
+          onNotice({ topic, ids: [] })
       missed = false
       delay = 100
     } catch {

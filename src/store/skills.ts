@@ -2,6 +2,7 @@ import { newId } from '../model/ids.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
 import type { Skill, SkillDraft } from '../model/skill.ts'
 import type { Engine } from './engine.ts'
+import type { Notices } from './notices.ts'
 import { pageOfRows, type Visible } from './page.ts'
 import type { SkillRow } from './tables.ts'
 import { uniquely } from './unique.ts'
@@ -30,9 +31,11 @@ const toColumns = (draft: SkillDraft) => ({
 
 export class Skills {
   readonly #engine: Engine
+  readonly #notices: Notices
 
-  constructor(engine: Engine) {
+  constructor(engine: Engine, notices: Notices) {
     this.#engine = engine
+    this.#notices = notices
   }
 
   async create(projectId: string, draft: SkillDraft): Promise<Skill> {
@@ -45,6 +48,7 @@ export class Skills {
       updated_at: now,
     }
     await uniquely(this.#engine, 'skill', draft.name, () => this.#engine.db.insertInto('skills').values(row).execute())
+    await this.#notices.tell('skills', [row.id])
     return toSkill(row)
   }
 
@@ -90,10 +94,12 @@ export class Skills {
         .returningAll()
         .executeTakeFirst(),
     )
+    await this.#notices.tell('skills', [id])
     return row && toSkill(row)
   }
 
   async remove(id: string): Promise<void> {
     await this.#engine.db.deleteFrom('skills').where('id', '=', id).execute()
+    await this.#notices.tell('skills', [id])
   }
 }

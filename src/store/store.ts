@@ -65,7 +65,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     calls,
     definitions: new Definitions(engine),
     servers: new Servers(engine, notices),
-    skills: new Skills(engine),
+    skills: new Skills(engine, notices),
     idempotencyKeys: new IdempotencyKeys(engine),
     settings: new Settings(engine),
     async close() {

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { setTimeout } from 'node:timers/promises'
 import { type Client, isInputRequiredResult, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/client'
 import { type Abilities, type Asking, type LogMessage, type Question, type Round, tellLog } from '../model/asking.ts'
 import type { Live } from '../model/call.ts'
@@ -6,6 +7,8 @@ import type { JsonObject } from '../model/json.ts'
 
 /** How long a call that was given up may still be asking. */
 const echo = 60_000
+/** How long a server is given that asks nothing, but to be called again. */
+const pause = 500
 /** How often a server may ask within one call. */
 const mostRounds = 10
 
@@ -24,7 +27,7 @@ export class CallsInFlight {
     try {
       return await this.#context.run(one, work)
     } finally {
-      if (signal.aborted) setTimeout(() => this.#all.delete(one), echo).unref()
+      if (signal.aborted) void setTimeout(echo, undefined, { ref: false }).then(() => this.#all.delete(one))
       else this.#all.delete(one)
     }
   }
@@ -84,6 +87,8 @@ export async function inRounds(
 
 async function answers({ inputRequests = {}, requestState }: JsonObject, { ask }: Asking): Promise<Round> {
   const asked = Object.entries(inputRequests as Record<string, unknown>)
+  // A server may only want to be called again, which is not meant at once.
+  if (asked.length === 0) await setTimeout(pause)
   const answered = await Promise.all(asked.map(async ([key, question]) => [key, await ask(question as Question)]))
   return {
     inputResponses: Object.fromEntries(answered),

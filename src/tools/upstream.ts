@@ -98,7 +98,15 @@ export class Upstream {
     return Math.max(this.#usedAt, ...(others as number[]))
   }
 
+  /** Of its connections, the worst counts. */
   get health(): UpstreamHealth {
+    const own = this.#health
+    const others = [...this.#knowing.values()].map(({ health }) => health)
+    const { state, failures, error } = others.reduce((a, b) => (b.failures > a.failures ? b : a), own)
+    return { ...own, state, failures, error }
+  }
+
+  get #health(): UpstreamHealth {
     const state = this.#failures >= patience ? 'down' : this.#connection && this.#failures === 0 ? 'up' : 'unknown'
     return { state, failures: this.#failures, error: this.#lastError, tools: this.#known, era: this.#era }
   }

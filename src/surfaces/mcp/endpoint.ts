@@ -63,12 +63,18 @@ export class McpEndpoints {
 
   constructor(host: McpParts) {
     this.#host = host
-    const tell = () => {
-      this.#listeners.tell()
+    const tellTools = () => {
+      this.#listeners.tell('notifications/tools/list_changed')
       for (const handler of this.#handlers.values()) handler.notify.toolsChanged()
     }
-    host.parts.catalogue.onChange(tell)
-    host.parts.store.notices.hear('servers', tell)
+    const tellSkills = () => {
+      this.#listeners.tell('notifications/resources/list_changed')
+      for (const handler of this.#handlers.values()) handler.notify.resourcesChanged()
+    }
+    host.parts.catalogue.onChange(tellTools)
+    host.parts.store.notices.hear('servers', tellTools)
+    host.parts.store.notices.hear('servers', tellSkills)
+    host.parts.store.notices.hear('skills', tellSkills)
   }
 
   /** Without a server: the platform itself. */

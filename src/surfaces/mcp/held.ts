@@ -21,6 +21,7 @@ export interface Exchange {
  */
 export class HeldCalls {
   readonly #held = new Map<string, HeldCall>()
+  #closed = false
 
   /** Runs a call until it ends, or asks something. */
   start(owner: string, exchange: Exchange, run: (call: HeldCall) => Promise<JsonObject>): Promise<JsonObject> {
@@ -51,7 +52,10 @@ export class HeldCalls {
     signal.addEventListener('abort', cancel)
     try {
       if ((await Promise.race([call.ended, call.asked()])) === 'ended') return await call.result
-      if (this.#held.size >= most) cancel()
+      if (this.#closed || this.#held.size >= most) {
+        cancel()
+        return await call.result
+      }
       const requestState = prefix + randomUUID()
       this.#held.set(requestState, call)
       void call.ended.then(() => this.#held.delete(requestState))
@@ -62,6 +66,7 @@ export class HeldCalls {
   }
 
   close(): void {
+    this.#closed = true
     for (const call of this.#held.values()) call.cancelling.abort()
   }
 }

@@ -3,7 +3,6 @@ import { PlatformError } from '../../model/errors.ts'
 const most = 1024
 const mostUnread = 1000
 const keepAliveMs = 15_000
-const changed = `event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' })}\n\n`
 
 /** The streams that callers of 2025 open to be told of changes. Those of 2026 subscribe, which the SDK sees to. */
 export class Listeners {
@@ -30,8 +29,8 @@ export class Listeners {
     return new Response(body, { headers })
   }
 
-  tell(): void {
-    this.#send(changed)
+  tell(method: string): void {
+    this.#send(`event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', method })}\n\n`)
   }
 
   close(): void {

@@ -6,6 +6,8 @@ import type { HeldCall, HeldCalls } from './held.ts'
 import { type Questions, unanswered } from './questions.ts'
 import type { Sessions } from './session.ts'
 
+const reserved = 'io.modelcontextprotocol/'
+
 /** A call as it came, whichever way. */
 export interface Incoming {
   readonly signal: AbortSignal
@@ -80,10 +82,12 @@ const ownerOf = ({ principalId, target }: Caller) => JSON.stringify([principalId
 const gone = () => Promise.reject(unanswered('it is gone'))
 
 function liveOf(
-  { signal, meta: { progressToken, ...meta }, notify }: Incoming,
+  { signal, meta: { progressToken, ...others }, notify }: Incoming,
   wanted: LogLevel | 'everything' | 'nothing',
   asking: Asking | undefined,
 ): Live {
+  // What the protocol says about itself is between neighbours.
+  const meta = Object.fromEntries(Object.entries(others).filter(([key]) => !key.startsWith(reserved)))
   const onProgress: Live['onProgress'] = (progress) => {
     const params = { progressToken: progressToken as string | number, ...(progress as JsonObject) }
     void notify({ method: 'notifications/progress', params }).catch(() => {})

@@ -6,6 +6,7 @@ import { PlatformError } from '../../model/errors.ts'
 import { isObject, type JsonObject } from '../../model/json.ts'
 
 const most = 10_000
+const stopping = 'the platform is shutting down'
 
 /** Whom to ask: over the stream of its call. */
 export interface Asked {
@@ -26,8 +27,10 @@ interface Waiting {
  */
 export class Questions {
   readonly #waiting = new Map<string, Waiting>()
+  #closed = false
 
-  ask({ method, params }: Question, { principalId, signal, send }: Asked): Promise<JsonObject> {
+  async ask({ method, params }: Question, { principalId, signal, send }: Asked): Promise<JsonObject> {
+    if (this.#closed) throw unanswered(stopping)
     if (this.#waiting.size >= most) throw unanswered('too many questions wait already')
     const id = randomUUID()
     return new Promise<JsonObject>((resolve, reject) => {
@@ -51,7 +54,8 @@ export class Questions {
   }
 
   close(): void {
-    for (const { giveUp } of this.#waiting.values()) giveUp('the platform is shutting down')
+    this.#closed = true
+    for (const { giveUp } of this.#waiting.values()) giveUp(stopping)
   }
 }
 
