@@ -7,7 +7,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Contestant, end, launch, race } from './measure.ts'
+import { type Contestant, end, launch, posted, race } from './measure.ts'
 
 const rounds = Number(process.argv[2] ?? 5)
 const milliseconds = Number(process.argv[3] ?? 2000)
@@ -44,30 +44,30 @@ try {
   const { id } = (await created.json()) as { id: string }
   const input = { city: 'Recife' }
   const contestants: Contestant[] = [
-    {
+    posted({
       name: 'direct',
       url: target.url,
       path: '/',
       headers: json,
       body: JSON.stringify(input),
       pid: target.child.pid as number,
-    },
-    {
+    }),
+    posted({
       name: 'proxy',
       url: proxy.url,
       path: '/',
       headers: json,
       body: JSON.stringify(input),
       pid: proxy.child.pid as number,
-    },
-    {
+    }),
+    posted({
       name: 'platform',
       url: platform.url,
       path: `/api/v1/tools/${id}/call`,
       headers,
       body: JSON.stringify({ input }),
       pid: platform.child.pid as number,
-    },
+    }),
   ]
   const callers = (process.argv[4] ?? '1,16,64').split(',').map(Number)
   await race(contestants, { rounds, milliseconds, callers })

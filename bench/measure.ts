@@ -5,12 +5,44 @@ import { Pool } from 'undici'
 /** Something that can be called, and the process whose time it takes. */
 export interface Contestant {
   readonly name: string
+  readonly pid: number
+  open(callers: number): Promise<Line> | Line
+}
+
+/** A way to call it that many can use at once. */
+export interface Line {
+  call(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface Posted {
+  readonly name: string
   readonly url: string
   readonly path: string
   readonly headers: Record<string, string>
   /** What is sent: the same each time, or made anew where calls must be told apart. */
   readonly body: string | ((count: number) => string)
   readonly pid: number
+}
+
+/** One that is called by a POST. */
+export function posted({ name, url, path, headers, body, pid }: Posted): Contestant {
+  return {
+    name,
+    pid,
+    open(callers) {
+      const pool = new Pool(url, { connections: callers, headersTimeout: 30_000, bodyTimeout: 30_000 })
+      return {
+        async call() {
+          const sent = typeof body === 'string' ? body : body(++count)
+          const response = await pool.request({ path, method: 'POST', headers, body: sent })
+          const text = await response.body.text()
+          if (response.statusCode !== 200) throw new Error(`${name} answered ${response.statusCode}: ${text}`)
+        },
+        close: () => pool.close(),
+      }
+    },
+  }
 }
 
 export interface Figures {
@@ -48,8 +80,7 @@ let count = 0
 
 /** So many callers, each with one call at a time, for so long. */
 export async function measure(contestant: Contestant, callers: number, milliseconds: number): Promise<Figures> {
-  const pool = new Pool(contestant.url, { connections: callers, headersTimeout: 30_000, bodyTimeout: 30_000 })
-  const { path, headers, body } = contestant
+  const line = await contestant.open(callers)
   const times: number[] = []
   const cpuBefore = cpuOf(contestant.pid)
   const began = performance.now()
@@ -57,17 +88,14 @@ export async function measure(contestant: Contestant, callers: number, milliseco
   const callOnAndOn = async () => {
     while (performance.now() < until) {
       const start = performance.now()
-      const sent = typeof body === 'string' ? body : body(++count)
-      const response = await pool.request({ path, method: 'POST', headers, body: sent })
-      const text = await response.body.text()
-      if (response.statusCode !== 200) throw new Error(`${contestant.name} answered ${response.statusCode}: ${text}`)
+      await line.call()
       times.push(performance.now() - start)
     }
   }
   await Promise.all(Array.from({ length: callers }, callOnAndOn))
   const seconds = (performance.now() - began) / 1000
   const cpu = ((cpuOf(contestant.pid) - cpuBefore) * 1e6) / times.length
-  await pool.close()
+  await line.close()
   times.sort((a, b) => a - b)
   const at = (share: number) => times[Math.floor(times.length * share)] ?? 0
   return {

@@ -14,7 +14,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Contestant, end, launch, race } from '../measure.ts'
+import { Pool } from 'undici'
+import { EventStream } from '../../src/tools/event-stream.ts'
+import { type Contestant, end, type Line, launch, posted, race } from '../measure.ts'
 
 const rounds = Number(process.argv[2] ?? 5)
 const milliseconds = Number(process.argv[3] ?? 2000)
@@ -24,6 +26,7 @@ const file = (path: string) => new URL(path, import.meta.url).pathname
 const plain = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
 const keyed = { ...plain, authorization: `Bearer ${key}` }
 const input = { city: 'Recife' }
+const opening = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'bench', version: '1' } }
 const params = { name: 'get_weather', arguments: input }
 const call = (id: number) => JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params })
 
@@ -39,12 +42,12 @@ try {
   const upstream = await start([file('upstream.ts')])
   const proxy = await start([file('../proxy.ts'), new URL(upstream.url).origin])
   const contestants: Contestant[] = [
-    { name: 'direct', ...at(upstream), headers: plain, body: call },
-    { name: 'proxy', ...at(proxy), headers: plain, body: call },
+    posted({ name: 'direct', ...at(upstream), headers: plain, body: call }),
+    posted({ name: 'proxy', ...at(proxy), headers: plain, body: call }),
     await platform(upstream.url),
   ]
   if (existsSync(file('peers/node_modules'))) {
-    contestants.push(await mcpHub(upstream.url), await passthrough(upstream.url))
+    contestants.push(...(await mcpHub(upstream.url)), await passthrough(upstream.url))
   } else console.log('The peers are not installed: npm ci --prefix bench/gateway/peers')
   await race(contestants, { rounds, milliseconds, callers })
 } finally {
@@ -69,11 +72,11 @@ async function platform(upstream: string): Promise<Contestant> {
   }
   await post('/tools', { name: 'weather', type: 'mcp', mcp: { url: upstream } })
   await post('/servers', { name: 'Bench', slug: 'bench', tool_names: 'original' })
-  return { name: 'platform', url, path: '/mcp/bench', headers: keyed, body: call, pid }
+  return posted({ name: 'platform', url, path: '/mcp/bench', headers: keyed, body: call, pid })
 }
 
-/** By its REST call: over MCP it speaks the older transport only, which costs it more. */
-async function mcpHub(upstream: string): Promise<Contestant> {
+/** Over MCP it speaks the older transport only: posts whose answers come on a stream. Its REST call is measured beside it. */
+async function mcpHub(upstream: string): Promise<Contestant[]> {
   const config = join(folder, 'hub.json')
   await writeFile(config, JSON.stringify({ mcpServers: { weather: { url: upstream } } }))
   const port = await freePort()
@@ -81,7 +84,47 @@ async function mcpHub(upstream: string): Promise<Contestant> {
   const body = JSON.stringify({ server_name: 'weather', tool: 'get_weather', arguments: input })
   const url = `http://127.0.0.1:${port}`
   await until(`${url}/api/servers/tools`, { method: 'POST', headers: plain, body })
-  return { name: 'mcp-hub', url, path: '/api/servers/tools', headers: plain, body, pid }
+  return [
+    { name: 'mcp-hub', pid, open: (callers) => openSse(url, '/mcp', 'weather__get_weather', callers) },
+    posted({ name: 'mcp-hub (REST)', url, path: '/api/servers/tools', headers: plain, body, pid }),
+  ]
+}
+
+async function openSse(origin: string, path: string, tool: string, callers: number): Promise<Line> {
+  const pool = new Pool(origin, { connections: callers })
+  const left = new AbortController()
+  const stream = await fetch(origin + path, { headers: { accept: 'text/event-stream' }, signal: left.signal })
+  const waiting = new Map<number, (message: string) => void>()
+  let onEndpoint: (path: string) => void = () => {}
+  const endpoint = new Promise<string>((resolve) => (onEndpoint = resolve))
+  const events = new EventStream((data) => {
+    if (!data.startsWith('{')) return onEndpoint(data)
+    const { id } = JSON.parse(data)
+    waiting.get(id)?.(data)
+    waiting.delete(id)
+  })
+  void (async () => {
+    for await (const part of stream.body ?? []) events.feed(Buffer.from(part))
+  })().catch(() => {})
+  const to = await endpoint
+  let count = 0
+  const ask = async (method: string, params: object) => {
+    const id = ++count
+    const answered = new Promise<string>((resolve) => waiting.set(id, resolve))
+    const body = JSON.stringify({ jsonrpc: '2.0', id, method, params })
+    const response = await pool.request({ path: to, method: 'POST', headers: plain, body })
+    await response.body.text()
+    const text = await answered
+    if (!text.includes('"result"')) throw new Error(`${origin} answered ${text}`)
+  }
+  await ask('initialize', opening)
+  return {
+    call: () => ask('tools/call', { name: tool, arguments: input }),
+    async close() {
+      left.abort()
+      await pool.close()
+    },
+  }
 }
 
 async function passthrough(upstream: string): Promise<Contestant> {
@@ -95,20 +138,19 @@ async function passthrough(upstream: string): Promise<Contestant> {
     LOG_LEVEL: 'error',
   })
   const url = `http://127.0.0.1:${port}`
-  const opening = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'bench', version: '1' } }
   const body = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params: opening })
   const opened = await until(`${url}/mcp`, { method: 'POST', headers: plain, body })
   const session = opened.headers.get('mcp-session-id')
   const headers = { ...plain, 'mcp-protocol-version': '2025-06-18', ...(session && { 'mcp-session-id': session }) }
   const initialized = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })
   await until(`${url}/mcp`, { method: 'POST', headers, body: initialized })
-  return { name: 'passthrough', url, path: '/mcp', headers, body: call, pid }
+  return posted({ name: 'passthrough', url, path: '/mcp', headers, body: call, pid })
 }
 
 function peer(script: string, args: string[], env: Record<string, string>): { pid: number } {
   const child = spawn(process.execPath, [file(`peers/node_modules/${script}`), ...args], {
     env: { PATH: process.env.PATH, NODE_ENV: 'production', ...env },
-    stdio: ['pipe', 'ignore', 'inherit'],
+    stdio: ['pipe', 'ignore', 'ignore'],
   })
   running.push(child)
   return { pid: child.pid as number }

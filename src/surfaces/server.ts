@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
@@ -26,8 +26,7 @@ export async function listen(surface: Surface, host: string, port: number): Prom
     // A caller has a minute to send its request; an answer may take as long as the slowest tool.
     { requestTimeout: 60_000, headersTimeout: 30_000, keepAliveTimeout: 60_000 },
     (request, response) => {
-      connections.set(request.socket, request)
-      response.once('close', () => connections.has(request.socket) && connections.set(request.socket, undefined))
+      connections.set(request.socket, response)
       const goOn = () => void longWay(request, response)
       if (!lanes.some((lane) => lane(request, response, goOn))) goOn()
     },
@@ -57,13 +56,13 @@ const anyAddress = new Map([
 /** Who sends nothing for so long while we stop has left its request half sent. */
 const patience = 1000
 
-/** A connection, and the request that it is answering, if any. */
-type Connections = Map<Socket, IncomingMessage | undefined>
+/** A connection, and the last answer that it was asked for, if any. */
+type Connections = Map<Socket, ServerResponse | undefined>
 
 function closeGently(server: Server, connections: Connections, seconds: number): Promise<void> {
   const heard = new Map<Socket, { bytes: number; at: number }>()
-  const isStuck = (socket: Socket, request: IncomingMessage | undefined): boolean => {
-    if (request?.complete) return false
+  const isStuck = (socket: Socket, response: ServerResponse | undefined): boolean => {
+    if (response && !response.writableFinished && response.req.complete) return false
     const last = heard.get(socket)
     if (last?.bytes === socket.bytesRead) return Date.now() - last.at > patience
     heard.set(socket, { bytes: socket.bytesRead, at: Date.now() })
@@ -74,7 +73,7 @@ function closeGently(server: Server, connections: Connections, seconds: number):
     // A connection that is kept alive falls idle only once its last answer is out.
     const idle = setInterval(() => {
       server.closeIdleConnections()
-      for (const [socket, request] of connections) if (isStuck(socket, request)) socket.destroy()
+      for (const [socket, response] of connections) if (isStuck(socket, response)) socket.destroy()
     }, 50)
     server.close(() => {
       clearTimeout(timer)

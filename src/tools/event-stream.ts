@@ -5,7 +5,7 @@ export class EventStream {
   /** Where the stream can be taken up again, and how long its server wants to be left alone before that. */
   lastId: string | undefined
   retryMs: number | undefined
-  readonly #decoder = new StringDecoder('utf8')
+  #decoder: StringDecoder | undefined
   readonly #onData: (data: string) => void
   #rest = ''
   #data: string[] = []
@@ -15,6 +15,7 @@ export class EventStream {
   }
 
   feed(part: Buffer): void {
+    this.#decoder ??= new StringDecoder('utf8')
     const text = this.#rest + this.#decoder.write(part)
     let start = 0
     for (;;) {

@@ -21,15 +21,20 @@ export class CallsInFlight {
   readonly #context = new AsyncLocalStorage<{ readonly live: Live | undefined }>()
   readonly #all = new Set<{ readonly live: Live | undefined }>()
 
-  async run<T>(live: Live | undefined, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  async count<T>(live: Live | undefined, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const one = { live }
     this.#all.add(one)
     try {
-      return await this.#context.run(one, work)
+      return await work()
     } finally {
       if (signal.aborted) void setTimeout(echo, undefined, { ref: false }).then(() => this.#all.delete(one))
       else this.#all.delete(one)
     }
+  }
+
+  /** What is heard in here belongs to this call. */
+  within<T>(live: Live | undefined, work: () => T): T {
+    return this.#context.run({ live }, work)
   }
 
   /** A connection belongs to no call, whichever made it. */

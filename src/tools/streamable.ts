@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
@@ -100,9 +99,7 @@ export async function postCall(
   const id = `q${++count}`
   const { signal } = call
   const answer = new Answer(id, call, session)
-  // What else is said belongs to this call, wherever the socket was opened.
-  const inContext = AsyncLocalStorage.snapshot()
-  const events = new EventStream((data) => inContext(() => answer.take(data)))
+  const events = new EventStream((data) => answer.take(data))
   const send = (method: 'POST' | 'GET', headers: Record<string, string>, body?: string) =>
     outbound.request({
       url: session.url,

@@ -136,7 +136,7 @@ export class Upstream {
     const send = (client: Client) => inRounds(live?.asking, (round) => this.#send({ ...call, round }, client))
     const result = await this.#use((client) =>
       this.#calls
-        .run(live, signal, () => send(client))
+        .count(live, signal, () => send(client))
         .catch((error: unknown) => {
           // The caller gave up, which says nothing about the server.
           if (signal.aborted) return signal
@@ -152,7 +152,10 @@ export class Upstream {
     const _meta = this.#metaOf(live)
     const params = { name, arguments: input, ...(_meta && { _meta }), ...(round as JsonObject) }
     const session = this.#sessions.get(client)
-    if (session && isPlain(call, session)) return postCall(params, call, session, this.#outbound)
+    if (session && isPlain(call, session)) {
+      const onOther = (message: JsonObject) => this.#calls.within(live, () => session.onOther(message))
+      return postCall(params, call, { ...session, onOther }, this.#outbound)
+    }
     const options = {
       signal,
       timeout: timeoutMs + 1000,
@@ -161,7 +164,7 @@ export class Upstream {
       // Without the schema of its output, by which the answer would be judged: it is passed on as it is.
       toolDefinition: { name, inputSchema: schema as Tool['inputSchema'] },
     }
-    return client.callTool(params, options) as Promise<JsonObject>
+    return this.#calls.within(live, () => client.callTool(params, options) as Promise<JsonObject>)
   }
 
   /** A server of 2025 is told once for a connection what its client can be asked, and one of 2026 with each request. */
