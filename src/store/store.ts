@@ -15,6 +15,7 @@ import { Settings } from './settings.ts'
 import { Skills } from './skills.ts'
 import { openSqlite } from './sqlite.ts'
 import { Tools } from './tools.ts'
+import { Vectors } from './vectors.ts'
 
 export type StoreOptions =
   | { readonly databaseUrl: string; readonly data?: string }
@@ -36,6 +37,7 @@ export interface Store {
   readonly skills: Skills
   readonly idempotencyKeys: IdempotencyKeys
   readonly settings: Settings
+  readonly vectors: Vectors
   close(): Promise<void>
 }
 
@@ -64,6 +66,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     skills: new Skills(engine),
     idempotencyKeys: new IdempotencyKeys(engine),
     settings: new Settings(engine),
+    vectors: new Vectors(engine),
     async close() {
       await calls.idle()
       await engine.close()

@@ -10,7 +10,7 @@ import type { Logger } from 'pino'
 import { evaluate } from '../../access/evaluate.ts'
 import type { Keys } from '../../access/keys.ts'
 import type { RateLimit } from '../../access/rate-limit.ts'
-import type { Shelved, Shelves } from '../../catalogue/shelf.ts'
+import type { Shelved } from '../../catalogue/shelf.ts'
 import type { Live } from '../../model/call.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { isObject, type JsonObject } from '../../model/json.ts'
@@ -26,7 +26,6 @@ import { type Visit, visit } from './visit.ts'
 
 export interface McpParts {
   readonly parts: Parts
-  readonly shelves: Shelves
   readonly keys: Keys
   readonly rateLimit: RateLimit
   readonly log: Logger
@@ -104,13 +103,13 @@ export class McpEndpoints {
 
   /** 404 for a server that is off, or not for this key. */
   async #visit(asker: Asking, reference: string): Promise<Offering> {
-    const { parts, shelves, version } = this.#host
+    const { parts, version } = this.#host
     const server = await parts.store.servers.find(reference)
     const resource = server && { projectId: server.project_id, kind: 'server', id: server.id }
     if (!server?.enabled || !resource || !evaluate(asker.principal, 'servers:UseServer', resource).allowed) {
       throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'server', id: reference })
     }
-    const one = visit(server, asker, { ...parts, shelves })
+    const one = visit(server, asker, parts)
     return {
       key: server.id,
       info: { name: server.slug, title: server.name, version },
@@ -205,7 +204,7 @@ function pageOf(tools: readonly JsonObject[], cursor: string | undefined): JsonO
 }
 
 /** What an MCP server says of its tool stays; the name is ours, and preset fields are gone. */
-function describe(name: string, { action, offer }: Shelved): JsonObject {
+export function describe(name: string, { action, offer }: Shelved): JsonObject {
   const { definition = {} } = action
   return {
     ...definition,
