@@ -1,7 +1,7 @@
 /**
  * Fits the weights of src/catalogue/resolve/weights.ts on the public sets and prints that file.
  *
- *     node bench/resolve/fit.ts [check] > weights.ts
+ *     node bench/resolve/fit.ts [check [sets,…]] > weights.ts
  *
  * For each regime (does the request name an app? are there vectors?) the weights are those of a linear model under a
  * softmax over the candidates of a request: what is maximised is the likelihood that the right action comes first, with a
@@ -30,10 +30,8 @@ interface Case {
   readonly isRight: readonly boolean[]
 }
 
-/** What does not help on apps that were not fitted on is left at zero. */
-const unused: ReadonlySet<FeatureName> = new Set<FeatureName>(
-  (process.env.UNUSED ?? 'query_in_text,deprecated,head,alike_verb').split(',') as FeatureName[],
-)
+/** Too rare in the sets to be fitted: what is said to be out of use is set back by hand. */
+const byHand: Partial<Record<FeatureName, number>> = { deprecated: -1 }
 /** What each set counts, however many requests it has, and how many of its requests are taken. */
 const share: Record<string, { weight: number; every: number }> = {
   'n8n-steps-dev': { weight: 3, every: 1 },
@@ -44,6 +42,8 @@ const share: Record<string, { weight: number; every: number }> = {
   toollens: { weight: 0.05, every: 12 },
 }
 const pull = 0.02
+/** That an app is named is hardly ever a mistake, so its weight may grow. */
+const pulls = featureNames.map((name) => (name === 'app' || name === 'app_lead' ? pull / 8 : pull))
 const count = featureNames.length
 
 if (!hasData()) {
@@ -52,7 +52,7 @@ if (!hasData()) {
 }
 const texts = new EmbeddedTexts()
 const sets: { label: string; set: TestSet; cases: Case[]; foreign: Case[] }[] = []
-for (const name of setNames) {
+for (const name of process.argv[3]?.split(',') ?? setNames) {
   for (const dress of dressesOf(name)) {
     const set = readSet(name, dress)
     const others = setNames.filter((other) => isForeign(name, other)).map((other) => readSet(other).queries)
@@ -119,7 +119,7 @@ async function casesOf(queries: TestSet['queries'], weight: number, shelf: Shelf
     const rows = new Float32Array(found.length * count)
     for (const [at, { features }] of found.entries()) {
       for (const [column, name] of featureNames.entries()) {
-        rows[at * count + column] = unused.has(name) ? 0 : features[name]
+        rows[at * count + column] = byHand[name] === undefined ? features[name] : 0
       }
     }
     const ids = found.map(({ id }) => shelf.ids[id] as string)
@@ -136,9 +136,9 @@ async function casesOf(queries: TestSet['queries'], weight: number, shelf: Shelf
 
 async function vectorsOf(index: Index, view: View): Promise<Vectors> {
   const vectors = new Vectors(384)
-  await texts.prepare(index.profiles.flatMap(({ texts: { short, whole } }) => [short, whole]))
+  await texts.prepare(index.profiles.map((profile) => profile.texts()).flatMap(({ short, whole }) => [short, whole]))
   for (const id of view.ids) {
-    const { short, whole } = (index.profiles[id] as Index['profiles'][number]).texts
+    const { short, whole } = (index.profiles[id] as Index['profiles'][number]).texts()
     vectors.set(id, texts.get(short), texts.get(whole))
   }
   return vectors
@@ -165,7 +165,7 @@ function weigh(cases: readonly Case[]): Float64Array {
     for (const one of useful) addGradient(one, weights, spread, gradient)
     const step = (round > 0.7 * rounds ? 0.06 : 0.3) * (Math.sqrt(1 - 0.99 ** round) / (1 - 0.9 ** round))
     for (let at = 0; at < count; at++) {
-      const slope = (gradient[at] as number) / total + pull * (weights[at] as number)
+      const slope = (gradient[at] as number) / total + (pulls[at] as number) * (weights[at] as number)
       mean[at] = 0.9 * (mean[at] as number) + 0.1 * slope
       square[at] = 0.99 * (square[at] as number) + 0.01 * slope * slope
       weights[at] = (weights[at] as number) - (step * (mean[at] as number)) / (Math.sqrt(square[at] as number) + 1e-8)
@@ -273,7 +273,7 @@ function print(fitted: Fitted): void {
   const rounded = (value: number) => Number(value.toFixed(2))
   const table = regimes.map((regime) => {
     const weights = fitted.get(regime) as Float64Array
-    const rows = featureNames.flatMap((name, at) => (unused.has(name) ? [] : [[name, rounded(weights[at] as number)]]))
+    const rows = featureNames.map((name, at) => [name, byHand[name] ?? rounded(weights[at] as number)])
     return [regime, { bias: rounded(biasOf(regime, weights)), ...Object.fromEntries(rows) }]
   })
   console.log(`import type { FeatureName } from './features.ts'

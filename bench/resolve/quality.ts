@@ -26,7 +26,7 @@ async function run(): Promise<void> {
       const ids = set.subjects.map((subject) => index.add(profileOf(subject)))
       const view = await viewOf(index, Uint32Array.from(ids))
       const vectors = new Vectors(384)
-      const wanted = ids.map((id) => (index.profiles[id] as Profile).texts)
+      const wanted = ids.map((id) => (index.profiles[id] as Profile).texts())
       await texts.prepare([
         ...wanted.flatMap(({ short, whole }) => [short, whole]),
         ...set.queries.map(({ text }) => text),

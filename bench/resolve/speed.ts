@@ -93,7 +93,7 @@ const toShelved = (subject: Subject): Shelved =>
 
 /** For speed any vector will do. */
 function toRow(subject: Subject, at: number): { text_hash: string; bytes: Uint8Array } {
-  const { short, whole } = profileOf(subject).texts
+  const { short, whole } = profileOf(subject).texts()
   const bytes = Buffer.alloc(2 * vectorSize)
   for (let place = 0; place < bytes.length; place++)
     bytes[place] = (Math.imul(at + 1, 2654435761 + place * 40503) >>> 13) & 63

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Done, Job } from './embedded.ts'
+import { reasonOf } from './embedder.ts'
 import { Model, vectorSize } from './model.ts'
 
 const loading = Model.load(workerData as string | undefined)
@@ -13,6 +14,6 @@ parentPort?.on('message', async ({ id, texts }: Job) => {
     for (const [at, vector] of vectors.entries()) bytes.set(vector, at * vectorSize)
     parentPort?.postMessage({ id, bytes } satisfies Done, [bytes.buffer])
   } catch (error) {
-    parentPort?.postMessage({ id, fault: (error as Error).message } satisfies Done)
+    parentPort?.postMessage({ id, fault: reasonOf(error) } satisfies Done)
   }
 })

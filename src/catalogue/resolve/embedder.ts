@@ -10,3 +10,12 @@ export interface Embedder {
   embed(texts: readonly string[], signal: AbortSignal): Promise<Vector[]>
   close(): Promise<void>
 }
+
+/** What is wrong with a model, for everyone to read: without the places of files. */
+export function reasonOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code === 'ENOENT') return 'a file of the model is missing'
+  if (code === 'MODULE_NOT_FOUND' || code === 'ERR_MODULE_NOT_FOUND')
+    return 'the model, or what runs it, is not installed'
+  return message.split('\n')[0] ?? ''
+}

@@ -12,11 +12,9 @@ export const featureNames = [
   'app_lead',
   'name_covered',
   'query_covered',
-  'query_in_text',
   'kindred_covered',
   'extra_words',
   'exact',
-  'head',
   'head_kindred',
   'in_order',
   'generic',
@@ -25,7 +23,6 @@ export const featureNames = [
   'one_for_many',
   'many_for_one',
   'same_verb',
-  'alike_verb',
   'crossing_verb',
   'deleting_verb',
   'no_verb',
@@ -59,13 +56,11 @@ export function featuresOf(seen: Seen): Features {
     else extra++
   }
   let covered = 0
-  let inText = 0
   let kindred = 0
   for (const noun of nouns) {
     const worth = rarities.get(noun) ?? 0
-    if (profile.nouns.has(noun)) covered += worth
+    if (profile.nouns.includes(noun)) covered += worth
     else if (holdsAny(profile.nouns, kindredOf(noun))) kindred += worth * 0.6
-    if (profile.weights.has(noun)) inText += worth
   }
   const isExact = nouns.length > 0 && sameSet(nouns, profile.titleNouns)
   const relation = verb && bestRelation(question, profile)
@@ -80,12 +75,12 @@ export function featuresOf(seen: Seen): Features {
     app_lead: share(app, question.bestApp),
     name_covered: share(named, all),
     query_covered: share(covered, nounTotal),
-    query_in_text: share(inText, nounTotal),
     kindred_covered: share(covered + kindred, nounTotal),
     extra_words: Math.log1p(extra),
     exact: Number(isExact),
-    head: Number(head !== undefined && profile.nouns.has(head)),
-    head_kindred: Number(head !== undefined && !profile.nouns.has(head) && holdsAny(profile.nouns, question.kindred)),
+    head_kindred: Number(
+      head !== undefined && !profile.nouns.includes(head) && holdsAny(profile.nouns, question.kindred),
+    ),
     in_order: Math.min(2, inOrder(question.sequence, profile.sequence)),
     generic: Number(profile.isGeneric),
     deprecated: Number(profile.isDeprecated),
@@ -93,20 +88,19 @@ export function featuresOf(seen: Seen): Features {
     one_for_many: Number(question.wantsMany && gives === 'one'),
     many_for_one: !question.wantsMany && gives === 'many' ? (question.wantsOne ? 2 : 1) : 0,
     same_verb: Number(relation === 'same'),
-    alike_verb: Number(relation === 'alike'),
     crossing_verb: Number(relation === 'crossing'),
     deleting_verb: Number(relation === 'deleting'),
     no_verb: Number(verb !== undefined && profile.verbs.length === 0),
   }
 }
 
-const holdsAny = (nouns: ReadonlySet<string>, others: ReadonlySet<string> | undefined): boolean => {
-  for (const other of others ?? []) if (nouns.has(other)) return true
+const holdsAny = (nouns: readonly string[], others: ReadonlySet<string> | undefined): boolean => {
+  for (const other of others ?? []) if (nouns.includes(other)) return true
   return false
 }
 
-const sameSet = (some: readonly string[], others: ReadonlySet<string>): boolean =>
-  some.length === others.size && some.every((one) => others.has(one))
+const sameSet = (some: readonly string[], others: readonly string[]): boolean =>
+  some.length === others.length && some.every((one) => others.includes(one))
 
 function bestRelation({ verb }: Question, { verbs }: Profile): Relation | undefined {
   const found = verb ? verbs.map((done) => relationOf(verb, done)) : []

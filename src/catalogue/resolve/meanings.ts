@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Store } from '../../store/store.ts'
-import type { Embedder } from './embedder.ts'
+import { type Embedder, reasonOf } from './embedder.ts'
 import type { Index } from './postings.ts'
-import type { Profile } from './profile.ts'
+import type { Profile, Texts } from './profile.ts'
 import { type Vector, Vectors } from './vectors.ts'
 
 /** How the search is doing, for /ready. */
@@ -19,7 +19,7 @@ export interface SearchState {
 interface Wanted {
   readonly index: Index
   readonly id: number
-  readonly texts: Profile['texts']
+  readonly texts: Texts
   readonly hash: string
 }
 
@@ -179,14 +179,14 @@ export class Meanings {
     if (this.#closing.signal.aborted) return
     this.#restUntil = Date.now() + rest
     if (this.#fault === undefined) {
-      this.#log.warn({ model: this.#embedder.model, reason: error.message }, 'actions are searched by words alone')
+      this.#log.warn({ model: this.#embedder.model, err: error }, 'actions are searched by words alone')
     }
-    this.#fault = error.message
+    this.#fault = reasonOf(error)
   }
 }
 
 function toWanted({ index, id }: { index: Index; id: number }): Wanted {
-  const { texts } = index.profiles[id] as Profile
+  const texts = (index.profiles[id] as Profile).texts()
   const hash = createHash('sha256').update(`${texts.short}\n${texts.whole}`).digest('hex')
   return { index, id, texts, hash }
 }

@@ -1,4 +1,4 @@
-import type { Profile } from './profile.ts'
+import type { NewProfile, Profile } from './profile.ts'
 
 /** How finely the weight of a term in an action is kept; number of action and weight share one small integer. */
 const steps = 256
@@ -16,10 +16,10 @@ export class Index {
   }
 
   /** The number of the action from now on. */
-  add(profile: Profile): number {
+  add({ weights, ...profile }: NewProfile): number {
     const id = this.profiles.length
     this.profiles.push(profile)
-    for (const [term, weight] of profile.weights) {
+    for (const [term, weight] of weights) {
       const packed = id * steps + Math.min(steps - 1, Math.round(weight * steps))
       const postings = this.#postings.get(term)
       if (postings) postings.push(packed)

@@ -19,11 +19,9 @@ export interface Profile {
   /** The app's words joined, as people also write them: "googledrive". */
   readonly appSpellings: readonly string[]
   readonly appTerms: readonly string[]
-  /** How much the action is about a term: between 0 and 1. */
-  readonly weights: ReadonlyMap<string, number>
-  readonly nouns: ReadonlySet<string>
+  readonly nouns: readonly string[]
   /** The nouns of the title alone, where there is one. */
-  readonly titleNouns: ReadonlySet<string>
+  readonly titleNouns: readonly string[]
   /** The terms of the title or name in their order. */
   readonly sequence: readonly string[]
   readonly verbs: readonly VerbClass[]
@@ -31,8 +29,20 @@ export interface Profile {
   readonly gives: 'one' | 'many' | undefined
   readonly isGeneric: boolean
   readonly isDeprecated: boolean
-  /** What the embedding model is given: the action in a few words, and all that is said of it. */
-  readonly texts: { readonly short: string; readonly whole: string }
+  /** What the embedding model is given. It is needed once, so it is not kept. */
+  texts(): Texts
+}
+
+/** An action in a few words, and all that is said of it. */
+export interface Texts {
+  readonly short: string
+  readonly whole: string
+}
+
+/** A profile as it goes into the index, which keeps the weights in its own way. */
+export interface NewProfile extends Profile {
+  /** How much the action is about a term: between 0 and 1. */
+  readonly weights: ReadonlyMap<string, number>
 }
 
 /**
@@ -51,7 +61,7 @@ const saturation = 1.2
 const longest = 1200
 const mostParameters = 60
 
-export function profileOf(subject: Subject): Profile {
+export function profileOf(subject: Subject): NewProfile {
   const { app, appName = '', title = '' } = subject
   const name = subject.name.slice(0, 200)
   const description = (subject.description ?? '').slice(0, longest)
@@ -102,9 +112,9 @@ export function profileOf(subject: Subject): Profile {
     sequence: titleTerms,
     verbs: [...new Set(verbs)],
     gives,
-    isGeneric: [...nouns].some((noun) => genericNouns.has(noun)),
+    isGeneric: nouns.some((noun) => genericNouns.has(noun)),
     isDeprecated: /\bdeprecated\b|\blegacy\b|\bobsolete\b|\(old\)/i.test(`${title} ${description}`),
-    texts: textsOf(appText, shown, description, parameters),
+    texts: () => textsOf(appText, shown, description, parameters),
   }
 }
 
@@ -132,7 +142,7 @@ export const isPlural = (word: string): boolean =>
   /[^sui]s$/.test(word) &&
   !/^(details|settings|stats|contents|news|analytics|statistics|docs)$/.test(word)
 
-function textsOf(app: string, title: string, description: string, parameters: readonly string[]): Profile['texts'] {
+function textsOf(app: string, title: string, description: string, parameters: readonly string[]): Texts {
   const more = description === title ? '' : ` ${description.slice(0, 500)}`
   const inputs = parameters.length > 0 ? ` (${parameters.slice(0, 8).map(spaced).join(', ').toLowerCase()})` : ''
   return { short: `${app} ${title}`.trim(), whole: `${app}: ${title}.${more}${inputs}` }

@@ -5,6 +5,8 @@ import { findVerb, isVerb, kindredOf, nounsOf, splitWords, stem, toTerms, type V
 
 /** A request in words, read in the light of the actions that it may mean. */
 export interface Question {
+  /** How many words it has. */
+  readonly words: number
   readonly terms: ReadonlySet<string>
   /** How much each term tells. */
   readonly rarities: ReadonlyMap<string, number>
@@ -52,11 +54,13 @@ export function read(text: string, index: Index, view: View): Question {
   const [best, bestApp] = [...apps].reduce((top, one) => (one[1] > top[1] ? one : top), [-1, 0])
   const rest = bestApp > 0.3 ? withoutApp(words, best, view) : words
   const sequence = toTerms(rest)
-  const nouns = [...nounsOf(sequence)]
+  const nouns = nounsOf(sequence)
   const headWord = findHead(rest)
   const head = headWord === undefined ? undefined : stem(headWord)
+  const verb = findVerb(sequence)
   const isOne = rest.some((word) => /^(single|details?|info|information|metadata)$/.test(word))
   return {
+    words: words.length,
     terms,
     rarities,
     total,
@@ -64,14 +68,16 @@ export function read(text: string, index: Index, view: View): Question {
     apps,
     bestApp,
     sequence,
-    verb: findVerb(sequence),
+    verb,
     nouns,
     nounTotal: nouns.reduce((sum, noun) => sum + (rarities.get(noun) ?? 0), 0),
     head,
     kindred: head === undefined ? undefined : kindredOf(head),
     wantsMany:
       !isOne &&
-      ((headWord !== undefined && isPlural(headWord)) ||
+      // Whoever searches does not know yet which one it is.
+      (verb === 'search' ||
+        (headWord !== undefined && isPlural(headWord)) ||
         words.some((word) => /^(all|many|list|every|multiple|several)$/.test(word))),
     wantsOne: isOne || rest.some((word) => /^(a|an|one|specific|latest|last|current)$/.test(word)),
   }

@@ -37,8 +37,13 @@ export function rank(text: string, index: Index, view: View, meaning: Meaning | 
     .sort((a, b) => b.score - a.score || a.id - b.id)
 }
 
-export const regimeOf = ({ bestApp }: Question, meaning: Meaning | undefined): Regime =>
-  `${bestApp >= 0.3 ? 'app' : 'plain'}_${meaning ? 'meaning' : 'words'}`
+/** In a long request words of an app's name turn up by chance; in a short one they are meant. */
+const longRequest = 12
+
+export function regimeOf({ bestApp, words }: Question, meaning: Meaning | undefined): Regime {
+  const isNamed = bestApp >= (words > longRequest ? 0.6 : 0.3)
+  return `${isNamed ? 'app' : 'plain'}_${meaning ? 'meaning' : 'words'}`
+}
 
 /** Those that are worth a closer look, with all that speaks for and against them. */
 export function candidates(

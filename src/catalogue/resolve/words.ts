@@ -183,9 +183,9 @@ export function relationOf(asked: VerbClass, done: VerbClass): Relation {
 const counting = new Set('many all list multiple several every each bulk batch'.split(' ').map(stem))
 
 /** The words for what is acted on; all of them where there are only verbs. */
-export function nounsOf(terms: readonly string[]): Set<string> {
+export function nounsOf(terms: readonly string[]): string[] {
   const nouns = terms.filter((term) => !classOf.has(term) && !counting.has(term))
-  return new Set(nouns.length > 0 ? nouns : terms)
+  return [...new Set(nouns.length > 0 ? nouns : terms)]
 }
 
 /** Things that an app can hold anything in. */
@@ -195,11 +195,11 @@ export const genericNouns: ReadonlySet<string> = new Set(
 
 /** What is one thing in one app and another in the next. */
 const kinds = [
-  'email mail message',
+  'email mail message msg',
   'row record entry line',
   'task issue item ticket card todo',
-  'deal opportunity',
-  'picture photo image',
+  'deal opportunity opp',
+  'picture photo image img pic',
   'doc document file',
   'spreadsheet sheet worksheet',
   'event meeting appointment',
@@ -208,11 +208,12 @@ const kinds = [
   'repo repository',
   'folder directory',
   'note comment',
+  'pr pull',
   'company organization organisation account',
   'video clip',
   'page article post blog',
   'value key cache',
-  'table database',
+  'table database db',
 ]
 
 const kindred = new Map<string, Set<string>>()
