@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Store } from '../../store/store.ts'
 import { type Embedder, reasonOf } from './embedder.ts'
@@ -23,7 +24,8 @@ interface Wanted {
   readonly hash: string
 }
 
-const chunk = 256
+/** So many are looked up at once; then others run. */
+const chunk = 128
 /** So few at a time that whoever asks meanwhile hardly waits. */
 const batch = 4
 /** How long someone who waits for an answer is kept for the sake of a better one. */
@@ -115,6 +117,7 @@ export class Meanings {
   async #fill(): Promise<void> {
     while (this.#pending.length > 0) {
       const taken = this.#pending.splice(0, chunk)
+      await setImmediate()
       try {
         await this.#fillSome(taken.map(toWanted))
       } catch (error) {

@@ -40,26 +40,34 @@ export class Index {
 /** How much a term tells that so many of so many actions hold. */
 export const rarity = (holding: number, all: number): number => Math.log(1 + (all - holding + 0.5) / (holding + 0.5))
 
-/** Those with the highest values above zero, at least so many if there are as many, in no order. */
+/**
+ * Those with the highest values above zero, at least so many if there are as many, in no order. Run over all actions for
+ * every request, hence the plain loops.
+ */
 export function highest(ids: Uint32Array, values: Float32Array, count: number): Uint32Array {
   const buckets = 1024
   let most = 0
-  for (const id of ids) if ((values[id] as number) > most) most = values[id] as number
-  if (most <= 0) return new Uint32Array(0)
+  let above = 0
+  for (let at = 0; at < ids.length; at++) {
+    const value = values[ids[at] as number] as number
+    if (value > 0) above++
+    if (value > most) most = value
+  }
+  const chosen = new Uint32Array(above)
+  let found = 0
+  for (let at = 0; at < ids.length; at++) {
+    const id = ids[at] as number
+    if ((values[id] as number) > 0) chosen[found++] = id
+  }
+  if (above <= count) return chosen
+
   const scale = (buckets - 1) / most
   const filled = new Uint32Array(buckets)
-  for (const id of ids) {
-    const value = values[id] as number
-    if (value > 0) filled[Math.floor(value * scale)] = (filled[Math.floor(value * scale)] as number) + 1
+  for (let at = 0; at < above; at++) {
+    const bucket = Math.floor((values[chosen[at] as number] as number) * scale)
+    filled[bucket] = (filled[bucket] as number) + 1
   }
   let least = buckets - 1
-  let found = filled[least] as number
-  while (least > 0 && found < count) found += filled[--least] as number
-  const chosen = new Uint32Array(found)
-  let at = 0
-  for (const id of ids) {
-    const value = values[id] as number
-    if (value > 0 && Math.floor(value * scale) >= least) chosen[at++] = id
-  }
-  return chosen
+  for (let sum = filled[least] as number; least > 0 && sum < count; ) sum += filled[--least] as number
+  return chosen.filter((id) => Math.floor((values[id] as number) * scale) >= least)
 }

@@ -134,7 +134,7 @@ export class Resolver {
 /** People seldom describe an app in so few words; they name it. */
 const longestName = 4
 
-function subjectOf({ tool, action, offer }: Shelved): Subject {
+export function subjectOf({ tool, action, offer }: Shelved): Subject {
   const { title, annotations } = action.definition ?? {}
   const hint = isObject(annotations) ? annotations.title : undefined
   const about = action.namespace === 'tools' ? '' : (tool.description ?? '')

@@ -21,91 +21,100 @@ const few = 4000
 /** How many of many are compared one by one, after a rough look at all. */
 const looked = 500
 
+/** How many actions have their vectors in one block: no vector is ever moved, and no block is large. */
+const blockBits = 11
+const blockMask = (1 << blockBits) - 1
+
+interface Block {
+  readonly short: Int8Array
+  readonly whole: Int8Array
+  /** One bit for each number's sign: enough for a rough look. */
+  readonly signs: Int32Array
+  readonly known: Uint8Array
+}
+
 /** The vectors of actions by their numbers: one of the action in a few words, one of all that is said of it. */
 export class Vectors {
   readonly size: number
-  #short: Int8Array
-  #whole: Int8Array
-  /** One bit for each number's sign: enough for a rough look. */
-  #signs: Int32Array
-  #known: Uint8Array
-  count = 0
+  readonly #words: number
+  readonly #blocks: Block[] = []
 
   constructor(size: number) {
     this.size = size
-    this.#short = new Int8Array(0)
-    this.#whole = new Int8Array(0)
-    this.#signs = new Int32Array(0)
-    this.#known = new Uint8Array(0)
+    this.#words = Math.ceil(size / 32)
   }
 
   has(id: number): boolean {
-    return this.#known[id] === 1
+    return this.#blocks[id >> blockBits]?.known[id & blockMask] === 1
   }
 
   set(id: number, short: Vector, whole: Vector): void {
-    if (id >= this.#known.length) this.#grow(Math.max(id + 1, this.#known.length * 2, 1024))
-    this.#short.set(short, id * this.size)
-    this.#whole.set(whole, id * this.size)
-    this.#signs.set(signsOf(whole), id * this.#words)
-    if (this.#known[id] === 0) this.count++
-    this.#known[id] = 1
+    const { short: shorts, whole: wholes, signs, known } = this.#blockOf(id)
+    const place = id & blockMask
+    shorts.set(short, place * this.size)
+    wholes.set(whole, place * this.size)
+    signs.set(signsOf(whole), place * this.#words)
+    known[place] = 1
   }
 
   /** The cosines of a vector and those of an action. */
   compare(vector: Vector, id: number): { short: number; whole: number } {
-    return { short: this.#cosine(vector, this.#short, id), whole: this.#cosine(vector, this.#whole, id) }
+    const { short, whole } = this.#blockOf(id)
+    const start = (id & blockMask) * this.size
+    const scale = scaleOf(this.size) ** 2
+    return { short: product(vector, short, start) / scale, whole: product(vector, whole, start) / scale }
   }
 
   nearest(vector: Vector, view: View, count: number): Uint32Array {
     const { ids } = view
-    const close = ids.length <= few ? ids : highest(ids, this.#agreements(vector, ids), looked)
-    const cosines = new Float32Array(view.mask.length)
+    const close = ids.length <= few ? ids : highest(ids, this.#agreements(vector, view), looked)
+    const products = new Float32Array(view.mask.length)
     for (const id of close) {
-      if (this.has(id)) cosines[id] = this.#cosine(vector, this.#whole, id)
+      if (this.has(id)) products[id] = product(vector, this.#blockOf(id).whole, (id & blockMask) * this.size)
     }
-    return highest(close, cosines, count)
+    return highest(close, products, count)
   }
 
   /** How many signs are alike, above what chance gives. */
-  #agreements(vector: Vector, ids: Uint32Array): Float32Array {
+  #agreements(vector: Vector, { ids, mask }: View): Float32Array {
     const signs = signsOf(vector)
-    const words = this.#words
-    const known = this.#known
-    const all = this.#signs
-    const agreements = new Float32Array(this.#known.length)
-    for (const id of ids) {
-      if (known[id] !== 1) continue
-      let differing = 0
-      for (let word = 0, at = id * words; word < words; word++, at++) {
-        let bits = (signs[word] as number) ^ (all[at] as number)
-        bits -= (bits >>> 1) & 0x55555555
-        bits = (bits & 0x33333333) + ((bits >>> 2) & 0x33333333)
-        differing += Math.imul((bits + (bits >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
-      }
-      agreements[id] = Math.max(0, this.size - 2 * differing)
+    const agreements = new Float32Array(mask.length)
+    for (let at = 0; at < ids.length; at++) {
+      const id = ids[at] as number
+      const block = this.#blocks[id >> blockBits]
+      const place = id & blockMask
+      if (block === undefined || block.known[place] !== 1) continue
+      agreements[id] = this.size - 2 * differences(signs, block.signs, place * this.#words)
     }
     return agreements
   }
 
-  #cosine(vector: Vector, all: Int8Array, id: number): number {
-    return product(vector, all, id * this.size) / scaleOf(this.size) ** 2
-  }
-
-  get #words(): number {
-    return Math.ceil(this.size / 32)
-  }
-
-  #grow(length: number): void {
-    const copy = <T extends Int8Array | Int32Array | Uint8Array>(made: T, old: T): T => {
-      made.set(old)
-      return made
+  #blockOf(id: number): Block {
+    const at = id >> blockBits
+    let block = this.#blocks[at]
+    if (!block) {
+      const length = 1 << blockBits
+      block = {
+        short: new Int8Array(length * this.size),
+        whole: new Int8Array(length * this.size),
+        signs: new Int32Array(length * this.#words),
+        known: new Uint8Array(length),
+      }
+      this.#blocks[at] = block
     }
-    this.#short = copy(new Int8Array(length * this.size), this.#short)
-    this.#whole = copy(new Int8Array(length * this.size), this.#whole)
-    this.#signs = copy(new Int32Array(length * this.#words), this.#signs)
-    this.#known = copy(new Uint8Array(length), this.#known)
+    return block
   }
+}
+
+function differences(signs: Int32Array, all: Int32Array, start: number): number {
+  let differing = 0
+  for (let word = 0, there = start; word < signs.length; word++, there++) {
+    let bits = (signs[word] as number) ^ (all[there] as number)
+    bits -= (bits >>> 1) & 0x55555555
+    bits = (bits & 0x33333333) + ((bits >>> 2) & 0x33333333)
+    differing += Math.imul((bits + (bits >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
+  }
+  return differing
 }
 
 function product(vector: Vector, all: Int8Array, start: number): number {
