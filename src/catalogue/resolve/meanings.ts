@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Store } from '../../store/store.ts'
+import type { StoredVector } from '../../store/vectors.ts'
 import { type Embedder, reasonOf } from './embedder.ts'
 import type { Index } from './postings.ts'
 import type { Profile, Texts } from './profile.ts'
@@ -50,6 +51,7 @@ export class Meanings {
   #filling: Promise<void> | undefined
   #fault: string | undefined
   #restUntil = 0
+  #retry: NodeJS.Timeout | undefined
 
   constructor(embedder: Embedder, store: Pick<Store, 'vectors'>, log: Logger) {
     this.#embedder = embedder
@@ -69,6 +71,7 @@ export class Meanings {
 
   async close(): Promise<void> {
     this.#closing.abort(new Error('closing'))
+    clearTimeout(this.#retry)
     await this.#embedder.close()
     await this.#filling
   }
@@ -108,7 +111,7 @@ export class Meanings {
   }
 
   #start(): void {
-    if (this.#filling || Date.now() < this.#restUntil) return
+    if (this.#filling || this.#pending.length === 0 || Date.now() < this.#restUntil) return
     this.#filling = this.#fill().finally(() => {
       this.#filling = undefined
     })
@@ -138,12 +141,18 @@ export class Meanings {
     }
     const missing = wanted.filter(({ hash }) => !stored.has(hash))
     missing.sort((a, b) => a.texts.whole.length - b.texts.whole.length)
-    for (let start = 0; start < missing.length; start += batch) {
-      await this.#embed(missing.slice(start, start + batch))
+    const made = new Map<string, StoredVector>()
+    try {
+      for (let start = 0; start < missing.length; start += batch) {
+        for (const one of await this.#embed(missing.slice(start, start + batch))) made.set(one.text_hash, one)
+      }
+    } finally {
+      // All at once, because every commit waits for the disk.
+      if (!this.#closing.signal.aborted) await this.#store.vectors.add(model, [...made.values()])
     }
   }
 
-  async #embed(some: readonly Wanted[]): Promise<void> {
+  async #embed(some: readonly Wanted[]): Promise<StoredVector[]> {
     const signal = () => AbortSignal.any([this.#closing.signal, AbortSignal.timeout(patienceAside)])
     const short = await this.#embedder.embed(
       some.map(({ texts }) => texts.short),
@@ -153,13 +162,12 @@ export class Meanings {
       some.map(({ texts }) => texts.whole),
       signal(),
     )
-    const rows = some.map((one, at) => {
+    this.#worked()
+    return some.map((one, at) => {
       const halves = { short: short[at] as Vector, whole: whole[at] as Vector }
       this.#keep(one, halves)
       return { text_hash: one.hash, bytes: Buffer.concat([bytesOf(halves.short), bytesOf(halves.whole)]) }
     })
-    this.#worked()
-    await this.#store.vectors.add(this.#embedder.model, [...new Map(rows.map((row) => [row.text_hash, row])).values()])
   }
 
   #keep({ index, id }: Wanted, { short, whole }: { short: Vector; whole: Vector }): void {
@@ -181,6 +189,9 @@ export class Meanings {
   #failed(error: Error): void {
     if (this.#closing.signal.aborted) return
     this.#restUntil = Date.now() + rest
+    clearTimeout(this.#retry)
+    this.#retry = setTimeout(() => this.#start(), rest + 1)
+    this.#retry.unref()
     if (this.#fault === undefined) {
       this.#log.warn({ model: this.#embedder.model, err: error }, 'actions are searched by words alone')
     }
