@@ -193,7 +193,7 @@ export class Meanings {
     this.#retry = setTimeout(() => this.#start(), rest + 1)
     this.#retry.unref()
     if (this.#fault === undefined) {
-      this.#log.warn({ model: this.#embedder.model, err: error }, 'actions are searched by words alone')
+      this.#log.warn({ model: this.#embedder.model, reason: error.message }, 'actions are searched by words alone')
     }
     this.#fault = reasonOf(error)
   }

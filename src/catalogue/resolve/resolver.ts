@@ -28,7 +28,9 @@ interface Placed {
   readonly index: Index
   readonly ids: Uint32Array
   readonly byId: ReadonlyMap<number, Shelved>
-  readonly views: WeakMap<Principal, View>
+  readonly views: WeakMap<Principal, Promise<View>>
+  /** The view of those who may use all of it, who are many. */
+  all?: Promise<View>
 }
 
 /** With so few vectors missing, it is better to search by meaning than not. */
@@ -85,6 +87,7 @@ export class Resolver {
     let placed = this.#placed.get(shelf)
     if (!placed) {
       placed = this.#add(shelf, serverId)
+      placed.catch(() => this.#placed.delete(shelf))
       this.#placed.set(shelf, placed)
     }
     return placed
@@ -118,17 +121,26 @@ export class Resolver {
     return { index, ids, byId, views: new WeakMap() }
   }
 
-  async #view({ index, ids, byId, views }: Placed, { principal, may }: Asker): Promise<View> {
-    const known = views.get(principal)
-    if (known) return known
-    const allowed: number[] = []
-    for await (const some of inSlices(ids)) {
-      allowed.push(...some.filter((id) => may(byId.get(id) as Shelved)))
+  #view(placed: Placed, asker: Asker): Promise<View> {
+    let view = placed.views.get(asker.principal)
+    if (!view) {
+      view = look(placed, asker)
+      view.catch(() => placed.views.delete(asker.principal))
+      placed.views.set(asker.principal, view)
     }
-    const view = await viewOf(index, Uint32Array.from(allowed))
-    views.set(principal, view)
     return view
   }
+}
+
+async function look(placed: Placed, { may }: Asker): Promise<View> {
+  const { index, ids, byId } = placed
+  const allowed: number[] = []
+  for await (const some of inSlices(ids)) {
+    for (const id of some) if (may(byId.get(id) as Shelved)) allowed.push(id)
+  }
+  if (allowed.length < ids.length) return viewOf(index, Uint32Array.from(allowed))
+  placed.all ??= viewOf(index, ids)
+  return placed.all
 }
 
 /** People seldom describe an app in so few words; they name it. */
