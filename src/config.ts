@@ -76,6 +76,34 @@ const settings = {
     schema: z.stringbool().default(false),
     help: 'Whether tools may start MCP servers as programs of this machine',
   },
+  embeddings: {
+    variable: 'QM_EMBEDDINGS',
+    schema: z.enum(['embedded', 'off']).default('embedded'),
+    help: 'Whether actions are searched by meaning with the model that is built in, or by words alone; see also QM_EMBEDDINGS_URL',
+  },
+  embeddingsFolder: {
+    variable: 'QM_EMBEDDINGS_FOLDER',
+    schema: z.string().min(1).optional(),
+    help: 'Where the files of the built-in model are; without it, in the installed package',
+  },
+  embeddingsUrl: {
+    variable: 'QM_EMBEDDINGS_URL',
+    schema: z
+      .string()
+      .refine((url) => /^https?:/i.test(url) && URL.canParse(url), 'must be an http or https address')
+      .optional(),
+    help: 'An OpenAI-compatible API, such as https://api.openai.com/v1, whose embeddings are used instead of the built-in model’s',
+  },
+  embeddingsModel: {
+    variable: 'QM_EMBEDDINGS_MODEL',
+    schema: z.string().min(1).default('text-embedding-3-small'),
+    help: 'The model to ask for at QM_EMBEDDINGS_URL',
+  },
+  embeddingsKey: {
+    variable: 'QM_EMBEDDINGS_KEY',
+    schema: z.string().min(1).optional(),
+    help: 'The key to send to QM_EMBEDDINGS_URL',
+  },
   drainSeconds: {
     variable: 'QM_DRAIN_SECONDS',
     schema: whole(0, 3600).default(25),

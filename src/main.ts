@@ -6,6 +6,11 @@ import { firstKeyShown, firstStart } from './access/first-start.ts'
 import { Keys } from './access/keys.ts'
 import { RateLimit } from './access/rate-limit.ts'
 import { Catalogue } from './catalogue/catalogue.ts'
+import { EmbeddedModel } from './catalogue/resolve/embedded.ts'
+import { Meanings } from './catalogue/resolve/meanings.ts'
+import { RemoteModel } from './catalogue/resolve/remote.ts'
+import { Resolver } from './catalogue/resolve/resolver.ts'
+import { keepWarm } from './catalogue/resolve/warm.ts'
 import { Shelves } from './catalogue/shelf.ts'
 import type { Config } from './config.ts'
 import { dispatch, type Host } from './dispatch/dispatch.ts'
@@ -19,6 +24,8 @@ import { callLane } from './surfaces/call-lane.ts'
 import type { Lane } from './surfaces/lane.ts'
 import { McpEndpoints } from './surfaces/mcp/endpoint.ts'
 import { mcpLane } from './surfaces/mcp/lane.ts'
+import { toolLists } from './surfaces/mcp/lists.ts'
+import { visit } from './surfaces/mcp/visit.ts'
 import { Metrics } from './surfaces/metrics.ts'
 import { openapi } from './surfaces/openapi.ts'
 import { reference } from './surfaces/reference.ts'
@@ -98,16 +105,21 @@ export async function createPlatform(config: Config): Promise<Platform> {
     },
   }
   const catalogue = new Catalogue(store, reach, schemas)
+  const meanings = meaningsOf(config, { store, outbound, log })
   const host: Host = { catalogue, calls: store.calls, reach, onEnd: (call) => metrics.callEnded(call) }
   const parts: Parts = {
     store,
     catalogue,
+    shelves: new Shelves(store, catalogue),
+    resolver: new Resolver(meanings),
     schemas,
     reach,
     permissions,
     limits: { fileBytes: config.fileLimit },
     dispatch: (asked) => dispatch(asked, host),
+    toolLists: (server, request) => toolLists(visit(server, request, parts)),
   }
+  const warm = keepWarm({ ...parts, log })
   const restParts: RestParts = {
     operations,
     parts,
@@ -120,7 +132,6 @@ export async function createPlatform(config: Config): Promise<Platform> {
   }
   const endpoints = new McpEndpoints({
     ...restParts,
-    shelves: new Shelves(store, catalogue),
     version,
     onLoopback: config.onLoopback,
   })
@@ -132,6 +143,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
     reference: reference(operations, version),
     metrics,
     log,
+    searchState: () => parts.resolver.state,
     isReady: async () => !closing.signal.aborted && (await store.settings.find('first_start')) !== undefined,
   })
 
@@ -157,10 +169,26 @@ export async function createPlatform(config: Config): Promise<Platform> {
     async close() {
       closing.abort()
       clearInterval(sweeper)
+      warm.close()
       await endpoints.close()
+      await meanings?.close()
       await upstreams.close()
       await outbound.close()
       await store.close()
     },
   }
+}
+
+/** What actions are searched by beside their words. */
+function meaningsOf(
+  config: Config,
+  { store, outbound, log }: { store: Store; outbound: Outbound; log: Logger },
+): Meanings | undefined {
+  const { embeddings, embeddingsUrl: url, embeddingsModel: model, embeddingsKey: key, embeddingsFolder } = config
+  if (embeddings === 'off' && url === undefined) return undefined
+  const embedder =
+    url === undefined ? new EmbeddedModel(embeddingsFolder) : new RemoteModel({ url, model, key }, outbound)
+  const meanings = new Meanings(embedder, store, log)
+  void meanings.check()
+  return meanings
 }

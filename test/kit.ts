@@ -38,7 +38,13 @@ export interface RequestOptions {
 export async function startPlatform(environment: Record<string, string> = {}): Promise<TestPlatform> {
   const data = await mkdtemp(join(tmpdir(), 'quartermaster-'))
   const platform = await createPlatform(
-    readConfig([], { QM_DATA: data, QM_ADMIN_KEY: adminKey, QM_LOG_LEVEL: 'error', ...environment }),
+    readConfig([], {
+      QM_DATA: data,
+      QM_ADMIN_KEY: adminKey,
+      QM_LOG_LEVEL: 'error',
+      QM_EMBEDDINGS: 'off',
+      ...environment,
+    }),
   )
   const fetch = async (path: string, init: RequestInit = {}) =>
     platform.app.fetch(new Request(`http://platform.test${path}`, init))

@@ -1377,3 +1377,23 @@ describe('notices between stores on one PostgreSQL database', () => {
     expect(rows).toEqual([{ n: 2 }])
   })
 })
+
+describe.each(engines)('vectors on %s', (engine) => {
+  test('are kept by model and text, the first one for good', async () => {
+    await using fresh = await freshStore(engine)
+    const { store } = fresh
+    const bytes = Buffer.from([0, 1, 127, 128, 255])
+
+    await store.vectors.add('small', [
+      { text_hash: 'a', bytes },
+      { text_hash: 'b', bytes },
+    ])
+    await store.vectors.add('small', [{ text_hash: 'a', bytes: Buffer.from([9]) }])
+    await store.vectors.add('small', [])
+
+    const found = await store.vectors.find('small', ['a', 'none'])
+    expect(found.map(({ text_hash, bytes: kept }) => [text_hash, [...kept]])).toEqual([['a', [...bytes]]])
+    expect(await store.vectors.find('large', ['a', 'b'])).toEqual([])
+    expect(await store.vectors.find('small', [])).toEqual([])
+  })
+})

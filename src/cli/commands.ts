@@ -413,6 +413,16 @@ export const commands: readonly Command[] = [
     ],
   },
   {
+    name: 'get-server-footprint',
+    module: 'servers',
+    route: 'GET /servers/{server_id}/footprint',
+    permission: 'servers:GetServerFootprint',
+    summary: 'Tell what the tool list of a server costs a model, in direct and in agent mode',
+    fields: [
+      { name: 'server_id', type: 'string', required: true, where: 'path', reads: 'text' },
+    ],
+  },
+  {
     name: 'list-servers',
     module: 'servers',
     route: 'GET /servers',
@@ -422,6 +432,18 @@ export const commands: readonly Command[] = [
       { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
       { name: 'limit', type: 'integer', description: 'How many to return, at most', default: '50', where: 'query', reads: 'JSON' },
       { name: 'offset', type: 'integer', description: 'How many to skip', default: '0', where: 'query', reads: 'JSON' },
+    ],
+  },
+  {
+    name: 'resolve-actions',
+    module: 'servers',
+    route: 'POST /servers/{server_id}/resolve',
+    permission: 'servers:ResolveActions',
+    summary: 'Rank the actions of a server for requests in words, as RESOLVE_ACTIONS does',
+    fields: [
+      { name: 'server_id', type: 'string', required: true, where: 'path', reads: 'text' },
+      { name: 'integration_query', type: 'string[]', description: 'One entry for each action: a short description and the app', required: true, where: 'body', reads: 'list' },
+      { name: 'limit', type: 'integer', default: '10', where: 'body', reads: 'JSON' },
     ],
   },
   {

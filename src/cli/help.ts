@@ -26,6 +26,7 @@ export function overview(version: string): string {
     'Usage: quartermaster <command> [flags]',
     list([
       ['up', 'Run the platform'],
+      ['eval resolve', 'Measure how well a server finds the right actions for your own requests'],
       ['help', 'Print this, or what one command takes: quartermaster help create-tool'],
       ['version', 'Print the version'],
     ]),

@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs'
 import { nearest } from '../model/nearest.ts'
 import { UsageError } from './command.ts'
 import { commands } from './commands.ts'
+import { evalUsage, evaluate, Refused, readEval } from './eval.ts'
 import { readFlags } from './flags.ts'
 import { describeCommand, describeUp, overview, usage } from './help.ts'
-import { run } from './run.ts'
+import { connectionOf, report, run } from './run.ts'
 
 // Whoever reads only the first lines of an answer closes the pipe: that is no fault.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
@@ -16,6 +17,7 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
   if (name === 'version' || name === '--version') return say(version())
   if (name === 'help' || name === '--help' || name === '-h') return help(args[0])
   if (name === 'up') return wantsHelp ? help(name) : up(args)
+  if (name === 'eval') return wantsHelp ? help(name) : measure(args)
   if (wantsHelp) return help(name)
   return remote(name, args)
 }
@@ -33,6 +35,23 @@ async function remote(name: string, args: readonly string[]): Promise<number> {
   }
 }
 
+/** How well a server answers a team's own requests. */
+async function measure(args: readonly string[]): Promise<number> {
+  try {
+    const { file, serverId, given } = readEval(args)
+    const connection = connectionOf({ fields: [] }, given)
+    try {
+      return say(await evaluate(file, serverId, connection))
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error
+      return report(error.error, connection)
+    }
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    return misused(`quartermaster: ${error.message}\n${evalUsage.split('\n')[0]}`)
+  }
+}
+
 /** The server is loaded here and nowhere else, so that the other commands start at once. */
 async function up(args: readonly string[]): Promise<number> {
   const server = await import('./up.ts')
@@ -47,12 +66,13 @@ async function up(args: readonly string[]): Promise<number> {
 async function help(name: string | undefined): Promise<number> {
   if (name === undefined) return say(overview(version()))
   if (name === 'up') return say(describeUp((await import('../config.ts')).describeSettings()))
+  if (name === 'eval') return say(evalUsage)
   const command = commands.find((one) => one.name === name)
   return command ? say(describeCommand(command)) : unknown(name)
 }
 
 function unknown(name: string): number {
-  const close = nearest(name, ['up', 'help', 'version', ...commands.map((command) => command.name)])
+  const close = nearest(name, ['up', 'eval', 'help', 'version', ...commands.map((command) => command.name)])
   const hint = close.length > 0 ? ` Did you mean ${close.map((one) => `"${one}"`).join(' or ')}?` : ''
   return misused(`quartermaster: There is no command "${name}".${hint}\n"quartermaster help" lists them all.`)
 }

@@ -42,7 +42,7 @@ export async function run(command: Command, given: Given, version: string): Prom
   }
 }
 
-function connectionOf({ fields }: Command, given: Given): Connection {
+export function connectionOf({ fields }: Pick<Command, 'fields'>, given: Given): Connection {
   // A field of the same name has the flag; then the environment is left to say it.
   const common = (name: string) => (fields.some((field) => field.name === name) ? undefined : given.get(name)?.[0])
   const baseUrl = common('url') ?? (process.env.QM_URL || defaultUrl)
@@ -56,7 +56,7 @@ function connectionOf({ fields }: Command, given: Given): Connection {
   return { baseUrl, token }
 }
 
-function report({ code, message }: Pick<ApiError, 'code' | 'message'>, { baseUrl }: Connection): number {
+export function report({ code, message }: Pick<ApiError, 'code' | 'message'>, { baseUrl }: Connection): number {
   const away = code === 'NETWORK'
   console.error(`quartermaster: ${code}: ${message}`)
   if (away) {

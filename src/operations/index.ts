@@ -5,10 +5,12 @@ import * as apiKeys from './api-keys.ts'
 import * as calls from './calls.ts'
 import * as documents from './documents.ts'
 import * as files from './files.ts'
+import * as footprint from './footprint.ts'
 import * as imports from './import-mcp-servers.ts'
 import { inputSchema } from './json-schema.ts'
 import { isAction, type Operation } from './operation.ts'
 import * as projects from './projects.ts'
+import * as resolve from './resolve.ts'
 import * as servers from './servers.ts'
 import * as skillFiles from './skill-files.ts'
 import * as skills from './skills.ts'
@@ -24,6 +26,8 @@ export const operations: readonly Operation[] = [
   tools,
   imports,
   servers,
+  resolve,
+  footprint,
   skills,
   skillFiles,
   documents,

@@ -1,11 +1,14 @@
 import type { z } from 'zod'
 import { evaluate, narrowed, type Resource, resourceName, visibility } from '../access/evaluate.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
+import type { Resolver } from '../catalogue/resolve/resolver.ts'
+import type { Shelves } from '../catalogue/shelf.ts'
 import type { Asked } from '../dispatch/call.ts'
 import type { Live, Surface } from '../model/call.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
 import type { JsonObject } from '../model/json.ts'
 import type { Principal } from '../model/principal.ts'
+import type { Server } from '../model/server.ts'
 import type { Output } from '../model/tool.ts'
 import type { Facts, Visible } from '../store/page.ts'
 import type { Store } from '../store/store.ts'
@@ -30,12 +33,19 @@ export interface Request {
 export interface Parts {
   readonly store: Store
   readonly catalogue: Catalogue
+  readonly shelves: Shelves
+  readonly resolver: Resolver
   readonly schemas: Schemas
   readonly reach: Reach
   readonly limits: { readonly fileBytes: number }
   /** Every permission there is, so that a policy cannot name one that does not exist. */
   readonly permissions: ReadonlySet<string>
   dispatch(asked: Asked): Promise<Output>
+  /** What a client of a server would be told of, in either mode. */
+  toolLists(
+    server: Server,
+    request: Request,
+  ): Promise<{ readonly direct: readonly JsonObject[]; readonly agent: readonly JsonObject[] }>
 }
 
 export type Context = Parts & Request

@@ -39,7 +39,9 @@ export const routes = {
     createServer: 'POST /servers',
     deleteServer: 'DELETE /servers/{server_id}',
     getServer: 'GET /servers/{server_id}',
+    getServerFootprint: 'GET /servers/{server_id}/footprint',
     listServers: 'GET /servers',
+    resolveActions: 'POST /servers/{server_id}/resolve',
     updateServer: 'PATCH /servers/{server_id}',
   },
   skills: {
@@ -924,6 +926,33 @@ export interface Operations {
         updated_at: string
       }
     }
+    /** Tell what the tool list of a server costs a model, in direct and in agent mode */
+    getServerFootprint: {
+      path: {
+        server_id: string
+      }
+      answer: {
+        tokenizer: string
+        /** The mode the server is in */
+        mode: 'direct' | 'agent'
+        direct: {
+          /** How many tools a client is told of */
+          tools: number
+          /** What their names, descriptions and schemas cost a model, in every conversation */
+          tokens: number
+        }
+        agent: {
+          /** How many tools a client is told of */
+          tools: number
+          /** What their names, descriptions and schemas cost a model, in every conversation */
+          tokens: number
+        }
+        advice: {
+          mode: 'direct' | 'agent'
+          reason: string
+        }
+      }
+    }
     /** List MCP servers */
     listServers: {
       query?: {
@@ -965,6 +994,31 @@ export interface Operations {
         total: number
         limit: number
         offset: number
+      }
+    }
+    /** Rank the actions of a server for requests in words, as RESOLVE_ACTIONS does */
+    resolveActions: {
+      path: {
+        server_id: string
+      }
+      body: {
+        /** One entry for each action: a short description and the app */
+        integration_query: Array<string>
+        limit?: number
+      }
+      answer: {
+        results: Array<{
+          query: string
+          candidates: Array<{
+            slug: string
+            type: 'action' | 'workflow'
+            identifier: string
+            /** Between 0 and 1; below one half, RESOLVE_ACTIONS does not take it for a match */
+            score: number
+            /** What spoke for and against it */
+            features: Record<string, number>
+          }>
+        }>
       }
     }
     /** Change an MCP server */

@@ -16,6 +16,7 @@ import { Settings } from './settings.ts'
 import { Skills } from './skills.ts'
 import { explained, openSqlite } from './sqlite.ts'
 import { Tools } from './tools.ts'
+import { Vectors } from './vectors.ts'
 
 export type StoreOptions = { readonly syncCalls?: boolean } & (
   | { readonly databaseUrl: string; readonly data?: string }
@@ -38,6 +39,7 @@ export interface Store {
   readonly skills: Skills
   readonly idempotencyKeys: IdempotencyKeys
   readonly settings: Settings
+  readonly vectors: Vectors
   close(): Promise<void>
 }
 
@@ -68,6 +70,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     skills: new Skills(engine, notices),
     idempotencyKeys: new IdempotencyKeys(engine),
     settings: new Settings(engine),
+    vectors: new Vectors(engine),
     async close() {
       await calls.idle()
       await engine.close()

@@ -160,6 +160,12 @@ export interface DefinitionRow {
   changed_at: number
 }
 
+export interface VectorRow {
+  model: string
+  text_hash: string
+  bytes: Uint8Array
+}
+
 export interface SettingRow {
   name: string
   value: string
@@ -178,5 +184,6 @@ export interface Tables {
   definitions: DefinitionRow
   servers: ServerRow
   skills: SkillRow
+  vectors: VectorRow
   settings: SettingRow
 }

@@ -17,6 +17,8 @@ export interface WebParts {
   readonly metrics: Metrics
   readonly log: Logger
   isReady(): Promise<boolean>
+  /** How actions are searched, which may be worse than was wanted. */
+  searchState(): object
 }
 
 const page = {
@@ -28,11 +30,13 @@ const page = {
 }
 
 /** Everything that answers HTTP, in one place. */
-export function web({ rest, mcp, openapi, routes, reference, metrics, log, isReady }: WebParts): Hono {
+export function web({ rest, mcp, openapi, routes, reference, metrics, log, isReady, searchState }: WebParts): Hono {
   const app = new Hono()
   app.get('/health', (context) => context.json({ status: 'ok' }))
   app.get('/ready', async (context) =>
-    (await isReady()) ? context.json({ status: 'ready' }) : context.json({ status: 'not ready' }, 503),
+    (await isReady())
+      ? context.json({ status: 'ready', search: searchState() })
+      : context.json({ status: 'not ready' }, 503),
   )
   app.get('/metrics', () => metrics.print())
   app.get('/api/v1/openapi.json', () => new Response(openapi, { headers: { 'content-type': 'application/json' } }))

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 import type { EngineName } from '../engine.ts'
 import * as first from './2026-11-15-first.ts'
 import * as mcp from './2026-11-16-mcp.ts'
+import * as vectors from './2026-11-16-vectors.ts'
 
 export type MigrationStep = (db: Kysely<unknown>, engine: EngineName) => Promise<void>
 
@@ -9,4 +10,5 @@ export type MigrationStep = (db: Kysely<unknown>, engine: EngineName) => Promise
 export const migrations: Readonly<Record<string, MigrationStep>> = {
   '2026-11-15-first': first.up,
   '2026-11-16-mcp': mcp.up,
+  '2026-11-16-vectors': vectors.up,
 }

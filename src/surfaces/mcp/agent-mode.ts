@@ -1,11 +1,12 @@
 import { z } from 'zod'
-import { type Found, search } from '../../catalogue/search.ts'
+import type { Found } from '../../catalogue/resolve/resolver.ts'
 import type { Shelved } from '../../catalogue/shelf.ts'
 import type { Live } from '../../model/call.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { isObject, type Json, type JsonObject } from '../../model/json.ts'
 import { nearest } from '../../model/nearest.ts'
 import { parseInput } from '../../operations/operation.ts'
+import { Requests } from '../../operations/resolve.ts'
 import { asks, dataOf, type ToolResult, textResult, toResult } from './results.ts'
 import type { Visit } from './visit.ts'
 
@@ -14,10 +15,7 @@ const order =
 
 const Resolve = z.strictObject({
   integration_query: z
-    .preprocess(
-      (value) => (typeof value === 'string' ? [value] : value),
-      z.array(z.string().min(1).max(2000)).min(1).max(50),
-    )
+    .preprocess((value) => (typeof value === 'string' ? [value] : value), Requests)
     .describe(
       'Action descriptions extracted from the user’s request. Each entry describes one action: a short description and the target app, as in "List Contacts Salesforce".',
     ),
@@ -56,29 +54,35 @@ export const agentTools: readonly JsonObject[] = [
   },
 ]
 
-/** Close enough to the best to be offered beside it. */
-const tie = 0.98
+/** What scores less is not taken for a match. */
+const leastScore = 0.5
+/** So close to the best that nothing tells which is meant: then the model decides. */
+const tie = 0.9
+const mostTied = 3
 
 export async function resolveActions(input: unknown, visit: Visit): Promise<ToolResult> {
   const { integration_query: queries } = parseInput(Resolve, input)
-  const shelved = await visit.shelved()
   const chosen = new Map<string, Found>()
-  for (const query of queries) {
-    const found = search(query, shelved)
+  for (const found of await visit.resolve(queries, mostTied)) {
     const [best] = found
     if (!best) continue
-    for (const one of found.filter(({ score }) => score >= best.score * tie).slice(0, 3)) {
+    for (const one of found.filter(({ score }) => score >= leastScore && odds(score) >= tie * odds(best.score))) {
       chosen.set(one.shelved.action.id, one)
     }
   }
   if (chosen.size === 0) {
-    const asked = queries.map((query) => `"${query}"`).join(', ')
+    const asked = queries
+      .map((query) => `"${query.slice(0, 200)}"`)
+      .slice(0, 10)
+      .join(', ')
     return textResult(
       `Couldn't find any matching actions for ${asked}. Describe the action and its app in other words.`,
     )
   }
   return textResult(JSON.stringify([...chosen.values()].map(({ shelved: one }) => entity(one))))
 }
+
+const odds = (score: number) => score / (1 - score)
 
 const entity = ({ action, offer, kind }: Shelved) => ({
   slug: action.app,

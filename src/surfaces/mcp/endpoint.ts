@@ -12,7 +12,7 @@ import type { Logger } from 'pino'
 import { evaluate } from '../../access/evaluate.ts'
 import type { Keys } from '../../access/keys.ts'
 import type { RateLimit } from '../../access/rate-limit.ts'
-import type { Named, Shelved, Shelves } from '../../catalogue/shelf.ts'
+import type { Named, Shelved } from '../../catalogue/shelf.ts'
 import type { Live } from '../../model/call.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { isObject, type JsonObject } from '../../model/json.ts'
@@ -35,7 +35,6 @@ import { type Visit, visit } from './visit.ts'
 
 export interface McpParts {
   readonly parts: Parts
-  readonly shelves: Shelves
   readonly keys: Keys
   readonly rateLimit: RateLimit
   readonly log: Logger
@@ -161,13 +160,13 @@ export class McpEndpoints {
 
   /** 404 for a server that is off, or not for this key. */
   async #visit(asker: Asking, reference: string): Promise<Offering> {
-    const { parts, shelves, version } = this.#host
-    const server = await shelves.findServer(reference)
+    const { parts, version } = this.#host
+    const server = await parts.shelves.findServer(reference)
     const resource = server && { projectId: server.project_id, kind: 'server', id: server.id }
     if (!server?.enabled || !resource || !evaluate(asker.principal, 'servers:UseServer', resource).allowed) {
       throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'server', id: reference })
     }
-    const one = visit(server, asker, { ...parts, shelves })
+    const one = visit(server, asker, parts)
     return {
       key: server.id,
       principalId: asker.principal.id,

@@ -1,5 +1,6 @@
 import { evaluate } from '../../access/evaluate.ts'
-import type { Named, Shelf, Shelved, Shelves } from '../../catalogue/shelf.ts'
+import type { Found } from '../../catalogue/resolve/resolver.ts'
+import type { Named, Shelf, Shelved } from '../../catalogue/shelf.ts'
 import { toolResource } from '../../dispatch/authorize.ts'
 import { CallRecord } from '../../dispatch/record.ts'
 import type { Live } from '../../model/call.ts'
@@ -10,6 +11,7 @@ import type { Server } from '../../model/server.ts'
 import type { Skill } from '../../model/skill.ts'
 import { done, type Output } from '../../model/tool.ts'
 import type { Parts, Request } from '../../operations/operation.ts'
+import { findActions } from '../../operations/resolve.ts'
 import { call } from '../../operations/tools.ts'
 import type { ToolResult } from './results.ts'
 
@@ -21,6 +23,8 @@ export interface Visit {
   find(name: string): Promise<Shelved | undefined>
   named(): Promise<readonly Named[]>
   shelved(): Promise<readonly Shelved[]>
+  /** For each request in words the actions that may be meant, best first. */
+  resolve(requests: readonly string[], most: number): Promise<readonly (readonly Found[])[]>
   skills(): Promise<readonly Skill[]>
   call(shelved: Shelved, input: JsonObject, live: Live): Promise<Output>
   /** Answers without a tool, and records that too. */
@@ -30,7 +34,7 @@ export interface Visit {
 export function visit(
   server: Server,
   asking: Request,
-  parts: Pick<Parts, 'dispatch' | 'store'> & { readonly shelves: Shelves },
+  parts: Pick<Parts, 'dispatch' | 'store' | 'shelves' | 'resolver'>,
 ): Visit {
   const { principal } = asking
   const decided = new Map<string, boolean>()
@@ -52,6 +56,7 @@ export function visit(
     },
     named: async () => (await shelf()).named.filter(([, one]) => may(one)),
     shelved: async () => (await shelf()).all.filter(may),
+    resolve: (requests, most) => findActions(requests, most, server, { ...parts, principal }),
     skills: () => parts.store.skills.offered(server.project_id, server.skill_ids),
     async aside(name, input, answer) {
       const asked = { ...asking, id: newId('call'), toolId: '', action: undefined, input }

@@ -1,0 +1,114 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Subject } from '../../src/catalogue/resolve/profile.ts'
+import type { JsonObject } from '../../src/model/json.ts'
+
+/** A set of tools, and of requests whose tools are known. */
+export interface TestSet {
+  readonly name: string
+  /** Whether any of the tools will do, or each of them is needed. */
+  readonly mode: 'any' | 'all'
+  readonly ids: readonly string[]
+  readonly subjects: readonly Subject[]
+  readonly queries: readonly Query[]
+}
+
+export interface Query {
+  readonly text: string
+  readonly relevant: ReadonlySet<string>
+  /** What must not be learned from and measured on at once. */
+  readonly group: string
+}
+
+interface ToolLine {
+  readonly id: string
+  readonly app: string
+  readonly app_name?: string
+  readonly name: string
+  readonly title?: string
+  readonly description?: string
+  readonly input_schema?: JsonObject
+}
+
+interface QueryLine {
+  readonly query: string
+  readonly relevant: string[]
+  readonly app?: string
+}
+
+/** The public data is not ours to pass on, so it lies beside the repository; QM_RETRIEVAL says where else. */
+export const folder = process.env.QM_RETRIEVAL ?? new URL('../../../shared/retrieval', import.meta.url).pathname
+
+export const setNames = [
+  'n8n-steps-dev',
+  'activepieces-titles',
+  'metatool-dev',
+  'toolret-apigen',
+  'toolret-apibank',
+  'toollens',
+]
+
+export const hasData = (): boolean => setNames.every((name) => existsSync(join(folder, name, 'tools.jsonl')))
+
+export const noData = `There is no data at ${folder}: set QM_RETRIEVAL to the folder that holds ${setNames.join(', ')}.`
+
+const lines = <T>(...path: string[]): T[] =>
+  readFileSync(join(folder, ...path), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as T)
+
+/** `bare` leaves out what not every tool has: titles of actions and names of apps beside their slugs. */
+export function readSet(name: string, dress: 'full' | 'bare' = 'full'): TestSet {
+  const tools = lines<ToolLine>(name, 'tools.jsonl')
+  const queries = lines<QueryLine>(name, 'queries.jsonl')
+  const { mode } = JSON.parse(readFileSync(join(folder, name, 'dataset.json'), 'utf8')) as TestSet
+  return {
+    name,
+    mode,
+    ids: tools.map(({ id }) => id),
+    subjects: tools.map((tool) => toSubject(tool, dress)),
+    queries: queries.map(({ query, relevant, app }) => ({
+      text: query,
+      relevant: new Set(relevant),
+      group: app ?? relevant[0]?.split('/')[0] ?? '',
+    })),
+  }
+}
+
+function toSubject(
+  { app, app_name, name, title, description, input_schema }: ToolLine,
+  dress: 'full' | 'bare',
+): Subject {
+  const common = { app: app === '' ? 'tools' : app, name, schema: input_schema ?? {} }
+  if (dress === 'full') return { ...common, appName: app_name, title, description }
+  return { ...common, description: title && description !== title ? `${title}. ${description ?? ''}` : description }
+}
+
+export interface Quality {
+  readonly hit1: number
+  readonly recall5: number
+  readonly ndcg10: number
+}
+
+/** Hit@1, R@5 and NDCG@10 in per cent, as score.mjs beside the data computes them. */
+export function measure(set: TestSet, ranked: readonly (readonly string[])[]): Quality {
+  const sums = { hit1: 0, recall5: 0, ndcg10: 0 }
+  for (const [position, { relevant }] of set.queries.entries()) {
+    const hits = (ranked[position] ?? []).slice(0, 10).map((id) => relevant.has(id))
+    const first = hits.indexOf(true) + 1
+    const gain = (at: number) => 1 / Math.log2(at + 2)
+    sums.hit1 += Number(first === 1)
+    if (set.mode === 'any') {
+      sums.recall5 += Number(first > 0 && first <= 5)
+      sums.ndcg10 += first > 0 ? gain(first - 1) : 0
+    } else {
+      sums.recall5 += hits.slice(0, 5).filter(Boolean).length / relevant.size
+      const ideal = Array.from({ length: Math.min(10, relevant.size) }, (_, at) => gain(at))
+      const total = (gains: number[]) => gains.reduce((sum, one) => sum + one, 0)
+      sums.ndcg10 += total(hits.map((hit, at) => (hit ? gain(at) : 0))) / total(ideal)
+    }
+  }
+  const percent = (sum: number) => (100 * sum) / set.queries.length
+  return { hit1: percent(sums.hit1), recall5: percent(sums.recall5), ndcg10: percent(sums.ndcg10) }
+}

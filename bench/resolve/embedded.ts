@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto'
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Model, modelName, vectorSize } from '../../src/catalogue/resolve/model.ts'
+import type { Vector } from '../../src/catalogue/resolve/vectors.ts'
+
+const file = join(tmpdir(), `quartermaster-bench-${modelName}.bin`)
+const hashSize = 20
+const rowSize = hashSize + vectorSize
+const hashOf = (text: string) => createHash('sha1').update(text).digest()
+
+/** Vectors of texts, kept between runs in the folder for temporary files, because the sets never change. */
+export class EmbeddedTexts {
+  readonly #known = new Map<string, Vector>()
+  #model: Model | undefined
+
+  constructor() {
+    const bytes = existsSync(file) ? readFileSync(file) : Buffer.alloc(0)
+    for (let at = 0; at + rowSize <= bytes.length; at += rowSize) {
+      const vector = new Int8Array(bytes.buffer, bytes.byteOffset + at + hashSize, vectorSize)
+      this.#known.set(bytes.toString('latin1', at, at + hashSize), vector)
+    }
+  }
+
+  get(text: string): Vector {
+    const vector = this.#known.get(hashOf(text).toString('latin1'))
+    if (!vector) throw new Error(`not embedded: ${text}`)
+    return vector
+  }
+
+  async prepare(texts: readonly string[]): Promise<void> {
+    const missing = [...new Set(texts)].filter((text) => !this.#known.has(hashOf(text).toString('latin1')))
+    missing.sort((a, b) => a.length - b.length)
+    for (let start = 0; start < missing.length; start += 8) {
+      this.#model ??= await Model.load(undefined)
+      const batch = missing.slice(start, start + 8)
+      const vectors = await this.#model.embed(batch)
+      for (const [position, text] of batch.entries()) {
+        const vector = vectors[position] as Vector
+        this.#known.set(hashOf(text).toString('latin1'), vector)
+        appendFileSync(
+          file,
+          Buffer.concat([hashOf(text), new Uint8Array(vector.buffer, vector.byteOffset, vector.length)]),
+        )
+      }
+      if (start % 2000 === 0) console.error(`embedding: ${start} of ${missing.length}`)
+    }
+  }
+}

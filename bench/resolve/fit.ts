@@ -1,0 +1,286 @@
+/**
+ * Fits the weights of src/catalogue/resolve/weights.ts on the public sets and prints that file.
+ *
+ *     node bench/resolve/fit.ts [check [sets,…]] > weights.ts
+ *
+ * For each regime (does the request name an app? are there vectors?) the weights are those of a linear model under a
+ * softmax over the candidates of a request: what is maximised is the likelihood that the right action comes first, with a
+ * strong pull towards zero because the labels are noisy and other catalogues are not these. How well they do is told on
+ * standard error; with `check`, also how well such weights do on apps that they were not fitted on.
+ */
+import { type FeatureName, featureNames } from '../../src/catalogue/resolve/features.ts'
+import { Index } from '../../src/catalogue/resolve/postings.ts'
+import { profileOf } from '../../src/catalogue/resolve/profile.ts'
+import { read } from '../../src/catalogue/resolve/question.ts'
+import { candidates, regimeOf } from '../../src/catalogue/resolve/rank.ts'
+import { Vectors } from '../../src/catalogue/resolve/vectors.ts'
+import { type View, viewOf } from '../../src/catalogue/resolve/view.ts'
+import type { Regime } from '../../src/catalogue/resolve/weights.ts'
+import { hasData, measure, noData, type Quality, readSet, setNames, type TestSet } from './data.ts'
+import { EmbeddedTexts } from './embedded.ts'
+
+/** One request with its candidates. */
+interface Case {
+  readonly group: string
+  readonly weight: number
+  readonly regime: Regime
+  readonly ids: readonly string[]
+  /** One row of features for each candidate. */
+  readonly rows: Float32Array
+  readonly isRight: readonly boolean[]
+}
+
+/** Too rare in the sets to be fitted: what is said to be out of use is set back by hand. */
+const byHand: Partial<Record<FeatureName, number>> = { deprecated: -1 }
+/** What each set counts, however many requests it has, and how many of its requests are taken. */
+const share: Record<string, { weight: number; every: number }> = {
+  'n8n-steps-dev': { weight: 3, every: 1 },
+  'activepieces-titles': { weight: 1, every: 5 },
+  'metatool-dev': { weight: 1, every: 3 },
+  'toolret-apigen': { weight: 1, every: 2 },
+  'toolret-apibank': { weight: 0.1, every: 1 },
+  toollens: { weight: 0.05, every: 12 },
+}
+const pull = 0.02
+/** That an app is named is hardly ever a mistake, so its weight may grow. */
+const pulls = featureNames.map((name) => (name === 'app' || name === 'app_lead' ? pull / 8 : pull))
+const count = featureNames.length
+
+if (!hasData()) {
+  console.error(noData)
+  process.exit(0)
+}
+const texts = new EmbeddedTexts()
+const sets: { label: string; set: TestSet; cases: Case[]; foreign: Case[] }[] = []
+for (const name of process.argv[3]?.split(',') ?? setNames) {
+  for (const dress of dressesOf(name)) {
+    const set = readSet(name, dress)
+    const others = setNames.filter((other) => isForeign(name, other)).map((other) => readSet(other).queries)
+    for (const hasMeaning of [true, false]) {
+      console.error(`reading ${name}, ${dress}, ${hasMeaning ? 'with' : 'without'} meaning`)
+      const shelf = await shelve(set, hasMeaning)
+      const { weight, every } = share[name] ?? { weight: 0, every: 1 }
+      const own = set.queries.filter((_, position) => position % every === 0)
+      const foreign = others.flatMap((queries) => queries.filter((_, position) => position % 60 === 0))
+      sets.push({
+        label: `${name}, ${dress}, ${hasMeaning ? 'meaning' : 'words'}`,
+        set: { ...set, queries: own },
+        cases: await casesOf(own, weight, shelf),
+        foreign: await casesOf(foreign, 0, shelf),
+      })
+    }
+  }
+}
+const regimes: Regime[] = ['app_meaning', 'app_words', 'plain_meaning', 'plain_words']
+const fitted = fitAll(() => true)
+print(fitted)
+report('fitted on all', () => 0, [fitted])
+if (process.argv[2] === 'check') {
+  const folds = 4
+  const parts = Array.from({ length: folds }, (_, fold) => fitAll(({ group }) => foldOf(group) % folds !== fold))
+  report('on apps not fitted on', ({ group }) => foldOf(group) % folds, parts)
+}
+
+/** Only the sets of apps have titles and names of apps that could be left out. */
+function dressesOf(name: string): readonly ('full' | 'bare')[] {
+  return isOfApps(name) ? ['full', 'bare'] : ['full']
+}
+
+function isOfApps(name: string): boolean {
+  return name === 'n8n-steps-dev' || name === 'activepieces-titles'
+}
+
+/** Requests that ask for nothing that a set has: those of the two sets of apps would find something in the other. */
+function isForeign(name: string, other: string): boolean {
+  return name !== other && !(isOfApps(name) && isOfApps(other)) && other !== 'toollens' && name !== 'toollens'
+}
+
+interface Shelf {
+  readonly ids: readonly string[]
+  readonly index: Index
+  readonly view: View
+  readonly vectors: Vectors | undefined
+}
+
+async function shelve(set: TestSet, hasMeaning: boolean): Promise<Shelf> {
+  const index = new Index()
+  for (const subject of set.subjects) index.add(profileOf(subject))
+  const view = await viewOf(index, Uint32Array.from(set.subjects.keys()))
+  return { ids: set.ids, index, view, vectors: hasMeaning ? await vectorsOf(index, view) : undefined }
+}
+
+async function casesOf(queries: TestSet['queries'], weight: number, shelf: Shelf): Promise<Case[]> {
+  const { index, view, vectors } = shelf
+  if (vectors) await texts.prepare(queries.map(({ text }) => text))
+  return queries.map((query) => {
+    const question = read(query.text, index, view)
+    const meaning = vectors && { vector: texts.get(query.text), vectors }
+    const found = candidates(question, index, view, meaning)
+    const rows = new Float32Array(found.length * count)
+    for (const [at, { features }] of found.entries()) {
+      for (const [column, name] of featureNames.entries()) {
+        rows[at * count + column] = byHand[name] === undefined ? features[name] : 0
+      }
+    }
+    const ids = found.map(({ id }) => shelf.ids[id] as string)
+    return {
+      group: query.group,
+      weight: weight / queries.length,
+      regime: regimeOf(question, meaning),
+      ids,
+      rows,
+      isRight: ids.map((id) => query.relevant.has(id)),
+    }
+  })
+}
+
+async function vectorsOf(index: Index, view: View): Promise<Vectors> {
+  const vectors = new Vectors(384)
+  await texts.prepare(index.profiles.map((profile) => profile.texts()).flatMap(({ short, whole }) => [short, whole]))
+  for (const id of view.ids) {
+    const { short, whole } = (index.profiles[id] as Index['profiles'][number]).texts()
+    vectors.set(id, texts.get(short), texts.get(whole))
+  }
+  return vectors
+}
+
+type Fitted = Map<Regime, Float64Array>
+
+function fitAll(take: (one: Case) => boolean): Fitted {
+  const all = sets.flatMap(({ cases }) => cases).filter(take)
+  return new Map(regimes.map((regime) => [regime, weigh(all.filter((one) => one.regime === regime))]))
+}
+
+/** Adam on the negative log-likelihood, on features divided by their spread. */
+function weigh(cases: readonly Case[]): Float64Array {
+  const useful = cases.filter(({ isRight }) => isRight.includes(true))
+  const spread = spreadOf(useful)
+  const total = useful.reduce((sum, { weight }) => sum + weight, 0) || 1
+  const weights = new Float64Array(count)
+  const mean = new Float64Array(count)
+  const square = new Float64Array(count)
+  const rounds = 120
+  for (let round = 1; round <= rounds; round++) {
+    const gradient = new Float64Array(count)
+    for (const one of useful) addGradient(one, weights, spread, gradient)
+    const step = (round > 0.7 * rounds ? 0.06 : 0.3) * (Math.sqrt(1 - 0.99 ** round) / (1 - 0.9 ** round))
+    for (let at = 0; at < count; at++) {
+      const slope = (gradient[at] as number) / total + (pulls[at] as number) * (weights[at] as number)
+      mean[at] = 0.9 * (mean[at] as number) + 0.1 * slope
+      square[at] = 0.99 * (square[at] as number) + 0.01 * slope * slope
+      weights[at] = (weights[at] as number) - (step * (mean[at] as number)) / (Math.sqrt(square[at] as number) + 1e-8)
+    }
+  }
+  return weights.map((weight, at) => weight / (spread[at] as number))
+}
+
+function addGradient(one: Case, weights: Float64Array, spread: Float64Array, gradient: Float64Array): void {
+  const { rows, isRight } = one
+  const odds = isRight.map((_, row) => {
+    let sum = 0
+    for (let at = 0; at < count; at++)
+      sum += ((weights[at] as number) * (rows[row * count + at] as number)) / (spread[at] as number)
+    return sum
+  })
+  const most = Math.max(...odds)
+  const chances = odds.map((value) => Math.exp(value - most))
+  const all = chances.reduce((sum, chance) => sum + chance, 0)
+  const right = chances.reduce((sum, chance, row) => sum + (isRight[row] ? chance : 0), 0)
+  for (const [row, chance] of chances.entries()) {
+    const pushed = one.weight * (chance / all - (isRight[row] ? chance / right : 0))
+    if (Math.abs(pushed) < 1e-10) continue
+    for (let at = 0; at < count; at++) {
+      gradient[at] = (gradient[at] as number) + (pushed * (rows[row * count + at] as number)) / (spread[at] as number)
+    }
+  }
+}
+
+function spreadOf(cases: readonly Case[]): Float64Array {
+  const sum = new Float64Array(count)
+  const squares = new Float64Array(count)
+  let rows = 0
+  for (const one of cases) {
+    for (let at = 0; at < one.rows.length; at++) {
+      const value = one.rows[at] as number
+      sum[at % count] = (sum[at % count] as number) + value
+      squares[at % count] = (squares[at % count] as number) + value * value
+    }
+    rows += one.isRight.length
+  }
+  return sum.map((total, at) => Math.sqrt(Math.max(0, (squares[at] as number) / rows - (total / rows) ** 2)) || 1)
+}
+
+function sumFor({ rows }: Case, row: number, weights: Float64Array): number {
+  let sum = 0
+  for (let at = 0; at < count; at++) sum += (weights[at] as number) * (rows[row * count + at] as number)
+  return sum
+}
+
+function foldOf(text: string): number {
+  let hash = 7
+  for (const letter of `${text}x`) hash = (hash * 31 + letter.charCodeAt(0)) >>> 0
+  return hash
+}
+
+function report(title: string, foldFor: (one: Case) => number, fitted: readonly Fitted[]): void {
+  console.error(title)
+  for (const { label, set, cases } of sets) {
+    const ranked = cases.map((one) => {
+      const weights = fitted[foldFor(one)]?.get(one.regime) as Float64Array
+      const sums = one.ids.map((id, row) => ({ id, sum: sumFor(one, row, weights) }))
+      return sums.sort((a, b) => b.sum - a.sum).map(({ id }) => id)
+    })
+    const named = (100 * cases.filter(({ regime }) => regime.startsWith('app')).length) / cases.length
+    console.error(`  ${label.padEnd(36)} ${figures(measure(set, ranked))}  ${named.toFixed(0)} % name an app`)
+  }
+}
+
+function figures({ hit1, recall5, ndcg10 }: Quality): string {
+  return [hit1, recall5, ndcg10].map((figure) => figure.toFixed(1).padStart(5)).join(' / ')
+}
+
+/**
+ * Scores are chances: of the right answers, all but a few stay above one half. How many requests that ask for nothing in
+ * the catalogue fall below it is printed beside.
+ */
+function biasOf(regime: Regime, weights: Float64Array): number {
+  const bests = (cases: readonly Case[], keep: (one: Case, row: number) => boolean) =>
+    cases
+      .filter((one) => one.regime === regime && one.ids.length > 0)
+      .flatMap((one) => {
+        const sums = one.ids.map((_, row) => sumFor(one, row, weights))
+        const row = sums.indexOf(Math.max(...sums))
+        return keep(one, row) ? [sums[row] as number] : []
+      })
+      .sort((a, b) => a - b)
+  const right = bests(
+    sets.flatMap(({ cases }) => cases),
+    (one, row) => one.isRight[row] === true,
+  )
+  const wrong = bests(
+    sets.flatMap(({ foreign }) => foreign),
+    () => true,
+  )
+  const least = right[Math.floor(right.length * 0.06)] ?? 0
+  const refused = wrong.filter((sum) => sum < least).length / wrong.length
+  console.error(
+    `${regime}: ${right.length} right answers, ${wrong.length} foreign requests, ${(100 * refused).toFixed(0)} % refused`,
+  )
+  return -least
+}
+
+function print(fitted: Fitted): void {
+  const rounded = (value: number) => Number(value.toFixed(2))
+  const table = regimes.map((regime) => {
+    const weights = fitted.get(regime) as Float64Array
+    const rows = featureNames.map((name, at) => [name, byHand[name] ?? rounded(weights[at] as number)])
+    return [regime, { bias: rounded(biasOf(regime, weights)), ...Object.fromEntries(rows) }]
+  })
+  console.log(`import type { FeatureName } from './features.ts'
+
+/** Whether the request names an app, and whether there are vectors. */
+export type Regime = ${regimes.map((regime) => `'${regime}'`).join(' | ')}
+
+/** Printed by bench/resolve/fit.ts, which says how they are fitted. What is not named counts for nothing. */
+export const weights: Readonly<Record<Regime, Partial<Record<FeatureName, number>> & { readonly bias: number }>> = ${JSON.stringify(Object.fromEntries(table), null, 2)}`)
+}

@@ -1,0 +1,57 @@
+/**
+ * How often the right action is found on the public sets: plain BM25, ours by words alone, and ours with the embedded
+ * model. In per cent, Hit@1 / R@5 / NDCG@10.
+ *
+ *     QM_RETRIEVAL=../shared/retrieval node bench/resolve/quality.ts
+ */
+import { Index } from '../../src/catalogue/resolve/postings.ts'
+import { type Profile, profileOf } from '../../src/catalogue/resolve/profile.ts'
+import { rank } from '../../src/catalogue/resolve/rank.ts'
+import { Vectors } from '../../src/catalogue/resolve/vectors.ts'
+import { viewOf } from '../../src/catalogue/resolve/view.ts'
+import { hasData, measure, noData, readSet, setNames } from './data.ts'
+import { EmbeddedTexts } from './embedded.ts'
+import { plainSearch } from './plain.ts'
+
+if (hasData()) await run()
+else console.log(noData)
+
+async function run(): Promise<void> {
+  const texts = new EmbeddedTexts()
+  console.log(`${'set'.padEnd(28)}${'plain BM25'.padEnd(24)}${'by words'.padEnd(24)}by words and meaning`)
+  for (const name of setNames) {
+    for (const dress of ['full', 'bare'] as const) {
+      const set = readSet(name, dress)
+      const index = new Index()
+      const ids = set.subjects.map((subject) => index.add(profileOf(subject)))
+      const view = await viewOf(index, Uint32Array.from(ids))
+      const vectors = new Vectors(384)
+      const wanted = ids.map((id) => (index.profiles[id] as Profile).texts())
+      await texts.prepare([
+        ...wanted.flatMap(({ short, whole }) => [short, whole]),
+        ...set.queries.map(({ text }) => text),
+      ])
+      for (const [id, { short, whole }] of wanted.entries()) vectors.set(id, texts.get(short), texts.get(whole))
+
+      const plain = plainSearch(set.subjects)
+      const searches: ((text: string) => number[])[] = [
+        plain,
+        (text) => rank(text, index, view, undefined).map(({ id }) => id),
+        (text) => rank(text, index, view, { vector: texts.get(text), vectors }).map(({ id }) => id),
+      ]
+      const columns = searches.map((search) => {
+        const ranked = set.queries.map(({ text }) =>
+          search(text)
+            .slice(0, 10)
+            .map((id) => set.ids[id] as string),
+        )
+        const { hit1, recall5, ndcg10 } = measure(set, ranked)
+        return [hit1, recall5, ndcg10]
+          .map((figure) => figure.toFixed(1).padStart(5))
+          .join(' /')
+          .padEnd(24)
+      })
+      console.log(`${`${name}, ${dress}`.padEnd(28)}${columns.join('')}`.trimEnd())
+    }
+  }
+}

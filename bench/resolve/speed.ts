@@ -1,0 +1,134 @@
+/**
+ * How long finding actions takes among 1,000, 10,000 and 50,000 of them, in this process beside the embedded model in its
+ * thread: the index by words, the vectors out of SQLite, one request, ten at once, and the longest pause of the event loop.
+ *
+ *     QM_RETRIEVAL=../shared/retrieval node bench/resolve/speed.ts [sizes,…]
+ */
+import { createHash } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { EmbeddedModel } from '../../src/catalogue/resolve/embedded.ts'
+import { Meanings } from '../../src/catalogue/resolve/meanings.ts'
+import { modelName, vectorSize } from '../../src/catalogue/resolve/model.ts'
+import { profileOf, type Subject } from '../../src/catalogue/resolve/profile.ts'
+import { Resolver, subjectOf } from '../../src/catalogue/resolve/resolver.ts'
+import type { Shelf, Shelved } from '../../src/catalogue/shelf.ts'
+import type { Principal } from '../../src/model/principal.ts'
+import { openStore } from '../../src/store/store.ts'
+import { hasData, noData, readSet } from './data.ts'
+
+const principal = { kind: 'api_key', id: 'key_1' } as Principal
+
+async function run(size: number): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'quartermaster-bench-'))
+  const store = await openStore({ data: folder })
+  const sets = ['n8n-steps-dev', 'activepieces-titles', 'toolret-apigen'].map((name) => readSet(name))
+  const real = sets.flatMap(({ subjects }) => subjects)
+  const subjects = Array.from({ length: size }, (_, at) =>
+    copyOf(real[at % real.length] as Subject, Math.floor(at / real.length)),
+  )
+  for (let start = 0; start < size; start += 500) {
+    await store.vectors.add(modelName, subjects.slice(start, start + 500).map(toRow))
+  }
+  const shelf: Shelf = { byName: new Map(), named: [], all: subjects.map(toShelved) }
+  const meanings = new Meanings(new EmbeddedModel(undefined), store, pino({ level: 'warn' }))
+  const resolver = new Resolver(meanings)
+  const asker = { serverId: 'srv_1', shelf, principal, may: () => true }
+  const memoryBefore = process.memoryUsage().rss
+  const pauses = watchPauses()
+
+  const byWords = await timed(() => resolver.find(['List contacts Salesforce'], asker, 10))
+  const fromCache = await timed(() => meanings.idle())
+  const longestPause = pauses.stop()
+  const [warm] = await resolver.find(['Create an invoice'], asker, 1)
+  if (warm?.[0]?.features.meaning === 0) throw new Error('there is no meaning in this')
+
+  const queries = sets.flatMap(({ queries: some }) => some.slice(0, 150).map(({ text }) => text))
+  const single: number[] = []
+  for (const query of queries) single.push(await timed(() => resolver.find([query], asker, 3)))
+  const ten: number[] = []
+  for (let start = 0; start + 10 <= 300; start += 10) {
+    ten.push(
+      await timed(() =>
+        resolver.find(
+          queries.slice(start, start + 10).map((text) => `${text} now`),
+          asker,
+          3,
+        ),
+      ),
+    )
+  }
+  const memory = (process.memoryUsage().rss - memoryBefore) / 2 ** 20
+  console.log(
+    [
+      `${String(size).padStart(6)} actions`,
+      `words ready ${byWords.toFixed(0)} ms`,
+      `vectors from cache ${fromCache.toFixed(0)} ms`,
+      `longest pause ${longestPause.toFixed(0)} ms`,
+      `one request p50 ${at(single, 0.5)} p95 ${at(single, 0.95)} ms`,
+      `ten p50 ${at(ten, 0.5)} p95 ${at(ten, 0.95)} ms`,
+      `memory +${memory.toFixed(0)} MB`,
+    ].join(', '),
+  )
+  await meanings.close()
+  await store.close()
+  await rm(folder, { recursive: true })
+}
+
+/** Another team's app of the same kind. */
+const copyOf = (subject: Subject, copy: number): Subject =>
+  copy === 0
+    ? subject
+    : { ...subject, app: `${subject.app}${copy}`, appName: `${subject.appName ?? subject.app} ${copy}` }
+
+const toShelved = (subject: Subject): Shelved =>
+  ({
+    kind: 'action',
+    tool: { description: subject.appName ?? null },
+    action: { ...subject, namespace: subject.app, definition: subject.title ? { title: subject.title } : {} },
+    offer: { shown: subject.schema },
+  }) as unknown as Shelved
+
+/** For speed any vector will do. */
+function toRow(subject: Subject, at: number): { text_hash: string; bytes: Uint8Array } {
+  const { short, whole } = profileOf(subjectOf(toShelved(subject))).texts()
+  const bytes = Buffer.alloc(2 * vectorSize)
+  for (let place = 0; place < bytes.length; place++)
+    bytes[place] = (Math.imul(at + 1, 2654435761 + place * 40503) >>> 13) & 63
+  return { text_hash: createHash('sha256').update(`${short}\n${whole}`).digest('hex'), bytes }
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now()
+  await work()
+  return performance.now() - began
+}
+
+const at = (times: readonly number[], share: number) =>
+  ([...times].sort((a, b) => a - b)[Math.floor(times.length * share)] ?? 0).toFixed(1)
+
+/** The longest time that this thread worked without letting anything else run; what other programs took is not in it. */
+function watchPauses(): { stop(): number } {
+  const worked = () => {
+    const { user, system } = process.threadCpuUsage()
+    return (user + system) / 1000
+  }
+  let last = worked()
+  let longest = 0
+  const timer = setInterval(() => {
+    const now = worked()
+    longest = Math.max(longest, now - last)
+    last = now
+  }, 1)
+  return {
+    stop() {
+      clearInterval(timer)
+      return longest
+    },
+  }
+}
+
+if (hasData()) for (const size of (process.argv[2] ?? '1000,10000,50000').split(',').map(Number)) await run(size)
+else console.log(noData)

@@ -1,0 +1,119 @@
+import type { Profile } from './profile.ts'
+import type { Question } from './question.ts'
+import { kindredOf, type Relation, relationOf, relations } from './words.ts'
+
+/** What speaks for and against an action; what each is worth is in weights.ts. */
+export const featureNames = [
+  'lexical',
+  'lexical_share',
+  'meaning',
+  'short_meaning',
+  'app',
+  'app_lead',
+  'name_covered',
+  'query_covered',
+  'kindred_covered',
+  'extra_words',
+  'exact',
+  'head_kindred',
+  'in_order',
+  'generic',
+  'deprecated',
+  'many_for_many',
+  'one_for_many',
+  'many_for_one',
+  'same_verb',
+  'crossing_verb',
+  'deleting_verb',
+  'no_verb',
+] as const
+export type FeatureName = (typeof featureNames)[number]
+export type Features = Record<FeatureName, number>
+
+export interface Seen {
+  readonly question: Question
+  readonly profile: Profile
+  readonly score: number
+  readonly bestScore: number
+  /** How surely the question names the action's app. */
+  readonly app: number
+  readonly meaning: number
+  readonly shortMeaning: number
+  /** How much a term tells that is not in the question. */
+  readonly usualRarity: number
+}
+
+export function featuresOf(seen: Seen): Features {
+  const { question, profile, score, app } = seen
+  const { rarities, terms, nouns, nounTotal, head, verb } = question
+  let named = 0
+  let all = 0
+  let extra = 0
+  for (const noun of profile.nouns) {
+    const worth = rarities.get(noun) ?? seen.usualRarity
+    all += worth
+    if (terms.has(noun)) named += worth
+    else extra++
+  }
+  let covered = 0
+  let kindred = 0
+  for (const noun of nouns) {
+    const worth = rarities.get(noun) ?? 0
+    if (profile.nouns.includes(noun)) covered += worth
+    else if (holdsAny(profile.nouns, kindredOf(noun))) kindred += worth * 0.6
+  }
+  const isExact = nouns.length > 0 && sameSet(nouns, profile.titleNouns)
+  const relation = verb && bestRelation(question, profile)
+  const { gives } = profile
+  const share = (part: number, whole: number) => (whole > 0 ? part / whole : 0)
+  return {
+    lexical: share(score, seen.bestScore),
+    lexical_share: share(score, question.total),
+    meaning: seen.meaning,
+    short_meaning: seen.shortMeaning,
+    app,
+    app_lead: share(app, question.bestApp),
+    name_covered: share(named, all),
+    query_covered: share(covered, nounTotal),
+    kindred_covered: share(covered + kindred, nounTotal),
+    extra_words: Math.log1p(extra),
+    exact: Number(isExact),
+    head_kindred: Number(
+      head !== undefined && !profile.nouns.includes(head) && holdsAny(profile.nouns, question.kindred),
+    ),
+    in_order: Math.min(2, inOrder(question.sequence, profile.sequence)),
+    generic: Number(profile.isGeneric),
+    deprecated: Number(profile.isDeprecated),
+    many_for_many: Number(question.wantsMany && gives === 'many'),
+    one_for_many: Number(question.wantsMany && gives === 'one'),
+    many_for_one: !question.wantsMany && gives === 'many' ? (question.wantsOne ? 2 : 1) : 0,
+    same_verb: Number(relation === 'same'),
+    crossing_verb: Number(relation === 'crossing'),
+    deleting_verb: Number(relation === 'deleting'),
+    no_verb: Number(verb !== undefined && profile.verbs.length === 0),
+  }
+}
+
+const holdsAny = (nouns: readonly string[], others: ReadonlySet<string> | undefined): boolean => {
+  for (const other of others ?? []) if (nouns.includes(other)) return true
+  return false
+}
+
+const sameSet = (some: readonly string[], others: readonly string[]): boolean =>
+  some.length === others.length && some.every((one) => others.includes(one))
+
+function bestRelation({ verb }: Question, { verbs }: Profile): Relation | undefined {
+  const found = verb ? verbs.map((done) => relationOf(verb, done)) : []
+  return relations.find((relation) => found.includes(relation))
+}
+
+/** How many neighbours of the one are neighbours in the other. */
+function inOrder(some: readonly string[], others: readonly string[]): number {
+  let count = 0
+  for (let at = 1; at < others.length; at++) {
+    for (let from = 1; from < Math.min(some.length, 60); from++) {
+      if (some[from] === others[at] && some[from - 1] === others[at - 1]) count++
+    }
+  }
+  return count
+}

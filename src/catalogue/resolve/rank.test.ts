@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest'
+import { Index } from './postings.ts'
+import { profileOf, type Subject } from './profile.ts'
+import { rank } from './rank.ts'
+import { viewOf } from './view.ts'
+
+const subject = (app: string, name: string, description = '', properties: object = {}): Subject => ({
+  app,
+  name,
+  description,
+  schema: { properties } as Subject['schema'],
+})
+
+const crm = [
+  subject('salesforce', 'get_contacts', 'Get many contacts'),
+  subject('salesforce', 'get_contact', 'Get a contact'),
+  subject('salesforce', 'create_contact', 'Create a contact'),
+  subject('salesforce', 'delete_contact', 'Delete a contact'),
+  subject('salesforce', 'list_deals', 'List deals'),
+  subject('hubspot', 'create_note', 'Create a note'),
+  subject('hubspot', 'get_contacts', 'Get many contacts'),
+  subject('googledrive', 'googleDrive_file_upload', 'Upload a file'),
+  subject('dropbox', 'upload_file', 'Upload a file'),
+]
+
+async function search(subjects: readonly Subject[], seen: (subject: Subject) => boolean = () => true) {
+  const index = new Index()
+  const ids = subjects.map((one) => index.add(profileOf(one)))
+  const view = await viewOf(index, Uint32Array.from(ids.filter((id) => seen(subjects[id] as Subject))))
+  return {
+    rank: (text: string) => rank(text, index, view, undefined),
+    names: (text: string) =>
+      rank(text, index, view, undefined).map(({ id }) => `${subjects[id]?.app}/${subjects[id]?.name}`),
+  }
+}
+
+test.each([
+  ['List Contacts Salesforce', 'salesforce/get_contacts'],
+  ['fetch a contact from Salesforce', 'salesforce/get_contact'],
+  ['Add new contact Salesforce', 'salesforce/create_contact'],
+  ['remove contact salesforce', 'salesforce/delete_contact'],
+  ['Create Note HubSpot', 'hubspot/create_note'],
+  ['Upload file Google Drive', 'googledrive/googleDrive_file_upload'],
+  ['upload a file to dropbox', 'dropbox/upload_file'],
+])('"%s" finds %s', async (text, name) => {
+  const { names } = await search(crm)
+
+  expect(names(text)[0]).toBe(name)
+})
+
+test('what a caller may not use changes none of their scores', async () => {
+  const own = crm.filter(({ app }) => app !== 'hubspot')
+  const among = await search(crm, ({ app }) => app !== 'hubspot')
+  const alone = await search(own)
+  const scores = (found: { score: number; features: object }[]) =>
+    found.map(({ score, features }) => ({ score, features }))
+
+  for (const text of ['List Contacts', 'Create Note HubSpot', 'Upload file Google Drive']) {
+    expect(scores(among.rank(text))).toEqual(scores(alone.rank(text)))
+    expect(among.names(text).some((name) => name.startsWith('hubspot'))).toBe(false)
+  }
+})
+
+test('text of any kind and length is taken', async () => {
+  const { rank: find } = await search(crm)
+
+  for (const text of ['', ' ', '!!!', '创建联系人', 'ü'.repeat(5000), 'contact '.repeat(5000), '\u0000\ud800']) {
+    expect(() => find(text)).not.toThrow()
+  }
+  expect(find('')).toEqual([])
+})

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { findVerb, nounsOf, relationOf, splitWords, stem, termsOf } from './words.ts'
+
+test('identifiers and sentences give the same words', () => {
+  expect(splitWords('getAllContacts')).toEqual(['get', 'all', 'contacts'])
+  expect(splitWords('get_all-contacts')).toEqual(['get', 'all', 'contacts'])
+  expect(splitWords('Get all contacts!')).toEqual(['get', 'all', 'contacts'])
+  expect(splitWords('parseHTMLPage')).toEqual(['parse', 'html', 'page'])
+  expect(splitWords('Créer un événement')).toEqual(['creer', 'un', 'evenement'])
+})
+
+test('languages without spaces are read by pairs of characters', () => {
+  expect(splitWords('创建联系人')).toEqual(['创建', '建联', '联系', '系人'])
+})
+
+test('endings do not matter', () => {
+  for (const [one, other] of [
+    ['contacts', 'contact'],
+    ['companies', 'company'],
+    ['creating', 'created'],
+    ['updates', 'update'],
+    ['messages', 'message'],
+    ['searches', 'searching'],
+    ['adding', 'add'],
+    ['organization', 'organize'],
+  ] as const) {
+    expect(stem(one), one).toBe(stem(other))
+  }
+  expect(stem('status')).toBe('status')
+  expect(stem('address')).toBe('address')
+})
+
+test('words that say nothing are left out', () => {
+  expect(termsOf('Could you please list the contacts')).toEqual(['list', 'contact'])
+})
+
+test('what is done and what it is done to are told apart', () => {
+  expect(findVerb(termsOf('Fetch the invoices'))).toBe('get')
+  expect(findVerb(termsOf('weather'))).toBeUndefined()
+  expect(nounsOf(termsOf('Get many contacts'))).toEqual(['contact'])
+  expect(nounsOf(termsOf('get'))).toEqual(['get'])
+  expect(relationOf('get', 'list')).toBe('alike')
+  expect(relationOf('get', 'delete')).toBe('deleting')
+  expect(relationOf('get', 'create')).toBe('crossing')
+})

@@ -1,0 +1,226 @@
+/** Words that say nothing about which action is meant. */
+const stopWords = new Set(
+  `a about am an and any are as at be been being but by can could did do does doing for from had has have having he her
+  here hers him his how i if in into is it its itself just let me might more most my myself no nor not now of off on
+  once only or other our ours ourselves out own please s same shall she should so some such t than that the their
+  theirs them themselves then there these they this those through to too under until up us very was we were what when
+  where which while who whom why will with would you your yours yourself d ll m re ve want wants need needs like help
+  tell know looking`.split(/\s+/),
+)
+
+/** Words that the endings below would spoil. */
+const irregular = new Map(
+  Object.entries({
+    people: 'person',
+    children: 'child',
+    men: 'man',
+    women: 'woman',
+    sent: 'send',
+    found: 'find',
+    got: 'get',
+    made: 'mak',
+    written: 'writ',
+    wrote: 'writ',
+    bought: 'buy',
+    sold: 'sell',
+    built: 'build',
+    news: 'news',
+    sms: 'sms',
+    aws: 'aws',
+    dns: 'dns',
+    gps: 'gps',
+    ios: 'ios',
+    status: 'status',
+    analysis: 'analyz',
+    analyses: 'analyz',
+  }),
+)
+
+/** Takes endings off, so that "contacts", "creating" and "updated" meet "contact", "create" and "update". */
+export function stem(word: string): string {
+  const known = irregular.get(word)
+  if (known !== undefined) return known
+  if (word.length < 4 || !/^[a-z]+$/.test(word)) return word
+  let base = word
+  if (base.endsWith('ies') && base.length > 4) base = `${base.slice(0, -3)}y`
+  else if (/(x|z|ch|sh)es$/.test(base)) base = base.slice(0, -2)
+  else if (base.endsWith('s') && !/(ss|us|is)$/.test(base)) base = base.slice(0, -1)
+
+  const bare = /^(.+?)(ing|ed)$/.exec(base)?.[1]
+  if (bare && bare.length > 2 && /[aeiouy]/.test(bare))
+    base = bare.length > 3 ? bare.replace(/([bdfgmnprt])\1$/, '$1') : bare
+  base = base.replace(/i[sz]ation$/, 'iz').replace(/(.{3})ation$/, '$1at')
+  if (base.length > 3 && base.endsWith('e')) return base.slice(0, -1)
+  return base.length > 4 && base.endsWith('y') ? `${base.slice(0, -1)}i` : base
+}
+
+const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the range is all of ASCII
+const isPlain = /^[\x00-\x7f]*$/
+
+/** The words of a text as they stand, in lower case: those of `getAllContacts` and `get_all_contacts` are the same. */
+export function splitWords(text: string): string[] {
+  if (isPlain.test(text))
+    return (
+      spaced(text)
+        .toLowerCase()
+        .match(/[a-z0-9]+/g) ?? []
+    )
+  return spaced(text)
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .flatMap((word) => (word === '' ? [] : unspaced.test(word) ? pairsOf(word) : [word]))
+}
+
+/** An identifier with spaces between its words, and without accents. */
+export function spaced(text: string): string {
+  // Most texts are plain, and for those the short way takes a third of the time.
+  if (isPlain.test(text)) {
+    return text
+      .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
+      .replaceAll(/([A-Z])([A-Z][a-z])/g, '$1 $2')
+      .replaceAll(/[_\-./]+/g, ' ')
+  }
+  return text
+    .normalize('NFKD')
+    .replaceAll(/\p{Mn}+/gu, '')
+    .replaceAll(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1 $2')
+    .replaceAll(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2')
+    .replaceAll(/[_\-./]+/g, ' ')
+}
+
+/** Where no spaces are written, every two neighbours are a word. */
+const pairsOf = (word: string): string[] => {
+  const letters = [...word]
+  return letters.length < 2 ? letters : letters.slice(1).map((letter, index) => `${letters[index]}${letter}`)
+}
+
+/** The terms of words that were met before; there are not many different words. */
+const known = new Map<string, string>()
+const mostKnown = 50_000
+
+/** What words are found by. */
+export function toTerms(words: readonly string[]): string[] {
+  const terms: string[] = []
+  for (const word of words) {
+    let term = known.get(word)
+    if (term === undefined) {
+      term = stopWords.has(word) ? '' : stem(word)
+      if (known.size >= mostKnown) known.clear()
+      if (word.length < 40) known.set(word, term)
+    }
+    if (term !== '') terms.push(term)
+  }
+  return terms
+}
+
+export const termsOf = (text: string): string[] => toTerms(splitWords(text))
+
+export type VerbClass = keyof typeof verbs
+
+/** What people call the things that actions do. */
+const verbs = {
+  get: 'get retrieve fetch read load pull obtain grab receive return view show display check describe info detail',
+  list: 'list browse enumerate',
+  search: 'search find query select filter lookup discover locate match',
+  create:
+    'create add new make insert append register save store log write record generate start schedule book draft build compose put',
+  update: 'update edit change modify set patch rename mark reschedule assign adjust replace toggle sync close complete',
+  upsert: 'upsert',
+  delete: 'delete remove destroy clear cancel erase drop trash purge unassign',
+  send: 'send submit publish notify post reply email alert forward broadcast respond deliver tweet share',
+  upload: 'upload import attach push',
+  download: 'download export extract',
+  move: 'move copy duplicate clone archive transfer',
+  run: 'run execute trigger call invoke process calculate compute convert solve translate',
+}
+
+const classOf = new Map(
+  (Object.keys(verbs) as VerbClass[]).flatMap((name) => verbs[name].split(' ').map((word) => [stem(word), name])),
+)
+for (const name of Object.keys(verbs) as VerbClass[]) classOf.set(stem(name), name)
+
+export const isVerb = (term: string): boolean => classOf.has(term)
+
+export const findVerb = (terms: readonly string[]): VerbClass | undefined => {
+  for (const term of terms) {
+    const found = classOf.get(term)
+    if (found) return found
+  }
+  return undefined
+}
+
+const alike: Readonly<Record<VerbClass, readonly VerbClass[]>> = {
+  get: ['list', 'search', 'download'],
+  list: ['get', 'search'],
+  search: ['get', 'list'],
+  create: ['upsert', 'upload', 'send', 'update'],
+  update: ['upsert', 'create', 'move'],
+  upsert: ['create', 'update'],
+  delete: [],
+  send: ['create'],
+  upload: ['create', 'send'],
+  download: ['get'],
+  move: ['update', 'create'],
+  run: [],
+}
+
+const reading = new Set<VerbClass>(['get', 'list', 'search', 'download'])
+
+/** How what is asked for stands to what an action does, from the best to the worst. */
+export const relations = ['same', 'alike', 'other', 'crossing', 'deleting'] as const
+export type Relation = (typeof relations)[number]
+
+export function relationOf(asked: VerbClass, done: VerbClass): Relation {
+  if (asked === done) return 'same'
+  if (alike[asked].includes(done)) return 'alike'
+  if (asked === 'delete' || done === 'delete') return 'deleting'
+  return reading.has(asked) === reading.has(done) ? 'other' : 'crossing'
+}
+
+/** Words that say how many, not what. */
+const counting = new Set('many all list multiple several every each bulk batch'.split(' ').map(stem))
+
+/** The words for what is acted on; all of them where there are only verbs. */
+export function nounsOf(terms: readonly string[]): string[] {
+  const nouns = terms.filter((term) => !classOf.has(term) && !counting.has(term))
+  return [...new Set(nouns.length > 0 ? nouns : terms)]
+}
+
+/** Things that an app can hold anything in. */
+export const genericNouns: ReadonlySet<string> = new Set(
+  'row record item document file message page object data resource entry'.split(' ').map(stem),
+)
+
+/** What is one thing in one app and another in the next. */
+const kinds = [
+  'email mail message msg',
+  'row record entry line',
+  'task issue item ticket card todo',
+  'deal opportunity opp',
+  'picture photo image img pic',
+  'doc document file',
+  'spreadsheet sheet worksheet',
+  'event meeting appointment',
+  'customer client contact lead',
+  'person user member',
+  'repo repository',
+  'folder directory',
+  'note comment',
+  'pr pull',
+  'company organization organisation account',
+  'video clip',
+  'page article post blog',
+  'value key cache',
+  'table database db',
+]
+
+const kindred = new Map<string, Set<string>>()
+for (const words of kinds.map((kind) => kind.split(' ').map(stem))) {
+  for (const word of words)
+    kindred.set(word, new Set([...(kindred.get(word) ?? []), ...words.filter((one) => one !== word)]))
+}
+
+/** Words that may stand for the same thing as this one. */
+export const kindredOf = (term: string): ReadonlySet<string> | undefined => kindred.get(term)

@@ -1,0 +1,34 @@
+import type { Engine } from './engine.ts'
+
+export interface StoredVector {
+  readonly text_hash: string
+  readonly bytes: Uint8Array
+}
+
+/** The vectors of texts, by the model that made them. They can always be made again. */
+export class Vectors {
+  readonly #engine: Engine
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  async find(model: string, hashes: readonly string[]): Promise<StoredVector[]> {
+    if (hashes.length === 0) return []
+    return this.#engine.db
+      .selectFrom('vectors')
+      .select(['text_hash', 'bytes'])
+      .where('model', '=', model)
+      .where('text_hash', 'in', hashes)
+      .execute()
+  }
+
+  async add(model: string, vectors: readonly StoredVector[]): Promise<void> {
+    if (vectors.length === 0) return
+    await this.#engine.db
+      .insertInto('vectors')
+      .values(vectors.map((vector) => ({ model, ...vector })))
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+  }
+}

@@ -1,0 +1,369 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test, vi } from 'vitest'
+import { as, runCli, startListening } from './clients.ts'
+import { adminKey, startPlatform, startService, type TestPlatform } from './kit.ts'
+
+interface Candidate {
+  readonly slug: string
+  readonly type: string
+  readonly identifier: string
+  readonly score: number
+  readonly features: Record<string, number>
+}
+
+const actions: [app: string, name: string, description: string][] = [
+  ['salesforce', 'get_contacts', 'Get many contacts'],
+  ['salesforce', 'create_contact', 'Create a contact'],
+  ['salesforce', 'list_deals', 'List deals'],
+  ['hubspot', 'create_note', 'Create a note'],
+  ['hubspot', 'list_owners', 'List the owners of records'],
+  ['gmail', 'send_email', 'Send an email to a person'],
+  ['weather', 'current_weather', 'Temperature, wind and rain at a place now'],
+]
+
+/** A server in front of http tools, some of which a test may add. */
+async function serve(platform: TestPlatform, more: object[] = []) {
+  for (const [app, name, description] of actions) {
+    const { status, body } = await platform.post('/tools', {
+      app,
+      name,
+      description,
+      parameters: {},
+      execute: { url: 'http://127.0.0.1:9/' },
+    })
+    expect(status, JSON.stringify(body)).toBe(201)
+  }
+  for (const tool of more)
+    await platform.post('/tools', { parameters: {}, execute: { url: 'http://127.0.0.1:9/' }, ...tool })
+  await platform.post('/servers', { slug: 's', agent_mode: true })
+  const resolve = async (integration_query: unknown, options: { limit?: number; key?: string } = {}) => {
+    const { limit, key = adminKey } = options
+    return platform.post('/servers/s/resolve', { integration_query, ...(limit && { limit }) }, { key })
+  }
+  const first = async (query: string): Promise<Candidate> => (await resolve([query])).body.results[0].candidates[0]
+  return { resolve, first }
+}
+
+/** What RESOLVE_ACTIONS answers over MCP. */
+async function resolveActions(platform: TestPlatform, integration_query: unknown): Promise<string> {
+  const response = await platform.fetch('/mcp/s', {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      authorization: `Bearer ${adminKey}`,
+      host: 'localhost',
+    },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'RESOLVE_ACTIONS', arguments: { integration_query } },
+    }),
+  })
+  const text = await response.text()
+  return JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? text).result.content[0].text
+}
+
+describe('the ranking of a server’s actions', () => {
+  test('has for each request, in its order, the actions that may be meant, best first', async () => {
+    await using platform = await startPlatform()
+    const { resolve } = await serve(platform)
+
+    const { status, body } = await resolve(['Add a note HubSpot', 'List Contacts Salesforce'], { limit: 3 })
+
+    expect(status).toBe(200)
+    expect(body.results.map(({ query }: { query: string }) => query)).toEqual([
+      'Add a note HubSpot',
+      'List Contacts Salesforce',
+    ])
+    expect(body.results[0].candidates[0]).toMatchObject({ slug: 'hubspot', type: 'action', identifier: 'create_note' })
+    expect(body.results[1].candidates[0]).toMatchObject({ slug: 'salesforce', identifier: 'get_contacts' })
+    for (const { candidates } of body.results) {
+      const scores = candidates.map(({ score }: Candidate) => score)
+      expect(scores).toEqual([...scores].sort((a, b) => b - a))
+      expect(candidates.length).toBeLessThanOrEqual(3)
+      expect(candidates[0].features).toMatchObject({ app: expect.any(Number), lexical: expect.any(Number) })
+    }
+  })
+
+  test('holds only what the caller may call, with scores that tell nothing of the rest', async () => {
+    await using platform = await startPlatform()
+    await using other = await startPlatform()
+    const { resolve } = await serve(platform)
+    const tools = (await platform.get('/tools?limit=100')).body.data
+    const own = tools.filter(({ app }: { app: string }) => app !== 'hubspot')
+    const key = await platform.keyFor([
+      { effect: 'Allow', action: ['servers:ResolveActions'] },
+      { effect: 'Allow', action: ['tools:CallTool'], resource: own.map(({ id }: { id: string }) => `qm:*:tool:${id}`) },
+    ])
+    for (const { app, name, description, parameters, execute } of own) {
+      await other.post('/tools', { app, name, description, parameters, execute })
+    }
+    await other.post('/servers', { slug: 's' })
+
+    const query = ['Create Note HubSpot', 'list owners', 'Create a contact']
+    const limited = await resolve(query, { key })
+    const alone = await other.post('/servers/s/resolve', { integration_query: query })
+
+    expect(limited.body).toEqual(alone.body)
+    expect(
+      JSON.stringify(limited.body.results.map(({ candidates }: { candidates: object }) => candidates)),
+    ).not.toContain('hubspot')
+  })
+
+  test('does not know of preset parameters', async () => {
+    await using platform = await startPlatform()
+    const parameters = { type: 'object', properties: { zanzibar: { type: 'string' }, city: { type: 'string' } } }
+    const { resolve } = await serve(platform, [
+      { name: 'open_door', description: 'Opens', parameters },
+      { name: 'shut_door', description: 'Shuts', parameters, preset_parameters: { zanzibar: 'x' } },
+    ])
+
+    const { candidates } = (await resolve(['zanzibar'], { limit: 20 })).body.results[0]
+
+    expect(candidates.map(({ identifier }: Candidate) => identifier)).toEqual(['open_door'])
+  })
+
+  test('knows of tools as soon as they are registered, and forgets those that are removed', async () => {
+    await using platform = await startPlatform()
+    const { resolve, first } = await serve(platform)
+    await first('Launch rocket')
+
+    const made = await platform.post('/tools', {
+      name: 'launch_rocket',
+      parameters: {},
+      execute: { url: 'http://127.0.0.1:9/' },
+    })
+    const asked = Array.from({ length: 20 }, () => resolve(['Launch rocket', 'List Contacts Salesforce']))
+    await platform.delete(`/tools/${made.body.id}`)
+    const answers = await Promise.all(asked)
+
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+    expect((await first('Launch rocket'))?.identifier).not.toBe('launch_rocket')
+  })
+
+  test('takes any text, and refuses what is too much', async () => {
+    await using platform = await startPlatform()
+    const { resolve } = await serve(platform)
+
+    for (const query of [
+      '',
+      '   ',
+      '创建联系人',
+      'Создать контакт',
+      'salesforce',
+      'Notion',
+      '\u0000',
+      '🚀'.repeat(500),
+    ]) {
+      expect((await resolve([query])).status, query).toBe(200)
+    }
+    expect((await resolve([''])).body.results).toEqual([{ query: '', candidates: [] }])
+    expect((await resolve([])).status).toBe(400)
+    expect((await resolve(Array.from({ length: 10_000 }, () => 'x'))).status).toBe(400)
+    expect((await resolve(['x'.repeat(1024 * 1024)])).status).toBe(400)
+    expect((await resolve('List Contacts')).status).toBe(400)
+    expect((await platform.post('/servers/none/resolve', { integration_query: ['x'] })).status).toBe(404)
+  })
+})
+
+describe('RESOLVE_ACTIONS', () => {
+  test('gives each request its best action, in the order of the requests, and nothing beside it (S0.20) (S0.21)', async () => {
+    await using platform = await startPlatform()
+    await serve(platform)
+
+    const plan = JSON.parse(await resolveActions(platform, ['Add a note HubSpot', 'List Contacts Salesforce']))
+
+    expect(plan.map(({ slug, identifier }: Candidate) => `${slug}/${identifier}`)).toEqual([
+      'hubspot/create_note',
+      'salesforce/get_contacts',
+    ])
+  })
+
+  test('gives two where nothing tells which is meant', async () => {
+    await using platform = await startPlatform()
+    await serve(platform, [
+      { app: 'pipedrive', name: 'archive_lead', description: 'Archive a lead' },
+      { app: 'zoho', name: 'archive-lead', description: 'Archive a lead' },
+    ])
+
+    const both = JSON.parse(await resolveActions(platform, ['Archive a lead']))
+    const one = JSON.parse(await resolveActions(platform, ['Archive a lead Zoho']))
+
+    expect(both.map(({ slug }: Candidate) => slug).sort()).toEqual(['pipedrive', 'zoho'])
+    expect(one.map(({ slug }: Candidate) => slug)).toEqual(['zoho'])
+  })
+
+  test('says a plain sentence when nothing fits, and when nothing is asked (S0.22)', async () => {
+    await using platform = await startPlatform()
+    await serve(platform)
+
+    expect(await resolveActions(platform, ['Launch rocket Cape'])).toMatch(/^Couldn't find any matching actions/)
+    expect(await resolveActions(platform, ['', ' '])).toMatch(/^Couldn't find any matching actions/)
+  })
+})
+
+const searchOf = async (platform: TestPlatform) => {
+  const response = await platform.fetch('/ready')
+  expect(response.status).toBe(200)
+  return ((await response.json()) as { search: { mode: string; model?: string; reason?: string } }).search
+}
+
+describe('the meaning of words', () => {
+  test('is known to the built-in model, once it has read the actions', { timeout: 30_000 }, async () => {
+    await using platform = await startPlatform({ QM_EMBEDDINGS: 'embedded' })
+    const { first } = await serve(platform)
+
+    const byWords = await first('forecast for Recife: sunny or cloudy?')
+    const byMeaning = await vi.waitFor(
+      async () => {
+        const found = await first('forecast for Recife: sunny or cloudy?')
+        expect(found?.features.meaning ?? 0).not.toBe(0)
+        return found
+      },
+      { timeout: 20_000, interval: 100 },
+    )
+
+    expect(byWords?.features.meaning ?? 0).toBe(0)
+    expect(byMeaning).toMatchObject({ slug: 'weather', identifier: 'current_weather' })
+    expect(await searchOf(platform)).toEqual({ mode: 'meaning', model: 'all-MiniLM-L6-v2-int8' })
+  })
+
+  test('is done without where the model is missing or broken, which /ready says', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'quartermaster-model-'))
+    await using missing = await startPlatform({ QM_EMBEDDINGS: 'embedded', QM_EMBEDDINGS_FOLDER: folder })
+    const { first } = await serve(missing)
+    expect(await first('List Contacts Salesforce')).toMatchObject({ identifier: 'get_contacts' })
+    await vi.waitFor(async () =>
+      expect(await searchOf(missing)).toMatchObject({ mode: 'words', reason: 'a file of the model is missing' }),
+    )
+
+    await writeFile(join(folder, 'tokenizer.json'), '{}')
+    await mkdir(join(folder, 'onnx'))
+    await writeFile(join(folder, 'onnx/model_quantized.onnx'), 'not a model')
+    await using broken = await startPlatform({ QM_EMBEDDINGS: 'embedded', QM_EMBEDDINGS_FOLDER: folder })
+    const { first: find } = await serve(broken)
+    expect(await find('Create Note HubSpot')).toMatchObject({ identifier: 'create_note' })
+    await vi.waitFor(async () =>
+      expect(await searchOf(broken)).toMatchObject({ mode: 'words', reason: expect.stringContaining('checksum') }),
+    )
+    await rm(folder, { recursive: true })
+  })
+
+  test('can be had from an OpenAI-compatible endpoint instead, and kept', async () => {
+    const weather = /weather|sunny/i
+    await using endpoint = await startService(({ body }) => {
+      const { input } = JSON.parse(body) as { input: string[] }
+      const data = input.map((text, index) => ({ index, embedding: weather.test(text) ? [1, 0, 0.1] : [0, 1, 0.1] }))
+      return { body: JSON.stringify({ object: 'list', data }) }
+    })
+    await using platform = await startPlatform({
+      QM_EMBEDDINGS_URL: `${endpoint.url}/v1`,
+      QM_EMBEDDINGS_MODEL: 'small',
+      QM_EMBEDDINGS_KEY: 'sk-endpoint',
+    })
+    const { first } = await serve(platform)
+
+    await vi.waitFor(async () => expect((await first('sunny or cloudy?'))?.identifier).toBe('current_weather'))
+
+    expect(endpoint.received[0]).toMatchObject({ method: 'POST', url: '/v1/embeddings' })
+    expect(endpoint.received[0]?.headers.authorization).toBe('Bearer sk-endpoint')
+    expect(JSON.parse(endpoint.received[0]?.body ?? '')).toMatchObject({ model: 'small' })
+    const kept = await platform.platform.store.engine.db.selectFrom('vectors').selectAll().execute()
+    expect(kept).toHaveLength(actions.length)
+    expect(JSON.stringify(await searchOf(platform))).not.toContain('sk-endpoint')
+  })
+
+  test('is done without while the endpoint fails', async () => {
+    await using endpoint = await startService(() => ({ status: 500, body: 'no' }))
+    await using platform = await startPlatform({ QM_EMBEDDINGS_URL: endpoint.url })
+    const { first } = await serve(platform)
+
+    expect(await first('List Contacts Salesforce')).toMatchObject({ identifier: 'get_contacts' })
+    await vi.waitFor(async () =>
+      expect(await searchOf(platform)).toMatchObject({ mode: 'words', reason: expect.stringContaining('500') }),
+    )
+  })
+})
+
+describe('the footprint of a server', () => {
+  test('is what its tool list costs in either mode, with advice', async () => {
+    await using platform = await startPlatform()
+    await serve(platform)
+    const description = 'Does one of the many things that this application can do for you and your team. '.repeat(3)
+    for (let at = 0; at < 120; at++) {
+      await platform.post('/tools', {
+        name: `thing_${at}`,
+        description,
+        parameters: {},
+        execute: { url: 'http://127.0.0.1:9/' },
+      })
+    }
+
+    const all = await platform.get('/servers/s/footprint')
+    await platform.patch('/servers/s', { apps: [{ slug: 'gmail' }], agent_mode: false })
+    const few = await platform.get('/servers/s/footprint')
+
+    expect(all.body).toMatchObject({
+      tokenizer: 'o200k_base',
+      mode: 'agent',
+      direct: { tools: actions.length + 120 },
+      agent: { tools: 2 },
+      advice: { mode: 'agent' },
+    })
+    expect(all.body.direct.tokens).toBeGreaterThan(5 * all.body.agent.tokens)
+    expect(few.body).toMatchObject({ mode: 'direct', direct: { tools: 1 }, advice: { mode: 'direct' } })
+    expect(few.body.agent).toEqual(all.body.agent)
+  })
+})
+
+describe('quartermaster eval resolve', () => {
+  test('measures a team’s own requests on its own tools', async () => {
+    await using platform = await startListening()
+    await serve(platform)
+    const queries = [
+      { query: 'List Contacts Salesforce', relevant: ['salesforce/get_contacts'] },
+      { query: 'Create Note HubSpot', relevant: ['hubspot/create_note', 'hubspot/other'] },
+      { query: 'Send an email Gmail', relevant: ['gmail/archive_email'] },
+    ]
+    const stdin = queries.map((one) => JSON.stringify(one)).join('\n')
+
+    const { code, stdout, stderr } = await runCli(['eval', 'resolve', '-', '--server-id', 's'], {
+      ...as(platform.url),
+      stdin,
+    })
+
+    expect(code, stderr).toBe(0)
+    expect(stdout).toContain('queries  3')
+    expect(stdout).toContain('Hit@1    66.7 %')
+    expect(stdout).toContain('missed: "Send an email Gmail" wants gmail/archive_email, got gmail/send_email')
+  })
+
+  test('says what is wrong with what it is given', async () => {
+    await using platform = await startListening()
+    const run = (args: string[], stdin = '') => runCli(['eval', ...args], { ...as(platform.url), stdin })
+
+    expect(await run([])).toMatchObject({ code: 2, stderr: expect.stringMatching(/resolve/) })
+    expect(await run(['resolve', '-'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/--server-id is missing/),
+    })
+    expect(await run(['resolve', '-', '--server-id', 's'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/no requests/),
+    })
+    expect(await run(['resolve', '-', '--server-id', 's'], '{"query":1}')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/Line 1/),
+    })
+    expect(await run(['resolve', '/none', '--server-id', 's'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/cannot read/),
+    })
+    const none = await run(['resolve', '-', '--server-id', 'none'], '{"query":"x","relevant":["a/b"]}')
+    expect(none).toMatchObject({ code: 1, stderr: expect.stringMatching(/RESOURCE_NOT_FOUND/) })
+  })
+})
