@@ -25,6 +25,7 @@ export const resolveActions = acts({
   permission: 'servers:ResolveActions',
   route: 'POST /servers/{server_id}/resolve',
   summary: 'Rank the actions of a server for requests in words, as RESOLVE_ACTIONS does',
+  example: { integration_query: ['List contacts Salesforce', 'Send a message Slack'] },
   on: server,
   input: z.strictObject({
     id: Id,
