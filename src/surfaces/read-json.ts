@@ -18,7 +18,8 @@ export async function readJson(request: Request, limit: number): Promise<unknown
 /** Undefined where there is no text. */
 export function parseJson(text: string): unknown {
   if (text === '') return undefined
-  if (text.length > deepest && depthOf(text) > deepest) {
+  // What is nested so deep has as many brackets twice.
+  if (text.length > 2 * deepest && depthOf(text) > deepest) {
     throw new PlatformError('INVALID_JSON', { reason: `it is nested more than ${deepest} deep` })
   }
   try {

@@ -54,19 +54,18 @@ export const mcp = defineToolType({
 })
 
 function upstreamOf(tool: ToolRecord, { upstreams, findSecret, allowStdio }: Reach): Upstream {
-  const { headers, env, ...address } = tool.mcp as McpAddress
+  const address = tool.mcp as McpAddress
+  const { headers, env } = address
   // It may have been allowed when the tool was registered, and not be any more.
   if (address.command !== undefined && !allowStdio) {
     const reason = 'programs are not started here: an operator allows it with QM_ALLOW_STDIO=true'
     throw new PlatformError('TOOL_UNREACHABLE', { host: address.command, reason })
   }
+  const user = { tool: tool.id, app: tool.app ?? tool.name.toLowerCase() }
+  if (!headers && !env) return upstreams.at(address, user)
   const secrets = findSecret(tool.project_id)
-  const whole = {
-    ...address,
-    ...(headers && { headers: inject(headers, secrets) }),
-    ...(env && { env: inject(env, secrets) }),
-  }
-  return upstreams.at(whole, { tool: tool.id, app: tool.app ?? tool.name.toLowerCase() })
+  const filled = { ...(headers && { headers: inject(headers, secrets) }), ...(env && { env: inject(env, secrets) }) }
+  return upstreams.at({ ...address, ...filled }, user)
 }
 
 const serverInfo = 'io.modelcontextprotocol/serverInfo'

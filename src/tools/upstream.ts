@@ -343,6 +343,7 @@ const wasNotDone = (error: unknown): boolean =>
 export class Upstreams {
   readonly #outbound: Outbound
   readonly #all = new Map<string, { readonly upstream: Upstream; readonly users: Map<string, string> }>()
+  readonly #keys = new WeakMap<McpAddress, string>()
   readonly #listeners = new Set<() => void>()
   readonly #sweeper = setInterval(() => this.sweep(Date.now()), 60_000).unref()
 
@@ -352,11 +353,10 @@ export class Upstreams {
 
   /** For a tool of an app: whoever asks how its upstreams are, asks by these. */
   at(address: McpAddress, user: User): Upstream {
-    const { url, headers = {}, command, args, env = {}, cwd } = address
-    const key = JSON.stringify([url, Object.entries(headers).sort(), command, args, Object.entries(env).sort(), cwd])
+    const key = this.#keyOf(address)
     let known = this.#all.get(key)
     if (!known) {
-      if (command !== undefined) this.#makeRoom(command)
+      if (address.command !== undefined) this.#makeRoom(address.command)
       const upstream = new Upstream(address, this.#outbound, () => {
         for (const listener of this.#listeners) listener()
       })
@@ -365,6 +365,17 @@ export class Upstreams {
     }
     known.users.set(user.tool, user.app)
     return known.upstream
+  }
+
+  /** The same for the same address and headers; worked out once for each record. */
+  #keyOf(address: McpAddress): string {
+    let key = this.#keys.get(address)
+    if (key === undefined) {
+      const { url, headers = {}, command, args, env = {}, cwd } = address
+      key = JSON.stringify([url, Object.entries(headers).sort(), command, args, Object.entries(env).sort(), cwd])
+      this.#keys.set(address, key)
+    }
+    return key
   }
 
   /** How the upstream of each tool in use is. */

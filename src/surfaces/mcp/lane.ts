@@ -17,6 +17,7 @@ import { handOn, hasPlainJson, type Lane, readBody, write, writeResponse } from 
 import { parseJson } from '../read-json.ts'
 import type { McpEndpoints, Offering } from './endpoint.ts'
 import type { Incoming } from './live.ts'
+import { print } from './results.ts'
 
 const modern = '2026-07-28'
 
@@ -207,7 +208,7 @@ async function call(plain: Plain, offering: Offering, answering: Answering): Pro
     ask: say,
   }
   const result = await offering.answer(name, input, incoming, { session, era: isModern ? 'modern' : 'legacy' })
-  if (!isModern) return JSON.stringify(result)
+  if (!isModern) return print(result)
   const { _meta = {} } = result
   return JSON.stringify({ resultType: 'complete', ...result, _meta: { ...signed(offering), ...(_meta as JsonObject) } })
 }

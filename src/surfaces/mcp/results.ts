@@ -10,9 +10,17 @@ export const textResult = (text: string, isError = false): ToolResult => ({
   ...(isError && { isError }),
 })
 
+/** The text of results that were printed before, for the record. */
+const printed = new WeakMap<JsonObject, string>()
+
+export const print = (result: JsonObject): string => printed.get(result) ?? JSON.stringify(result)
+
 /** What an MCP server answered is passed on untouched; anything else is JSON, as text. */
-export const toResult = ({ value, text, shape }: Output): ToolResult =>
-  shape === 'mcp' ? (value as ToolResult) : textResult(typeof value === 'string' ? value : text)
+export function toResult({ value, text, shape }: Output): ToolResult {
+  if (shape !== 'mcp') return textResult(typeof value === 'string' ? value : text)
+  printed.set(value as JsonObject, text)
+  return value as ToolResult
+}
 
 /** An error is a result too, so that the model sees it and can do something about it. */
 export const toErrorResult = (error: PlatformError): ToolResult => textResult(JSON.stringify(errorBody(error)), true)
