@@ -2,9 +2,9 @@
  * Everything about finding actions: how often the right one is found beside plain BM25, how long it takes, and how many
  * tokens it saves.
  *
- *     QM_RETRIEVAL=../shared/retrieval node bench/resolve.ts
+ *     QM_RETRIEVAL=<folder> node bench/resolve.ts
  *
- * The public data lies beside the repository; without it there is nothing to measure, and this says so.
+ * The public data is not part of the repository; without it there is nothing to measure, and this says so.
  */
 await import('./resolve/quality.ts')
 await import('./resolve/speed.ts')

@@ -36,7 +36,7 @@ interface QueryLine {
   readonly app?: string
 }
 
-/** The public data is not ours to pass on, so it lies beside the repository; QM_RETRIEVAL says where else. */
+/** The public data is not ours to pass on, so it is not part of the repository: QM_RETRIEVAL says where it is. */
 export const folder = process.env.QM_RETRIEVAL ?? new URL('../../../shared/retrieval', import.meta.url).pathname
 
 export const setNames = [

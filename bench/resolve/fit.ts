@@ -8,7 +8,9 @@
  * strong pull towards zero because the labels are noisy and other catalogues are not these. How well they do is told on
  * standard error; with `check`, also how well such weights do on apps that they were not fitted on.
  */
+
 import { type FeatureName, featureNames } from '../../src/catalogue/resolve/features.ts'
+import { gist } from '../../src/catalogue/resolve/meanings.ts'
 import { Index } from '../../src/catalogue/resolve/postings.ts'
 import { profileOf } from '../../src/catalogue/resolve/profile.ts'
 import { read } from '../../src/catalogue/resolve/question.ts'
@@ -111,10 +113,10 @@ async function shelve(set: TestSet, hasMeaning: boolean): Promise<Shelf> {
 
 async function casesOf(queries: TestSet['queries'], weight: number, shelf: Shelf): Promise<Case[]> {
   const { index, view, vectors } = shelf
-  if (vectors) await texts.prepare(queries.map(({ text }) => text))
+  if (vectors) await texts.prepare(queries.map(({ text }) => gist(text)))
   return queries.map((query) => {
     const question = read(query.text, index, view)
-    const meaning = vectors && { vector: texts.get(query.text), vectors }
+    const meaning = vectors && { vector: texts.get(gist(query.text)), vectors }
     const found = candidates(question, index, view, meaning)
     const rows = new Float32Array(found.length * count)
     for (const [at, { features }] of found.entries()) {

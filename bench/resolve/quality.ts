@@ -2,8 +2,9 @@
  * How often the right action is found on the public sets: plain BM25, ours by words alone, and ours with the embedded
  * model. In per cent, Hit@1 / R@5 / NDCG@10.
  *
- *     QM_RETRIEVAL=../shared/retrieval node bench/resolve/quality.ts
+ *     QM_RETRIEVAL=<folder> node bench/resolve/quality.ts
  */
+import { gist } from '../../src/catalogue/resolve/meanings.ts'
 import { Index } from '../../src/catalogue/resolve/postings.ts'
 import { type Profile, profileOf } from '../../src/catalogue/resolve/profile.ts'
 import { rank } from '../../src/catalogue/resolve/rank.ts'
@@ -29,7 +30,7 @@ async function run(): Promise<void> {
       const wanted = ids.map((id) => (index.profiles[id] as Profile).texts())
       await texts.prepare([
         ...wanted.flatMap(({ short, whole }) => [short, whole]),
-        ...set.queries.map(({ text }) => text),
+        ...set.queries.map(({ text }) => gist(text)),
       ])
       for (const [id, { short, whole }] of wanted.entries()) vectors.set(id, texts.get(short), texts.get(whole))
 
@@ -37,7 +38,7 @@ async function run(): Promise<void> {
       const searches: ((text: string) => number[])[] = [
         plain,
         (text) => rank(text, index, view, undefined).map(({ id }) => id),
-        (text) => rank(text, index, view, { vector: texts.get(text), vectors }).map(({ id }) => id),
+        (text) => rank(text, index, view, { vector: texts.get(gist(text)), vectors }).map(({ id }) => id),
       ]
       const columns = searches.map((search) => {
         const ranked = set.queries.map(({ text }) =>

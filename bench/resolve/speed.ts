@@ -2,7 +2,7 @@
  * How long finding actions takes among 1,000, 10,000 and 50,000 of them, in this process beside the embedded model in its
  * thread: the index by words, the vectors out of SQLite, one request, ten at once, and the longest pause of the event loop.
  *
- *     QM_RETRIEVAL=../shared/retrieval node bench/resolve/speed.ts [sizes,…]
+ *     QM_RETRIEVAL=<folder> node bench/resolve/speed.ts [sizes,…]
  */
 import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'

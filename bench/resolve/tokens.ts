@@ -2,7 +2,7 @@
  * What agent mode saves: the tool list of a server in front of 1,000 real actions in either mode, and a whole task (find the
  * action, run it) against direct mode, in tokens of o200k_base.
  *
- *     QM_RETRIEVAL=../shared/retrieval node bench/resolve/tokens.ts
+ *     QM_RETRIEVAL=<folder> node bench/resolve/tokens.ts
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -36,6 +36,11 @@ const patienceAside = 60_000
 const rest = 60_000
 const mostQuestions = 2000
 
+/** What a request is about stands at its beginning, and the model takes the longer the more it reads. */
+const longestAsked = 280
+
+export const gist = (request: string): string => request.slice(0, longestAsked).toWellFormed()
+
 /**
  * Keeps the vectors of actions: from the store where they were worked out before, else from the model, in the background
  * and a few at a time. As long as anything is wrong with the model, the search goes on without.
@@ -93,7 +98,8 @@ export class Meanings {
   }
 
   /** The vectors of questions; nothing if they cannot be had in time. */
-  async ask(texts: readonly string[]): Promise<readonly Vector[] | undefined> {
+  async ask(requests: readonly string[]): Promise<readonly Vector[] | undefined> {
+    const texts = requests.map(gist)
     const missing = [...new Set(texts)].filter((text) => !this.#questions.has(text))
     if (missing.length > 0 && Date.now() < this.#restUntil) return undefined
     try {
