@@ -245,7 +245,7 @@ describe('a server', () => {
     expect(await client.names()).toEqual(['create_note', 'list_owners'])
   })
 
-  test('wants a key: 401 without, 403 with a wrong one, 404 for a server that is off, unknown or not for the key', async () => {
+  test('wants a key: 401 without, 403 with a wrong one, 404 for a server that is off, unknown or not for the key (S0.49)', async () => {
     await using platform = await startListening()
     await serve(platform, 'on')
     await serve(platform, 'off', { enabled: false })
