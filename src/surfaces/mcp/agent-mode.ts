@@ -8,6 +8,7 @@ import { nearest } from '../../model/nearest.ts'
 import type { Output } from '../../model/tool.ts'
 import { parseInput } from '../../operations/operation.ts'
 import { Requests } from '../../operations/resolve.ts'
+import { withExamples } from './examples.ts'
 import { keptIfLarge, type Large } from './large-results.ts'
 import { inputSchemaOf } from './listing.ts'
 import { asks, dataOf, type ToolResult, textBlock, textResult, toResult } from './results.ts'
@@ -77,16 +78,18 @@ export async function resolveActions(input: unknown, visit: Visit): Promise<Tool
       `Couldn't find any matching actions for ${asked}. Describe the action and its app in other words.`,
     )
   }
-  return textResult(JSON.stringify([...chosen.values()].map(({ shelved: one }) => entity(one))))
+  const shelved = [...chosen.values()].map(({ shelved }) => shelved)
+  const sent = await visit.sent(shelved)
+  return textResult(JSON.stringify(shelved.map((one) => entity(one, sent(one)))))
 }
 
 const odds = (score: number) => score / (1 - score)
 
-const entity = ({ action, offer, kind }: Shelved) => ({
+const entity = ({ action, offer, kind }: Shelved, sent: readonly JsonObject[]) => ({
   slug: action.app,
   type: kind,
   identifier: action.name,
-  json_schema: hasInputs(offer.shown) ? offer.shown : {},
+  json_schema: hasInputs(offer.shown) ? withExamples(offer.shown, sent) : {},
 })
 
 const hasInputs = (schema: JsonObject): boolean =>

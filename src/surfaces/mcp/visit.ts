@@ -33,6 +33,8 @@ export interface Visit {
   shelved(): Promise<readonly Shelved[]>
   /** For each request in words the actions that may be meant, best first. */
   resolve(requests: readonly string[], most: number): Promise<readonly (readonly Found[])[]>
+  /** What the caller has sent to these before, with success. */
+  sent(shelved: readonly Shelved[]): Promise<(one: Shelved) => readonly JsonObject[]>
   skills(): Promise<readonly Skill[]>
   call(shelved: Shelved, input: JsonObject, live: Live): Promise<Answered>
   /** The large results of this caller at this server. */
@@ -73,6 +75,18 @@ export function visit(
     named: async () => (await shelf()).named.filter(([, one]) => may(one)),
     shelved: async () => (await shelf()).all.filter(may),
     resolve: (requests, most) => findActions(requests, most, server, { ...parts, principal }),
+    async sent(shelved) {
+      const toolIds = [...new Set(shelved.map(({ tool }) => tool.id))]
+      const inputs = await parts.store.calls.inputs(server.project_id, principal.id, toolIds)
+      return ({ tool, action }) => {
+        // What was sent before may hold a value that was preset then, and hidden.
+        const since = Date.parse(tool.updated_at)
+        const own = inputs.filter(
+          (one) => one.tool_id === tool.id && one.action === action.id && one.created_at > since,
+        )
+        return own.map(({ input }) => input)
+      }
+    },
     skills: () => parts.store.skills.offered(server.project_id, server.skill_ids),
     async aside(name, input, answer) {
       const asked = { ...asking, id: newId('call'), toolId: '', action: undefined, input }
