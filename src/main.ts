@@ -149,6 +149,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
 
   const sweep = async () => {
     await store.idempotencyKeys.sweep(Date.now() - day)
+    await store.results.sweep()
     await store.files.sweep(firstIdAt('bytes', Date.now() - day))
   }
   const sweeper = setInterval(() => sweep().catch((err: unknown) => log.warn({ err }, 'could not sweep')), day / 24)

@@ -390,6 +390,7 @@ export const commands: readonly Command[] = [
         ],
       },
       { name: 'skill_ids', type: 'string[] | null', description: 'Which skills it offers; null is every one in the project', where: 'body', reads: 'list' },
+      { name: 'result_limit', type: 'integer | null', description: 'Of a result with more bytes of text a model gets the beginning, and READ_RESULT to read on; null is off', where: 'body', reads: 'JSON' },
     ],
   },
   {
@@ -470,6 +471,7 @@ export const commands: readonly Command[] = [
         ],
       },
       { name: 'skill_ids', type: 'string[] | null', description: 'Which skills it offers; null is every one in the project', where: 'body', reads: 'list' },
+      { name: 'result_limit', type: 'integer | null', description: 'Of a result with more bytes of text a model gets the beginning, and READ_RESULT to read on; null is off', where: 'body', reads: 'JSON' },
     ],
   },
   {

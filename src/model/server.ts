@@ -21,6 +21,14 @@ export const ServerFields = {
     .describe('generated: {app}_{action}_action; original: as the actions are called where they come from'),
   apps: z.array(ServerApp).max(1000).nullable().describe('What it offers; null is everything in the project'),
   skill_ids: z.array(Id).max(1000).nullable().describe('Which skills it offers; null is every one in the project'),
+  result_limit: z
+    .int()
+    .min(1000)
+    .max(10_000_000)
+    .nullable()
+    .describe(
+      'Of a result with more bytes of text a model gets the beginning, and READ_RESULT to read on; null is off',
+    ),
 }
 
 /** An MCP endpoint of ours: what it offers, and how. */

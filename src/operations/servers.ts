@@ -31,6 +31,7 @@ export const createServer = creates({
       tool_names: 'generated',
       apps: null,
       skill_ids: null,
+      result_limit: null,
       ...given(input),
       slug: input.slug,
     }),

@@ -235,9 +235,9 @@ export async function call(
   action: string | null | undefined,
   input: JsonObject | null | undefined,
   context: Request & Pick<Parts, 'dispatch'>,
+  id = newId('call'),
 ): Promise<Output> {
   const { principal, surface, client, parentCallId, depth, live } = context
-  const id = newId('call')
   try {
     return await context.dispatch({
       ...{ id, principal, surface, client, toolId, parentCallId, depth, live },

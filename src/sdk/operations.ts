@@ -855,6 +855,8 @@ export interface Operations {
         }> | null
         /** Which skills it offers; null is every one in the project */
         skill_ids?: Array<string> | null
+        /** Of a result with more bytes of text a model gets the beginning, and READ_RESULT to read on; null is off */
+        result_limit?: number | null
       }
       answer: {
         id: string
@@ -879,6 +881,8 @@ export interface Operations {
         }> | null
         /** Which skills it offers; null is every one in the project */
         skill_ids: Array<string> | null
+        /** Of a result with more bytes of text a model gets the beginning, and READ_RESULT to read on; null is off */
+        result_limit: number | null
         /** The path of the endpoint */
         url: string
         created_at: string
@@ -920,6 +924,8 @@ export interface Operations {
         }> | null
         /** Which skills it offers; null is every one in the project */
         skill_ids: Array<string> | null
+        /** Of a result with more bytes of text a model gets the beginning, and READ_RESULT to read on; null is off */
+        result_limit: number | null
         /** The path of the endpoint */
         url: string
         created_at: string
@@ -986,6 +992,8 @@ export interface Operations {
           }> | null
           /** Which skills it offers; null is every one in the project */
           skill_ids: Array<string> | null
+          /** Of a result with more bytes of text a model gets the beginning, and READ_RESULT to read on; null is off */
+          result_limit: number | null
           /** The path of the endpoint */
           url: string
           created_at: string
@@ -1047,6 +1055,8 @@ export interface Operations {
         }> | null
         /** Which skills it offers; null is every one in the project */
         skill_ids?: Array<string> | null
+        /** Of a result with more bytes of text a model gets the beginning, and READ_RESULT to read on; null is off */
+        result_limit?: number | null
       }
       answer: {
         id: string
@@ -1071,6 +1081,8 @@ export interface Operations {
         }> | null
         /** Which skills it offers; null is every one in the project */
         skill_ids: Array<string> | null
+        /** Of a result with more bytes of text a model gets the beginning, and READ_RESULT to read on; null is off */
+        result_limit: number | null
         /** The path of the endpoint */
         url: string
         created_at: string

@@ -1,5 +1,6 @@
 import type { Call, CallSummary } from '../model/call.ts'
 import { firstIdAt } from '../model/ids.ts'
+import type { JsonObject } from '../model/json.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
 import type { Engine } from './engine.ts'
 import { Grouped } from './group.ts'
@@ -58,6 +59,16 @@ export interface CallFilter {
   readonly from?: number
   readonly to?: number
 }
+
+export interface RecordedInput {
+  readonly tool_id: string | null
+  readonly action: string | null
+  readonly created_at: number
+  readonly input: JsonObject
+}
+
+const latestCalls = 200
+const latestInputs = 50
 
 type Write = { readonly begun: CallRow } | { readonly ended: CallEnd }
 
@@ -121,6 +132,37 @@ export class Calls {
     if (ids.length === 0) return []
     const rows = await this.#engine.db.selectFrom('calls').selectAll().where('id', 'in', ids).orderBy('id').execute()
     return rows.map(toCall)
+  }
+
+  /**
+   * What one principal sent with its latest successful calls of some tools, newest first and as it is recorded. No index
+   * leads to them, so only the latest calls of the project are looked at.
+   */
+  async inputs(projectId: string, principalId: string, toolIds: readonly string[]): Promise<RecordedInput[]> {
+    if (toolIds.length === 0) return []
+    const { db } = this.#engine
+    const latest = db
+      .selectFrom('calls')
+      .select(['id', 'principal_id', 'tool_id', 'status', 'request_truncated'])
+      .where('project_id', '=', projectId)
+      .orderBy('id', 'desc')
+      .limit(latestCalls)
+    const fitting = db
+      .selectFrom(latest.as('latest'))
+      .select('id')
+      .where('principal_id', '=', principalId)
+      .where('tool_id', 'in', toolIds)
+      .where('status', '=', 'success')
+      .where('request_truncated', '=', 0)
+      .orderBy('id', 'desc')
+      .limit(latestInputs)
+    const rows = await db
+      .selectFrom('calls')
+      .select(['tool_id', 'action', 'created_at', 'request'])
+      .where('id', 'in', fitting)
+      .orderBy('id', 'desc')
+      .execute()
+    return rows.map(({ request, ...row }) => ({ ...row, input: JSON.parse(request) }))
   }
 
   /** Newest first. */

@@ -19,6 +19,7 @@ const toServer = (row: ServerRow): Server => ({
   tool_names: row.tool_names as Server['tool_names'],
   apps: row.apps === null ? null : JSON.parse(row.apps),
   skill_ids: row.skill_ids === null ? null : JSON.parse(row.skill_ids),
+  result_limit: row.result_limit,
   url: `/mcp/${row.slug}`,
   created_at: iso(row.created_at),
   updated_at: iso(row.updated_at),
@@ -34,6 +35,7 @@ const toColumns = (draft: ServerDraft) => ({
   tool_names: draft.tool_names,
   apps: draft.apps && JSON.stringify(draft.apps),
   skill_ids: draft.skill_ids && JSON.stringify(draft.skill_ids),
+  result_limit: draft.result_limit,
 })
 
 export class Servers {

@@ -11,6 +11,7 @@ import { migrate } from './migrate.ts'
 import { Notices } from './notices.ts'
 import { openPostgres } from './postgres.ts'
 import { Projects } from './projects.ts'
+import { Results } from './results.ts'
 import { Servers } from './servers.ts'
 import { Settings } from './settings.ts'
 import { Skills } from './skills.ts'
@@ -40,6 +41,7 @@ export interface Store {
   readonly idempotencyKeys: IdempotencyKeys
   readonly settings: Settings
   readonly vectors: Vectors
+  readonly results: Results
   close(): Promise<void>
 }
 
@@ -71,6 +73,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     idempotencyKeys: new IdempotencyKeys(engine),
     settings: new Settings(engine),
     vectors: new Vectors(engine),
+    results: new Results(engine),
     async close() {
       await calls.idle()
       await engine.close()

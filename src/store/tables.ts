@@ -135,6 +135,7 @@ export interface ServerRow {
   tool_names: string
   apps: string | null
   skill_ids: string | null
+  result_limit: number | null
   created_at: number
   updated_at: number
 }
@@ -166,6 +167,18 @@ export interface VectorRow {
   bytes: Uint8Array
 }
 
+export interface ResultRow {
+  id: string
+  project_id: string
+  principal_id: string
+  server_id: string
+  call_id: string
+  bytes: number
+  characters: number
+  created_at: number
+  text: string
+}
+
 export interface SettingRow {
   name: string
   value: string
@@ -185,5 +198,6 @@ export interface Tables {
   servers: ServerRow
   skills: SkillRow
   vectors: VectorRow
+  results: ResultRow
   settings: SettingRow
 }

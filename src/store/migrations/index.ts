@@ -3,6 +3,7 @@ import type { EngineName } from '../engine.ts'
 import * as first from './2026-11-15-first.ts'
 import * as mcp from './2026-11-16-mcp.ts'
 import * as vectors from './2026-11-16-vectors.ts'
+import * as wholeResults from './2026-11-16-whole-results.ts'
 
 export type MigrationStep = (db: Kysely<unknown>, engine: EngineName) => Promise<void>
 
@@ -11,4 +12,5 @@ export const migrations: Readonly<Record<string, MigrationStep>> = {
   '2026-11-15-first': first.up,
   '2026-11-16-mcp': mcp.up,
   '2026-11-16-vectors': vectors.up,
+  '2026-11-16-whole-results': wholeResults.up,
 }

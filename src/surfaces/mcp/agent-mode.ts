@@ -5,9 +5,13 @@ import type { Live } from '../../model/call.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { isObject, type Json, type JsonObject } from '../../model/json.ts'
 import { nearest } from '../../model/nearest.ts'
+import type { Output } from '../../model/tool.ts'
 import { parseInput } from '../../operations/operation.ts'
 import { Requests } from '../../operations/resolve.ts'
-import { asks, dataOf, type ToolResult, textResult, toResult } from './results.ts'
+import { withExamples } from './examples.ts'
+import { keptIfLarge, type Large } from './large-results.ts'
+import { inputSchemaOf } from './listing.ts'
+import { asks, dataOf, type ToolResult, textBlock, textResult, toResult } from './results.ts'
 import type { Visit } from './visit.ts'
 
 const order =
@@ -34,23 +38,18 @@ const Execute = z.strictObject({
   type: z.enum(['action', 'workflow']).describe('Whether this is an action or a workflow'),
 })
 
-const schemaOf = (schema: z.ZodObject): JsonObject => {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input' })
-  return rest as JsonObject
-}
-
 /** The two tools that stand for all actions of a server in agent mode. */
 export const agentTools: readonly JsonObject[] = [
   {
     name: 'RESOLVE_ACTIONS',
     description: `Resolves the user's request to a list of specific actions. Break the request into individual actions, one entry each. Returns a list of {slug, type, identifier, json_schema}, or a plain sentence when nothing matches. ${order}`,
-    inputSchema: schemaOf(Resolve),
+    inputSchema: inputSchemaOf(Resolve),
     annotations: { readOnlyHint: true },
   },
   {
     name: 'EXECUTE_ACTION',
     description: `Runs one action or workflow from a resolved plan; call it once for each. Call EXECUTE_ACTION only after RESOLVE_ACTIONS returned a plan. ${order}`,
-    inputSchema: schemaOf(Execute),
+    inputSchema: inputSchemaOf(Execute),
   },
 ]
 
@@ -79,16 +78,18 @@ export async function resolveActions(input: unknown, visit: Visit): Promise<Tool
       `Couldn't find any matching actions for ${asked}. Describe the action and its app in other words.`,
     )
   }
-  return textResult(JSON.stringify([...chosen.values()].map(({ shelved: one }) => entity(one))))
+  const shelved = [...chosen.values()].map(({ shelved }) => shelved)
+  const sent = await visit.sent(shelved)
+  return textResult(JSON.stringify(shelved.map((one) => entity(one, sent(one)))))
 }
 
 const odds = (score: number) => score / (1 - score)
 
-const entity = ({ action, offer, kind }: Shelved) => ({
+const entity = ({ action, offer, kind }: Shelved, sent: readonly JsonObject[]) => ({
   slug: action.app,
   type: kind,
   identifier: action.name,
-  json_schema: hasInputs(offer.shown) ? offer.shown : {},
+  json_schema: hasInputs(offer.shown) ? withExamples(offer.shown, sent) : {},
 })
 
 const hasInputs = (schema: JsonObject): boolean =>
@@ -97,19 +98,30 @@ const hasInputs = (schema: JsonObject): boolean =>
 export async function executeAction(input: unknown, visit: Visit, live: Live): Promise<ToolResult> {
   try {
     const { application_slug: slug, action_id: id, input_payload: payload, type } = parseInput(Execute, input)
-    const output = await visit.call(await find(slug, id, type, visit), readPayload(payload), live)
+    const answered = await visit.call(await find(slug, id, type, visit), readPayload(payload), live)
+    const { output } = answered
     if (asks(output)) return toResult(output)
-    const data = dataOf(output)
-    return output.failed
-      ? textResult(
-          JSON.stringify({ success: false, error: typeof data === 'string' ? data : JSON.stringify(data) }),
-          true,
-        )
-      : textResult(JSON.stringify({ success: true, data }))
+    const large = await keptIfLarge(answered, visit)
+    return large ? largeOutcome(output, large) : outcome(output, dataOf(output))
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error
     return textResult(JSON.stringify({ success: false, error: error.message }), true)
   }
+}
+
+const outcome = ({ failed }: Output, data: Json): ToolResult =>
+  failed
+    ? textResult(
+        JSON.stringify({ success: false, error: typeof data === 'string' ? data : JSON.stringify(data) }),
+        true,
+      )
+    : textResult(JSON.stringify({ success: true, data }))
+
+/** The outcome stays JSON; the beginning of what is kept follows as it is, and so does what is not text. */
+function largeOutcome(output: Output, { kept, text, others }: Large): ToolResult {
+  if (!kept && others.length === 0) return outcome(output, dataOf(output))
+  const { content, ...rest } = outcome(output, kept ? { ...kept, read_on_with: 'READ_RESULT' } : text)
+  return { ...rest, content: [...content, ...(kept ? [textBlock(text)] : []), ...others] }
 }
 
 async function find(slug: string, id: string, kind: string, visit: Visit): Promise<Shelved> {

@@ -22,12 +22,13 @@ import { answerError } from '../answer.ts'
 import { asking, bearer } from '../asking.ts'
 import { agentTools, executeAction, readPayload, resolveActions } from './agent-mode.ts'
 import { HeldCalls } from './held.ts'
+import { readResult, readResultTool, toFittingResult } from './large-results.ts'
 import { Listeners } from './listeners.ts'
 import { Listed, type ListPage, listed, pageOf } from './listing.ts'
 import { answerCall, type Connection, type Correspondence, type Incoming } from './live.ts'
 import { callOperation, listOperations } from './management.ts'
 import { faultOf, isAnswer, Questions } from './questions.ts'
-import { type ToolResult, toErrorResult, toResult } from './results.ts'
+import { type ToolResult, toErrorResult } from './results.ts'
 import { Sessions } from './session.ts'
 import { skillsExtension } from './skill-resources.ts'
 import { knowledgeIndex, loadSkill, skillTools } from './skills.ts'
@@ -311,14 +312,16 @@ function refuseForeign({ host = '', origin }: Sent, onLoopback: boolean): void {
 const fixed = {
   skills: skillTools.map((value) => new Listed(value)),
   agentMode: agentTools.map((value) => new Listed(value)),
+  results: [new Listed(readResultTool)],
 }
 
 async function listTools(one: Visit, cursor: string | undefined): Promise<ListPage> {
-  const { agent_mode, retrieve_skill } = one.server
-  const skills = retrieve_skill ? fixed.skills : []
+  const { agent_mode, retrieve_skill, result_limit } = one.server
+  const own = [...(retrieve_skill ? fixed.skills : []), ...(result_limit === null ? [] : fixed.results)]
   const rest = agent_mode ? fixed.agentMode : await one.named()
-  const all: readonly (Listed | Named)[] = skills.length > 0 ? [...skills, ...rest] : rest
-  return pageOf(all, (tool) => (tool instanceof Listed ? tool : listed(tool)), cursor)
+  const all: readonly (Listed | Named)[] = own.length > 0 ? [...own, ...rest] : rest
+  const results = result_limit === null ? 'whole' : 'cut'
+  return pageOf(all, (tool) => (tool instanceof Listed ? tool : listed(tool, results)), cursor)
 }
 
 async function callTool(one: Visit, name: string, input: JsonObject, live: Live): Promise<ToolResult> {
@@ -326,12 +329,14 @@ async function callTool(one: Visit, name: string, input: JsonObject, live: Live)
     return one.aside(name, input, () => knowledgeIndex(input, one))
   if (one.server.retrieve_skill && name === 'LOAD_SKILL') return one.aside(name, input, () => loadSkill(input, one))
   try {
+    if (one.server.result_limit !== null && name === 'READ_RESULT')
+      return await one.aside(name, input, () => readResult(input, one))
     if (one.server.agent_mode && name === 'RESOLVE_ACTIONS')
       return await one.aside(name, input, () => resolveActions(input, one))
     if (one.server.agent_mode && name === 'EXECUTE_ACTION') return await executeAction(input, one, live)
     const shelved = one.server.agent_mode ? undefined : await one.find(name)
     if (!shelved) throw unknownTool(name, one.server.agent_mode ? [] : (await one.named()).map(([name]) => name))
-    return toResult(await one.call(shelved, unwrapped(input, shelved), live))
+    return await toFittingResult(await one.call(shelved, unwrapped(input, shelved), live), one)
   } catch (error) {
     const fault = faultOf(error, live)
     if (fault) throw fault

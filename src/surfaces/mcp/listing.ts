@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { Named, Shelved } from '../../catalogue/shelf.ts'
 import type { JsonObject } from '../../model/json.ts'
 import { startOf } from './pages.ts'
@@ -17,14 +18,24 @@ export class Listed {
   }
 }
 
-const known = new WeakMap<Shelved, Listed>()
+/** The schema of a tool of our own. */
+export const inputSchemaOf = (schema: z.ZodObject): JsonObject => {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input' })
+  return rest as JsonObject
+}
 
-/** An action under the name that its server gives it. */
-export function listed([name, shelved]: Named): Listed {
-  let one = known.get(shelved)
+const known = { whole: new WeakMap<Shelved, Listed>(), cut: new WeakMap<Shelved, Listed>() }
+
+/**
+ * An action under the name that its server gives it. Where results may be cut it promises no shape of its output, which
+ * clients would insist on.
+ */
+export function listed([name, shelved]: Named, results: 'whole' | 'cut' = 'whole'): Listed {
+  let one = known[results].get(shelved)
   if (!one) {
-    one = new Listed(describe(name, shelved))
-    known.set(shelved, one)
+    const { outputSchema, ...value } = describe(name, shelved)
+    one = new Listed(results === 'cut' || outputSchema === undefined ? value : { ...value, outputSchema })
+    known[results].set(shelved, one)
   }
   return one
 }

@@ -5,8 +5,10 @@ import type { Output } from '../../model/tool.ts'
 /** The result of a tool, as MCP has it. */
 export type ToolResult = JsonObject & { content: Json[]; isError?: boolean }
 
+export const textBlock = (text: string): JsonObject => ({ type: 'text', text })
+
 export const textResult = (text: string, isError = false): ToolResult => ({
-  content: [{ type: 'text', text }],
+  content: [textBlock(text)],
   ...(isError && { isError }),
 })
 

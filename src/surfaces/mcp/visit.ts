@@ -13,7 +13,15 @@ import { done, type Output } from '../../model/tool.ts'
 import type { Parts, Request } from '../../operations/operation.ts'
 import { findActions } from '../../operations/resolve.ts'
 import { call } from '../../operations/tools.ts'
+import type { ResultDraft } from '../../store/results.ts'
+import type { Store } from '../../store/store.ts'
 import type { ToolResult } from './results.ts'
+
+/** What a call answered, and which call it was. */
+export interface Answered {
+  readonly callId: string
+  readonly output: Output
+}
 
 /** One caller at one server: what it may see there, and the way to the door. */
 export interface Visit {
@@ -25,10 +33,20 @@ export interface Visit {
   shelved(): Promise<readonly Shelved[]>
   /** For each request in words the actions that may be meant, best first. */
   resolve(requests: readonly string[], most: number): Promise<readonly (readonly Found[])[]>
+  /** What the caller has sent to these before, with success. */
+  sent(shelved: readonly Shelved[]): Promise<(one: Shelved) => readonly JsonObject[]>
   skills(): Promise<readonly Skill[]>
-  call(shelved: Shelved, input: JsonObject, live: Live): Promise<Output>
+  call(shelved: Shelved, input: JsonObject, live: Live): Promise<Answered>
+  /** The large results of this caller at this server. */
+  readonly results: KeptResults
   /** Answers without a tool, and records that too. */
   aside(name: string, input: JsonObject, answer: () => Promise<ToolResult>): Promise<ToolResult>
+}
+
+export interface KeptResults {
+  keep(callId: string, whole: Pick<ResultDraft, 'text' | 'bytes' | 'characters'>): Promise<string>
+  length(id: string): Promise<number | undefined>
+  slice(id: string, offset: number, length: number): Promise<string | undefined>
 }
 
 export function visit(
@@ -57,6 +75,18 @@ export function visit(
     named: async () => (await shelf()).named.filter(([, one]) => may(one)),
     shelved: async () => (await shelf()).all.filter(may),
     resolve: (requests, most) => findActions(requests, most, server, { ...parts, principal }),
+    async sent(shelved) {
+      const toolIds = [...new Set(shelved.map(({ tool }) => tool.id))]
+      const inputs = await parts.store.calls.inputs(server.project_id, principal.id, toolIds)
+      return ({ tool, action }) => {
+        // What was sent before may hold a value that was preset then, and hidden.
+        const since = Date.parse(tool.updated_at)
+        const own = inputs.filter(
+          (one) => one.tool_id === tool.id && one.action === action.id && one.created_at > since,
+        )
+        return own.map(({ input }) => input)
+      }
+    },
     skills: () => parts.store.skills.offered(server.project_id, server.skill_ids),
     async aside(name, input, answer) {
       const asked = { ...asking, id: newId('call'), toolId: '', action: undefined, input }
@@ -71,7 +101,20 @@ export function visit(
         throw error
       }
     },
-    call: ({ tool, action }, input, live) =>
-      call(tool.id, action.name, input, { ...asking, live, dispatch: parts.dispatch }),
+    async call({ tool, action }, input, live) {
+      const callId = newId('call')
+      const output = await call(tool.id, action.name, input, { ...asking, live, dispatch: parts.dispatch }, callId)
+      return { callId, output }
+    },
+    results: resultsOf(server, principal, parts.store),
+  }
+}
+
+function resultsOf(server: Server, principal: Principal, { results }: Store): KeptResults {
+  const owner = { principalId: principal.id, serverId: server.id }
+  return {
+    keep: (callId, whole) => results.keep({ ...owner, projectId: server.project_id, callId, ...whole }),
+    length: (id) => results.length(id, owner),
+    slice: (id, offset, length) => results.slice(id, owner, offset, length),
   }
 }

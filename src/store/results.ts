@@ -1,0 +1,97 @@
+import { sql } from 'kysely'
+import { newId } from '../model/ids.ts'
+import type { Engine } from './engine.ts'
+import type { ResultRow } from './tables.ts'
+
+const keptMs = 24 * 60 * 60_000
+/** Of one principal. The oldest make room for new ones; the newest is always kept. */
+const mostResults = 200
+const mostBytes = 64 * 1024 * 1024
+
+/** Whose a result is: nobody else is told that it exists. */
+export interface ResultOwner {
+  readonly principalId: string
+  readonly serverId: string
+}
+
+export interface ResultDraft extends ResultOwner {
+  readonly projectId: string
+  readonly callId: string
+  readonly bytes: number
+  readonly characters: number
+  /** Well formed and without NUL, so that every database keeps and counts it alike. */
+  readonly text: string
+}
+
+/** Results that were too large to give a model at once, kept for a day. */
+export class Results {
+  readonly #engine: Engine
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  async keep(draft: ResultDraft): Promise<string> {
+    const now = Date.now()
+    const row: ResultRow = {
+      id: newId('res', now),
+      project_id: draft.projectId,
+      principal_id: draft.principalId,
+      server_id: draft.serverId,
+      call_id: draft.callId,
+      bytes: draft.bytes,
+      characters: draft.characters,
+      created_at: now,
+      text: draft.text,
+    }
+    await this.#engine.db.insertInto('results').values(row).execute()
+    await this.#makeRoom(draft.principalId)
+    return row.id
+  }
+
+  /** How many characters it has. */
+  async length(id: string, owner: ResultOwner): Promise<number | undefined> {
+    const row = await this.#of(owner).select('characters').where('id', '=', id).executeTakeFirst()
+    return row?.characters
+  }
+
+  /** Characters of it, none of them cut: both databases count whole ones. */
+  async slice(id: string, owner: ResultOwner, offset: number, length: number): Promise<string | undefined> {
+    const part = sql<string>`substr(text, cast(${offset + 1} as integer), cast(${length} as integer))`
+    const row = await this.#of(owner).select(part.as('part')).where('id', '=', id).executeTakeFirst()
+    return row?.part
+  }
+
+  async sweep(): Promise<void> {
+    await this.#engine.db
+      .deleteFrom('results')
+      .where('created_at', '<', Date.now() - keptMs)
+      .execute()
+  }
+
+  #of({ principalId, serverId }: ResultOwner) {
+    return this.#engine.db
+      .selectFrom('results')
+      .where('principal_id', '=', principalId)
+      .where('server_id', '=', serverId)
+      .where('created_at', '>=', Date.now() - keptMs)
+  }
+
+  async #makeRoom(principalId: string): Promise<void> {
+    const { db } = this.#engine
+    const newest = await db
+      .selectFrom('results')
+      .select(['id', 'bytes'])
+      .where('principal_id', '=', principalId)
+      .orderBy('id', 'desc')
+      .limit(mostResults + 1)
+      .execute()
+    let bytes = 0
+    const last = newest.find((one, place) => {
+      bytes += one.bytes
+      return place > 0 && (place === mostResults || bytes > mostBytes)
+    })
+    if (!last) return
+    await db.deleteFrom('results').where('principal_id', '=', principalId).where('id', '<=', last.id).execute()
+  }
+}

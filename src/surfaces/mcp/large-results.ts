@@ -1,0 +1,158 @@
+import { z } from 'zod'
+import { PlatformError } from '../../model/errors.ts'
+import { isObject, type Json, type JsonObject } from '../../model/json.ts'
+import { Id } from '../../model/page.ts'
+import type { Output } from '../../model/tool.ts'
+import { parseInput } from '../../operations/operation.ts'
+import { inputSchemaOf } from './listing.ts'
+import { asks, type ToolResult, textBlock, toResult } from './results.ts'
+import type { Answered, Visit } from './visit.ts'
+
+const Read = z.strictObject({
+  result_id: Id.describe('The handle that came with the beginning of the result: res_…'),
+  offset: z.int().min(0).max(1e9).default(0).describe('How many characters to skip'),
+  length: z
+    .int()
+    .min(1)
+    .max(1e9)
+    .optional()
+    .describe('How many characters to read; as many as the server allows unless given'),
+})
+
+/** The tool by which a model reads on in what was too large to give it at once. */
+export const readResultTool: JsonObject = {
+  name: 'READ_RESULT',
+  description:
+    'Reads a part of a result that was too large to be given at once. Such a result says so, and gives a result_id and the offset to read on from. Read only as much as you need.',
+  inputSchema: inputSchemaOf(Read),
+  annotations: { readOnlyHint: true },
+}
+
+/** A result that is more than its server gives at once. */
+export interface Large {
+  /** Where the text is kept, if it is the text that is too much. */
+  readonly kept: { readonly summary: string; readonly result_id: string; readonly next_offset: number } | undefined
+  /** All of the text, or of a kept one the beginning. */
+  readonly text: string
+  /** What cannot be cut, such as pictures: passed on as it came. */
+  readonly others: readonly Json[]
+}
+
+/** Keeps a result whose text is too much for its server; undefined for one that is small anyway. */
+export async function keptIfLarge({ callId, output }: Answered, visit: Visit): Promise<Large | undefined> {
+  const { result_limit: limit } = visit.server
+  // The JSON of a result is never shorter than its text.
+  if (limit === null || asks(output) || !isLonger(output.text, limit)) return undefined
+  const { text, value, others } = parted(output)
+  if (!isLonger(text, limit)) return { kept: undefined, text, others }
+
+  const beginning = startOf(text, Math.min(Math.floor(limit / 2), longestBeginning))
+  const bytes = Buffer.byteLength(text)
+  const id = await visit.results.keep(callId, { text, bytes, characters: charactersIn(text) })
+  const summary = `${describe(value ?? parsed(text), text)}, ${bytes} bytes`
+  return { kept: { summary, result_id: id, next_offset: charactersIn(beginning) }, text: beginning, others }
+}
+
+const longestBeginning = 4000
+
+/** What a tool of its own answers. Structured content goes with the rest: it is the same large thing once more. */
+export async function toFittingResult(answered: Answered, visit: Visit): Promise<ToolResult> {
+  const whole = toResult(answered.output)
+  const large = await keptIfLarge(answered, visit)
+  if (!large?.kept) return whole
+  const { structuredContent: _, ...rest } = whole
+  const { summary, result_id, next_offset: offset } = large.kept
+  const said = `This result is too large to be given at once: ${summary}. It is kept for a day. What follows is its beginning; to read on, call READ_RESULT with ${JSON.stringify({ result_id, offset })}.`
+  return { ...rest, content: [textBlock(said), textBlock(large.text), ...large.others] }
+}
+
+export async function readResult(input: unknown, { server, results }: Visit): Promise<ToolResult> {
+  const { result_id: id, offset, length } = parseInput(Read, input)
+  const total = await results.length(id)
+  if (total === undefined) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'result', id })
+  if (offset >= total) {
+    const message = `is beyond the end: the result has ${total} characters`
+    throw new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'offset', message }] })
+  }
+  const most = server.result_limit ?? longestBeginning
+  const part = startOf((await results.slice(id, offset, Math.min(length ?? most, most))) ?? '', most)
+  const end = offset + charactersIn(part)
+  const onwards = end < total ? `Read on with offset ${end}.` : 'This is the end.'
+  return { content: [textBlock(part), textBlock(`Characters ${offset} to ${end} of ${total}. ${onwards}`)] }
+}
+
+/** The text of a result, and what cannot be cut. */
+function parted({ value, text, shape }: Output): { text: string; value?: Json; others: Json[] } {
+  if (shape !== 'mcp' || !isObject(value)) {
+    return typeof value === 'string'
+      ? { text: keepable(value), others: [] }
+      : { text: keepable(text), value, others: [] }
+  }
+  const content = (value.content ?? []) as JsonObject[]
+  const texts = content.filter((block) => !isOpaque(block)).map(textOf)
+  const structured = value.structuredContent as Json | undefined
+  if (structured !== undefined && !texts.some((one) => says(one, structured))) texts.push(JSON.stringify(structured))
+  return { text: keepable(texts.join('\n\n')), others: content.filter(isOpaque) }
+}
+
+/** A picture, a sound, or the bytes of a file. */
+const isOpaque = ({ type, resource }: JsonObject): boolean =>
+  type === 'image' || type === 'audio' || (isObject(resource) && typeof resource.blob === 'string')
+
+function textOf(block: JsonObject): string {
+  const { type, text, resource } = block
+  if (type === 'text' && typeof text === 'string') return text
+  return isObject(resource) && typeof resource.text === 'string'
+    ? `${resource.uri}\n${resource.text}`
+    : JSON.stringify(block)
+}
+
+/** Most servers say what is structured once more, as text. */
+const says = (text: string, structured: Json): boolean => {
+  const value = parsed(text)
+  return value !== undefined && JSON.stringify(value) === JSON.stringify(structured)
+}
+
+function parsed(text: string): Json | undefined {
+  if (!/^\s*[[{]/.test(text)) return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Text that every database keeps, and counts alike. */
+const keepable = (text: string): string => text.toWellFormed().replaceAll('\0', '\uFFFD')
+
+const isLonger = (text: string, bytes: number): boolean =>
+  text.length > bytes || (text.length * 3 > bytes && Buffer.byteLength(text) > bytes)
+
+/** As many whole characters as fit into so many bytes. */
+const startOf = (text: string, bytes: number): string =>
+  text.slice(0, new TextEncoder().encodeInto(text, new Uint8Array(bytes)).read)
+
+/** As people count them, and databases: what takes a pair of code units is one. */
+const charactersIn = (text: string): number => text.length - (text.match(/[\uD800-\uDBFF]/g)?.length ?? 0)
+
+function describe(value: Json | undefined, text: string): string {
+  if (Array.isArray(value)) return `a JSON array of ${value.length} items`
+  if (isObject(value)) return `a JSON object with the keys ${keysOf(value as JsonObject)}`
+  return `a text of ${text.split('\n').length} lines`
+}
+
+const longestKeys = 200
+
+function keysOf(value: JsonObject): string {
+  const entries = Object.entries(value)
+  const named: string[] = []
+  let length = 0
+  for (const [key, inner] of entries) {
+    const one = `${JSON.stringify(key.slice(0, 60))}${Array.isArray(inner) ? ` (an array of ${inner.length})` : ''}`
+    length += one.length
+    if (length > longestKeys) break
+    named.push(one)
+  }
+  const more = entries.length - named.length
+  return named.join(', ') + (more > 0 ? ` and ${more} more` : '')
+}

@@ -1,0 +1,134 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { describe, expect, test } from 'vitest'
+import { newId } from '../src/model/ids.ts'
+import type { CallRow } from '../src/store/tables.ts'
+import { startListening } from './clients.ts'
+import { engines, freshStore } from './engines.ts'
+import { adminKey, startService } from './kit.ts'
+
+type Listening = Awaited<ReturnType<typeof startListening>>
+
+const properties = {
+  channel: { type: 'string' },
+  workspace: { type: 'string' },
+  priority: { type: 'string', enum: ['low', 'high'] },
+  email: { type: 'string' },
+}
+
+/** One action that posts to a channel, on a server in agent mode. */
+async function start(preset_parameters: object = {}) {
+  const service = await startService(({ body }) => (body.includes('#gone') ? { status: 500 } : undefined))
+  const platform = await startListening()
+  const tool = {
+    name: 'post-message',
+    description: 'Post a message to a channel',
+    app: 'slack',
+    parameters: { type: 'object', properties },
+    execute: { url: service.url },
+    preset_parameters,
+  }
+  const { status, body } = await platform.post('/tools', tool)
+  expect(status, JSON.stringify(body)).toBe(201)
+  await platform.post('/servers', { slug: 's', agent_mode: true })
+  return {
+    ...platform,
+    toolId: body.id as string,
+    async [Symbol.asyncDispose]() {
+      await platform[Symbol.asyncDispose]()
+      await service[Symbol.asyncDispose]()
+    },
+  }
+}
+
+async function connect(platform: Listening, key = adminKey) {
+  const client = new Client({ name: 'tester', version: '1' }, { versionNegotiation: { mode: 'auto' } })
+  const headers = { authorization: `Bearer ${key}` }
+  const url = new URL(`${platform.url}/mcp/s`)
+  await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }))
+  const call = async (name: string, input: object) => {
+    const { content } = await client.callTool({ name, arguments: input as Record<string, unknown> })
+    return JSON.parse((content as { text: string }[])[0]?.text ?? 'null')
+  }
+  return {
+    execute: (input_payload: object) =>
+      call('EXECUTE_ACTION', {
+        ...{ application_slug: 'slack', action_id: 'post-message', type: 'action', input_payload },
+      }),
+    schema: async () =>
+      (await call('RESOLVE_ACTIONS', { integration_query: ['Post message Slack'] }))[0].json_schema.properties,
+    [Symbol.asyncDispose]: () => client.close(),
+  }
+}
+
+test('what has worked before is shown as an example, and nothing that is personal', async () => {
+  await using platform = await start()
+  await using client = await connect(platform)
+  const before = await client.schema()
+
+  await client.execute({ channel: '#ops', priority: 'high', email: 'jane@example.com' })
+  await client.execute({ channel: '#gone' })
+
+  expect(before).toEqual(properties)
+  expect(await client.schema()).toEqual({ ...properties, channel: { type: 'string', examples: ['#ops'] } })
+})
+
+test('what one key has sent is no example for another', async () => {
+  await using platform = await start()
+  const other = await platform.keyFor([{ effect: 'Allow', action: ['*'], resource: ['*'] }])
+  await using mine = await connect(platform)
+  await using theirs = await connect(platform, other)
+
+  await mine.execute({ channel: '#ops' })
+
+  expect(await theirs.schema()).toEqual(properties)
+})
+
+test('what was preset once is not told when the preset is gone', async () => {
+  await using platform = await start({ workspace: 'acme' })
+  await using client = await connect(platform)
+  await client.execute({ channel: '#ops' })
+  const hidden = await client.schema()
+
+  await platform.patch(`/tools/${platform.toolId}`, { preset_parameters: {} })
+  const shown = await client.schema()
+
+  expect(JSON.stringify(hidden)).not.toContain('workspace')
+  expect(shown).toEqual(properties)
+})
+
+describe.each(engines)('the inputs of recorded calls on %s', (engine) => {
+  const row = (fields: Partial<CallRow>): CallRow => ({
+    ...{ id: newId('call'), project_id: 'proj_1', parent_call_id: null, tool_id: 'tool_1', tool: 'a', app: 'a' },
+    ...{
+      action: 'tools:a',
+      status: 'success',
+      principal_kind: 'api_key',
+      principal_id: 'key_1',
+      principal_name: 'Ada',
+    },
+    ...{ surface: 'mcp', client_name: null, client_version: null, request: '{}', request_truncated: 0 },
+    ...{ response: null, response_truncated: 0, error: null, duration_ms: 1, created_at: 5, completed_at: 6 },
+    ...fields,
+  })
+
+  test('are those of one principal, in one project, of the tools in question, that went well', async () => {
+    await using database = await freshStore(engine)
+    const { calls } = database.store
+    for (const fields of [
+      { request: '{"n":1}' },
+      { request: '{"n":2}', project_id: 'proj_2' },
+      { request: '{"n":3}', principal_id: 'key_2' },
+      { request: '{"n":4}', tool_id: 'tool_2' },
+      { request: '{"n":5}', status: 'execution_error' },
+      { request: '{"n":', request_truncated: 1 },
+      { request: '{"n":7}' },
+    ]) {
+      await calls.refuse(row(fields))
+    }
+
+    const inputs = await calls.inputs('proj_1', 'key_1', ['tool_1'])
+
+    expect(inputs).toEqual([7, 1].map((n) => ({ tool_id: 'tool_1', action: 'tools:a', created_at: 5, input: { n } })))
+    expect(await calls.inputs('proj_1', 'key_1', [])).toEqual([])
+  })
+})
