@@ -307,6 +307,7 @@ test('the limit can be changed and taken away', async () => {
 
 describe.each(engines)('kept results on %s', (engine) => {
   const owner = { principalId: 'key_1', serverId: 'srv_1' }
+  const first = { offset: 0, length: 1 }
   const draft = (text: string, bytes = Buffer.byteLength(text)) => ({
     ...{ ...owner, projectId: 'proj_1', callId: 'call_1', text, bytes, characters: [...text].length },
   })
@@ -316,11 +317,11 @@ describe.each(engines)('kept results on %s', (engine) => {
     const { results } = database.store
     const id = await results.keep(draft('a🏔é漢🏔z'))
 
-    expect(await results.length(id, owner)).toBe(6)
-    expect(await results.slice(id, owner, 1, 3)).toBe('🏔é漢')
-    expect(await results.slice(id, owner, 4, 100)).toBe('🏔z')
-    expect(await results.length(id, { ...owner, principalId: 'key_2' })).toBeUndefined()
-    expect(await results.slice(id, { ...owner, serverId: 'srv_2' }, 0, 1)).toBeUndefined()
+    expect(await results.read(id, owner, { offset: 1, length: 3 })).toEqual({ characters: 6, part: '🏔é漢' })
+    expect(await results.read(id, owner, { offset: 4, length: 100 })).toEqual({ characters: 6, part: '🏔z' })
+    expect(await results.read(id, owner, { offset: 1e9, length: 1e9 })).toEqual({ characters: 6, part: '' })
+    expect(await results.read(id, { ...owner, principalId: 'key_2' }, first)).toBeUndefined()
+    expect(await results.read(id, { ...owner, serverId: 'srv_2' }, first)).toBeUndefined()
   })
 
   test('are gone after a day', async () => {
@@ -335,7 +336,7 @@ describe.each(engines)('kept results on %s', (engine) => {
       .execute()
     const fresh = await results.keep(draft('y'))
 
-    expect(await results.length(id, owner)).toBeUndefined()
+    expect(await results.read(id, owner, first)).toBeUndefined()
     await results.sweep()
     expect(await opened.db.selectFrom('results').select('id').execute()).toEqual([{ id: fresh }])
   })
@@ -347,14 +348,14 @@ describe.each(engines)('kept results on %s', (engine) => {
     const other = { ...owner, principalId: 'key_2' }
     const theirs = await results.keep({ ...draft('x', half), ...other })
 
-    const first = await results.keep(draft('x', half))
+    const oldest = await results.keep(draft('x', half))
     const second = await results.keep(draft('x', half))
     const huge = await results.keep(draft('x', 10 * half))
 
-    expect(await results.length(first, owner)).toBeUndefined()
-    expect(await results.length(second, owner)).toBeUndefined()
-    expect(await results.length(huge, owner)).toBe(1)
-    expect(await results.length(theirs, other)).toBe(1)
+    expect(await results.read(oldest, owner, first)).toBeUndefined()
+    expect(await results.read(second, owner, first)).toBeUndefined()
+    expect(await results.read(huge, owner, first)).toBeDefined()
+    expect(await results.read(theirs, other, first)).toBeDefined()
   })
 
   test('are not more than two hundred for one caller', async () => {
@@ -364,7 +365,7 @@ describe.each(engines)('kept results on %s', (engine) => {
 
     for (let count = 0; count < 202; count++) ids.push(await results.keep(draft('x')))
 
-    expect(await results.length(ids[1] as string, owner)).toBeUndefined()
-    expect(await results.length(ids[2] as string, owner)).toBe(1)
+    expect(await results.read(ids[1] as string, owner, first)).toBeUndefined()
+    expect(await results.read(ids[2] as string, owner, first)).toBeDefined()
   })
 })

@@ -49,17 +49,21 @@ export class Results {
     return row.id
   }
 
-  /** How many characters it has. */
-  async length(id: string, owner: ResultOwner): Promise<number | undefined> {
-    const row = await this.#of(owner).select('characters').where('id', '=', id).executeTakeFirst()
-    return row?.characters
-  }
-
-  /** Characters of it, none of them cut: both databases count whole ones. */
-  async slice(id: string, owner: ResultOwner, offset: number, length: number): Promise<string | undefined> {
+  /** How many characters it has, and some of them, none cut in half: both databases count whole ones. */
+  async read(
+    id: string,
+    { principalId, serverId }: ResultOwner,
+    { offset, length }: { readonly offset: number; readonly length: number },
+  ): Promise<{ characters: number; part: string } | undefined> {
     const part = sql<string>`substr(text, cast(${offset + 1} as integer), cast(${length} as integer))`
-    const row = await this.#of(owner).select(part.as('part')).where('id', '=', id).executeTakeFirst()
-    return row?.part
+    return this.#engine.db
+      .selectFrom('results')
+      .select(['characters', part.as('part')])
+      .where('id', '=', id)
+      .where('principal_id', '=', principalId)
+      .where('server_id', '=', serverId)
+      .where('created_at', '>=', Date.now() - keptMs)
+      .executeTakeFirst()
   }
 
   async sweep(): Promise<void> {
@@ -67,14 +71,6 @@ export class Results {
       .deleteFrom('results')
       .where('created_at', '<', Date.now() - keptMs)
       .execute()
-  }
-
-  #of({ principalId, serverId }: ResultOwner) {
-    return this.#engine.db
-      .selectFrom('results')
-      .where('principal_id', '=', principalId)
-      .where('server_id', '=', serverId)
-      .where('created_at', '>=', Date.now() - keptMs)
   }
 
   async #makeRoom(principalId: string): Promise<void> {

@@ -68,14 +68,15 @@ export async function toFittingResult(answered: Answered, visit: Visit): Promise
 
 export async function readResult(input: unknown, { server, results }: Visit): Promise<ToolResult> {
   const { result_id: id, offset, length } = parseInput(Read, input)
-  const total = await results.length(id)
-  if (total === undefined) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'result', id })
+  const most = server.result_limit ?? longestBeginning
+  const found = await results.read(id, { offset, length: Math.min(length ?? most, most) })
+  if (!found) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'result', id })
+  const total = found.characters
   if (offset >= total) {
     const message = `is beyond the end: the result has ${total} characters`
     throw new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'offset', message }] })
   }
-  const most = server.result_limit ?? longestBeginning
-  const part = startOf((await results.slice(id, offset, Math.min(length ?? most, most))) ?? '', most)
+  const part = startOf(found.part, most)
   const end = offset + charactersIn(part)
   const onwards = end < total ? `Read on with offset ${end}.` : 'This is the end.'
   return { content: [textBlock(part), textBlock(`Characters ${offset} to ${end} of ${total}. ${onwards}`)] }

@@ -45,8 +45,7 @@ export interface Visit {
 
 export interface KeptResults {
   keep(callId: string, whole: Pick<ResultDraft, 'text' | 'bytes' | 'characters'>): Promise<string>
-  length(id: string): Promise<number | undefined>
-  slice(id: string, offset: number, length: number): Promise<string | undefined>
+  read(id: string, range: { offset: number; length: number }): Promise<{ characters: number; part: string } | undefined>
 }
 
 export function visit(
@@ -114,7 +113,6 @@ function resultsOf(server: Server, principal: Principal, { results }: Store): Ke
   const owner = { principalId: principal.id, serverId: server.id }
   return {
     keep: (callId, whole) => results.keep({ ...owner, projectId: server.project_id, callId, ...whole }),
-    length: (id) => results.length(id, owner),
-    slice: (id, offset, length) => results.slice(id, owner, offset, length),
+    read: (id, range) => results.read(id, owner, range),
   }
 }
