@@ -236,6 +236,52 @@ describe('an http tool that leads back here', () => {
     expect(data.filter((call: { error?: { code: string } }) => call.error?.code === 'CALL_TOO_DEEP')).toHaveLength(1)
   })
 
+  test('comes to an end by way of an MCP endpoint, too', { timeout: 30_000 }, async () => {
+    await using platform = await startPlatform()
+    const server = await listen(platform.platform, '127.0.0.1', 0)
+    const authorization = `Bearer ${adminKey}`
+    const accept = 'application/json, text/event-stream'
+    const payload = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'ouroboros', arguments: {} } }
+    await platform.post('/servers', { name: 'Direct', slug: 'direct', tool_names: 'original' })
+    const id = await register(platform, {
+      name: 'ouroboros',
+      parameters: { type: 'object' },
+      preset_parameters: payload,
+      execute: { url: `${server.url}/mcp/direct`, headers: { authorization, accept } },
+    })
+
+    await platform.post(`/tools/${id}/call`, { input: {} })
+    const { data, total } = (await platform.get('/calls?limit=500')).body
+    await server.close(0)
+
+    expect(total).toBe(12)
+    expect(data.filter((call: { error?: { code: string } }) => call.error?.code === 'CALL_TOO_DEEP')).toHaveLength(1)
+  })
+
+  test('comes to an end where an MCP tool stands for our own endpoint', { timeout: 30_000 }, async () => {
+    await using platform = await startPlatform()
+    const server = await listen(platform.platform, '127.0.0.1', 0)
+    await platform.post('/servers', { name: 'Agent', slug: 'agent', agent_mode: true })
+    const id = await register(platform, {
+      name: 'mirror',
+      type: 'mcp',
+      mcp: { url: `${server.url}/mcp/agent`, headers: { Authorization: `Bearer ${adminKey}` } },
+      preset_parameters: {
+        application_slug: 'mirror',
+        action_id: 'EXECUTE_ACTION',
+        input_payload: {},
+        type: 'action',
+      },
+    })
+
+    await platform.post(`/tools/${id}/call`, { action: 'EXECUTE_ACTION', input: {} })
+    const { data, total } = (await platform.get('/calls?limit=500')).body
+    await server.close(0)
+
+    expect(total).toBe(12)
+    expect(data.filter((call: { error?: { code: string } }) => call.error?.code === 'CALL_TOO_DEEP')).toHaveLength(1)
+  })
+
   test('cannot have someone else’s word taken for it', async () => {
     await using service = await startService()
     await using platform = await startPlatform()

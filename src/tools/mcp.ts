@@ -4,6 +4,7 @@ import { type Fault, PlatformError } from '../model/errors.ts'
 import { isObject, type JsonObject } from '../model/json.ts'
 import { McpAddress, type Output } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
+import { lineageHeader } from './lineage.ts'
 import { defineToolType, type Reach } from './tool-type.ts'
 import type { Upstream } from './upstream.ts'
 
@@ -45,9 +46,10 @@ export const mcp = defineToolType({
 
   health: (tool, reach) => upstreamOf(tool, reach).health,
 
-  async execute({ tool, action, input, signal, timeoutMs, live }, reach): Promise<Output> {
+  async execute({ tool, action, input, signal, timeoutMs, live, callId, depth }, reach): Promise<Output> {
     const { name, schema } = action
-    const result = await upstreamOf(tool, reach).call({ name, schema, input, signal, timeoutMs, live })
+    const headers = { [lineageHeader]: reach.lineage.print({ callId, depth }) }
+    const result = await upstreamOf(tool, reach).call({ name, schema, input, signal, timeoutMs, live, headers })
     const value = withoutItsName(result as unknown as JsonObject)
     return { value, text: JSON.stringify(value), shape: 'mcp', failed: result.isError === true }
   },

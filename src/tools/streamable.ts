@@ -25,6 +25,8 @@ export interface UpstreamCall {
   readonly signal: AbortSignal
   readonly timeoutMs: number
   readonly live: Live | undefined
+  /** Says for which call of ours it is made. */
+  readonly headers: Readonly<Record<string, string>>
 }
 
 /** What the SDK has agreed on with a server. */
@@ -104,7 +106,7 @@ export async function postCall(
     outbound.request({
       url: session.url,
       method,
-      headers: { ...session.headers, ...headers },
+      headers: { ...session.headers, ...call.headers, ...headers },
       body,
       signal,
       onEvents: (part) => events.feed(part),

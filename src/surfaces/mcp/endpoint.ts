@@ -12,26 +12,28 @@ import type { Logger } from 'pino'
 import { evaluate } from '../../access/evaluate.ts'
 import type { Keys } from '../../access/keys.ts'
 import type { RateLimit } from '../../access/rate-limit.ts'
-import type { Named, Shelved } from '../../catalogue/shelf.ts'
+import type { Shelved } from '../../catalogue/shelf.ts'
 import type { Live } from '../../model/call.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { isObject, type JsonObject } from '../../model/json.ts'
 import { nearest } from '../../model/nearest.ts'
 import type { Request as Asking, Parts } from '../../operations/operation.ts'
+import { lineageHeader } from '../../tools/lineage.ts'
 import { answerError } from '../answer.ts'
 import { asking, bearer } from '../asking.ts'
-import { agentTools, executeAction, readPayload, resolveActions } from './agent-mode.ts'
+import { executeAction, readPayload, resolveActions } from './agent-mode.ts'
 import { HeldCalls } from './held.ts'
-import { readResult, readResultTool, toFittingResult } from './large-results.ts'
+import { readResult, toFittingResult } from './large-results.ts'
 import { Listeners } from './listeners.ts'
-import { Listed, type ListPage, listed, pageOf } from './listing.ts'
+import { Listed, type ListPage, pageOf } from './listing.ts'
 import { answerCall, type Connection, type Correspondence, type Incoming } from './live.ts'
 import { callOperation, listOperations } from './management.ts'
 import { faultOf, isAnswer, Questions } from './questions.ts'
 import { type ToolResult, toErrorResult } from './results.ts'
 import { Sessions } from './session.ts'
 import { skillsExtension } from './skill-resources.ts'
-import { knowledgeIndex, loadSkill, skillTools } from './skills.ts'
+import { knowledgeIndex, loadSkill } from './skills.ts'
+import { listTools } from './tool-list.ts'
 import { type Visit, visit } from './visit.ts'
 
 export interface McpParts {
@@ -47,7 +49,9 @@ export interface McpParts {
 }
 
 /** Of a request, those that say who asks and from where. */
-type Sent = Readonly<Partial<Record<'authorization' | 'host' | 'origin' | 'user-agent', string>>>
+type Sent = Readonly<
+  Partial<Record<'authorization' | 'host' | 'origin' | 'user-agent', string>> & { [lineageHeader]?: string | string[] }
+>
 
 /** The MCP endpoints at /mcp/{server}: stateless, in both protocol eras. */
 export class McpEndpoints {
@@ -147,7 +151,7 @@ export class McpEndpoints {
 
   /** 401 without a key, 403 with one that is not valid. */
   async #admit(headers: Sent): Promise<Asking> {
-    const { keys, rateLimit } = this.#host
+    const { parts, keys, rateLimit } = this.#host
     const token = bearer(headers.authorization)
     const principal = await keys.authenticate(token).catch((error: unknown) => {
       if (error instanceof PlatformError && token !== undefined) {
@@ -156,7 +160,8 @@ export class McpEndpoints {
       throw error
     })
     rateLimit.take(principal.id, principal.rateLimit)
-    return asking(principal, 'mcp', headers['user-agent'])
+    const descent = parts.reach.lineage.read(headers[lineageHeader]?.toString())
+    return { ...asking(principal, 'mcp', headers['user-agent']), ...descent }
   }
 
   /** 404 for a server that is off, or not for this key. */
@@ -307,21 +312,6 @@ function refuseForeign({ host = '', origin }: Sent, onLoopback: boolean): void {
   if (origin !== undefined && origin !== 'null' && URL.parse(origin)?.host !== host) {
     throw new PlatformError('FOREIGN_ORIGIN', { header: 'Origin' })
   }
-}
-
-const fixed = {
-  skills: skillTools.map((value) => new Listed(value)),
-  agentMode: agentTools.map((value) => new Listed(value)),
-  results: [new Listed(readResultTool)],
-}
-
-async function listTools(one: Visit, cursor: string | undefined): Promise<ListPage> {
-  const { agent_mode, retrieve_skill, result_limit } = one.server
-  const own = [...(retrieve_skill ? fixed.skills : []), ...(result_limit === null ? [] : fixed.results)]
-  const rest = agent_mode ? fixed.agentMode : await one.named()
-  const all: readonly (Listed | Named)[] = own.length > 0 ? [...own, ...rest] : rest
-  const results = result_limit === null ? 'whole' : 'cut'
-  return pageOf(all, (tool) => (tool instanceof Listed ? tool : listed(tool, results)), cursor)
 }
 
 async function callTool(one: Visit, name: string, input: JsonObject, live: Live): Promise<ToolResult> {
