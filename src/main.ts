@@ -35,7 +35,7 @@ import { Lineage } from './tools/lineage.ts'
 import { Outbound } from './tools/outbound.ts'
 import { Schemas } from './tools/schema.ts'
 import type { Reach } from './tools/tool-type.ts'
-import { Upstreams } from './tools/upstream.ts'
+import { Upstreams } from './tools/upstreams.ts'
 
 export const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string

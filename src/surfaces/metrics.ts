@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { UpstreamState } from '../tools/upstream.ts'
+import type { UpstreamState } from '../tools/upstreams.ts'
 
 /** How many upstreams have a line of their own; the rest are only counted. */
 const mostUpstreams = 500

@@ -8,7 +8,8 @@ import type { Action, Output, ToolDraft } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import type { Lineage } from './lineage.ts'
 import type { Outbound } from './outbound.ts'
-import type { UpstreamHealth, Upstreams } from './upstream.ts'
+import type { UpstreamHealth } from './upstream.ts'
+import type { Upstreams } from './upstreams.ts'
 
 /** An operation of the platform, as a platform tool sees it. */
 export interface PlatformAction {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Outbound } from './outbound.ts'
-import { Upstreams } from './upstream.ts'
+import { Upstreams } from './upstreams.ts'
 
 const user = (tool: string) => ({ tool, app: 'test' })
 

@@ -1,0 +1,107 @@
+import { PlatformError } from '../model/errors.ts'
+import type { McpAddress } from '../model/tool.ts'
+import type { Outbound } from './outbound.ts'
+import { Upstream, type UpstreamHealth } from './upstream.ts'
+
+/** Programs that may run at once on behalf of tools. */
+const mostPrograms = 32
+/** A program that nobody has used for so long is ended, and started again when someone does. */
+const programLifetime = 30 * 60_000
+
+/** A tool that uses an upstream. */
+interface User {
+  readonly tool: string
+  readonly app: string
+}
+
+export interface UpstreamState extends User, Pick<UpstreamHealth, 'state'> {}
+
+/** The upstreams in use, one for each address and set of headers, until no tool uses it any more. */
+export class Upstreams {
+  readonly #outbound: Outbound
+  readonly #all = new Map<string, { readonly upstream: Upstream; readonly users: Map<string, string> }>()
+  readonly #keys = new WeakMap<McpAddress, string>()
+  readonly #listeners = new Set<() => void>()
+  readonly #sweeper = setInterval(() => this.sweep(Date.now()), 60_000).unref()
+
+  constructor(outbound: Outbound) {
+    this.#outbound = outbound
+  }
+
+  /** For a tool of an app: whoever asks how its upstreams are, asks by these. */
+  at(address: McpAddress, user: User): Upstream {
+    const key = this.#keyOf(address)
+    let known = this.#all.get(key)
+    if (!known) {
+      if (address.command !== undefined) this.#makeRoom(address.command)
+      const upstream = new Upstream(address, this.#outbound, () => {
+        for (const listener of this.#listeners) listener()
+      })
+      known = { upstream, users: new Map() }
+      this.#all.set(key, known)
+    }
+    known.users.set(user.tool, user.app)
+    return known.upstream
+  }
+
+  /** The same for the same address and headers; worked out once for each record. */
+  #keyOf(address: McpAddress): string {
+    let key = this.#keys.get(address)
+    if (key === undefined) {
+      const { url, headers = {}, command, args, env = {}, cwd } = address
+      key = JSON.stringify([url, Object.entries(headers).sort(), command, args, Object.entries(env).sort(), cwd])
+      this.#keys.set(address, key)
+    }
+    return key
+  }
+
+  /** How the upstream of each tool in use is. */
+  states(): UpstreamState[] {
+    return [...this.#all.values()].flatMap(({ upstream, users }) =>
+      [...users].map(([tool, app]) => ({ tool, app, state: upstream.health.state })),
+    )
+  }
+
+  /** These tools were changed or deleted. Those that still use their upstream say so when they next do. */
+  release(toolIds: readonly string[]): void {
+    for (const { users } of this.#all.values()) for (const id of toolIds) users.delete(id)
+    this.sweep(Date.now())
+  }
+
+  /** Forgets those that no tool uses, and ends programs that have long been idle; never in the middle of a call. */
+  sweep(now: number): void {
+    for (const [key, { upstream, users }] of this.#all) {
+      const { idleSince, isProgram } = upstream
+      if (idleSince === undefined) continue
+      if (users.size === 0 || (isProgram && now - idleSince > programLifetime)) this.#forget(key)
+    }
+  }
+
+  #forget(key: string): void {
+    void this.#all.get(key)?.upstream.close()
+    this.#all.delete(key)
+  }
+
+  /** Where all places are taken, the program that has been idle the longest makes room. */
+  #makeRoom(command: string): void {
+    const programs = [...this.#all].filter(([, { upstream }]) => upstream.isProgram)
+    if (programs.length < mostPrograms) return
+    const idle = programs.filter(([, { upstream }]) => upstream.idleSince !== undefined)
+    const [oldest] = idle.sort(([, a], [, b]) => Number(a.upstream.idleSince) - Number(b.upstream.idleSince))
+    if (!oldest) {
+      const reason = `there are ${mostPrograms} programs at work already, which is the most`
+      throw new PlatformError('TOOL_UNREACHABLE', { host: command, reason })
+    }
+    this.#forget(oldest[0])
+  }
+
+  /** Told when the tools of any upstream may have changed. */
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener)
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#sweeper)
+    await Promise.all([...this.#all.values()].map(({ upstream }) => upstream.close()))
+  }
+}
