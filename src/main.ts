@@ -91,7 +91,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
     allowStdio: config.allowStdio,
     findSecret: () => () => undefined,
     platformActions,
-    async perform(name, input, { principal, callId, depth, signal }) {
+    async perform(name, input, { principal, callId, depth, signal, generation, patience = 'waits' }) {
       const result = await (byName.get(name) as Operation).perform(input, {
         ...parts,
         principal,
@@ -100,6 +100,8 @@ export async function createPlatform(config: Config): Promise<Platform> {
         parentCallId: callId,
         depth: depth + 1,
         live: { signal },
+        generation,
+        patience,
       })
       return result instanceof JsonText ? done(JSON.parse(result.text), result.text) : done((result ?? null) as Json)
     },

@@ -29,6 +29,8 @@ describe('the record', () => {
       id: expect.stringMatching(/^call_/),
       project_id: platform.projectId,
       parent_call_id: null,
+      generation_id: null,
+      agent_id: null,
       tool_id: id,
       tool: 'echo',
       app: 'tools',

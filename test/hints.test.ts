@@ -98,7 +98,16 @@ test('what was preset once is not told when the preset is gone', async () => {
 
 describe.each(engines)('the inputs of recorded calls on %s', (engine) => {
   const row = (fields: Partial<CallRow>): CallRow => ({
-    ...{ id: newId('call'), project_id: 'proj_1', parent_call_id: null, tool_id: 'tool_1', tool: 'a', app: 'a' },
+    ...{
+      id: newId('call'),
+      project_id: 'proj_1',
+      parent_call_id: null,
+      generation_id: null,
+      agent_id: null,
+      tool_id: 'tool_1',
+      tool: 'a',
+      app: 'a',
+    },
     ...{
       action: 'tools:a',
       status: 'success',

@@ -61,6 +61,8 @@ async function recordChange(
     id: newId('call', now),
     project_id: tool.project_id,
     parent_call_id: null,
+    generation_id: null,
+    agent_id: null,
     tool_id: tool.id,
     tool: tool.name,
     app: 'quartermaster',

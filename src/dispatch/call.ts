@@ -1,7 +1,8 @@
 import type { Entry, Offer } from '../catalogue/catalogue.ts'
-import type { Live, Surface } from '../model/call.ts'
+import type { Live, Surface, Within } from '../model/call.ts'
 import type { JsonObject } from '../model/json.ts'
 import type { Principal } from '../model/principal.ts'
+import type { Output } from '../model/tool.ts'
 
 /**
  * A call on its way through the door. Each step adds one fact, and the types keep the order: `execute` wants a call that
@@ -20,6 +21,13 @@ export interface Asked {
   readonly parentCallId: string | null
   readonly depth: number
   readonly live?: Live | undefined
+  readonly generation?: Within | undefined
+  /** Whether the caller waits for as long as the call has to wait for someone, or comes back for it (`Suspended`). */
+  readonly patience?: 'waits' | 'comes back'
+  /** It came back: the call was recorded as begun, then, and goes on. */
+  readonly begunAt?: number | undefined
+  /** Told what the call gave, before that is recorded: a caller that keeps a journal has it there first. */
+  onOutput?(output: Output): Promise<void>
 }
 
 export interface Resolved extends Asked {

@@ -1,5 +1,6 @@
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import { PlatformError } from '../model/errors.ts'
+import { Suspended } from '../model/suspended.ts'
 import type { Output } from '../model/tool.ts'
 import type { Calls } from '../store/calls.ts'
 import type { Reach } from '../tools/tool-type.ts'
@@ -32,12 +33,16 @@ export async function dispatch(asked: Asked, host: Host): Promise<Output> {
     const resolved = await resolve(asked, host.catalogue)
     record.resolved(resolved)
     const approved = approve(validate(preset(authorize(resolved))))
-    if (!approved.entry.type.execute) throw notRunnable(approved)
+    if (!approved.entry.type.execute && asked.patience !== 'comes back') throw notRunnable(approved)
     await record.begin(approved)
+    if (!approved.entry.type.execute) throw new Suspended({ kind: 'client', input: approved.merged })
     const output = await execute(approved, host.reach)
+    await asked.onOutput?.(output)
     host.onEnd?.(await record.succeed(output))
     return output
   } catch (error) {
+    // Not over: whoever called comes back for it, under the same id.
+    if (error instanceof Suspended) throw error
     host.onEnd?.(await record.fail(error))
     throw error
   }

@@ -13,13 +13,14 @@ export async function execute(call: Approved, reach: Reach): Promise<Output> {
   const limit = new AbortController()
   const timer = setTimeout(() => limit.abort(new PlatformError('TOOL_TIMEOUT', { seconds })), seconds * 1000)
   const cancel = () => limit.abort(new PlatformError('CALL_CANCELLED', {}))
-  const { principal, id: callId, depth, merged: input, live } = call
+  const { principal, id: callId, depth, merged: input, live, generation, patience = 'waits' } = call
   live?.signal?.addEventListener('abort', cancel)
   try {
     const { action } = call.offer
     const { signal } = limit
     const timeoutMs = seconds * 1000
-    return await type.execute({ tool, action, input, signal, timeoutMs, live, principal, callId, depth }, reach)
+    const asker = { principal, callId, depth, signal, generation, patience }
+    return await type.execute({ ...asker, tool, action, input, timeoutMs, live }, reach)
   } finally {
     clearTimeout(timer)
     live?.signal?.removeEventListener('abort', cancel)

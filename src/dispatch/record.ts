@@ -20,9 +20,11 @@ export interface Ended {
 export class CallRecord {
   readonly #calls: Calls
   readonly #asked: Asked
-  readonly #createdAt = Date.now()
+  readonly #createdAt: number
   readonly #startedAt = performance.now()
-  #begun = false
+  /** How long it had taken when it came back. */
+  readonly #before: number
+  #begun: boolean
   #secrets: readonly string[] = []
   #type = 'unknown'
   #target: Pick<CallRow, 'project_id' | 'tool_id' | 'tool' | 'app' | 'action'>
@@ -30,6 +32,9 @@ export class CallRecord {
   constructor(calls: Calls, asked: Asked) {
     this.#calls = calls
     this.#asked = asked
+    this.#begun = asked.begunAt !== undefined
+    this.#createdAt = asked.begunAt ?? Date.now()
+    this.#before = Date.now() - this.#createdAt
     const { projectId } = asked.principal
     this.#target = { project_id: projectId, tool_id: plain(asked.toolId), tool: null, app: null, action: null }
   }
@@ -72,6 +77,7 @@ export class CallRecord {
   }
 
   async begin(call: Approved): Promise<void> {
+    if (this.#begun) return
     this.#begun = true
     await this.#calls.begin(this.#row('pending', call.merged), call.offer.action.idempotent ? 'repeatable' : 'once')
   }
@@ -96,12 +102,14 @@ export class CallRecord {
   }
 
   #row(status: CallStatus, input: Asked['input']): CallRow {
-    const { principal, surface, client, id, parentCallId } = this.#asked
+    const { principal, surface, client, id, parentCallId, generation } = this.#asked
     const request = capped(redact(JSON.stringify(input), this.#secrets), requestLimit)
     return {
       id,
       ...this.#target,
       parent_call_id: parentCallId,
+      generation_id: generation?.id ?? null,
+      agent_id: generation?.agentId ?? null,
       status,
       principal_kind: principal.kind,
       principal_id: principal.id,
@@ -128,7 +136,7 @@ export class CallRecord {
       response: response?.text ?? null,
       response_truncated: response?.truncated ?? 0,
       error: error && redact(JSON.stringify(errorBody(error).error), this.#secrets),
-      duration_ms: Math.round((performance.now() - this.#startedAt) * 1000) / 1000,
+      duration_ms: Math.round((this.#before + performance.now() - this.#startedAt) * 1000) / 1000,
       completed_at: Date.now(),
     }
   }

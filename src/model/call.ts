@@ -22,6 +22,8 @@ export const Call = z.object({
   id: z.string(),
   project_id: z.string().nullable(),
   parent_call_id: z.string().nullable().describe('The call that made this one'),
+  generation_id: z.string().nullable().describe('The run of an agent that it is a part of'),
+  agent_id: z.string().nullable(),
   tool_id: z.string().nullable(),
   tool: z.string().nullable().describe('The tool’s name at the time'),
   app: z.string().nullable(),
@@ -43,6 +45,12 @@ export type Call = z.infer<typeof Call>
 
 export const CallSummary = Call.omit({ request: true, response: true })
 export type CallSummary = z.infer<typeof CallSummary>
+
+/** The run of an agent that a call is a part of. */
+export interface Within {
+  readonly id: string
+  readonly agentId: string
+}
 
 /** What a caller who waits can still do, and be told, while the call runs. */
 export interface Live {

@@ -4,7 +4,7 @@ import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Resolver } from '../catalogue/resolve/resolver.ts'
 import type { Shelves } from '../catalogue/shelf.ts'
 import type { Asked } from '../dispatch/call.ts'
-import type { Live, Surface } from '../model/call.ts'
+import type { Live, Surface, Within } from '../model/call.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
 import type { JsonObject } from '../model/json.ts'
 import type { Principal } from '../model/principal.ts'
@@ -27,6 +27,9 @@ export interface Request {
   readonly range?: string
   /** What the caller can still do while a call runs. */
   readonly live?: Live
+  /** The run of an agent that asks. */
+  readonly generation?: Within | undefined
+  readonly patience?: 'waits' | 'comes back'
 }
 
 /** What operations work with. */

@@ -1542,6 +1542,9 @@ export interface Operations {
         project_id: string | null
         /** The call that made this one */
         parent_call_id: string | null
+        /** The run of an agent that it is a part of */
+        generation_id: string | null
+        agent_id: string | null
         tool_id: string | null
         /** The tool’s name at the time */
         tool: string | null
@@ -1604,6 +1607,9 @@ export interface Operations {
           project_id: string | null
           /** The call that made this one */
           parent_call_id: string | null
+          /** The run of an agent that it is a part of */
+          generation_id: string | null
+          agent_id: string | null
           tool_id: string | null
           /** The tool’s name at the time */
           tool: string | null
@@ -1657,6 +1663,9 @@ export interface Operations {
         project_id: string | null
         /** The call that made this one */
         parent_call_id: string | null
+        /** The run of an agent that it is a part of */
+        generation_id: string | null
+        agent_id: string | null
         tool_id: string | null
         /** The tool’s name at the time */
         tool: string | null

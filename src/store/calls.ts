@@ -16,6 +16,8 @@ function toCall(row: CallRow): Call {
     id: row.id,
     project_id: row.project_id,
     parent_call_id: row.parent_call_id,
+    generation_id: row.generation_id,
+    agent_id: row.agent_id,
     tool_id: row.tool_id,
     tool: row.tool,
     app: row.app,
@@ -37,7 +39,18 @@ function toCall(row: CallRow): Call {
 
 /** All but the request and the response, which may be large. */
 const summaryColumns = [
-  ...(['id', 'project_id', 'parent_call_id', 'tool_id', 'tool', 'app', 'action', 'status'] as const),
+  ...([
+    'id',
+    'project_id',
+    'parent_call_id',
+    'generation_id',
+    'agent_id',
+    'tool_id',
+    'tool',
+    'app',
+    'action',
+    'status',
+  ] as const),
   ...(['principal_kind', 'principal_id', 'principal_name', 'surface', 'client_name', 'client_version'] as const),
   ...(['request_truncated', 'response_truncated', 'error', 'duration_ms', 'created_at', 'completed_at'] as const),
 ]

@@ -104,6 +104,8 @@ const callColumns = [
   'id',
   'project_id',
   'parent_call_id',
+  'generation_id',
+  'agent_id',
   'tool_id',
   'tool',
   'app',

@@ -87,6 +87,8 @@ export interface CallRow {
   id: string
   project_id: string | null
   parent_call_id: string | null
+  generation_id: string | null
+  agent_id: string | null
   tool_id: string | null
   tool: string | null
   app: string | null

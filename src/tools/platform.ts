@@ -28,10 +28,10 @@ export const platform = defineToolType({
       return action ? [{ ...action, schema: withoutProject(action.schema) }] : []
     }),
 
-  async execute({ tool, action, input, principal, callId, depth, signal }, { perform }) {
+  async execute({ tool, action, input, principal, signal, ...asker }, { perform }) {
     // Whoever calls it, the tool reaches its own project only.
     const bound = { ...principal, projectId: tool.project_id }
-    return unlessAborted(perform(action.name, input, { principal: bound, callId, depth, signal }), signal)
+    return unlessAborted(perform(action.name, input, { ...asker, principal: bound, signal }), signal)
   },
 })
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { FindSecret } from '../credentials/inject.ts'
-import type { Live } from '../model/call.ts'
+import type { Live, Within } from '../model/call.ts'
 import type { Fault } from '../model/errors.ts'
 import type { JsonObject } from '../model/json.ts'
 import type { Principal } from '../model/principal.ts'
@@ -40,6 +40,9 @@ export interface Asker {
   readonly depth: number
   /** Aborted when nobody waits for the answer any more. */
   readonly signal: AbortSignal
+  readonly generation?: Within | undefined
+  /** Whether a call that has to wait for long may throw `Suspended`. */
+  readonly patience?: 'waits' | 'comes back'
 }
 
 /** A call that has passed every check and is about to have its effect. */

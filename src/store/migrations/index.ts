@@ -4,6 +4,7 @@ import * as first from './2026-11-15-first.ts'
 import * as mcp from './2026-11-16-mcp.ts'
 import * as vectors from './2026-11-16-vectors.ts'
 import * as wholeResults from './2026-11-16-whole-results.ts'
+import * as agents from './2026-11-17-agents.ts'
 
 export type MigrationStep = (db: Kysely<unknown>, engine: EngineName) => Promise<void>
 
@@ -13,4 +14,5 @@ export const migrations: Readonly<Record<string, MigrationStep>> = {
   '2026-11-16-mcp': mcp.up,
   '2026-11-16-vectors': vectors.up,
   '2026-11-16-whole-results': wholeResults.up,
+  '2026-11-17-agents': agents.up,
 }
