@@ -91,7 +91,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
     allowStdio: config.allowStdio,
     findSecret: () => () => undefined,
     platformActions,
-    async perform(name, input, { principal, callId, depth, signal, generation, patience = 'waits' }) {
+    async perform(name, input, { principal, callId, depth, signal, generation, context, patience = 'waits' }) {
       const result = await (byName.get(name) as Operation).perform(input, {
         ...parts,
         principal,
@@ -101,6 +101,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
         depth: depth + 1,
         live: { signal },
         generation,
+        context,
         patience,
       })
       return result instanceof JsonText ? done(JSON.parse(result.text), result.text) : done((result ?? null) as Json)

@@ -49,6 +49,14 @@ export class Keys {
     return known.principal
   }
 
+  /** Who started something that goes on without a request; nobody, once the key is revoked or has expired. */
+  async principal(id: string, now = Date.now()): Promise<Principal | undefined> {
+    const keyHash = await this.#store.apiKeys.hashOf(id)
+    const known = keyHash === undefined ? undefined : (this.#known.get(keyHash) ?? (await this.#load(keyHash)))
+    const { expiresAt = null } = known?.principal ?? {}
+    return expiresAt !== null && expiresAt <= now ? undefined : known?.principal
+  }
+
   async #load(keyHash: string): Promise<Known | undefined> {
     const changesBefore = this.#changes
     const row = await this.#store.apiKeys.findByHash(keyHash)

@@ -22,6 +22,10 @@ export interface Asked {
   readonly depth: number
   readonly live?: Live | undefined
   readonly generation?: Within | undefined
+  /** The agent lends the tool to whoever may run it, so only an express "no" keeps it from being called. */
+  readonly lent?: boolean
+  /** What goes along as headers to whoever is behind the tool. */
+  readonly context?: Readonly<Record<string, string>> | undefined
   /** Whether the caller waits for as long as the call has to wait for someone, or comes back for it (`Suspended`). */
   readonly patience?: 'waits' | 'comes back'
   /** It came back: the call was recorded as begun, then, and goes on. */

@@ -13,13 +13,13 @@ export async function execute(call: Approved, reach: Reach): Promise<Output> {
   const limit = new AbortController()
   const timer = setTimeout(() => limit.abort(new PlatformError('TOOL_TIMEOUT', { seconds })), seconds * 1000)
   const cancel = () => limit.abort(new PlatformError('CALL_CANCELLED', {}))
-  const { principal, id: callId, depth, merged: input, live, generation, patience = 'waits' } = call
+  const { principal, id: callId, depth, merged: input, live, generation, context, patience = 'waits' } = call
   live?.signal?.addEventListener('abort', cancel)
   try {
     const { action } = call.offer
     const { signal } = limit
     const timeoutMs = seconds * 1000
-    const asker = { principal, callId, depth, signal, generation, patience }
+    const asker = { principal, callId, depth, signal, generation, context, patience }
     return await type.execute({ ...asker, tool, action, input, timeoutMs, live }, reach)
   } finally {
     clearTimeout(timer)

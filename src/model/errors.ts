@@ -57,6 +57,11 @@ export const catalogue = {
     says: 'The API key sent to an MCP endpoint is unknown, revoked or expired.',
     message: (_: Record<never, never>) => 'This API key is not valid here: it may have been revoked, or have expired.',
   },
+  KEY_GONE: {
+    status: 403,
+    says: 'The key that started a run was revoked or has expired, so the run cannot go on.',
+    message: (d: { name: string }) => `The key "${d.name}" that started this was revoked or has expired.`,
+  },
   FOREIGN_ORIGIN: {
     status: 403,
     says: 'The request comes from a page of another site, or by another name of this machine.',
@@ -66,10 +71,17 @@ export const catalogue = {
   FORBIDDEN: {
     status: 403,
     says: 'The key is not allowed to do this; `layer` tells which rule said no.',
-    message: (d: { permission: string; layer: 'project' | 'access policy'; resource: string; reason?: string }) =>
+    message: (d: {
+      permission: string
+      layer: 'project' | 'access policy' | 'agent boundary'
+      resource: string
+      reason?: string
+    }) =>
       d.layer === 'project'
         ? 'This key is bound to another project.'
-        : (d.reason ?? `No access policy of this key allows ${d.permission} on ${d.resource}.`),
+        : d.layer === 'agent boundary'
+          ? `The boundary of this agent does not allow ${d.permission} on ${d.resource}.`
+          : (d.reason ?? `No access policy of this key allows ${d.permission} on ${d.resource}.`),
   },
   EGRESS_BLOCKED: {
     status: 403,
@@ -86,6 +98,17 @@ export const catalogue = {
     status: 404,
     says: 'There is no such thing, or this key may not see it.',
     message: (d: { kind: string; id: string }) => `There is no ${d.kind} "${d.id}".`,
+  },
+  GENERATION_NOT_FOUND: {
+    status: 404,
+    says: 'There is no such generation of this agent, or this key may not see it.',
+    message: (d: { generation_id: string }) => `There is no generation "${d.generation_id}" of this agent.`,
+  },
+  UNKNOWN_TOOL: {
+    status: 404,
+    says: 'A model called a tool that its agent does not have.',
+    message: (d: { tool_name: string; known: readonly string[] }) =>
+      `There is no tool "${d.tool_name}".${d.known.length > 0 ? ` There is ${d.known.map((name) => `"${name}"`).join(', ')}.` : ''}`,
   },
   ROUTE_NOT_FOUND: {
     status: 404,
@@ -115,6 +138,18 @@ export const catalogue = {
     says: 'The action is described otherwise than when it was accepted, and the tool pins definitions.',
     message: (d: { action: string; tool_id: string }) =>
       `"${d.action}" is described otherwise than when it was accepted. Look at it, then accept it with POST /tools/${d.tool_id}/accept-definitions.`,
+  },
+  OUTPUT_GIVEN: {
+    status: 409,
+    says: 'Another output was submitted for the same tool call before.',
+    message: (d: { tool_call_id: string }) =>
+      `An output for "${d.tool_call_id}" was submitted before, and it was another one: the first stays.`,
+  },
+  OUTCOME_UNKNOWN: {
+    status: 409,
+    says: 'The platform stopped while the call ran, and the action is not one that may be repeated.',
+    message: (d: { action: string }) =>
+      `The platform was interrupted while "${d.action}" ran. Whether it took effect is not known: look before you repeat it.`,
   },
   IDEMPOTENCY_IN_PROGRESS: {
     status: 409,

@@ -1,11 +1,13 @@
 import { isObject, type JsonObject } from '../model/json.ts'
 import type { PlatformAction } from '../tools/tool-type.ts'
 import * as accessPolicies from './access-policies.ts'
+import * as agents from './agents.ts'
 import * as apiKeys from './api-keys.ts'
 import * as calls from './calls.ts'
 import * as documents from './documents.ts'
 import * as files from './files.ts'
 import * as footprint from './footprint.ts'
+import * as generations from './generations.ts'
 import * as imports from './import-mcp-servers.ts'
 import { inputSchema } from './json-schema.ts'
 import { isAction, type Operation } from './operation.ts'
@@ -30,6 +32,8 @@ export const operations: readonly Operation[] = [
   footprint,
   skills,
   skillFiles,
+  agents,
+  generations,
   documents,
   files,
   calls,
@@ -51,7 +55,7 @@ export const platformActions: ReadonlyMap<string, PlatformAction> = new Map(
       description: operation.summary,
       schema: inputSchema(operation) as JsonObject,
       aliases: operation.aliases,
-      idempotent: operation.route.startsWith('GET '),
+      idempotent: operation.route.startsWith('GET ') || operation.repeatable === true,
     },
   ]),
 )

@@ -1,12 +1,13 @@
 import type { z } from 'zod'
 import { evaluate, narrowed, type Resource, resourceName, visibility } from '../access/evaluate.ts'
+import type { Runner } from '../agents/runner.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Resolver } from '../catalogue/resolve/resolver.ts'
 import type { Shelves } from '../catalogue/shelf.ts'
 import type { Asked } from '../dispatch/call.ts'
 import type { Live, Surface, Within } from '../model/call.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
-import type { JsonObject } from '../model/json.ts'
+import { isObject, type JsonObject } from '../model/json.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Server } from '../model/server.ts'
 import type { Output } from '../model/tool.ts'
@@ -29,6 +30,7 @@ export interface Request {
   readonly live?: Live
   /** The run of an agent that asks. */
   readonly generation?: Within | undefined
+  readonly context?: Readonly<Record<string, string>> | undefined
   readonly patience?: 'waits' | 'comes back'
 }
 
@@ -43,6 +45,7 @@ export interface Parts {
   readonly limits: { readonly fileBytes: number }
   /** Every permission there is, so that a policy cannot name one that does not exist. */
   readonly permissions: ReadonlySet<string>
+  readonly runner: Runner
   dispatch(asked: Asked): Promise<Output>
   /** What a client of a server would be told of, in either mode. */
   toolLists(
@@ -74,8 +77,19 @@ export interface Download {
 
 /** A stream of events that lasts until the reader leaves, or until it is ended from here. */
 export interface EventStream {
-  subscribe(send: (event: { name: string; id?: string; data: unknown }) => void, end: () => void): Promise<() => void>
+  subscribe(send: (event: StreamEvent) => void, end: () => void): Promise<() => void>
 }
+
+export interface StreamEvent {
+  /** Left out where the readers that it is for know no names. */
+  readonly name?: string
+  readonly id?: string
+  /** Sent as JSON; text that is sent as it is comes as `raw`. */
+  readonly data?: unknown
+  readonly raw?: string
+}
+
+export const isEventStream = (value: unknown): value is EventStream => isObject(value) && 'subscribe' in value
 
 /**
  * Everything the platform can do for a caller is one of these values. REST routes, the OpenAPI document, the command
@@ -98,6 +112,8 @@ export interface Operation {
   /** What the caller sends or gets beside JSON. */
   readonly accepts?: 'bytes'
   readonly answers?: 'bytes' | 'events'
+  /** Asked again by the same call, it does nothing again, though it is no GET. */
+  readonly repeatable?: boolean
   /** Fields of the answer that are shown once: never to a model, never again. */
   readonly secretFields?: readonly string[]
   /** Other spellings of the input's fields. */
@@ -116,11 +132,20 @@ interface Common<Input extends z.ZodObject, Output extends z.ZodType> {
   readonly status?: 200 | 201 | 204
   readonly accepts?: 'bytes'
   readonly answers?: 'bytes' | 'events'
+  readonly repeatable?: boolean
   readonly secretFields?: readonly string[]
 }
 
 type In<Input extends z.ZodObject> = z.infer<Input>
-type Answer<Output extends z.ZodType> = z.input<Output> | Download | EventStream | JsonText
+type Answer<Output extends z.ZodType> = z.input<Output> | Download | EventStream | JsonText | Accepted
+
+/** What was begun and is not done: 202, with how to hear of it. */
+export class Accepted {
+  readonly value: unknown
+  constructor(value: unknown) {
+    this.value = value
+  }
+}
 
 /** JSON that is already text, passed on without being read again. */
 export class JsonText {

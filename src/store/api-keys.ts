@@ -70,6 +70,11 @@ export class ApiKeys {
     return this.#engine.db.selectFrom('api_keys').selectAll().where('key_hash', '=', hash).executeTakeFirst()
   }
 
+  async hashOf(id: string): Promise<string | undefined> {
+    const row = await this.#engine.db.selectFrom('api_keys').select('key_hash').where('id', '=', id).executeTakeFirst()
+    return row?.key_hash
+  }
+
   list(filter: { project_id?: string } & Window, visible: Visible): Promise<Page<ApiKey>> {
     let where = this.#engine.db.selectFrom('api_keys')
     if (filter.project_id) where = where.where('project_id', '=', filter.project_id)

@@ -1,12 +1,15 @@
 import type { Kysely } from 'kysely'
+import type { Json } from '../model/json.ts'
 import type { CallEnd, CallRow, Tables } from './tables.ts'
 
 export type EngineName = 'sqlite' | 'postgres'
 
 /** Something changed: a topic and the ids it is about. No ids means that anything of the topic may have changed. */
 export interface Notice {
-  readonly topic: 'api_keys' | 'access_policies' | 'tools' | 'servers' | 'skills' | 'calls'
+  readonly topic: 'api_keys' | 'access_policies' | 'tools' | 'servers' | 'skills' | 'calls' | 'generations'
   readonly ids: readonly string[]
+  /** What there is to say beside that, in a few thousand bytes. */
+  readonly data?: Json
 }
 
 /** What the two databases do differently. Everything else is written once, on `db`. */

@@ -35,8 +35,8 @@ function listen(url: string, onNotice: (notice: Notice) => void, me: string) {
       delay = Math.min(delay * 2, 5000)
     })
     next.on('notification', ({ payload }) => {
-      const { from, topic, ids } = JSON.parse(payload ?? '{}')
-      if (from !== me) onNotice({ topic, ids })
+      const { from, ...notice } = JSON.parse(payload ?? '{}')
+      if (from !== me) onNotice(notice)
     })
     try {
       await next.connect()
@@ -128,10 +128,10 @@ export async function openPostgres(url: string, poolSize = 10): Promise<Engine> 
       return rows
     },
 
-    async tell({ topic, ids }) {
+    async tell({ topic, ids, data }) {
       // A notice holds at most 8,000 bytes.
       for (let start = 0; start < Math.max(ids.length, 1); start += 150) {
-        const payload = JSON.stringify({ from: me, topic, ids: ids.slice(start, start + 150) })
+        const payload = JSON.stringify({ from: me, topic, ids: ids.slice(start, start + 150), data })
         await pool.query('select pg_notify($1, $2)', [channel, payload])
       }
     },

@@ -1,11 +1,13 @@
 import { join } from 'node:path'
 import { AccessPolicies } from './access-policies.ts'
+import { Agents } from './agents.ts'
 import { ApiKeys } from './api-keys.ts'
 import { Calls } from './calls.ts'
 import { Definitions } from './definitions.ts'
 import { Documents } from './documents.ts'
 import type { Engine } from './engine.ts'
 import { Files } from './files.ts'
+import { Generations } from './generations.ts'
 import { IdempotencyKeys } from './idempotency-keys.ts'
 import { migrate } from './migrate.ts'
 import { Notices } from './notices.ts'
@@ -42,6 +44,8 @@ export interface Store {
   readonly settings: Settings
   readonly vectors: Vectors
   readonly results: Results
+  readonly agents: Agents
+  readonly generations: Generations
   close(): Promise<void>
 }
 
@@ -74,6 +78,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     settings: new Settings(engine),
     vectors: new Vectors(engine),
     results: new Results(engine),
+    agents: new Agents(engine),
+    generations: new Generations(engine, notices),
     async close() {
       await calls.idle()
       await engine.close()

@@ -181,6 +181,91 @@ export interface ResultRow {
   text: string
 }
 
+export interface AgentRow {
+  id: string
+  project_id: string
+  name: string
+  ai_provider_id: string
+  model: string | null
+  instructions: string | null
+  tool_ids: string
+  active_tool_ids: string | null
+  tool_choice: string
+  stop_conditions: string
+  step_rules: string
+  max_steps: number
+  temperature: number | null
+  boundary_policy: string | null
+  max_context_messages: number | null
+  created_at: number
+  updated_at: number
+}
+
+export interface GenerationRow {
+  id: string
+  project_id: string
+  agent_id: string
+  trace_id: string
+  parent_generation_id: string | null
+  parent_call_id: string | null
+  status: string
+  stop_reason: string | null
+  /** Counts who has taken it up: only the latest may write. */
+  turn: number
+  depth: number
+  principal_id: string
+  principal_name: string
+  surface: string
+  client_name: string | null
+  client_version: string | null
+  model: string | null
+  steps: number
+  input_tokens: number
+  output_tokens: number
+  cost: number | null
+  cancel_requested: number
+  created_at: number
+  last_activity_at: number
+  completed_at: number | null
+  finish_reason: string | null
+  error: string | null
+  settings: string
+  content: string | null
+  input: string
+}
+
+export interface GenerationStepRow {
+  generation_id: string
+  number: number
+  model: string | null
+  text: string | null
+  reasoning: string | null
+  metadata: string | null
+  finish_reason: string | null
+  input_tokens: number | null
+  output_tokens: number | null
+  cost: number | null
+  started_at: number
+  answered_at: number | null
+}
+
+export interface GenerationCallRow {
+  generation_id: string
+  step: number
+  position: number
+  call_id: string
+  tool_call_id: string
+  tool_name: string
+  tool_id: string | null
+  action: string | null
+  args: string
+  awaits: string | null
+  output: string | null
+  is_error: number
+  created_at: number
+  completed_at: number | null
+}
+
 export interface SettingRow {
   name: string
   value: string
@@ -201,5 +286,9 @@ export interface Tables {
   skills: SkillRow
   vectors: VectorRow
   results: ResultRow
+  agents: AgentRow
+  generations: GenerationRow
+  generation_steps: GenerationStepRow
+  generation_calls: GenerationCallRow
   settings: SettingRow
 }

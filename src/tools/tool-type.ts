@@ -41,6 +41,8 @@ export interface Asker {
   /** Aborted when nobody waits for the answer any more. */
   readonly signal: AbortSignal
   readonly generation?: Within | undefined
+  /** What a run was given for those behind its tools. */
+  readonly context?: Readonly<Record<string, string>> | undefined
   /** Whether a call that has to wait for long may throw `Suspended`. */
   readonly patience?: 'waits' | 'comes back'
 }
@@ -53,6 +55,12 @@ export interface Execution extends Asker {
   readonly timeoutMs: number
   readonly live: Live | undefined
 }
+
+/** `{ userId: 'u1' }` as `x-quartermaster-context-userid: u1`. */
+export const contextHeaders = (context: Asker['context'] = {}): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(context).map(([key, value]) => [`x-quartermaster-context-${key.toLowerCase()}`, value]),
+  )
 
 /** What a type says of an action; what is the same for all types is added by the catalogue. */
 export type ActionSketch = Pick<Action, 'name' | 'description' | 'schema' | 'idempotent' | 'aliases' | 'definition'>

@@ -1,0 +1,206 @@
+import type { Keys } from '../access/keys.ts'
+import { errorBody, PlatformError } from '../model/errors.ts'
+import { newId } from '../model/ids.ts'
+import type { Principal } from '../model/principal.ts'
+import { type Journal, type JournalCall, type NewCall, type Run, TurnLost } from '../store/generations.ts'
+import { askedOf, type CallMaker, makeCall } from './make-call.ts'
+import type { Delta, ModelAnswer, ModelRequest } from './models/model.ts'
+import { settingsFor, stopAfter } from './rules.ts'
+import { type Toolbox, toolboxOf } from './toolbox.ts'
+import { transcript } from './transcript.ts'
+
+/** Who is asked for the next step, and what an answer costs. */
+export interface Asking {
+  ask(request: Omit<ModelRequest, 'model'>): Promise<ModelAnswer>
+  costOf(answer: ModelAnswer): number | null
+}
+
+export interface LoopParts extends CallMaker {
+  readonly keys: Keys
+  /** The model that the run's agent speaks with. */
+  modelOf(run: Run): Promise<Asking>
+  /** Mends what a crash may have left, before anything else is done. */
+  heal(run: Run, journal: Journal): Promise<void>
+  /** Something of the run was written down. */
+  changed(run: Run): void
+  said(run: Run, step: number, delta: Delta): void
+}
+
+/** How many calls of one step are made at once. */
+const callsAtOnce = 16
+
+/** Why a run stops in the middle. */
+export class Cancelled extends Error {
+  override readonly name = 'Cancelled'
+}
+
+/**
+ * Goes on with a run until it is over or has to wait for someone: ask the model, make the calls that it asks for, and
+ * again. All that it knows is in the journal, so it does not matter who went on with it before, or how that ended.
+ */
+export async function advance(id: string, signal: AbortSignal, parts: LoopParts): Promise<Run | undefined> {
+  const run = await parts.store.generations.take(id)
+  if (!run) return undefined
+  try {
+    if (run.cancelRequested) throw new Cancelled()
+    await goOn(run, signal, parts)
+  } catch (error) {
+    if (error instanceof TurnLost) return undefined
+    const cancelled = error instanceof Cancelled || signal.reason instanceof Cancelled
+    // The process stops: whoever takes the run up finds all that was done.
+    if (signal.aborted && !cancelled) throw error
+    await endBadly(run, cancelled ? undefined : error, parts)
+  }
+  parts.changed(run)
+  return parts.store.generations.find(id)
+}
+
+async function goOn(run: Run, signal: AbortSignal, parts: LoopParts): Promise<void> {
+  const { generations } = parts.store
+  if (run.settings.max_call_depth <= 0) {
+    const ending = { status: 'completed' as const, stop_reason: 'depth_limit' as const, error: null }
+    return generations.end(run, { ...ending, content: 'Maximum call depth reached', finish_reason: null })
+  }
+  const principal = await principalOf(run, parts.keys)
+  const toolbox = await toolboxOf(run.settings.tool_ids, run.project_id, parts.catalogue)
+  const fresh = new Set<string>()
+  const making = { run, principal, toolbox, signal, fresh }
+
+  for (let round = 0; ; round++) {
+    signal.throwIfAborted()
+    const journal = await generations.journal(run.id)
+    if (round === 0 && run.turn > 1) await parts.heal(run, journal)
+    const last = journal.steps.at(-1)
+    const calls = journal.calls.filter((call) => call.step === last?.number)
+    if (last && last.answered_at !== null) {
+      const waiting = await makeCalls(
+        calls.filter(({ output }) => output === undefined),
+        (call) => makeCall(call, making, parts).finally(() => parts.changed(run)),
+      )
+      if (waiting.length > 0) {
+        if (await generations.rest(run, waiting)) return
+        continue
+      }
+      const reason = stopAfter(last, calls, run.settings)
+      if (reason) {
+        const ending = { status: 'completed' as const, stop_reason: reason, error: null }
+        return generations.end(run, { ...ending, content: last.text, finish_reason: last.finish_reason })
+      }
+      if (calls.some(({ output }) => output === undefined)) continue
+    }
+    await askModel(run, last?.answered_at === null ? last.number : (last?.number ?? 0) + 1, journal, making, parts)
+  }
+}
+
+/** Some at once, each when there is room. Returns those that wait. */
+async function makeCalls(
+  calls: readonly JournalCall[],
+  make: (call: JournalCall) => Promise<boolean>,
+): Promise<JournalCall[]> {
+  const waiting: JournalCall[] = []
+  const queue = [...calls]
+  const worker = async () => {
+    for (let call = queue.shift(); call; call = queue.shift()) if (!(await make(call))) waiting.push(call)
+  }
+  await Promise.all(Array.from({ length: Math.min(callsAtOnce, calls.length) }, worker))
+  return waiting
+}
+
+async function askModel(
+  run: Run,
+  number: number,
+  journal: Journal,
+  { toolbox, signal, fresh }: { toolbox: Toolbox; signal: AbortSignal; fresh: Set<string> },
+  parts: LoopParts,
+): Promise<void> {
+  const { generations } = parts.store
+  const model = await parts.modelOf(run)
+  await generations.startStep(run, number)
+  parts.changed(run)
+  const { toolChoice, activeToolIds } = settingsFor(number, run.settings)
+  const tools = toolbox.active(activeToolIds)
+  const named = typeof toolChoice === 'object' ? tools.find(({ name }) => name === toolChoice.tool_name) : undefined
+  const answer = await model.ask({
+    messages: transcript(run, journal),
+    tools: tools.map(({ name, offer }) => ({ name, description: offer.action.description, schema: offer.shown })),
+    // What is not there cannot be chosen: its server may be away.
+    toolChoice:
+      typeof toolChoice === 'string'
+        ? tools.length > 0
+          ? toolChoice
+          : 'auto'
+        : named
+          ? { tool_name: named.name }
+          : 'auto',
+    temperature: run.settings.temperature,
+    signal,
+    onDelta: (delta) => parts.said(run, number, delta),
+  })
+  const taken = new Set(journal.calls.map(({ tool_call_id }) => tool_call_id))
+  const calls = answer.tool_calls.map((call): NewCall => {
+    const tool = toolbox.find(call.name)
+    // Some models count their calls anew in each step, but outputs are submitted by these ids.
+    const id = call.id === '' || taken.has(call.id) ? newId('call') : call.id
+    taken.add(id)
+    return {
+      call_id: newId('call'),
+      tool_call_id: id,
+      tool_name: tool?.name ?? call.name,
+      tool_id: tool?.entry.tool.id ?? null,
+      action: tool?.offer.action.name ?? null,
+      args: call.args,
+    }
+  })
+  fresh.clear()
+  for (const { call_id } of calls) fresh.add(call_id)
+  const { usage, ...said } = answer
+  await generations.answerStep(
+    run,
+    number,
+    {
+      model: said.model,
+      text: said.text,
+      reasoning: said.reasoning,
+      metadata: said.metadata,
+      finish_reason: said.finish_reason,
+      input_tokens: usage.input_tokens,
+      output_tokens: usage.output_tokens,
+      cost: model.costOf(answer),
+    },
+    calls,
+  )
+  parts.changed(run)
+}
+
+/** Whoever started it, with what it may do now; and no more than the agents in between may. */
+async function principalOf({ started_by, project_id, settings }: Run, keys: Keys): Promise<Principal> {
+  const principal = await keys.principal(started_by.id)
+  if (!principal) throw new PlatformError('KEY_GONE', { name: started_by.name })
+  return { ...principal, projectId: project_id, boundaries: settings.boundaries }
+}
+
+async function endBadly(run: Run, error: unknown, parts: LoopParts): Promise<void> {
+  const { generations, calls } = parts.store
+  const journal = await generations.journal(run.id)
+  const content = journal.steps.at(-1)?.text ?? null
+  if (error === undefined) {
+    const ending = { status: 'cancelled' as const, stop_reason: 'cancelled' as const, error: null }
+    await generations.end(run, { ...ending, content, finish_reason: null })
+  } else {
+    const known = error instanceof PlatformError ? error : new PlatformError('INTERNAL', {})
+    const ending = { status: 'failed' as const, stop_reason: 'error' as const, error: errorBody(known).error }
+    await generations.end(run, { ...ending, content, finish_reason: null })
+  }
+  // What nobody waits for any more is not left looking as if it went on.
+  const open = journal.calls.filter(({ output, awaits }) => output === undefined && awaits?.kind === 'client')
+  if (open.length === 0) return
+  const principal = await principalOf(run, parts.keys).catch(() => undefined)
+  const records = new Map((await calls.findMany(open.map(({ call_id }) => call_id))).map((one) => [one.id, one]))
+  for (const call of open) {
+    if (!principal || records.get(call.call_id)?.status !== 'pending') continue
+    await parts.conclude(
+      { ...askedOf(call, { run, principal }, {}), begunAt: call.created_at },
+      new PlatformError('CALL_CANCELLED', {}),
+    )
+  }
+}
