@@ -1,11 +1,12 @@
 import type { Kysely } from 'kysely'
+import type pg from 'pg'
 import type { CallEnd, CallRow, Tables } from './tables.ts'
 
 export type EngineName = 'sqlite' | 'postgres'
 
 /** Something changed: a topic and the ids it is about. No ids means that anything of the topic may have changed. */
 export interface Notice {
-  readonly topic: 'api_keys' | 'access_policies' | 'tools' | 'servers' | 'skills' | 'calls'
+  readonly topic: 'api_keys' | 'access_policies' | 'tools' | 'servers' | 'skills' | 'calls' | 'queue'
   readonly ids: readonly string[]
 }
 
@@ -13,6 +14,8 @@ export interface Notice {
 export interface Engine {
   readonly name: EngineName
   readonly db: Kysely<Tables>
+  /** PostgreSQL's connections, for what does not go through Kysely. */
+  readonly pool?: pg.Pool
 
   /** Writes a group of call records in one commit. Survives the death of the process once it resolves. */
   writeCalls(begun: readonly CallRow[], ended: readonly CallEnd[]): Promise<void>

@@ -186,6 +186,15 @@ export interface SettingRow {
   value: string
 }
 
+/** On SQLite only. */
+export interface QueueRow {
+  kind: string
+  id: string
+  at: number | null
+  taken: number
+  failures: number
+}
+
 export interface Tables {
   projects: ProjectRow
   api_keys: ApiKeyRow
@@ -202,4 +211,5 @@ export interface Tables {
   vectors: VectorRow
   results: ResultRow
   settings: SettingRow
+  queue: QueueRow
 }
