@@ -19,6 +19,7 @@ import type { Json } from './model/json.ts'
 import { done } from './model/tool.ts'
 import { operations, permissions, platformActions } from './operations/index.ts'
 import { JsonText, type Operation, type Parts, routeOf } from './operations/operation.ts'
+import { openQueue } from './store/open-queue.ts'
 import { openStore, type Store } from './store/store.ts'
 import { callLane } from './surfaces/call-lane.ts'
 import type { Lane } from './surfaces/lane.ts'
@@ -73,6 +74,10 @@ export async function createPlatform(config: Config): Promise<Platform> {
   })
   const store = await openStore(config)
   const adminKey = await firstStart(store, config.adminKey)
+  const queue = await openQueue(store, {
+    onError: (err, about) =>
+      log.warn({ err, ...about }, about.id ? 'could not be looked at' : 'trouble with the queue'),
+  })
 
   const closing = new AbortController()
   const metrics = new Metrics()
@@ -175,6 +180,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
       clearInterval(sweeper)
       warm.close()
       await endpoints.close()
+      await queue.stop()
       await meanings?.close()
       await upstreams.close()
       await outbound.close()

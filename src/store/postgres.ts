@@ -42,7 +42,7 @@ function listen(url: string, onNotice: (notice: Notice) => void, me: string) {
       await next.connect()
       await next.query(`listen ${channel}`)
       if (missed)
-        for (const topic of ['api_keys', 'access_policies', 'tools', 'servers', 'skills'] as const)
+        for (const topic of ['api_keys', 'access_policies', 'tools', 'servers', 'skills', 'queue'] as const)
           onNotice({ topic, ids: [] })
       missed = false
       delay = 100
@@ -92,6 +92,7 @@ export async function openPostgres(url: string, poolSize = 10): Promise<Engine> 
   return {
     name: 'postgres',
     db,
+    pool,
 
     async writeCalls(begun, ended) {
       await Promise.all([

@@ -271,6 +271,15 @@ export interface SettingRow {
   value: string
 }
 
+/** On SQLite only. */
+export interface QueueRow {
+  kind: string
+  id: string
+  at: number | null
+  taken: number
+  failures: number
+}
+
 export interface Tables {
   projects: ProjectRow
   api_keys: ApiKeyRow
@@ -291,4 +300,5 @@ export interface Tables {
   generation_steps: GenerationStepRow
   generation_calls: GenerationCallRow
   settings: SettingRow
+  queue: QueueRow
 }
