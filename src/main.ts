@@ -5,6 +5,7 @@ import { type Logger, pino } from 'pino'
 import { firstKeyShown, firstStart } from './access/first-start.ts'
 import { Keys } from './access/keys.ts'
 import { RateLimit } from './access/rate-limit.ts'
+import { createModels } from './agents/models/models.ts'
 import { Catalogue } from './catalogue/catalogue.ts'
 import { EmbeddedModel } from './catalogue/resolve/embedded.ts'
 import { Meanings } from './catalogue/resolve/meanings.ts'
@@ -13,6 +14,7 @@ import { Resolver } from './catalogue/resolve/resolver.ts'
 import { keepWarm } from './catalogue/resolve/warm.ts'
 import { Shelves } from './catalogue/shelf.ts'
 import type { Config } from './config.ts'
+import { Vault } from './credentials/vault.ts'
 import { dispatch, type Host } from './dispatch/dispatch.ts'
 import { firstIdAt } from './model/ids.ts'
 import type { Json } from './model/json.ts'
@@ -74,6 +76,15 @@ export async function createPlatform(config: Config): Promise<Platform> {
   const store = await openStore(config)
   const adminKey = await firstStart(store, config.adminKey)
 
+  const vault = await Vault.open({ ...config, settings: store.settings })
+  const wrongKey = await vault.findFault()
+  if (wrongKey !== undefined) log.warn(wrongKey)
+  const models = createModels({
+    outbound,
+    vault,
+    recordings: store.aiProviders,
+    onFault: (err) => log.warn({ err }, 'could not record the answer of a model'),
+  })
   const closing = new AbortController()
   const metrics = new Metrics()
   const schemas = new Schemas()
@@ -116,6 +127,8 @@ export async function createPlatform(config: Config): Promise<Platform> {
     resolver: new Resolver(meanings),
     schemas,
     reach,
+    vault,
+    models,
     permissions,
     limits: { fileBytes: config.fileLimit },
     dispatch: (asked) => dispatch(asked, host),
@@ -175,6 +188,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
       warm.close()
       await endpoints.close()
       await meanings?.close()
+      await models.close()
       await upstreams.close()
       await outbound.close()
       await store.close()

@@ -181,6 +181,32 @@ export interface ResultRow {
   text: string
 }
 
+export interface AiProviderRow {
+  id: string
+  project_id: string
+  name: string
+  type: string
+  base_url: string | null
+  default_model: string | null
+  prices: string | null
+  record: number
+  timeout_seconds: number
+  max_retries: number
+  api_key: string | null
+  api_key_hint: string | null
+  headers: string | null
+  header_names: string | null
+  created_at: number
+  updated_at: number
+  script: string | null
+}
+
+export interface RecordedStepRow {
+  id: string
+  ai_provider_id: string
+  step: string
+}
+
 export interface SettingRow {
   name: string
   value: string
@@ -201,5 +227,7 @@ export interface Tables {
   skills: SkillRow
   vectors: VectorRow
   results: ResultRow
+  ai_providers: AiProviderRow
+  recorded_steps: RecordedStepRow
   settings: SettingRow
 }
