@@ -31,6 +31,14 @@ const settings = {
     schema: z.string().min(1).optional(),
     help: 'The first admin key; without it one is made and printed once',
   },
+  secretKey: {
+    variable: 'QM_SECRET_KEY',
+    schema: z
+      .string()
+      .min(16, 'must be 32 bytes in base64 or hex, or a passphrase of at least 16 characters')
+      .optional(),
+    help: 'What secrets are sealed with: 32 bytes in base64 or hex, or a passphrase of at least 16 characters; without it, a key file is made in the data folder. Processes that share a database need the same',
+  },
   databaseUrl: {
     variable: 'DATABASE_URL',
     schema: z.string().min(1).optional(),

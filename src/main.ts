@@ -5,6 +5,9 @@ import { type Logger, pino } from 'pino'
 import { firstKeyShown, firstStart } from './access/first-start.ts'
 import { Keys } from './access/keys.ts'
 import { RateLimit } from './access/rate-limit.ts'
+import { modelOf } from './agents/model-of.ts'
+import { createModels } from './agents/models/models.ts'
+import { Runner } from './agents/runner.ts'
 import { Catalogue } from './catalogue/catalogue.ts'
 import { EmbeddedModel } from './catalogue/resolve/embedded.ts'
 import { Meanings } from './catalogue/resolve/meanings.ts'
@@ -13,6 +16,8 @@ import { Resolver } from './catalogue/resolve/resolver.ts'
 import { keepWarm } from './catalogue/resolve/warm.ts'
 import { Shelves } from './catalogue/shelf.ts'
 import type { Config } from './config.ts'
+import { Vault } from './credentials/vault.ts'
+import { conclude } from './dispatch/conclude.ts'
 import { dispatch, type Host } from './dispatch/dispatch.ts'
 import { firstIdAt } from './model/ids.ts'
 import type { Json } from './model/json.ts'
@@ -79,6 +84,15 @@ export async function createPlatform(config: Config): Promise<Platform> {
       log.warn({ err, ...about }, about.id ? 'could not be looked at' : 'trouble with the queue'),
   })
 
+  const vault = await Vault.open({ ...config, settings: store.settings })
+  const wrongKey = await vault.findFault()
+  if (wrongKey !== undefined) log.warn(wrongKey)
+  const models = createModels({
+    outbound,
+    vault,
+    recordings: store.aiProviders,
+    onFault: (err) => log.warn({ err }, 'could not record the answer of a model'),
+  })
   const closing = new AbortController()
   const metrics = new Metrics()
   const schemas = new Schemas()
@@ -115,23 +129,36 @@ export async function createPlatform(config: Config): Promise<Platform> {
   const catalogue = new Catalogue(store, reach, schemas)
   const meanings = meaningsOf(config, { store, outbound, log })
   const host: Host = { catalogue, calls: store.calls, reach, onEnd: (call) => metrics.callEnded(call) }
+  const keys = new Keys(store)
+  const runner = new Runner({
+    ...{ store, queue, catalogue, keys, log },
+    dispatch: (asked) => dispatch(asked, host),
+    conclude: (asked, outcome) => conclude(asked, outcome, host),
+    passedGate: async () => true,
+    modelOf: (run) => modelOf(run, store, models),
+    onRest: async () => {},
+  })
   const parts: Parts = {
     store,
+    runner,
     catalogue,
     shelves: new Shelves(store, catalogue),
     resolver: new Resolver(meanings),
     schemas,
     reach,
+    vault,
+    models,
     permissions,
     limits: { fileBytes: config.fileLimit },
     dispatch: (asked) => dispatch(asked, host),
     toolLists: (server, request) => toolLists(visit(server, request, parts)),
   }
+  await runner.work()
   const warm = keepWarm({ ...parts, log })
   const restParts: RestParts = {
     operations,
     parts,
-    keys: new Keys(store),
+    keys,
     rateLimit: new RateLimit(config.rateLimit),
     metrics,
     log,
@@ -173,15 +200,19 @@ export async function createPlatform(config: Config): Promise<Platform> {
     adminKeyShown: () => firstKeyShown(store),
     drain() {
       closing.abort()
+      runner.close()
+      void queue.stop()
       void endpoints.drain()
     },
     async close() {
       closing.abort()
       clearInterval(sweeper)
       warm.close()
+      runner.close()
       await endpoints.close()
       await queue.stop()
       await meanings?.close()
+      await models.close()
       await upstreams.close()
       await outbound.close()
       await store.close()

@@ -4,7 +4,7 @@ import { newId } from '../model/ids.ts'
 import type { Principal } from '../model/principal.ts'
 import { type Journal, type JournalCall, type NewCall, type Run, TurnLost } from '../store/generations.ts'
 import { askedOf, type CallMaker, makeCall } from './make-call.ts'
-import type { Delta, ModelAnswer, ModelRequest } from './models/model.ts'
+import type { ModelAnswer, ModelDelta, ModelRequest } from './models/model.ts'
 import { settingsFor, stopAfter } from './rules.ts'
 import { type Toolbox, toolboxOf } from './toolbox.ts'
 import { transcript } from './transcript.ts'
@@ -23,11 +23,20 @@ export interface LoopParts extends CallMaker {
   heal(run: Run, journal: Journal): Promise<void>
   /** Something of the run was written down. */
   changed(run: Run): void
-  said(run: Run, step: number, delta: Delta): void
+  said(run: Run, step: number, delta: ModelDelta): void
 }
 
 /** How many calls of one step are made at once. */
 const callsAtOnce = 16
+
+/**
+ * `stop`: this process is to leave the run alone, so what can be repeated is broken off, and a call that is under way is
+ * finished. `cancel`: nobody wants it any more, so calls are broken off, too.
+ */
+export interface Signals {
+  readonly stop: AbortSignal
+  readonly cancel: AbortSignal
+}
 
 /** Why a run stops in the middle. */
 export class Cancelled extends Error {
@@ -38,24 +47,23 @@ export class Cancelled extends Error {
  * Goes on with a run until it is over or has to wait for someone: ask the model, make the calls that it asks for, and
  * again. All that it knows is in the journal, so it does not matter who went on with it before, or how that ended.
  */
-export async function advance(id: string, signal: AbortSignal, parts: LoopParts): Promise<Run | undefined> {
+export async function advance(id: string, signals: Signals, parts: LoopParts): Promise<void> {
   const run = await parts.store.generations.take(id)
-  if (!run) return undefined
+  if (!run) return
   try {
     if (run.cancelRequested) throw new Cancelled()
-    await goOn(run, signal, parts)
+    await goOn(run, signals, parts)
   } catch (error) {
-    if (error instanceof TurnLost) return undefined
-    const cancelled = error instanceof Cancelled || signal.reason instanceof Cancelled
-    // The process stops: whoever takes the run up finds all that was done.
-    if (signal.aborted && !cancelled) throw error
+    if (error instanceof TurnLost) return
+    const cancelled = error instanceof Cancelled || signals.cancel.aborted
+    // Whoever takes the run up finds all that was done.
+    if (signals.stop.aborted && !cancelled) throw error
     await endBadly(run, cancelled ? undefined : error, parts)
   }
   parts.changed(run)
-  return parts.store.generations.find(id)
 }
 
-async function goOn(run: Run, signal: AbortSignal, parts: LoopParts): Promise<void> {
+async function goOn(run: Run, { stop, cancel }: Signals, parts: LoopParts): Promise<void> {
   const { generations } = parts.store
   if (run.settings.max_call_depth <= 0) {
     const ending = { status: 'completed' as const, stop_reason: 'depth_limit' as const, error: null }
@@ -64,10 +72,11 @@ async function goOn(run: Run, signal: AbortSignal, parts: LoopParts): Promise<vo
   const principal = await principalOf(run, parts.keys)
   const toolbox = await toolboxOf(run.settings.tool_ids, run.project_id, parts.catalogue)
   const fresh = new Set<string>()
-  const making = { run, principal, toolbox, signal, fresh }
+  const making = { run, principal, toolbox, signal: cancel, fresh }
+  const either = AbortSignal.any([stop, cancel])
 
   for (let round = 0; ; round++) {
-    signal.throwIfAborted()
+    either.throwIfAborted()
     const journal = await generations.journal(run.id)
     if (round === 0 && run.turn > 1) await parts.heal(run, journal)
     const last = journal.steps.at(-1)
@@ -88,7 +97,8 @@ async function goOn(run: Run, signal: AbortSignal, parts: LoopParts): Promise<vo
       }
       if (calls.some(({ output }) => output === undefined)) continue
     }
-    await askModel(run, last?.answered_at === null ? last.number : (last?.number ?? 0) + 1, journal, making, parts)
+    const number = last?.answered_at === null ? last.number : (last?.number ?? 0) + 1
+    await askModel(run, number, journal, { toolbox, signal: either, fresh }, parts)
   }
 }
 

@@ -47,6 +47,7 @@ export class Runner {
   readonly #watchers: Watchers
   readonly #underWay = new Map<string, AbortController>()
   readonly #sweeper: NodeJS.Timeout
+  readonly #closing = new AbortController()
   readonly watch: Watchers['watch']
 
   constructor(parts: RunnerParts) {
@@ -67,8 +68,10 @@ export class Runner {
     await this.#sweep()
   }
 
+  /** Those who wait are sent away; what they wait for goes on elsewhere, or after the next start. */
   close(): void {
     clearInterval(this.#sweeper)
+    this.#closing.abort()
   }
 
   /** A row, and then whoever is free goes on with it. */
@@ -91,10 +94,12 @@ export class Runner {
         if (ids.length === 0 || ids.includes(id)) resolve()
       })
       const timer = setTimeout(resolve, lookEvery)
+      this.#closing.signal.addEventListener('abort', () => resolve(), { once: true })
       try {
         const run = await store.generations.find(id)
         if (!run) throw new PlatformError('GENERATION_NOT_FOUND', { generation_id: id })
         if (isResting(run.status)) return run
+        if (this.#closing.signal.aborted) throw new PlatformError('SHUTTING_DOWN', {})
         await changed
       } finally {
         stop()
@@ -130,18 +135,14 @@ export class Runner {
   }
 
   async #look(id: string, signal: AbortSignal): Promise<void> {
-    const stop = new AbortController()
-    const abort = () => stop.abort(signal.reason)
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort)
-    this.#underWay.set(id, stop)
+    const cancel = new AbortController()
+    this.#underWay.set(id, cancel)
     try {
-      await advance(id, stop.signal, this.#loopParts())
+      await advance(id, { stop: signal, cancel: cancel.signal }, this.#loopParts())
       await this.#afterwards(id)
     } finally {
       this.#underWay.delete(id)
       this.#watchers.left(id)
-      signal.removeEventListener('abort', abort)
     }
   }
 

@@ -3,7 +3,7 @@ import { isResting } from '../model/generation.ts'
 import { isObject } from '../model/json.ts'
 import type { Run } from '../store/generations.ts'
 import type { Store } from '../store/store.ts'
-import type { Delta } from './models/model.ts'
+import type { ModelDelta as Delta } from './models/model.ts'
 import { callView, resultOf, stepView } from './result.ts'
 
 /** What can be heard of a run while it goes on. */

@@ -190,6 +190,36 @@ export const catalogue = {
     says: 'The tool names a secret that the project does not have.',
     message: (d: { secret: string }) => `The tool uses the secret "${d.secret}", which the project does not have.`,
   },
+  MODEL_CONTEXT_TOO_LONG: {
+    status: 422,
+    says: 'The conversation is longer than the model can read.',
+    message: (d: { provider: string; model: string; excerpt?: string }) =>
+      `The conversation is too long for "${d.model}": begin a new one, keep fewer messages (max_context_messages), or use a model that reads more.`,
+  },
+  MODEL_REFUSED: {
+    status: 422,
+    says: 'The model, or a filter of its provider, would not answer this conversation.',
+    message: (d: { provider: string; model: string; excerpt?: string }) =>
+      `"${d.model}" would not answer: it or its provider's content filter objects to the conversation. Say it differently, or use another model.`,
+  },
+  MODEL_NOT_FOUND: {
+    status: 422,
+    says: 'The provider has no such model, or there is no API of this type at its address.',
+    message: (d: { provider: string; model: string; excerpt?: string }) =>
+      `"${d.provider}" has no model "${d.model}": check the model's name, and the provider's base_url.`,
+  },
+  MODEL_REQUEST_REFUSED: {
+    status: 502,
+    says: 'The provider refused the request for a reason that has no code of its own.',
+    message: (d: { provider: string; model: string; status: number; excerpt?: string }) =>
+      `"${d.provider}" refused the request (${d.status})${d.excerpt ? `: ${d.excerpt}` : ''}. Check the provider's type, its base_url, and what the model can do.`,
+  },
+  REPLAY_STEP_MISSING: {
+    status: 422,
+    says: 'No step of the replay script fits the conversation.',
+    message: (d: { provider: string; asked: string; expected: readonly string[] }) =>
+      `No step of the script "${d.provider}" fits. Asked was: ${d.asked}. The script knows: ${d.expected.join('; ') || 'nothing'}.`,
+  },
   IDEMPOTENCY_KEY_REUSED: {
     status: 422,
     says: 'The Idempotency-Key was used before, with another request.',
@@ -202,6 +232,14 @@ export const catalogue = {
     message: (d: { limit: number; retry_after_seconds: number }) =>
       `This key may make ${d.limit} requests a minute: try again in ${d.retry_after_seconds} s.`,
   },
+  MODEL_RATE_LIMITED: {
+    status: 429,
+    says: 'The provider takes no more requests for now, or the account has nothing left to spend.',
+    message: (d: { provider: string; attempts: number; quota: boolean; retry_after_seconds?: number }) =>
+      d.quota
+        ? `The account at "${d.provider}" has used up what it may spend: look at its plan and billing.`
+        : `"${d.provider}" takes no more requests for now (tried ${d.attempts} times): try again ${d.retry_after_seconds ? `in ${d.retry_after_seconds} s` : 'later'}, or ask for a higher limit there.`,
+  },
   CALL_CANCELLED: {
     status: 499,
     says: 'The caller cancelled the call while it ran.',
@@ -212,6 +250,40 @@ export const catalogue = {
     says: 'A fault of the platform itself; its log has the whole of it.',
     message: (d: { request_id?: string }) =>
       `Something went wrong inside the platform.${d.request_id ? ` The log has it under ${d.request_id}.` : ''}`,
+  },
+  SECRET_UNREADABLE: {
+    status: 500,
+    says: 'A secret in the database was changed or moved, so it does not open.',
+    message: (d: { place: string }) =>
+      `The secret kept at ${d.place} was changed or moved in the database and cannot be opened: set it again.`,
+  },
+  SECRET_KEY_WRONG: {
+    status: 500,
+    says: 'The secrets in the database are sealed with another key than this process has.',
+    message: (d: { wanted: string; found: string | null; source: string }) =>
+      `The secrets in this database are sealed with the key ${d.wanted}, and this process has ${
+        d.found === null ? 'none' : `${d.found} (${d.source})`
+      }. Give every process of the platform the same QM_SECRET_KEY, or the secret.key of the data folder that sealed them.`,
+  },
+  MODEL_KEY_REFUSED: {
+    status: 502,
+    says: 'The provider does not take the key that it is asked with.',
+    message: (d: { provider: string; status: number; has_key: boolean }) =>
+      d.has_key
+        ? `"${d.provider}" does not take its API key (${d.status}): set another with PATCH /ai-providers/{id}, or give the key the rights it lacks.`
+        : `"${d.provider}" wants an API key (${d.status}) and has none: set one with PATCH /ai-providers/{id}.`,
+  },
+  MODEL_UNAVAILABLE: {
+    status: 502,
+    says: 'The provider could not be reached, failed, or broke off.',
+    message: (d: { provider: string; reason: string; attempts: number }) =>
+      `"${d.provider}" does not answer: ${d.reason} (tried ${d.attempts} times). Try again later, or check its base_url.`,
+  },
+  MODEL_ANSWER_INVALID: {
+    status: 502,
+    says: 'What the provider answered is not what its API promises.',
+    message: (d: { provider: string; reason: string; excerpt?: string }) =>
+      `What "${d.provider}" answered cannot be used: ${d.reason}. Check that its type and base_url belong together.`,
   },
   TOOL_HTTP_ERROR: {
     status: 502,
@@ -254,6 +326,12 @@ export const catalogue = {
     status: 503,
     says: 'The platform is stopping and takes no new work.',
     message: (_: Record<never, never>) => 'The platform is shutting down: try again in a moment.',
+  },
+  MODEL_TIMEOUT: {
+    status: 504,
+    says: 'The provider sent nothing for as long as it may take.',
+    message: (d: { provider: string; seconds: number }) =>
+      `"${d.provider}" sent nothing for ${d.seconds} s: try again, or raise the provider's timeout_seconds.`,
   },
   TOOL_TIMEOUT: {
     status: 504,

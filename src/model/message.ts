@@ -1,31 +1,70 @@
-import type { Json, JsonObject } from './json.ts'
+import { z } from 'zod'
+import { AnyJson, type Json, type JsonObject } from './json.ts'
 
-/** A call as a model wrote it; `args` is the JSON text, which may be none. */
-export interface ToolCallPart {
-  readonly id: string
-  readonly name: string
-  readonly args: string
-}
+/** A call that a model asks for. `args` is the text as the model wrote it, JSON or not. */
+export type ToolCallPart = { id: string; name: string; args: string }
 
 export type ContentPart =
-  | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'image'; readonly media_type: string; readonly data?: string; readonly url?: string }
+  | { type: 'text'; text: string }
+  | { type: 'image'; media_type: string; data: string }
+  | { type: 'image'; media_type?: string; url: string }
 
-/** One message of a conversation with a model. */
+/** What has been said between people, a model and its tools, in the same shape for every provider. */
 export type Message =
-  | { readonly role: 'system'; readonly content: string }
-  | { readonly role: 'user'; readonly content: string | readonly ContentPart[] }
+  | { role: 'system'; content: string }
+  | { role: 'user'; content: string | ContentPart[] }
   | {
-      readonly role: 'assistant'
-      readonly content: string | null
-      readonly reasoning?: string
-      readonly tool_calls?: readonly ToolCallPart[]
-      readonly metadata?: JsonObject
+      role: 'assistant'
+      content: string | null
+      reasoning?: string
+      tool_calls?: ToolCallPart[]
+      /** What the provider wants back with the message, such as the signature of its thinking. */
+      metadata?: JsonObject
     }
-  | {
-      readonly role: 'tool'
-      readonly tool_call_id: string
-      readonly tool_name: string
-      readonly output: Json
-      readonly is_error: boolean
-    }
+  | { role: 'tool'; tool_call_id: string; tool_name: string; output: Json; is_error: boolean }
+
+const Part = z.union([
+  z.strictObject({ type: z.literal('text'), text: z.string() }),
+  z.strictObject({
+    type: z.literal('image'),
+    media_type: z.string().regex(/^image\/[\w.+-]+$/, 'must be an image’s media type'),
+    data: z.base64(),
+  }),
+  z.strictObject({
+    type: z.literal('image'),
+    media_type: z
+      .string()
+      .regex(/^image\/[\w.+-]+$/, 'must be an image’s media type')
+      .optional(),
+    url: z
+      .string()
+      .max(8192)
+      .refine((url) => /^https?:/i.test(url) && URL.canParse(url), 'must be an http or https address'),
+  }),
+])
+
+/** A message as callers send it. */
+export const Message = z.discriminatedUnion('role', [
+  z.strictObject({ role: z.literal('system'), content: z.string() }),
+  z.strictObject({ role: z.literal('user'), content: z.union([z.string(), z.array(Part).min(1).max(100)]) }),
+  z.strictObject({
+    role: z.literal('assistant'),
+    content: z.string().nullable(),
+    reasoning: z.string().optional(),
+    tool_calls: z.array(z.strictObject({ id: z.string(), name: z.string(), args: z.string() })).optional(),
+    metadata: z.custom<JsonObject>().optional(),
+  }),
+  z.strictObject({
+    role: z.literal('tool'),
+    tool_call_id: z.string(),
+    tool_name: z.string(),
+    output: AnyJson,
+    is_error: z.boolean(),
+  }),
+])
+
+/** The text of a message, without its images. */
+export const textOf = (content: string | readonly ContentPart[] | null): string =>
+  typeof content === 'string'
+    ? content
+    : (content ?? []).flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')

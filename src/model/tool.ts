@@ -9,7 +9,7 @@ export const ToolName = z
 
 export const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
-const Headers = z.record(
+export const Headers = z.record(
   z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a header name'),
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that HTTP forbids in a header
   z.string().regex(/^[^\0-\x08\x0a-\x1f\x7f]*$/, 'has a character that a header cannot hold'),
@@ -68,7 +68,7 @@ const AnyObject = z.custom<JsonObject>(
 )
 
 /** The command line sends objects as JSON text; text that is not JSON stays text and is then refused for its type. */
-const orJsonText = <T extends z.ZodType>(schema: T) =>
+export const orJsonText = <T extends z.ZodType>(schema: T) =>
   z.preprocess((value) => {
     if (typeof value !== 'string') return value
     try {

@@ -16,7 +16,7 @@ import {
 } from '../model/generation.ts'
 import { newId } from '../model/ids.ts'
 import { AnyJson, isObject, type Json, type JsonObject } from '../model/json.ts'
-import type { Message } from '../model/message.ts'
+import type { ContentPart, Message } from '../model/message.ts'
 import { Id, Paging, pageOf, Text } from '../model/page.ts'
 import type { Grant } from '../model/principal.ts'
 import { Suspended } from '../model/suspended.ts'
@@ -37,8 +37,14 @@ const Part = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('image'),
     media_type: z.string().regex(/^image\/[a-z0-9.+-]+$/i, 'must be the type of an image'),
-    data: z.base64().optional(),
-    url: z.url().optional(),
+    data: z.base64(),
+  }),
+  z.strictObject({
+    type: z.literal('image_url'),
+    url: z
+      .string()
+      .max(8192)
+      .refine((url) => /^https?:/i.test(url) && URL.canParse(url), 'must be an http or https address'),
   }),
 ])
 
@@ -382,16 +388,19 @@ async function messagesOf({ prompt, messages = [] }: StartInput, context: Contex
       if (message.role === 'system') {
         return { role: 'system', content: typeof content === 'string' ? content : content.map(plainText).join('\n') }
       }
-      return { role: 'user', content } as Message
+      return { role: 'user', content }
     }),
   )
   return prompt === undefined ? said : [...said, { role: 'user', content: prompt }]
 }
 
-const plainText = (part: z.infer<typeof Part>) => (part.type === 'text' ? part.text : `(image ${part.media_type})`)
+const plainText = (part: ContentPart) => (part.type === 'text' ? part.text : '(an image)')
 
-async function contentOf(content: z.infer<typeof Content>, context: Context): Promise<string | z.infer<typeof Part>[]> {
-  if (typeof content === 'string' || Array.isArray(content)) return content
+async function contentOf(content: z.infer<typeof Content>, context: Context): Promise<string | ContentPart[]> {
+  if (typeof content === 'string') return content
+  if (Array.isArray(content)) {
+    return content.map((part) => (part.type === 'image_url' ? { type: 'image', url: part.url } : part))
+  }
   if (content.type === 'document') {
     const document = await context.store.documents.find(content.document_id)
     const missing = new PlatformError('RESOURCE_NOT_FOUND', { kind: 'document', id: content.document_id })

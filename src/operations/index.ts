@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../model/json.ts'
 import type { PlatformAction } from '../tools/tool-type.ts'
 import * as accessPolicies from './access-policies.ts'
 import * as agents from './agents.ts'
+import * as aiProviders from './ai-providers.ts'
 import * as apiKeys from './api-keys.ts'
 import * as calls from './calls.ts'
 import * as documents from './documents.ts'
@@ -34,6 +35,7 @@ export const operations: readonly Operation[] = [
   skillFiles,
   agents,
   generations,
+  aiProviders,
   documents,
   files,
   calls,

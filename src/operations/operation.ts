@@ -1,12 +1,15 @@
 import type { z } from 'zod'
 import { evaluate, narrowed, type Resource, resourceName, visibility } from '../access/evaluate.ts'
+import type { Models } from '../agents/models/model.ts'
 import type { Runner } from '../agents/runner.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Resolver } from '../catalogue/resolve/resolver.ts'
 import type { Shelves } from '../catalogue/shelf.ts'
+import type { Vault } from '../credentials/vault.ts'
 import type { Asked } from '../dispatch/call.ts'
 import type { Live, Surface, Within } from '../model/call.ts'
-import { type Fault, PlatformError } from '../model/errors.ts'
+import { PlatformError } from '../model/errors.ts'
+import { faultsOf } from '../model/faults.ts'
 import { isObject, type JsonObject } from '../model/json.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Server } from '../model/server.ts'
@@ -42,6 +45,8 @@ export interface Parts {
   readonly resolver: Resolver
   readonly schemas: Schemas
   readonly reach: Reach
+  readonly vault: Vault
+  readonly models: Models
   readonly limits: { readonly fileBytes: number }
   /** Every permission there is, so that a policy cannot name one that does not exist. */
   readonly permissions: ReadonlySet<string>
@@ -266,43 +271,8 @@ async function projectOf(input: { project_id?: string | null }, { principal, sto
 export function parseInput<Input extends z.ZodObject>(schema: Input, input: unknown): z.infer<Input> {
   const result = schema.safeParse(input)
   if (result.success) return result.data
-  throw new PlatformError('VALIDATION_FAILED', { errors: result.error.issues.flatMap(toFaults) })
+  throw new PlatformError('VALIDATION_FAILED', { errors: faultsOf(result.error) })
 }
-
-function toFaults(issue: z.core.$ZodIssue): Fault[] {
-  const path = issue.path.reduce<string>(
-    (words, part) =>
-      typeof part === 'number' ? `${words}[${part}]` : words === '' ? String(part) : `${words}.${String(part)}`,
-    '',
-  )
-  switch (issue.code) {
-    case 'unrecognized_keys':
-      return issue.keys.map((key) => ({ path: path === '' ? key : `${path}.${key}`, message: 'is not a known field' }))
-    case 'invalid_type':
-      return [
-        {
-          path,
-          message: issue.input === undefined && !/received/.test(issue.message) ? 'is missing' : words(issue.message),
-        },
-      ]
-    case 'invalid_key':
-    case 'invalid_element':
-      return issue.issues.flatMap((inner) => toFaults({ ...inner, path: [...issue.path, ...inner.path] }))
-    default:
-      return [{ path, message: words(issue.message) }]
-  }
-}
-
-/** Zod's sentences, in the tone of ours. */
-const words = (message: string) =>
-  message
-    .replace(/^Invalid input: expected (\w+), received undefined$/, 'is missing')
-    .replace(/^Invalid input: expected (.+), received (.+)$/, 'must be of type $1, not $2')
-    .replace(
-      /^Invalid option: expected one of (.+)$/,
-      (_, options: string) => `must be one of ${options.replaceAll('|', ', ')}`,
-    )
-    .replace(/^(Too (?:small|big|long)|Invalid|Unrecognized)\b/, (start) => start.toLowerCase())
 
 /** `{tool_id}` fills `id`; as an action's input, `tool_id` and `toolId` are taken for `id` as well. */
 const aliasesOf = (route: string): Record<string, string> =>

@@ -53,6 +53,16 @@ export const routes = {
     listSkills: 'GET /skills',
     updateSkill: 'PATCH /skills/{skill_id}',
   },
+  aiProviders: {
+    createAiProvider: 'POST /ai-providers',
+    deleteAiProvider: 'DELETE /ai-providers/{ai_provider_id}',
+    deleteAiProviderRecording: 'DELETE /ai-providers/{ai_provider_id}/recording',
+    getAiProvider: 'GET /ai-providers/{ai_provider_id}',
+    getAiProviderRecording: 'GET /ai-providers/{ai_provider_id}/recording',
+    listAiProviders: 'GET /ai-providers',
+    testAiProvider: 'POST /ai-providers/{ai_provider_id}/test',
+    updateAiProvider: 'PATCH /ai-providers/{ai_provider_id}',
+  },
   documents: {
     createDocument: 'POST /documents',
     deleteDocument: 'DELETE /documents/{document_id}',
@@ -1266,6 +1276,265 @@ export interface Operations {
       }
     }
   }
+  aiProviders: {
+    /** Say where language models are asked */
+    createAiProvider: {
+      body: {
+        project_id?: string
+        name: string
+        type: 'openai-compatible' | 'openai' | 'anthropic' | 'google' | 'replay'
+        /** Where the API begins, as in https://api.openai.com/v1; openai-compatible needs it */
+        base_url?: string | null
+        /** The model of agents that name none */
+        default_model?: string | null
+        /** US dollars per million tokens, by model; "*" is for every other one */
+        prices?: Record<string, {
+          input: number
+          output: number
+          /** Of input that the provider had kept; input unless given */
+          cached_input?: number
+        }> | null
+        /** Whether its answers are recorded into a script that replay can play */
+        record?: boolean
+        /** How long it may send nothing */
+        timeout_seconds?: number
+        /** How often a request is repeated that the provider could not take */
+        max_retries?: number
+        /** Kept sealed, never returned */
+        api_key?: string | null
+        /** Sent with every request; the values are kept sealed and never returned */
+        headers?: Record<string, string> | null
+        /** What a replay provider answers: a script in YAML or JSON */
+        script?: string | Record<string, unknown> | null
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        type: 'openai-compatible' | 'openai' | 'anthropic' | 'google' | 'replay'
+        /** Where the API begins, as in https://api.openai.com/v1; openai-compatible needs it */
+        base_url: string | null
+        /** The model of agents that name none */
+        default_model: string | null
+        /** US dollars per million tokens, by model; "*" is for every other one */
+        prices: Record<string, {
+          input: number
+          output: number
+          /** Of input that the provider had kept; input unless given */
+          cached_input?: number
+        }> | null
+        /** Whether its answers are recorded into a script that replay can play */
+        record: boolean
+        /** How long it may send nothing */
+        timeout_seconds: number
+        /** How often a request is repeated that the provider could not take */
+        max_retries: number
+        has_api_key: boolean
+        /** The key’s last characters */
+        api_key_hint: string | null
+        /** Their names; the values are hidden */
+        headers: Record<string, string> | null
+        script: string | null
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** Delete an AI provider that no agent uses */
+    deleteAiProvider: {
+      path: {
+        ai_provider_id: string
+      }
+      answer: null
+    }
+    /** Delete what was recorded of a provider */
+    deleteAiProviderRecording: {
+      path: {
+        ai_provider_id: string
+      }
+      answer: null
+    }
+    /** Get an AI provider; its key is never shown */
+    getAiProvider: {
+      path: {
+        ai_provider_id: string
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        type: 'openai-compatible' | 'openai' | 'anthropic' | 'google' | 'replay'
+        /** Where the API begins, as in https://api.openai.com/v1; openai-compatible needs it */
+        base_url: string | null
+        /** The model of agents that name none */
+        default_model: string | null
+        /** US dollars per million tokens, by model; "*" is for every other one */
+        prices: Record<string, {
+          input: number
+          output: number
+          /** Of input that the provider had kept; input unless given */
+          cached_input?: number
+        }> | null
+        /** Whether its answers are recorded into a script that replay can play */
+        record: boolean
+        /** How long it may send nothing */
+        timeout_seconds: number
+        /** How often a request is repeated that the provider could not take */
+        max_retries: number
+        has_api_key: boolean
+        /** The key’s last characters */
+        api_key_hint: string | null
+        /** Their names; the values are hidden */
+        headers: Record<string, string> | null
+        script: string | null
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** Get what a provider with "record" has answered, as a script that a replay provider plays */
+    getAiProviderRecording: {
+      path: {
+        ai_provider_id: string
+      }
+      answer: {
+        steps: number
+        /** YAML; null while nothing is recorded */
+        script: string | null
+      }
+    }
+    /** List AI providers */
+    listAiProviders: {
+      query?: {
+        project_id?: string
+        /** How many to return, at most */
+        limit?: number
+        /** How many to skip */
+        offset?: number
+      }
+      answer: {
+        data: Array<{
+          id: string
+          project_id: string
+          name: string
+          type: 'openai-compatible' | 'openai' | 'anthropic' | 'google' | 'replay'
+          /** Where the API begins, as in https://api.openai.com/v1; openai-compatible needs it */
+          base_url: string | null
+          /** The model of agents that name none */
+          default_model: string | null
+          /** US dollars per million tokens, by model; "*" is for every other one */
+          prices: Record<string, {
+            input: number
+            output: number
+            /** Of input that the provider had kept; input unless given */
+            cached_input?: number
+          }> | null
+          /** Whether its answers are recorded into a script that replay can play */
+          record: boolean
+          /** How long it may send nothing */
+          timeout_seconds: number
+          /** How often a request is repeated that the provider could not take */
+          max_retries: number
+          has_api_key: boolean
+          /** The key’s last characters */
+          api_key_hint: string | null
+          /** Their names; the values are hidden */
+          headers: Record<string, string> | null
+          script: string | null
+          created_at: string
+          updated_at: string
+        }>
+        total: number
+        limit: number
+        offset: number
+      }
+    }
+    /** Ask the model for one word, and see what is wrong if none comes */
+    testAiProvider: {
+      path: {
+        ai_provider_id: string
+      }
+      body?: {
+        /** Which model; the provider’s default unless given */
+        model?: string
+      }
+      answer: {
+        ok: boolean
+        model: string | null
+        /** What the model answered */
+        text: string | null
+        duration_ms: number
+        /** What is wrong, and what to do about it */
+        error: {
+          code: string
+          message: string
+          details: Record<string, unknown>
+        } | null
+      }
+    }
+    /** Change an AI provider; whoever points it elsewhere sends its key anew */
+    updateAiProvider: {
+      path: {
+        ai_provider_id: string
+      }
+      body?: {
+        name?: string
+        type?: 'openai-compatible' | 'openai' | 'anthropic' | 'google' | 'replay'
+        /** Where the API begins, as in https://api.openai.com/v1; openai-compatible needs it */
+        base_url?: string | null
+        /** The model of agents that name none */
+        default_model?: string | null
+        /** US dollars per million tokens, by model; "*" is for every other one */
+        prices?: Record<string, {
+          input: number
+          output: number
+          /** Of input that the provider had kept; input unless given */
+          cached_input?: number
+        }> | null
+        /** Whether its answers are recorded into a script that replay can play */
+        record?: boolean
+        /** How long it may send nothing */
+        timeout_seconds?: number
+        /** How often a request is repeated that the provider could not take */
+        max_retries?: number
+        /** Kept sealed, never returned */
+        api_key?: string | null
+        /** Sent with every request; the values are kept sealed and never returned */
+        headers?: Record<string, string> | null
+        /** What a replay provider answers: a script in YAML or JSON */
+        script?: string | Record<string, unknown> | null
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        type: 'openai-compatible' | 'openai' | 'anthropic' | 'google' | 'replay'
+        /** Where the API begins, as in https://api.openai.com/v1; openai-compatible needs it */
+        base_url: string | null
+        /** The model of agents that name none */
+        default_model: string | null
+        /** US dollars per million tokens, by model; "*" is for every other one */
+        prices: Record<string, {
+          input: number
+          output: number
+          /** Of input that the provider had kept; input unless given */
+          cached_input?: number
+        }> | null
+        /** Whether its answers are recorded into a script that replay can play */
+        record: boolean
+        /** How long it may send nothing */
+        timeout_seconds: number
+        /** How often a request is repeated that the provider could not take */
+        max_retries: number
+        has_api_key: boolean
+        /** The key’s last characters */
+        api_key_hint: string | null
+        /** Their names; the values are hidden */
+        headers: Record<string, string> | null
+        script: string | null
+        created_at: string
+        updated_at: string
+      }
+    }
+  }
   documents: {
     /** Create a text document */
     createDocument: {
@@ -1724,10 +1993,21 @@ export type PlatformErrorCode =
   | 'TOOL_CALL_NOT_SUPPORTED'
   | 'CALL_TOO_DEEP'
   | 'SECRET_NOT_FOUND'
+  | 'MODEL_CONTEXT_TOO_LONG'
+  | 'MODEL_REFUSED'
+  | 'MODEL_NOT_FOUND'
+  | 'MODEL_REQUEST_REFUSED'
+  | 'REPLAY_STEP_MISSING'
   | 'IDEMPOTENCY_KEY_REUSED'
   | 'RATE_LIMITED'
+  | 'MODEL_RATE_LIMITED'
   | 'CALL_CANCELLED'
   | 'INTERNAL'
+  | 'SECRET_UNREADABLE'
+  | 'SECRET_KEY_WRONG'
+  | 'MODEL_KEY_REFUSED'
+  | 'MODEL_UNAVAILABLE'
+  | 'MODEL_ANSWER_INVALID'
   | 'TOOL_HTTP_ERROR'
   | 'TOOL_UNREACHABLE'
   | 'TOOL_PROTOCOL_ERROR'
@@ -1736,4 +2016,5 @@ export type PlatformErrorCode =
   | 'TOO_MANY_REDIRECTS'
   | 'TOO_MANY_LISTENERS'
   | 'SHUTTING_DOWN'
+  | 'MODEL_TIMEOUT'
   | 'TOOL_TIMEOUT'

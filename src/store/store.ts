@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { AccessPolicies } from './access-policies.ts'
 import { Agents } from './agents.ts'
+import { AiProviders } from './ai-providers.ts'
 import { ApiKeys } from './api-keys.ts'
 import { Calls } from './calls.ts'
 import { Definitions } from './definitions.ts'
@@ -40,6 +41,7 @@ export interface Store {
   readonly definitions: Definitions
   readonly servers: Servers
   readonly skills: Skills
+  readonly aiProviders: AiProviders
   readonly idempotencyKeys: IdempotencyKeys
   readonly settings: Settings
   readonly vectors: Vectors
@@ -74,6 +76,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     definitions: new Definitions(engine),
     servers: new Servers(engine, notices),
     skills: new Skills(engine, notices),
+    aiProviders: new AiProviders(engine),
     idempotencyKeys: new IdempotencyKeys(engine),
     settings: new Settings(engine),
     vectors: new Vectors(engine),

@@ -266,6 +266,32 @@ export interface GenerationCallRow {
   completed_at: number | null
 }
 
+export interface AiProviderRow {
+  id: string
+  project_id: string
+  name: string
+  type: string
+  base_url: string | null
+  default_model: string | null
+  prices: string | null
+  record: number
+  timeout_seconds: number
+  max_retries: number
+  api_key: string | null
+  api_key_hint: string | null
+  headers: string | null
+  header_names: string | null
+  created_at: number
+  updated_at: number
+  script: string | null
+}
+
+export interface RecordedStepRow {
+  id: string
+  ai_provider_id: string
+  step: string
+}
+
 export interface SettingRow {
   name: string
   value: string
@@ -299,6 +325,8 @@ export interface Tables {
   generations: GenerationRow
   generation_steps: GenerationStepRow
   generation_calls: GenerationCallRow
+  ai_providers: AiProviderRow
+  recorded_steps: RecordedStepRow
   settings: SettingRow
   queue: QueueRow
 }
