@@ -184,6 +184,18 @@ describe('an Idempotency-Key', () => {
   })
 })
 
+/** Their addresses are made up, or what they wait for is, so all that can be said is that the input fits. */
+const reachesOut = new Set([
+  'call-tool',
+  'test-ai-provider',
+  'create-agent-generation',
+  'submit-tool-outputs',
+  'cancel-generation',
+])
+
+const pickFields = (ids: Record<string, string>, example: object = {}) =>
+  Object.fromEntries(Object.entries(ids).filter(([field]) => field in example))
+
 describe('the description of the API', () => {
   test('is a valid OpenAPI 3.1 document with every operation in it', async () => {
     await using platform = await startPlatform()
@@ -211,10 +223,10 @@ describe('the description of the API', () => {
     for (const { name, route, example } of [...makers, ...bodies.filter((one) => !makers.includes(one))]) {
       const [method = '', path = ''] = route.split(' ')
       const filled = path.replace(/\{(\w+)\}/, (_, parameter: string) => ids[parameter] ?? '')
-      const { status, body } = await platform.request(method, filled, example)
+      // What an example refers to is what another example has made.
+      const { status, body } = await platform.request(method, filled, { ...example, ...pickFields(ids, example) })
       if (status === 201) ids[`${name.replace(/^create-/, '').replaceAll('-', '_')}_id`] = body.id
-      // Its address is made up, so all that can be said is that the input fits.
-      if (name !== 'call-tool') answers.push([name, status, status < 300 ? '' : body])
+      if (!reachesOut.has(name)) answers.push([name, status, status < 300 ? '' : body])
     }
 
     expect(answers.filter(([, status]) => Number(status) >= 300)).toEqual([])

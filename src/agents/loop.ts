@@ -3,7 +3,7 @@ import { errorBody, PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
 import type { Principal } from '../model/principal.ts'
 import { type Journal, type JournalCall, type NewCall, type Run, TurnLost } from '../store/generations.ts'
-import { askedOf, type CallMaker, makeCall } from './make-call.ts'
+import { askedOf, type CallMaker, makeCall, type Waits } from './make-call.ts'
 import type { ModelAnswer, ModelDelta, ModelRequest } from './models/model.ts'
 import { settingsFor, stopAfter } from './rules.ts'
 import { type Toolbox, toolboxOf } from './toolbox.ts'
@@ -87,7 +87,8 @@ async function goOn(run: Run, { stop, cancel }: Signals, parts: LoopParts): Prom
         (call) => makeCall(call, making, parts).finally(() => parts.changed(run)),
       )
       if (waiting.length > 0) {
-        if (await generations.rest(run, waiting)) return
+        const isOurs = waiting.every(({ kind, status }) => kind === 'generation' && status !== 'requires_action')
+        if (await generations.rest(run, waiting.length, isOurs ? 'in_progress' : 'requires_action')) return
         continue
       }
       const reason = stopAfter(last, calls, run.settings)
@@ -102,15 +103,18 @@ async function goOn(run: Run, { stop, cancel }: Signals, parts: LoopParts): Prom
   }
 }
 
-/** Some at once, each when there is room. Returns those that wait. */
+/** Some at once, each when there is room. Returns what is waited for. */
 async function makeCalls(
   calls: readonly JournalCall[],
-  make: (call: JournalCall) => Promise<boolean>,
-): Promise<JournalCall[]> {
-  const waiting: JournalCall[] = []
+  make: (call: JournalCall) => Promise<Waits | undefined>,
+): Promise<Waits[]> {
+  const waiting: Waits[] = []
   const queue = [...calls]
   const worker = async () => {
-    for (let call = queue.shift(); call; call = queue.shift()) if (!(await make(call))) waiting.push(call)
+    for (let call = queue.shift(); call; call = queue.shift()) {
+      const awaited = await make(call)
+      if (awaited) waiting.push(awaited)
+    }
   }
   await Promise.all(Array.from({ length: Math.min(callsAtOnce, calls.length) }, worker))
   return waiting

@@ -1,7 +1,7 @@
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Asked } from '../dispatch/call.ts'
 import { PlatformError } from '../model/errors.ts'
-import { isOver } from '../model/generation.ts'
+import { type AwaitedBy, type GenerationStatus, isOver } from '../model/generation.ts'
 import { isObject, type Json, type JsonObject } from '../model/json.ts'
 import type { Principal } from '../model/principal.ts'
 import { Suspended } from '../model/suspended.ts'
@@ -52,53 +52,46 @@ export function askedOf(
   }
 }
 
+/** What a call waits for; of a run that it has started, how that stands. */
+export type Waits = AwaitedBy & { readonly status?: GenerationStatus }
+
 /**
  * Makes one call of the journal, or goes on with one that was begun. Writes down what it gave, or what it waits for.
- * True once it has given something.
+ * Returns the latter.
  */
-export async function makeCall(call: JournalCall, making: Making, parts: CallMaker): Promise<boolean> {
+export async function makeCall(call: JournalCall, making: Making, parts: CallMaker): Promise<Waits | undefined> {
   const { run, signal } = making
   const { generations } = parts.store
-  const give = (output: Json, isError: boolean) => generations.finishCall(call, output, isError)
+  const give = async (output: Json, isError: boolean) => void (await generations.finishCall(call, output, isError))
 
-  if (call.awaits?.kind === 'client') return false
+  if (call.awaits?.kind === 'client') return call.awaits
   if (call.awaits?.kind === 'generation') {
     const status = await generations.statusOf(call.awaits.id)
-    if (status && !isOver(status)) return false
+    if (status && !isOver(status)) return { ...call.awaits, status }
   }
   const input = inputOf(call, making.toolbox)
-  if (input instanceof PlatformError) {
-    await give(toldOfError(input), true)
-    return true
-  }
+  if (input instanceof PlatformError) return give(toldOfError(input), true)
   const recorded = await recordedOutcome(call, making, parts)
   if (recorded === 'unknown') {
-    await give(toldOfError(new PlatformError('OUTCOME_UNKNOWN', { action: call.tool_name })), true)
-    return true
+    return give(toldOfError(new PlatformError('OUTCOME_UNKNOWN', { action: call.tool_name })), true)
   }
-  if (recorded && 'output' in recorded) {
-    await give(recorded.output, recorded.isError)
-    return true
-  }
+  if (recorded && 'output' in recorded) return give(recorded.output, recorded.isError)
   try {
     await parts.dispatch({
       ...askedOf(call, making, input),
       live: { signal },
       ...(recorded && { begunAt: recorded.begunAt }),
       // Before it is recorded as ended: what the record has is cut and has its secrets taken out.
-      onOutput: async (output) => {
-        await give(toldOf(output), output.failed)
-      },
+      onOutput: (output) => give(toldOf(output), output.failed),
     })
-    return true
+    return undefined
   } catch (error) {
     if (error instanceof Suspended) {
       await generations.suspendCall(run, call, error.awaits)
-      return false
+      return error.awaits
     }
     if (signal.aborted) throw error
-    await give(toldOfError(error), true)
-    return true
+    return give(toldOfError(error), true)
   }
 }
 

@@ -12,8 +12,8 @@ import { iso } from '../model/page.ts'
 import type { Journal, JournalCall, Run } from '../store/generations.ts'
 
 /** How a run stands, in the words of its surface. */
-export function resultOf(run: Run, journal: Pick<Journal, 'calls'>): GenerationResult {
-  const required = run.status === 'requires_action' ? requiredAction(journal.calls) : undefined
+export function resultOf(run: Run, pending: Pending): GenerationResult {
+  const required = run.status === 'requires_action' ? requiredAction(pending) : undefined
   return {
     id: run.id,
     generation_id: run.id,
@@ -30,25 +30,36 @@ export function resultOf(run: Run, journal: Pick<Journal, 'calls'>): GenerationR
 
 const outputOf = ({ model, content, finish_reason }: Run) => ({ model, content: content ?? '', finish_reason })
 
-function requiredAction(calls: readonly JournalCall[]): z.infer<typeof RequiredAction> {
+/** What someone outside has to do before a run goes on. */
+export type Pending = Pick<z.infer<typeof RequiredAction>, 'tool_calls'> & {
+  readonly approvals: NonNullable<z.infer<typeof RequiredAction>['approvals']>
+}
+
+export const nothingPending: Pending = { tool_calls: [], approvals: [] }
+
+/** Of the calls of one run; those that it waits for because of another run are not among them. */
+export function pendingOf(calls: readonly JournalCall[]): Pending {
   const open = calls.filter(({ output }) => output === undefined)
-  const own = open.flatMap(({ tool_call_id, tool_name, awaits }) =>
-    awaits?.kind === 'client' ? [{ tool_call_id, tool_name, args: awaits.input }] : [],
-  )
-  const approvals = open.flatMap(({ tool_call_id, tool_name, awaits }) =>
-    awaits?.kind === 'approval'
-      ? [{ approval_id: awaits.id, tool_call_id, tool_name, expires_at: iso(awaits.expiresAt) }]
-      : [],
-  )
   return {
-    type: own.length > 0 ? 'submit_tool_outputs' : approvals.length > 0 ? 'decide_approvals' : 'wait',
-    tool_calls: own,
-    ...(approvals.length > 0 && { approvals }),
+    tool_calls: open.flatMap(({ tool_call_id, tool_name, awaits }) =>
+      awaits?.kind === 'client' ? [{ tool_call_id, tool_name, args: awaits.input }] : [],
+    ),
+    approvals: open.flatMap(({ tool_call_id, tool_name, awaits }) =>
+      awaits?.kind === 'approval'
+        ? [{ approval_id: awaits.id, tool_call_id, tool_name, expires_at: iso(awaits.expiresAt) }]
+        : [],
+    ),
   }
 }
 
+const requiredAction = ({ tool_calls, approvals }: Pending): z.infer<typeof RequiredAction> => ({
+  type: tool_calls.length > 0 ? 'submit_tool_outputs' : 'decide_approvals',
+  tool_calls,
+  ...(approvals.length > 0 && { approvals }),
+})
+
 /** A run whole. */
-export function detailOf(run: Run, journal: Journal): GenerationDetail {
+export function detailOf(run: Run, journal: Journal, pending: Pending = pendingOf(journal.calls)): GenerationDetail {
   const {
     turn: _turn,
     depth: _depth,
@@ -60,7 +71,7 @@ export function detailOf(run: Run, journal: Journal): GenerationDetail {
     input,
     ...facts
   } = run
-  const { output, required_action } = resultOf(run, journal)
+  const { output, required_action } = resultOf(run, pending)
   return {
     ...(facts satisfies Generation),
     input: input as unknown as Json[],

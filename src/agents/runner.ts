@@ -11,7 +11,7 @@ import type { Queue } from '../store/queue.ts'
 import type { Store } from '../store/store.ts'
 import { type Asking, advance, Cancelled, type LoopParts } from './loop.ts'
 import { askedOf, concludeClientCall } from './make-call.ts'
-import { resultOf } from './result.ts'
+import { nothingPending, type Pending, pendingOf, resultOf } from './result.ts'
 import { Watchers } from './watch.ts'
 
 const kind = 'generation'
@@ -36,6 +36,12 @@ export interface RunnerParts {
   onRest(run: Run, result: GenerationResult): Promise<void>
 }
 
+interface Line {
+  readonly run: Run
+  readonly calls: readonly JournalCall[]
+  readonly above: readonly string[]
+}
+
 export interface Submission {
   readonly tool_outputs: readonly SubmittedOutput[]
   readonly settings: Parameters<Store['generations']['submit']>[2]
@@ -52,7 +58,7 @@ export class Runner {
 
   constructor(parts: RunnerParts) {
     this.#parts = parts
-    this.#watchers = new Watchers(parts.store)
+    this.#watchers = new Watchers(parts.store, (run) => this.result(run))
     this.watch = (id, send, end) => this.#watchers.watch(id, send, end)
     parts.store.notices.hear('generations', (ids, data) => {
       if (!isObject(data) || data.cancel !== true) return
@@ -109,22 +115,60 @@ export class Runner {
   }
 
   async result(run: Run): Promise<GenerationResult> {
-    return resultOf(run, await this.#parts.store.generations.journal(run.id))
+    return resultOf(run, run.status === 'requires_action' ? await this.pending(run.id) : nothingPending)
+  }
+
+  /** What has to be done for a run, and for those that it waits for: its caller need not know that there are several. */
+  async pending(id: string): Promise<Pending> {
+    const { calls } = await this.#parts.store.generations.journal(id)
+    const own = pendingOf(calls)
+    const children = calls.flatMap(({ output, awaits }) =>
+      output === undefined && awaits?.kind === 'generation' ? [awaits.id] : [],
+    )
+    const theirs = await Promise.all(
+      children.map(async (child) => {
+        const { tool_calls, approvals } = await this.pending(child)
+        return { tool_calls: tool_calls.map((call) => ({ generation_id: child, ...call })), approvals }
+      }),
+    )
+    return {
+      tool_calls: [...own.tool_calls, ...theirs.flatMap(({ tool_calls }) => tool_calls)],
+      approvals: [...own.approvals, ...theirs.flatMap(({ approvals }) => approvals)],
+    }
   }
 
   /** Keeps what the caller's own tools gave; the run goes on once it has all of it. */
   async submit(run: Run, { tool_outputs, settings }: Submission): Promise<void> {
     const { generations } = this.#parts.store
-    const { calls } = await generations.journal(run.id)
-    const outputs = tool_outputs.map((given, index) => ({ ...pendingCall(given, index, calls, run), ...given }))
-    const { kept, goesOn } = await generations.submit(run, outputs, settings)
-    const principal = await this.#parts.keys.principal(run.started_by.id)
-    for (const { tool_call_id, output, is_error } of kept) {
-      const call = calls.find((one) => one.tool_call_id === tool_call_id)
-      const making = principal && { run, principal: { ...principal, projectId: run.project_id } }
-      if (call && making) await concludeClientCall(call, output, is_error, making, this.#parts)
+    const lines = await this.#linesUnder(run)
+    const calls = lines.flatMap((line) => line.calls)
+    const found = tool_outputs.map((given, index) => ({ ...pendingCall(given, index, calls, run), ...given }))
+    for (const line of lines) {
+      const outputs = found.filter(({ generation_id }) => generation_id === line.run.id)
+      if (outputs.length === 0) continue
+      const { kept, goesOn } = await generations.submit(line.run, outputs, settings)
+      const principal = await this.#parts.keys.principal(run.started_by.id)
+      for (const { tool_call_id, output, is_error } of kept) {
+        const call = line.calls.find((one) => one.tool_call_id === tool_call_id)
+        const making = principal && { run: line.run, principal: { ...principal, projectId: run.project_id } }
+        if (call && making) await concludeClientCall(call, output, is_error, making, this.#parts)
+      }
+      if (!goesOn) continue
+      await generations.resume(line.above)
+      await this.wake(line.run.id)
     }
-    if (goesOn) await this.wake(run.id)
+  }
+
+  /** A run and those that it waits for, each with its calls and with the runs above it. */
+  async #linesUnder(run: Run, above: readonly string[] = []): Promise<Line[]> {
+    const { generations } = this.#parts.store
+    const { calls } = await generations.journal(run.id)
+    const lines: Line[] = [{ run, calls, above }]
+    for (const { awaits } of calls) {
+      const child = awaits?.kind === 'generation' ? await generations.find(awaits.id) : undefined
+      if (child) lines.push(...(await this.#linesUnder(child, [...above, run.id])))
+    }
+    return lines
   }
 
   /** False if it was over before. */
@@ -155,11 +199,9 @@ export class Runner {
     const run = await store.generations.find(id)
     if (!run || !isResting(run.status)) return
     const journal = await store.generations.journal(id)
-    await onRest(run, resultOf(run, journal))
-    if (isOver(run.status)) {
-      if (run.initiator_generation_id !== null) await this.wake(run.initiator_generation_id)
-      return
-    }
+    await onRest(run, await this.result(run))
+    if (run.initiator_generation_id !== null) await this.wake(run.initiator_generation_id)
+    if (isOver(run.status)) return
     const deadlines = journal.calls.flatMap(({ output, awaits }) =>
       output === undefined && awaits?.kind === 'approval' ? [awaits.expiresAt] : [],
     )

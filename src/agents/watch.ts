@@ -4,7 +4,7 @@ import { isObject } from '../model/json.ts'
 import type { Run } from '../store/generations.ts'
 import type { Store } from '../store/store.ts'
 import type { ModelDelta as Delta } from './models/model.ts'
-import { callView, resultOf, stepView } from './result.ts'
+import { callView, stepView } from './result.ts'
 
 /** What can be heard of a run while it goes on. */
 export type GenerationEvent =
@@ -44,8 +44,11 @@ export class Watchers {
   readonly #partial = new Map<string, { step: number; text: string }>()
   readonly #gathered = new Map<string, { step: number; text: string; timer: NodeJS.Timeout }>()
 
-  constructor(store: Store) {
+  readonly #resultOf: (run: Run) => Promise<GenerationResult>
+
+  constructor(store: Store, resultOf: (run: Run) => Promise<GenerationResult>) {
     this.#store = store
+    this.#resultOf = resultOf
     store.notices.hear('generations', (ids, data) => {
       for (const id of ids) {
         if (isObject(data) && typeof data.text === 'string') {
@@ -117,6 +120,9 @@ export class Watchers {
       told.journal(run, journal)
       if (partial) told.whole(partial.step, partial.text)
       if (!isResting(run.status)) return
+      const result = await this.#resultOf(run)
+      if (stopped) return
+      send({ type: `generation.${run.status as 'completed'}`, result })
       stop()
       end()
     }
@@ -203,10 +209,6 @@ class Told {
         this.#send({ type: 'step.answered', step: step.number, ...view })
       }
       for (const call of calls.filter((one) => one.step === step.number)) this.#call(step.number, callView(call))
-    }
-    if (isResting(run.status)) {
-      const type = `generation.${run.status}` as `generation.${'requires_action'}`
-      this.#send({ type, result: resultOf(run, { calls }) })
     }
   }
 

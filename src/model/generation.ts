@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { StepRule, StopCondition, ToolChoice } from './agent.ts'
 import { AnyJson, type JsonObject } from './json.ts'
-import type { Message } from './message.ts'
 import { Timestamp } from './page.ts'
 import type { Grant } from './principal.ts'
 
@@ -50,6 +49,7 @@ export const PendingToolCall = z.object({
   tool_call_id: z.string(),
   tool_name: z.string(),
   args: z.record(z.string(), AnyJson),
+  generation_id: z.string().optional().describe('The run that it belongs to, where that is one this one has started'),
 })
 
 export const PendingApproval = z.object({
@@ -61,8 +61,8 @@ export const PendingApproval = z.object({
 
 export const RequiredAction = z.object({
   type: z
-    .enum(['submit_tool_outputs', 'decide_approvals', 'wait'])
-    .describe('Outputs come from the caller; a decision comes from a reviewer; else another run has to end first'),
+    .enum(['submit_tool_outputs', 'decide_approvals'])
+    .describe('Outputs come from the caller; a decision comes from a reviewer'),
   tool_calls: z.array(PendingToolCall),
   approvals: z.array(PendingApproval).optional(),
 })
@@ -134,8 +134,6 @@ export type AwaitedBy =
   | { readonly kind: 'approval'; readonly id: string; readonly expiresAt: number }
   | { readonly kind: 'generation'; readonly id: string }
   | { readonly kind: 'client'; readonly input: JsonObject }
-
-export type InputMessage = Exclude<Message, { role: 'tool' }> | Extract<Message, { role: 'tool' }>
 
 const StepView = z.object({
   number: z.int(),

@@ -21,7 +21,7 @@ export const createAgent = creates({
   permission: 'agents:CreateAgent',
   route: 'POST /agents',
   summary: 'Create an agent: a model with instructions and tools',
-  example: { name: 'support', ai_provider_id: 'aip_…', instructions: 'Help customers.', tool_ids: ['tool_…'] },
+  example: { name: 'support', ai_provider_id: 'aip_0mh1k2x9c4f', instructions: 'Help customers with their orders.' },
   kind: 'agent',
   input: z.strictObject({
     project_id: Id.optional(),

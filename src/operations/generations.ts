@@ -237,7 +237,8 @@ export const getGeneration = acts({
   on: generation as Kind<Run>,
   input: z.strictObject({ id: Id }),
   output: GenerationDetail,
-  run: async (_, { store, target }) => detailOf(target, await store.generations.journal(target.id)),
+  run: async (_, { store, target, runner }) =>
+    detailOf(target, await store.generations.journal(target.id), await runner.pending(target.id)),
 })
 
 export const getGenerationTrace = acts({
@@ -266,6 +267,7 @@ export const cancelGeneration = acts({
   permission: 'agents:CancelGeneration',
   route: 'POST /generations/{generation_id}/cancel',
   summary: 'Stop a generation; what its calls have done stays done',
+  example: {},
   on: generation as Kind<Run>,
   input: z.strictObject({ id: Id }),
   output: GenerationResult,

@@ -63,6 +63,20 @@ export const routes = {
     testAiProvider: 'POST /ai-providers/{ai_provider_id}/test',
     updateAiProvider: 'PATCH /ai-providers/{ai_provider_id}',
   },
+  agents: {
+    cancelGeneration: 'POST /generations/{generation_id}/cancel',
+    createAgent: 'POST /agents',
+    createAgentGeneration: 'POST /agents/{agent_id}/generate',
+    deleteAgent: 'DELETE /agents/{agent_id}',
+    getAgent: 'GET /agents/{agent_id}',
+    getGeneration: 'GET /generations/{generation_id}',
+    getGenerationTrace: 'GET /generations/{generation_id}/trace',
+    listAgents: 'GET /agents',
+    listGenerations: 'GET /generations',
+    submitToolOutputs: 'POST /agents/{agent_id}/generate/{generation_id}/tool-outputs',
+    updateAgent: 'PATCH /agents/{agent_id}',
+    watchGeneration: 'GET /generations/{generation_id}/events',
+  },
   documents: {
     createDocument: 'POST /documents',
     deleteDocument: 'DELETE /documents/{document_id}',
@@ -90,6 +104,7 @@ export const routes = {
 
 /** The methods that send or get something other than JSON. */
 export const streams = {
+  watchGeneration: { answers: 'events' },
   downloadFile: { answers: 'bytes' },
   uploadFile: { accepts: 'bytes' },
   streamCalls: { answers: 'events' },
@@ -1535,6 +1550,783 @@ export interface Operations {
       }
     }
   }
+  agents: {
+    /** Stop a generation; what its calls have done stays done */
+    cancelGeneration: {
+      path: {
+        generation_id: string
+      }
+      answer: {
+        id: string
+        generation_id: string
+        agent_id: string
+        trace_id: string
+        status: 'in_progress' | 'requires_action' | 'completed' | 'failed' | 'cancelled'
+        stop_reason: 'end_turn' | 'max_steps' | 'stop_condition' | 'depth_limit' | 'cancelled' | 'error' | null
+        output?: {
+          model: string | null
+          content: string
+          finish_reason: string | null
+        }
+        required_action?: {
+          /** Outputs come from the caller; a decision comes from a reviewer */
+          type: 'submit_tool_outputs' | 'decide_approvals'
+          tool_calls: Array<{
+            tool_call_id: string
+            tool_name: string
+            args: Record<string, unknown>
+            /** The run that it belongs to, where that is one this one has started */
+            generation_id?: string
+          }>
+          approvals?: Array<{
+            approval_id: string
+            tool_call_id: string
+            tool_name: string
+            expires_at: string
+          }>
+        }
+        error?: {
+          code: string
+          message: string
+          details: Record<string, unknown>
+        }
+        usage: {
+          input_tokens: number
+          output_tokens: number
+          /** In US dollars, where the provider’s prices are known */
+          cost: number | null
+        }
+      }
+    }
+    /** Create an agent: a model with instructions and tools */
+    createAgent: {
+      body: {
+        project_id?: string
+        name: string
+        /** Who answers for it */
+        ai_provider_id: string
+        /** Which model; the provider’s default unless given */
+        model?: string | null
+        /** What the model is told first */
+        instructions?: string | null
+        /** What it can call */
+        tool_ids?: Array<string>
+        /** Which of those the model is told of; all of them unless given */
+        active_tool_ids?: Array<string> | null
+        /** Whether the model must call a tool, or which one */
+        tool_choice?: 'auto' | 'required' | 'none' | {
+          type: 'tool'
+          tool_name: string
+        }
+        /** Any of these ends the run */
+        stop_conditions?: Array<{
+          type: 'hasToolCall'
+          tool_name: string
+        }>
+        /** What is different at some steps */
+        step_rules?: Array<{
+          /** Counted from 1 */
+          step: number
+          tool_choice?: 'auto' | 'required' | 'none' | {
+            type: 'tool'
+            tool_name: string
+          }
+          active_tool_ids?: Array<string>
+        }>
+        /** The run ends after so many */
+        max_steps?: number
+        temperature?: number | null
+        /** What platform tools may do at most, whoever runs the agent: both this and the caller’s policies must allow it */
+        boundary_policy?: {
+          statement: Array<{
+            effect: 'Allow' | 'Deny'
+            action: Array<string> | string
+            resource?: Array<string> | string
+            condition?: {
+              StringEquals?: Record<string, string | Array<string>>
+              StringNotEquals?: Record<string, string | Array<string>>
+              StringLike?: Record<string, string | Array<string>>
+            }
+          }>
+        } | null
+        /** How many of the latest messages the model sees; all of them unless given */
+        max_context_messages?: number | null
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        /** Who answers for it */
+        ai_provider_id: string
+        /** Which model; the provider’s default unless given */
+        model: string | null
+        /** What the model is told first */
+        instructions: string | null
+        /** What it can call */
+        tool_ids: Array<string>
+        /** Which of those the model is told of; all of them unless given */
+        active_tool_ids: Array<string> | null
+        /** Whether the model must call a tool, or which one */
+        tool_choice: 'auto' | 'required' | 'none' | {
+          type: 'tool'
+          tool_name: string
+        }
+        /** Any of these ends the run */
+        stop_conditions: Array<{
+          type: 'hasToolCall'
+          tool_name: string
+        }>
+        /** What is different at some steps */
+        step_rules: Array<{
+          /** Counted from 1 */
+          step: number
+          tool_choice?: 'auto' | 'required' | 'none' | {
+            type: 'tool'
+            tool_name: string
+          }
+          active_tool_ids?: Array<string>
+        }>
+        /** The run ends after so many */
+        max_steps: number
+        temperature: number | null
+        /** What platform tools may do at most, whoever runs the agent: both this and the caller’s policies must allow it */
+        boundary_policy: {
+          statement: Array<{
+            effect: 'Allow' | 'Deny'
+            action: Array<string> | unknown
+            resource: Array<string> | unknown
+            condition?: {
+              StringEquals?: Record<string, string | Array<string>>
+              StringNotEquals?: Record<string, string | Array<string>>
+              StringLike?: Record<string, string | Array<string>>
+            }
+          }>
+        } | null
+        /** How many of the latest messages the model sees; all of them unless given */
+        max_context_messages: number | null
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** Run an agent until it has answered, or needs something */
+    createAgentGeneration: {
+      path: {
+        agent_id: string
+      }
+      body?: {
+        /** What to do; after the messages, if there are some */
+        prompt?: string
+        /** A conversation to go on with */
+        messages?: Array<{
+          role: 'system' | 'user'
+          content: string | Array<{
+            type: 'text'
+            text: string
+          } | {
+            type: 'image'
+            media_type: string
+            data: string
+          } | {
+            type: 'image_url'
+            url: string
+          }> | {
+            type: 'document'
+            document_id: string
+          } | {
+            type: 'tool_output'
+            tool_id: string
+            action?: string
+            /** The arguments */
+            input?: Record<string, unknown>
+            output_path?: string
+          }
+        } | {
+          role: 'assistant'
+          content: string | null
+          tool_calls?: Array<{
+            id: string
+            name: string
+            /** The arguments */
+            args?: string | Record<string, unknown>
+          }>
+        } | {
+          role: 'tool'
+          tool_call_id: string
+          tool_name: string
+          output: unknown
+          is_error?: boolean
+        }>
+        tool_choice?: 'auto' | 'required' | 'none' | {
+          type: 'tool'
+          tool_name: string
+        }
+        active_tool_ids?: Array<string>
+        step_rules?: Array<{
+          /** Counted from 1 */
+          step: number
+          tool_choice?: 'auto' | 'required' | 'none' | {
+            type: 'tool'
+            tool_name: string
+          }
+          active_tool_ids?: Array<string>
+        }>
+        /** Any of these ends the run */
+        stop_conditions?: Array<{
+          type: 'hasToolCall'
+          tool_name: string
+        }>
+        /** The run ends after so many */
+        max_steps?: number
+        /** How deep agents may call agents */
+        max_call_depth?: number
+        /** Sent along to http and mcp tools as X-Quartermaster-Context-<key> headers */
+        tool_context?: Record<string, string>
+        /** Answer with server-sent events, as they come */
+        stream?: boolean
+        /** openai: chunks that OpenAI’s clients read; events: everything that happens */
+        stream_format?: 'openai' | 'events'
+        /** Answer 202 at once; look at the generation, or have a webhook told */
+        async?: boolean
+      }
+      answer: {
+        id: string
+        generation_id: string
+        agent_id: string
+        trace_id: string
+        status: 'in_progress' | 'requires_action' | 'completed' | 'failed' | 'cancelled'
+        stop_reason: 'end_turn' | 'max_steps' | 'stop_condition' | 'depth_limit' | 'cancelled' | 'error' | null
+        output?: {
+          model: string | null
+          content: string
+          finish_reason: string | null
+        }
+        required_action?: {
+          /** Outputs come from the caller; a decision comes from a reviewer */
+          type: 'submit_tool_outputs' | 'decide_approvals'
+          tool_calls: Array<{
+            tool_call_id: string
+            tool_name: string
+            args: Record<string, unknown>
+            /** The run that it belongs to, where that is one this one has started */
+            generation_id?: string
+          }>
+          approvals?: Array<{
+            approval_id: string
+            tool_call_id: string
+            tool_name: string
+            expires_at: string
+          }>
+        }
+        error?: {
+          code: string
+          message: string
+          details: Record<string, unknown>
+        }
+        usage: {
+          input_tokens: number
+          output_tokens: number
+          /** In US dollars, where the provider’s prices are known */
+          cost: number | null
+        }
+      }
+    }
+    /** Delete an agent; the record of what it did stays */
+    deleteAgent: {
+      path: {
+        agent_id: string
+      }
+      answer: null
+    }
+    /** Get an agent */
+    getAgent: {
+      path: {
+        agent_id: string
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        /** Who answers for it */
+        ai_provider_id: string
+        /** Which model; the provider’s default unless given */
+        model: string | null
+        /** What the model is told first */
+        instructions: string | null
+        /** What it can call */
+        tool_ids: Array<string>
+        /** Which of those the model is told of; all of them unless given */
+        active_tool_ids: Array<string> | null
+        /** Whether the model must call a tool, or which one */
+        tool_choice: 'auto' | 'required' | 'none' | {
+          type: 'tool'
+          tool_name: string
+        }
+        /** Any of these ends the run */
+        stop_conditions: Array<{
+          type: 'hasToolCall'
+          tool_name: string
+        }>
+        /** What is different at some steps */
+        step_rules: Array<{
+          /** Counted from 1 */
+          step: number
+          tool_choice?: 'auto' | 'required' | 'none' | {
+            type: 'tool'
+            tool_name: string
+          }
+          active_tool_ids?: Array<string>
+        }>
+        /** The run ends after so many */
+        max_steps: number
+        temperature: number | null
+        /** What platform tools may do at most, whoever runs the agent: both this and the caller’s policies must allow it */
+        boundary_policy: {
+          statement: Array<{
+            effect: 'Allow' | 'Deny'
+            action: Array<string> | unknown
+            resource: Array<string> | unknown
+            condition?: {
+              StringEquals?: Record<string, string | Array<string>>
+              StringNotEquals?: Record<string, string | Array<string>>
+              StringLike?: Record<string, string | Array<string>>
+            }
+          }>
+        } | null
+        /** How many of the latest messages the model sees; all of them unless given */
+        max_context_messages: number | null
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** Get a generation whole: each step, each call, and what it came to */
+    getGeneration: {
+      path: {
+        generation_id: string
+      }
+      answer: {
+        id: string
+        project_id: string
+        agent_id: string
+        /** The same for a run and all that it started */
+        trace_id: string
+        /** The run whose call started this one */
+        initiator_generation_id: string | null
+        parent_call_id: string | null
+        status: 'in_progress' | 'requires_action' | 'completed' | 'failed' | 'cancelled'
+        stop_reason: 'end_turn' | 'max_steps' | 'stop_condition' | 'depth_limit' | 'cancelled' | 'error' | null
+        /** Why the model ended its last answer */
+        finish_reason: string | null
+        model: string | null
+        steps: number
+        usage: {
+          input_tokens: number
+          output_tokens: number
+          /** In US dollars, where the provider’s prices are known */
+          cost: number | null
+        }
+        error: {
+          code: string
+          message: string
+          details: Record<string, unknown>
+        } | null
+        started_by: {
+          id: string
+          name: string
+        }
+        started_at: string
+        last_activity_at: string
+        completed_at: string | null
+        created_at: string
+        /** The messages it started with */
+        input: Array<unknown>
+        output?: {
+          model: string | null
+          content: string
+          finish_reason: string | null
+        }
+        required_action?: {
+          /** Outputs come from the caller; a decision comes from a reviewer */
+          type: 'submit_tool_outputs' | 'decide_approvals'
+          tool_calls: Array<{
+            tool_call_id: string
+            tool_name: string
+            args: Record<string, unknown>
+            /** The run that it belongs to, where that is one this one has started */
+            generation_id?: string
+          }>
+          approvals?: Array<{
+            approval_id: string
+            tool_call_id: string
+            tool_name: string
+            expires_at: string
+          }>
+        }
+        step_list: Array<{
+          number: number
+          model: string | null
+          text: string | null
+          reasoning: string | null
+          finish_reason: string | null
+          usage: {
+            input_tokens: number
+            output_tokens: number
+            /** In US dollars, where the provider’s prices are known */
+            cost: number | null
+          } | null
+          started_at: string
+          answered_at: string | null
+          calls: Array<{
+            call_id: string
+            tool_call_id: string
+            tool_name: string
+            tool_id: string | null
+            action: string | null
+            args: unknown
+            status: 'running' | 'awaiting_client' | 'awaiting_approval' | 'awaiting_generation' | 'done' | 'failed'
+            output: unknown
+            approval_id: string | null
+            /** The run that it started */
+            generation_id: string | null
+            started_at: string
+            completed_at: string | null
+          }>
+        }>
+      }
+    }
+    /** Get a generation with all that it started, as a tree */
+    getGenerationTrace: {
+      path: {
+        generation_id: string
+      }
+      answer: Record<string, unknown>
+    }
+    /** List agents */
+    listAgents: {
+      query?: {
+        project_id?: string
+        name?: string
+        /** How many to return, at most */
+        limit?: number
+        /** How many to skip */
+        offset?: number
+      }
+      answer: {
+        data: Array<{
+          id: string
+          project_id: string
+          name: string
+          /** Who answers for it */
+          ai_provider_id: string
+          /** Which model; the provider’s default unless given */
+          model: string | null
+          /** What the model is told first */
+          instructions: string | null
+          /** What it can call */
+          tool_ids: Array<string>
+          /** Which of those the model is told of; all of them unless given */
+          active_tool_ids: Array<string> | null
+          /** Whether the model must call a tool, or which one */
+          tool_choice: 'auto' | 'required' | 'none' | {
+            type: 'tool'
+            tool_name: string
+          }
+          /** Any of these ends the run */
+          stop_conditions: Array<{
+            type: 'hasToolCall'
+            tool_name: string
+          }>
+          /** What is different at some steps */
+          step_rules: Array<{
+            /** Counted from 1 */
+            step: number
+            tool_choice?: 'auto' | 'required' | 'none' | {
+              type: 'tool'
+              tool_name: string
+            }
+            active_tool_ids?: Array<string>
+          }>
+          /** The run ends after so many */
+          max_steps: number
+          temperature: number | null
+          /** What platform tools may do at most, whoever runs the agent: both this and the caller’s policies must allow it */
+          boundary_policy: {
+            statement: Array<{
+              effect: 'Allow' | 'Deny'
+              action: Array<string> | unknown
+              resource: Array<string> | unknown
+              condition?: {
+                StringEquals?: Record<string, string | Array<string>>
+                StringNotEquals?: Record<string, string | Array<string>>
+                StringLike?: Record<string, string | Array<string>>
+              }
+            }>
+          } | null
+          /** How many of the latest messages the model sees; all of them unless given */
+          max_context_messages: number | null
+          created_at: string
+          updated_at: string
+        }>
+        total: number
+        limit: number
+        offset: number
+      }
+    }
+    /** List generations, newest first */
+    listGenerations: {
+      query?: {
+        project_id?: string
+        agent_id?: string
+        status?: 'in_progress' | 'requires_action' | 'completed' | 'failed' | 'cancelled'
+        trace_id?: string
+        /** How many to return, at most */
+        limit?: number
+        /** How many to skip */
+        offset?: number
+      }
+      answer: {
+        data: Array<{
+          id: string
+          project_id: string
+          agent_id: string
+          /** The same for a run and all that it started */
+          trace_id: string
+          /** The run whose call started this one */
+          initiator_generation_id: string | null
+          parent_call_id: string | null
+          status: 'in_progress' | 'requires_action' | 'completed' | 'failed' | 'cancelled'
+          stop_reason: 'end_turn' | 'max_steps' | 'stop_condition' | 'depth_limit' | 'cancelled' | 'error' | null
+          /** Why the model ended its last answer */
+          finish_reason: string | null
+          model: string | null
+          steps: number
+          usage: {
+            input_tokens: number
+            output_tokens: number
+            /** In US dollars, where the provider’s prices are known */
+            cost: number | null
+          }
+          error: {
+            code: string
+            message: string
+            details: Record<string, unknown>
+          } | null
+          started_by: {
+            id: string
+            name: string
+          }
+          started_at: string
+          last_activity_at: string
+          completed_at: string | null
+          created_at: string
+        }>
+        total: number
+        limit: number
+        offset: number
+      }
+    }
+    /** Give a generation what the caller’s own tools answered, and let it go on */
+    submitToolOutputs: {
+      path: {
+        agent_id: string
+        generation_id: string
+      }
+      body: {
+        tool_outputs: Array<{
+          tool_call_id?: string
+          /** The same as tool_call_id */
+          id?: string
+          output: unknown
+          /** The tool failed, and the output says how */
+          is_error?: boolean
+        }>
+        tool_choice?: 'auto' | 'required' | 'none' | {
+          type: 'tool'
+          tool_name: string
+        }
+        active_tool_ids?: Array<string>
+        step_rules?: Array<{
+          /** Counted from 1 */
+          step: number
+          tool_choice?: 'auto' | 'required' | 'none' | {
+            type: 'tool'
+            tool_name: string
+          }
+          active_tool_ids?: Array<string>
+        }>
+        /** For all steps that nothing else is said of */
+        defaults?: {
+          tool_choice?: 'auto' | 'required' | 'none' | {
+            type: 'tool'
+            tool_name: string
+          }
+          active_tool_ids?: Array<string>
+        }
+        stream?: boolean
+        stream_format?: 'openai' | 'events'
+        async?: boolean
+      }
+      answer: {
+        id: string
+        generation_id: string
+        agent_id: string
+        trace_id: string
+        status: 'in_progress' | 'requires_action' | 'completed' | 'failed' | 'cancelled'
+        stop_reason: 'end_turn' | 'max_steps' | 'stop_condition' | 'depth_limit' | 'cancelled' | 'error' | null
+        output?: {
+          model: string | null
+          content: string
+          finish_reason: string | null
+        }
+        required_action?: {
+          /** Outputs come from the caller; a decision comes from a reviewer */
+          type: 'submit_tool_outputs' | 'decide_approvals'
+          tool_calls: Array<{
+            tool_call_id: string
+            tool_name: string
+            args: Record<string, unknown>
+            /** The run that it belongs to, where that is one this one has started */
+            generation_id?: string
+          }>
+          approvals?: Array<{
+            approval_id: string
+            tool_call_id: string
+            tool_name: string
+            expires_at: string
+          }>
+        }
+        error?: {
+          code: string
+          message: string
+          details: Record<string, unknown>
+        }
+        usage: {
+          input_tokens: number
+          output_tokens: number
+          /** In US dollars, where the provider’s prices are known */
+          cost: number | null
+        }
+      }
+    }
+    /** Change an agent; runs that have started go on as they were */
+    updateAgent: {
+      path: {
+        agent_id: string
+      }
+      body?: {
+        name?: string
+        /** Who answers for it */
+        ai_provider_id?: string
+        /** Which model; the provider’s default unless given */
+        model?: string | null
+        /** What the model is told first */
+        instructions?: string | null
+        /** What it can call */
+        tool_ids?: Array<string>
+        /** Which of those the model is told of; all of them unless given */
+        active_tool_ids?: Array<string> | null
+        /** Whether the model must call a tool, or which one */
+        tool_choice?: 'auto' | 'required' | 'none' | {
+          type: 'tool'
+          tool_name: string
+        }
+        /** Any of these ends the run */
+        stop_conditions?: Array<{
+          type: 'hasToolCall'
+          tool_name: string
+        }>
+        /** What is different at some steps */
+        step_rules?: Array<{
+          /** Counted from 1 */
+          step: number
+          tool_choice?: 'auto' | 'required' | 'none' | {
+            type: 'tool'
+            tool_name: string
+          }
+          active_tool_ids?: Array<string>
+        }>
+        /** The run ends after so many */
+        max_steps?: number
+        temperature?: number | null
+        /** What platform tools may do at most, whoever runs the agent: both this and the caller’s policies must allow it */
+        boundary_policy?: {
+          statement: Array<{
+            effect: 'Allow' | 'Deny'
+            action: Array<string> | string
+            resource?: Array<string> | string
+            condition?: {
+              StringEquals?: Record<string, string | Array<string>>
+              StringNotEquals?: Record<string, string | Array<string>>
+              StringLike?: Record<string, string | Array<string>>
+            }
+          }>
+        } | null
+        /** How many of the latest messages the model sees; all of them unless given */
+        max_context_messages?: number | null
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        /** Who answers for it */
+        ai_provider_id: string
+        /** Which model; the provider’s default unless given */
+        model: string | null
+        /** What the model is told first */
+        instructions: string | null
+        /** What it can call */
+        tool_ids: Array<string>
+        /** Which of those the model is told of; all of them unless given */
+        active_tool_ids: Array<string> | null
+        /** Whether the model must call a tool, or which one */
+        tool_choice: 'auto' | 'required' | 'none' | {
+          type: 'tool'
+          tool_name: string
+        }
+        /** Any of these ends the run */
+        stop_conditions: Array<{
+          type: 'hasToolCall'
+          tool_name: string
+        }>
+        /** What is different at some steps */
+        step_rules: Array<{
+          /** Counted from 1 */
+          step: number
+          tool_choice?: 'auto' | 'required' | 'none' | {
+            type: 'tool'
+            tool_name: string
+          }
+          active_tool_ids?: Array<string>
+        }>
+        /** The run ends after so many */
+        max_steps: number
+        temperature: number | null
+        /** What platform tools may do at most, whoever runs the agent: both this and the caller’s policies must allow it */
+        boundary_policy: {
+          statement: Array<{
+            effect: 'Allow' | 'Deny'
+            action: Array<string> | unknown
+            resource: Array<string> | unknown
+            condition?: {
+              StringEquals?: Record<string, string | Array<string>>
+              StringNotEquals?: Record<string, string | Array<string>>
+              StringLike?: Record<string, string | Array<string>>
+            }
+          }>
+        } | null
+        /** How many of the latest messages the model sees; all of them unless given */
+        max_context_messages: number | null
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** Hear of all that a generation does, as server-sent events, until it rests */
+    watchGeneration: {
+      path: {
+        generation_id: string
+      }
+      answer: AsyncIterable<ServerEvent<Record<string, unknown>>>
+    }
+  }
   documents: {
     /** Create a text document */
     createDocument: {
@@ -1976,16 +2768,21 @@ export type PlatformErrorCode =
   | 'ANSWER_NOT_AWAITED'
   | 'UNAUTHENTICATED'
   | 'KEY_REFUSED'
+  | 'KEY_GONE'
   | 'FOREIGN_ORIGIN'
   | 'FORBIDDEN'
   | 'EGRESS_BLOCKED'
   | 'APPROVAL_REQUIRED'
   | 'RESOURCE_NOT_FOUND'
+  | 'GENERATION_NOT_FOUND'
+  | 'UNKNOWN_TOOL'
   | 'ROUTE_NOT_FOUND'
   | 'METHOD_NOT_ALLOWED'
   | 'NAME_TAKEN'
   | 'HAS_DEPENDENTS'
   | 'ACTION_WITHHELD'
+  | 'OUTPUT_GIVEN'
+  | 'OUTCOME_UNKNOWN'
   | 'IDEMPOTENCY_IN_PROGRESS'
   | 'BODY_TOO_LARGE'
   | 'UNSUPPORTED_MEDIA_TYPE'

@@ -397,14 +397,14 @@ export class Generations {
   }
 
   /**
-   * Nothing more comes by itself: the run rests until someone outside does something. False if that has happened
-   * meanwhile, in which case there is something to go on with.
+   * Nothing more is to be done now: so many calls wait. Where only runs that were started from here are waited for, the
+   * run is still in progress. False if something has come meanwhile, in which case there is something to go on with.
    */
-  async rest(run: Run, waiting: readonly JournalCall[]): Promise<boolean> {
+  async rest(run: Run, waiting: number, status: 'in_progress' | 'requires_action'): Promise<boolean> {
     const rests = await this.#engine.db.transaction().execute(async (tx) => {
       const updated = await tx
         .updateTable('generations')
-        .set({ status: 'requires_action', last_activity_at: Date.now() })
+        .set({ status, last_activity_at: Date.now() })
         .where('id', '=', run.id)
         .where('turn', '=', run.turn)
         .executeTakeFirst()
@@ -415,7 +415,7 @@ export class Generations {
         .where('generation_id', '=', run.id)
         .where('output', 'is', null)
         .executeTakeFirstOrThrow()
-      const unchanged = Number(n) === waiting.length
+      const unchanged = Number(n) === waiting
       if (!unchanged)
         await tx.updateTable('generations').set({ status: 'in_progress' }).where('id', '=', run.id).execute()
       return unchanged
@@ -493,6 +493,17 @@ export class Generations {
       }
       return { kept, goesOn }
     })
+  }
+
+  /** Of runs that rest only because of one that they started, and which goes on now. */
+  async resume(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return
+    await this.#engine.db
+      .updateTable('generations')
+      .set({ status: 'in_progress', last_activity_at: Date.now() })
+      .where('id', 'in', ids)
+      .where('status', '=', 'requires_action')
+      .execute()
   }
 
   /** Whoever advances the run is told. False if it is over already. */

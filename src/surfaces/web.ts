@@ -42,6 +42,10 @@ export function web({ rest, mcp, openapi, routes, reference, metrics, log, isRea
   app.get('/api/v1/openapi.json', () => new Response(openapi, { headers: { 'content-type': 'application/json' } }))
   app.get('/api/docs', () => new Response(reference, { headers: page }))
   app.route('/api/v1', rest)
+  // The documents that describe agents name their routes without a prefix. A browser that asks for a page sends no key.
+  app.on(['GET', 'POST', 'PATCH', 'DELETE'], '/agents/*', (context, next) =>
+    context.req.header('authorization') === undefined ? next() : rest.fetch(context.req.raw),
+  )
   app.all('/mcp', (context) => mcp(context.req.raw, undefined))
   app.all('/mcp/:server', (context) => mcp(context.req.raw, context.req.param('server')))
   app.get('/', (context) => context.redirect('/api/docs'))
