@@ -38,6 +38,9 @@ export class ProviderError extends Error {
   }
 }
 
+/** Wraps whatever the SDK throws, so that it is not taken for a fault of ours. */
+export class SdkFailure extends Error {}
+
 /** Who was asked for what, and which values must never be shown. */
 export interface Asked {
   readonly provider: AiProviderRecord
@@ -45,7 +48,8 @@ export interface Asked {
   readonly secrets: readonly string[]
 }
 
-export function failureOf(error: unknown, asked: Asked): Failure {
+export function failureOf(thrown: unknown, asked: Asked): Failure {
+  const error = thrown instanceof SdkFailure ? thrown.cause : thrown
   const known = findInCauses(error, (one) => one instanceof PlatformError) as PlatformError | undefined
   if (known?.code === 'RESPONSE_TOO_LARGE') return invalid('it is larger than QM_RESPONSE_LIMIT allows', asked, error)
   if (known) return { kind: 'final', error: known }
@@ -58,6 +62,7 @@ export function failureOf(error: unknown, asked: Asked): Failure {
   if (AISDKError.isInstance(error)) return ofSdk(error, asked)
   const streamed = streamedComplaint(error)
   if (streamed) return judge(streamed, asked, error)
+  if (thrown instanceof SdkFailure) return invalid('the AI SDK cannot read it', asked, error)
   // A fault of ours, not of the provider.
   return { kind: 'final', error }
 }
@@ -76,7 +81,7 @@ const noSuchModel =
 const broken = /^(api_error|server_error|internal_error|INTERNAL|UNAVAILABLE|timeout_error)$/i
 
 function judge({ status, codes, message, retryAfterMs }: Complaint, asked: Asked, cause: unknown): Failure {
-  const words = [...codes, message].join(' ')
+  const words = [...codes, message].join(' ').slice(0, 10_000)
   const says = (pattern: RegExp) => pattern.test(words)
   const coded = (pattern: RegExp) => codes.some((code) => pattern.test(code))
   const { provider, model } = asked
@@ -192,7 +197,7 @@ export function excerptOf(text: string, secrets: readonly string[]): string {
   let shown = text.slice(0, 20_000)
   for (const secret of secrets) if (secret !== '') shown = shown.replaceAll(secret, '[redacted]')
   shown = shown
-    .replaceAll(/\b(sk|pk|key|AIza|gsk|xai)[-_]?[A-Za-z0-9*._-]{12,}/g, '[redacted]')
+    .replaceAll(/\b(?:(?:sk|pk|key|gsk|xai)[-_]|AIza)[A-Za-z0-9*._-]{12,}/g, '[redacted]')
     .replaceAll(/\bBearer\s+\S+/gi, 'Bearer [redacted]')
     .replaceAll(/\s+/g, ' ')
     .trim()

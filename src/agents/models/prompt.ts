@@ -88,7 +88,7 @@ function convert(message: Message, type: ProviderType): LanguageModelV4Message {
       const { tool_call_id: toolCallId, tool_name: toolName, output, is_error } = message
       return {
         role: 'tool',
-        content: [{ type: 'tool-result', toolCallId, toolName, output: outputOf(output, is_error) }],
+        content: [{ type: 'tool-result', toolCallId, toolName, output: outputOf(output, is_error, type) }],
       }
     }
   }
@@ -101,10 +101,13 @@ function contentOf(part: ContentPart): LanguageModelV4TextPart | LanguageModelV4
     : { type: 'file', mediaType: part.media_type ?? 'image/*', data: { type: 'url', url: new URL(part.url) } }
 }
 
-const outputOf = (output: Json, isError: boolean): LanguageModelV4ToolResultPart['output'] =>
-  typeof output === 'string'
+function outputOf(output: Json, isError: boolean, type: ProviderType): LanguageModelV4ToolResultPart['output'] {
+  // Its API has no word for a result that is an error, and its package, unlike OpenAI's, makes none up.
+  if (isError && type === 'openai-compatible') return { type: 'json', value: { error: output as never } }
+  return typeof output === 'string'
     ? { type: isError ? 'error-text' : 'text', value: output }
     : { type: isError ? 'error-json' : 'json', value: output as never }
+}
 
 function answerOf(message: Assistant, type: ProviderType): AssistantContent {
   const { content, reasoning, tool_calls = [] } = message

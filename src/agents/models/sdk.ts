@@ -9,7 +9,7 @@ import type { JsonObject } from '../../model/json.ts'
 import type { ToolCallPart } from '../../model/message.ts'
 import type { AiProviderRecord } from '../../store/ai-providers.ts'
 import type { Outbound } from '../../tools/outbound.ts'
-import { excerptOf, ProviderError } from './failure.ts'
+import { excerptOf, ProviderError, SdkFailure } from './failure.ts'
 import type { FinishReason, ModelAnswer, ModelRequest, ModelUsage } from './model.ts'
 import { type KeptPart, optionsOf } from './prompt.ts'
 import type { Watch } from './watch.ts'
@@ -44,10 +44,27 @@ export async function askBySdk(
     guardedFetch(provider, credentials, outbound, watch),
   )
   const options = { ...optionsOf(request, provider.type), abortSignal: watch.signal }
-  const { stream } = await model.doStream(options)
+  const { stream } = await bySdk(() => model.doStream(options))
   const reader = new AnswerReader(provider, request)
-  for await (const part of stream as unknown as AsyncIterable<LanguageModelV4StreamPart>) reader.take(part)
-  return reader.answer()
+  const parts = stream.getReader()
+  try {
+    for (;;) {
+      const { done, value } = await bySdk(() => parts.read())
+      if (done) return reader.answer()
+      reader.take(value)
+    }
+  } finally {
+    // Whoever stops in the middle hangs up.
+    void parts.cancel().catch(() => {})
+  }
+}
+
+async function bySdk<T>(work: () => PromiseLike<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (cause) {
+    throw new SdkFailure('the AI SDK failed', { cause })
+  }
 }
 
 /** Key and address are always given, because the packages would look for missing ones in the environment. */
@@ -170,7 +187,7 @@ class AnswerReader {
         this.#finish = part
         break
       case 'error':
-        throw part.error
+        throw new SdkFailure('the AI SDK passed on an error', { cause: part.error })
     }
   }
 
