@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Hono } from 'hono'
 import { type Logger, pino } from 'pino'
@@ -37,6 +37,7 @@ import { Outbound } from './tools/outbound.ts'
 import { Schemas } from './tools/schema.ts'
 import type { Reach } from './tools/tool-type.ts'
 import { Upstreams } from './tools/upstreams.ts'
+import { type Seal, Webhooks } from './webhooks/webhooks.ts'
 
 export const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string
@@ -46,6 +47,7 @@ export interface Platform {
   readonly config: Config
   readonly log: Logger
   readonly store: Store
+  readonly webhooks: Webhooks
   /** Answers HTTP: `fetch(request)` needs no port. */
   readonly app: Hono
   /** The short way to a tool, for the process's own port. */
@@ -78,6 +80,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
     onError: (err, about) =>
       log.warn({ err, ...about }, about.id ? 'could not be looked at' : 'trouble with the queue'),
   })
+  const webhooks = new Webhooks({ store: store.webhooks, queue, outbound, seal: await databaseSeal(store) })
 
   const closing = new AbortController()
   const metrics = new Metrics()
@@ -121,6 +124,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
     resolver: new Resolver(meanings),
     schemas,
     reach,
+    webhooks,
     permissions,
     limits: { fileBytes: config.fileLimit },
     dispatch: (asked) => dispatch(asked, host),
@@ -157,15 +161,19 @@ export async function createPlatform(config: Config): Promise<Platform> {
   const sweep = async () => {
     await store.idempotencyKeys.sweep(Date.now() - day)
     await store.results.sweep()
+    await webhooks.sweep()
+    await webhooks.remind()
     await store.files.sweep(firstIdAt('bytes', Date.now() - day))
   }
   const sweeper = setInterval(() => sweep().catch((err: unknown) => log.warn({ err }, 'could not sweep')), day / 24)
   sweeper.unref()
+  await webhooks.start()
 
   return {
     config,
     log,
     store,
+    webhooks,
     app,
     lanes: [callLane(restParts), mcpLane(endpoints, restParts)],
     adminKey,
@@ -200,4 +208,25 @@ function meaningsOf(
   const meanings = new Meanings(embedder, store, log)
   void meanings.check()
   return meanings
+}
+
+/** Stands in for the vault: seals with a key that lies in the same database. */
+async function databaseSeal(store: Store): Promise<Seal> {
+  const key = Buffer.from(
+    await store.settings.establish('seal_key', () => randomBytes(32).toString('base64')),
+    'base64',
+  )
+  return {
+    seal(text, place) {
+      const nonce = randomBytes(12)
+      const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(place))
+      return Buffer.concat([nonce, cipher.update(text), cipher.final(), cipher.getAuthTag()]).toString('base64')
+    },
+    open(sealed, place) {
+      const bytes = Buffer.from(sealed, 'base64')
+      const cipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12)).setAAD(Buffer.from(place))
+      cipher.setAuthTag(bytes.subarray(-16))
+      return Buffer.concat([cipher.update(bytes.subarray(12, -16)), cipher.final()]).toString()
+    },
+  }
 }

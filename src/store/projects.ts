@@ -13,6 +13,17 @@ const toProject = (row: ProjectRow): Project => ({
   updated_at: iso(row.updated_at),
 })
 
+const contents = [
+  'tools',
+  'servers',
+  'skills',
+  'documents',
+  'files',
+  'webhooks',
+  'api_keys',
+  'access_policies',
+] as const
+
 export class Projects {
   readonly #engine: Engine
 
@@ -65,7 +76,7 @@ export class Projects {
   /** What the project still holds, so that it is not deleted by accident. */
   async contents(id: string): Promise<string[]> {
     const held: string[] = []
-    for (const table of ['tools', 'servers', 'skills', 'documents', 'files', 'api_keys', 'access_policies'] as const) {
+    for (const table of contents) {
       const { n } = await this.#engine.db
         .selectFrom(table)
         .select((e) => e.fn.countAll<number>().as('n'))
