@@ -19,11 +19,13 @@ import type { Config } from './config.ts'
 import { Vault } from './credentials/vault.ts'
 import { conclude } from './dispatch/conclude.ts'
 import { dispatch, type Host } from './dispatch/dispatch.ts'
+import type { GenerationResult } from './model/generation.ts'
 import { firstIdAt } from './model/ids.ts'
-import type { Json } from './model/json.ts'
+import type { Json, JsonObject } from './model/json.ts'
 import { done } from './model/tool.ts'
 import { operations, permissions, platformActions } from './operations/index.ts'
 import { JsonText, type Operation, type Parts, routeOf } from './operations/operation.ts'
+import type { Run } from './store/generations.ts'
 import { openQueue } from './store/open-queue.ts'
 import { openStore, type Store } from './store/store.ts'
 import { callLane } from './surfaces/call-lane.ts'
@@ -42,6 +44,7 @@ import { Outbound } from './tools/outbound.ts'
 import { Schemas } from './tools/schema.ts'
 import type { Reach } from './tools/tool-type.ts'
 import { Upstreams } from './tools/upstreams.ts'
+import { Webhooks } from './webhooks/webhooks.ts'
 
 export const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string
@@ -51,6 +54,7 @@ export interface Platform {
   readonly config: Config
   readonly log: Logger
   readonly store: Store
+  readonly webhooks: Webhooks
   /** Answers HTTP: `fetch(request)` needs no port. */
   readonly app: Hono
   /** The short way to a tool, for the process's own port. */
@@ -83,7 +87,6 @@ export async function createPlatform(config: Config): Promise<Platform> {
     onError: (err, about) =>
       log.warn({ err, ...about }, about.id ? 'could not be looked at' : 'trouble with the queue'),
   })
-
   const vault = await Vault.open({ ...config, settings: store.settings })
   const wrongKey = await vault.findFault()
   if (wrongKey !== undefined) log.warn(wrongKey)
@@ -93,6 +96,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
     recordings: store.aiProviders,
     onFault: (err) => log.warn({ err }, 'could not record the answer of a model'),
   })
+  const webhooks = new Webhooks({ store: store.webhooks, queue, outbound, seal: vault })
   const closing = new AbortController()
   const metrics = new Metrics()
   const schemas = new Schemas()
@@ -136,7 +140,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
     conclude: (asked, outcome) => conclude(asked, outcome, host),
     passedGate: async () => true,
     modelOf: (run) => modelOf(run, store, models),
-    onRest: async () => {},
+    onRest: (run, result) => tellWebhooks(run, result, webhooks),
   })
   const parts: Parts = {
     store,
@@ -148,6 +152,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
     reach,
     vault,
     models,
+    webhooks,
     permissions,
     limits: { fileBytes: config.fileLimit },
     dispatch: (asked) => dispatch(asked, host),
@@ -185,15 +190,19 @@ export async function createPlatform(config: Config): Promise<Platform> {
   const sweep = async () => {
     await store.idempotencyKeys.sweep(Date.now() - day)
     await store.results.sweep()
+    await webhooks.sweep()
+    await webhooks.remind()
     await store.files.sweep(firstIdAt('bytes', Date.now() - day))
   }
   const sweeper = setInterval(() => sweep().catch((err: unknown) => log.warn({ err }, 'could not sweep')), day / 24)
   sweeper.unref()
+  await webhooks.start()
 
   return {
     config,
     log,
     store,
+    webhooks,
     app,
     lanes: [callLane(restParts), mcpLane(endpoints, restParts)],
     adminKey,
@@ -232,4 +241,12 @@ function meaningsOf(
   const meanings = new Meanings(embedder, store, log)
   void meanings.check()
   return meanings
+}
+
+/** A run that rests is news, once for each time that it rests. */
+async function tellWebhooks(run: Run, result: GenerationResult, webhooks: Webhooks): Promise<void> {
+  if (run.status === 'in_progress' || run.status === 'cancelled') return
+  const waiting = result.required_action?.tool_calls.map((call) => call.tool_call_id).join() ?? ''
+  const key = `${run.id}/${run.status}/${run.steps}/${waiting}`
+  await webhooks.tell(run.project_id, `generation.${run.status}`, result as unknown as JsonObject, { key })
 }

@@ -222,7 +222,9 @@ describe('the description of the API', () => {
     const answers = []
     for (const { name, route, example } of [...makers, ...bodies.filter((one) => !makers.includes(one))]) {
       const [method = '', path = ''] = route.split(' ')
-      const filled = path.replace(/\{(\w+)\}/, (_, parameter: string) => ids[parameter] ?? '')
+      const made = path.includes('{delivery_id}') && (await platform.post(`/webhooks/${ids.webhook_id}/test`))
+      if (made) ids.delivery_id = made.body.id
+      const filled = path.replaceAll(/\{(\w+)\}/g, (_, parameter: string) => ids[parameter] ?? '')
       // What an example refers to is what another example has made.
       const { status, body } = await platform.request(method, filled, { ...example, ...pickFields(ids, example) })
       if (status === 201) ids[`${name.replace(/^create-/, '').replaceAll('-', '_')}_id`] = body.id

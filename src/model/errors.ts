@@ -157,6 +157,17 @@ export const catalogue = {
     message: (d: { key: string }) =>
       `The first request with Idempotency-Key "${d.key}" has no recorded answer: it is still running or was interrupted. Retry in a moment; if this stays, look whether it took effect before you use a new key.`,
   },
+  WEBHOOK_DISABLED: {
+    status: 409,
+    says: 'The webhook is disabled, so nothing is sent to it.',
+    message: (d: { webhook: string }) =>
+      `The webhook "${d.webhook}" is disabled: enable it before you send to it again.`,
+  },
+  TOO_MANY_WEBHOOKS: {
+    status: 409,
+    says: 'The project has as many webhooks as a project can have.',
+    message: (d: { limit: number }) => `The project has ${d.limit} webhooks, which is the most: delete one first.`,
+  },
   BODY_TOO_LARGE: {
     status: 413,
     says: 'The request body is larger than this platform takes.',

@@ -18,6 +18,7 @@ import * as servers from './servers.ts'
 import * as skillFiles from './skill-files.ts'
 import * as skills from './skills.ts'
 import * as tools from './tools.ts'
+import * as webhooks from './webhooks.ts'
 
 const isOperation = (value: unknown): value is Operation => isObject(value) && 'route' in value && 'perform' in value
 
@@ -39,6 +40,7 @@ export const operations: readonly Operation[] = [
   documents,
   files,
   calls,
+  webhooks,
 ].flatMap((module) => (Object.values(module) as unknown[]).filter(isOperation))
 
 /** Every permission that an access policy can name. */

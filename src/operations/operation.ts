@@ -18,6 +18,7 @@ import type { Facts, Visible } from '../store/page.ts'
 import type { Store } from '../store/store.ts'
 import type { Schemas } from '../tools/schema.ts'
 import type { Reach } from '../tools/tool-type.ts'
+import type { Webhooks } from '../webhooks/webhooks.ts'
 
 /** Who asks, and by which way. */
 export interface Request {
@@ -47,6 +48,7 @@ export interface Parts {
   readonly reach: Reach
   readonly vault: Vault
   readonly models: Models
+  readonly webhooks: Webhooks
   readonly limits: { readonly fileBytes: number }
   /** Every permission there is, so that a policy cannot name one that does not exist. */
   readonly permissions: ReadonlySet<string>

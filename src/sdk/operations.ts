@@ -100,6 +100,18 @@ export const routes = {
     listCalls: 'GET /calls',
     streamCalls: 'GET /calls/stream',
   },
+  webhooks: {
+    createWebhook: 'POST /webhooks',
+    deleteWebhook: 'DELETE /webhooks/{webhook_id}',
+    getWebhook: 'GET /webhooks/{webhook_id}',
+    getWebhookDelivery: 'GET /webhooks/{webhook_id}/deliveries/{delivery_id}',
+    listWebhookDeliveries: 'GET /webhooks/{webhook_id}/deliveries',
+    listWebhooks: 'GET /webhooks',
+    redeliverWebhookDelivery: 'POST /webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver',
+    rotateWebhookSecret: 'POST /webhooks/{webhook_id}/rotate-secret',
+    testWebhook: 'POST /webhooks/{webhook_id}/test',
+    updateWebhook: 'PATCH /webhooks/{webhook_id}',
+  },
 } as const
 
 /** The methods that send or get something other than JSON. */
@@ -2757,6 +2769,242 @@ export interface Operations {
       }>>
     }
   }
+  webhooks: {
+    /** Create a webhook; its secret is in this answer only */
+    createWebhook: {
+      body: {
+        project_id?: string
+        name: string
+        /** Where events are posted to */
+        url: string
+        /** Which events; `*` for all */
+        events: Array<'generation.completed' | 'generation.failed' | 'generation.requires_action' | 'approval.requested' | 'connection.expired' | '*'>
+        enabled?: boolean
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        url: string
+        events: Array<string>
+        enabled: boolean
+        /** Why the platform has disabled it */
+        disabled_reason: string | null
+        created_at: string
+        updated_at: string
+        /** What deliveries are signed with: `whsec_…`, in this answer only */
+        secret: string
+      }
+    }
+    /** Delete a webhook and its deliveries */
+    deleteWebhook: {
+      path: {
+        webhook_id: string
+      }
+      answer: null
+    }
+    /** Get a webhook, without its secret */
+    getWebhook: {
+      path: {
+        webhook_id: string
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        url: string
+        events: Array<string>
+        enabled: boolean
+        /** Why the platform has disabled it */
+        disabled_reason: string | null
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** Get one delivery with its body */
+    getWebhookDelivery: {
+      path: {
+        webhook_id: string
+        delivery_id: string
+      }
+      answer: {
+        /** Sent as `webhook-id`, the same each time */
+        id: string
+        webhook_id: string
+        project_id: string
+        type: string
+        status: 'pending' | 'delivered' | 'failed'
+        attempts: number
+        last_status_code: number | null
+        last_error: string | null
+        /** The beginning of the last answer */
+        response_excerpt: string | null
+        next_attempt_at: string | null
+        last_attempt_at: string | null
+        delivered_at: string | null
+        created_at: string
+        /** What is sent: `type`, `timestamp` and `data` */
+        body: Record<string, unknown>
+      }
+    }
+    /** List what was sent to a webhook and how it went, newest first */
+    listWebhookDeliveries: {
+      path: {
+        webhook_id: string
+      }
+      query?: {
+        status?: 'pending' | 'delivered' | 'failed'
+        /** The event */
+        type?: string
+        /** How many to return, at most */
+        limit?: number
+        /** How many to skip */
+        offset?: number
+      }
+      answer: {
+        data: Array<{
+          /** Sent as `webhook-id`, the same each time */
+          id: string
+          webhook_id: string
+          project_id: string
+          type: string
+          status: 'pending' | 'delivered' | 'failed'
+          attempts: number
+          last_status_code: number | null
+          last_error: string | null
+          /** The beginning of the last answer */
+          response_excerpt: string | null
+          next_attempt_at: string | null
+          last_attempt_at: string | null
+          delivered_at: string | null
+          created_at: string
+        }>
+        total: number
+        limit: number
+        offset: number
+      }
+    }
+    /** List webhooks */
+    listWebhooks: {
+      query?: {
+        project_id?: string
+        /** How many to return, at most */
+        limit?: number
+        /** How many to skip */
+        offset?: number
+      }
+      answer: {
+        data: Array<{
+          id: string
+          project_id: string
+          name: string
+          url: string
+          events: Array<string>
+          enabled: boolean
+          /** Why the platform has disabled it */
+          disabled_reason: string | null
+          created_at: string
+          updated_at: string
+        }>
+        total: number
+        limit: number
+        offset: number
+      }
+    }
+    /** Send a delivery again, with the same id */
+    redeliverWebhookDelivery: {
+      path: {
+        webhook_id: string
+        delivery_id: string
+      }
+      answer: {
+        /** Sent as `webhook-id`, the same each time */
+        id: string
+        webhook_id: string
+        project_id: string
+        type: string
+        status: 'pending' | 'delivered' | 'failed'
+        attempts: number
+        last_status_code: number | null
+        last_error: string | null
+        /** The beginning of the last answer */
+        response_excerpt: string | null
+        next_attempt_at: string | null
+        last_attempt_at: string | null
+        delivered_at: string | null
+        created_at: string
+      }
+    }
+    /** Give a webhook a new secret, which is in this answer only; for a day the old one signs too */
+    rotateWebhookSecret: {
+      path: {
+        webhook_id: string
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        url: string
+        events: Array<string>
+        enabled: boolean
+        /** Why the platform has disabled it */
+        disabled_reason: string | null
+        created_at: string
+        updated_at: string
+        /** What deliveries are signed with: `whsec_…`, in this answer only */
+        secret: string
+      }
+    }
+    /** Send a webhook.test event now, and say how it went */
+    testWebhook: {
+      path: {
+        webhook_id: string
+      }
+      answer: {
+        /** Sent as `webhook-id`, the same each time */
+        id: string
+        webhook_id: string
+        project_id: string
+        type: string
+        status: 'pending' | 'delivered' | 'failed'
+        attempts: number
+        last_status_code: number | null
+        last_error: string | null
+        /** The beginning of the last answer */
+        response_excerpt: string | null
+        next_attempt_at: string | null
+        last_attempt_at: string | null
+        delivered_at: string | null
+        created_at: string
+      }
+    }
+    /** Change a webhook */
+    updateWebhook: {
+      path: {
+        webhook_id: string
+      }
+      body?: {
+        name?: string
+        /** Where events are posted to */
+        url?: string
+        /** Which events; `*` for all */
+        events?: Array<'generation.completed' | 'generation.failed' | 'generation.requires_action' | 'approval.requested' | 'connection.expired' | '*'>
+        enabled?: boolean
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        url: string
+        events: Array<string>
+        enabled: boolean
+        /** Why the platform has disabled it */
+        disabled_reason: string | null
+        created_at: string
+        updated_at: string
+      }
+    }
+  }
 }
 
 /** Every error that the platform answers with. */
@@ -2784,6 +3032,8 @@ export type PlatformErrorCode =
   | 'OUTPUT_GIVEN'
   | 'OUTCOME_UNKNOWN'
   | 'IDEMPOTENCY_IN_PROGRESS'
+  | 'WEBHOOK_DISABLED'
+  | 'TOO_MANY_WEBHOOKS'
   | 'BODY_TOO_LARGE'
   | 'UNSUPPORTED_MEDIA_TYPE'
   | 'RANGE_NOT_SATISFIABLE'

@@ -18,8 +18,10 @@ const contents = [
   'servers',
   'skills',
   'ai_providers',
+  'agents',
   'documents',
   'files',
+  'webhooks',
   'api_keys',
   'access_policies',
 ] as const

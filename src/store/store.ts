@@ -21,6 +21,7 @@ import { Skills } from './skills.ts'
 import { explained, openSqlite } from './sqlite.ts'
 import { Tools } from './tools.ts'
 import { Vectors } from './vectors.ts'
+import { WebhookStore } from './webhooks.ts'
 
 export type StoreOptions = { readonly syncCalls?: boolean } & (
   | { readonly databaseUrl: string; readonly data?: string }
@@ -48,6 +49,7 @@ export interface Store {
   readonly results: Results
   readonly agents: Agents
   readonly generations: Generations
+  readonly webhooks: WebhookStore
   close(): Promise<void>
 }
 
@@ -83,6 +85,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     results: new Results(engine),
     agents: new Agents(engine),
     generations: new Generations(engine, notices),
+    webhooks: new WebhookStore(engine),
     async close() {
       await calls.idle()
       await engine.close()

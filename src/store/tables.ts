@@ -306,6 +306,39 @@ export interface QueueRow {
   failures: number
 }
 
+export interface WebhookRow {
+  id: string
+  project_id: string
+  name: string
+  url: string
+  events: string
+  enabled: number
+  disabled_reason: string | null
+  secret: string
+  previous_secret: string | null
+  previous_until: number | null
+  created_at: number
+  updated_at: number
+}
+
+export interface WebhookDeliveryRow {
+  id: string
+  webhook_id: string
+  project_id: string
+  type: string
+  key: string
+  status: string
+  attempts: number
+  last_status_code: number | null
+  last_error: string | null
+  next_attempt_at: number | null
+  last_attempt_at: number | null
+  delivered_at: number | null
+  created_at: number
+  response_excerpt: string | null
+  body: string
+}
+
 export interface Tables {
   projects: ProjectRow
   api_keys: ApiKeyRow
@@ -329,4 +362,6 @@ export interface Tables {
   recorded_steps: RecordedStepRow
   settings: SettingRow
   queue: QueueRow
+  webhooks: WebhookRow
+  webhook_deliveries: WebhookDeliveryRow
 }

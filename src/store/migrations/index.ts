@@ -7,6 +7,7 @@ import * as wholeResults from './2026-11-16-whole-results.ts'
 import * as agents from './2026-11-17-agents.ts'
 import * as aiProviders from './2026-11-17-ai-providers.ts'
 import * as queue from './2026-11-17-queue.ts'
+import * as webhooks from './2026-11-17-webhooks.ts'
 
 export type MigrationStep = (db: Kysely<unknown>, engine: EngineName) => Promise<void>
 
@@ -19,4 +20,5 @@ export const migrations: Readonly<Record<string, MigrationStep>> = {
   '2026-11-17-agents': agents.up,
   '2026-11-17-ai-providers': aiProviders.up,
   '2026-11-17-queue': queue.up,
+  '2026-11-17-webhooks': webhooks.up,
 }
