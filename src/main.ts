@@ -13,7 +13,10 @@ import { Resolver } from './catalogue/resolve/resolver.ts'
 import { keepWarm } from './catalogue/resolve/warm.ts'
 import { Shelves } from './catalogue/shelf.ts'
 import type { Config } from './config.ts'
-import { dispatch, type Host } from './dispatch/dispatch.ts'
+import { Desk } from './dispatch/desk.ts'
+import { dispatch } from './dispatch/dispatch.ts'
+import type { Host } from './dispatch/host.ts'
+import { sweepApprovals } from './dispatch/sweep.ts'
 import { firstIdAt } from './model/ids.ts'
 import type { Json } from './model/json.ts'
 import { done } from './model/tool.ts'
@@ -59,6 +62,8 @@ export interface Platform {
 }
 
 const day = 24 * 60 * 60 * 1000
+/** Callers who wait know the time themselves; this is for those who do not. */
+const approvalSweepMs = 2000
 
 /** Puts the parts together: the one place that knows all of them. */
 export async function createPlatform(config: Config): Promise<Platform> {
@@ -91,7 +96,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
     allowStdio: config.allowStdio,
     findSecret: () => () => undefined,
     platformActions,
-    async perform(name, input, { principal, callId, depth, signal, generation, patience = 'waits' }) {
+    async perform(name, input, { principal, callId, depth, signal, generation, patience = 'waits', home }) {
       const result = await (byName.get(name) as Operation).perform(input, {
         ...parts,
         principal,
@@ -101,14 +106,21 @@ export async function createPlatform(config: Config): Promise<Platform> {
         depth: depth + 1,
         live: { signal },
         generation,
-        patience,
+        // Only the one who comes back can be told to; a caller who leaves has nobody here to leave for.
+        patience: patience === 'comes back' ? patience : 'waits',
+        home,
       })
       return result instanceof JsonText ? done(JSON.parse(result.text), result.text) : done((result ?? null) as Json)
     },
   }
   const catalogue = new Catalogue(store, reach, schemas)
   const meanings = meaningsOf(config, { store, outbound, log })
-  const host: Host = { catalogue, calls: store.calls, reach, onEnd: (call) => metrics.callEnded(call) }
+  const desk = new Desk(store, {
+    seconds: config.approvalSeconds,
+    publicUrl: config.publicUrl,
+    onRequested: () => {},
+  })
+  const host: Host = { catalogue, calls: store.calls, reach, desk, onEnd: (call) => metrics.callEnded(call) }
   const parts: Parts = {
     store,
     catalogue,
@@ -156,6 +168,11 @@ export async function createPlatform(config: Config): Promise<Platform> {
   }
   const sweeper = setInterval(() => sweep().catch((err: unknown) => log.warn({ err }, 'could not sweep')), day / 24)
   sweeper.unref()
+  const approvals = setInterval(
+    () => sweepApprovals(store).catch((err: unknown) => log.warn({ err }, 'could not sweep approvals')),
+    approvalSweepMs,
+  )
+  approvals.unref()
 
   return {
     config,
@@ -167,11 +184,14 @@ export async function createPlatform(config: Config): Promise<Platform> {
     adminKeyShown: () => firstKeyShown(store),
     drain() {
       closing.abort()
+      desk.close()
       void endpoints.drain()
     },
     async close() {
       closing.abort()
+      desk.close()
       clearInterval(sweeper)
+      clearInterval(approvals)
       warm.close()
       await endpoints.close()
       await meanings?.close()

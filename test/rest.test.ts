@@ -1,6 +1,7 @@
 import SwaggerParser from '@apidevtools/swagger-parser'
 import { describe, expect, test } from 'vitest'
 import { operations } from '../src/operations/index.ts'
+import { createTool } from '../src/operations/tools.ts'
 import { adminKey, startPlatform, startService } from './kit.ts'
 
 const tool = { name: 'a', type: 'client', parameters: {} }
@@ -208,8 +209,17 @@ describe('the description of the API', () => {
     const isProject = ({ name }: { name: string }) => Number(name === 'create-project')
     const makers = bodies.filter(({ route }) => !route.includes('{')).sort((a, b) => isProject(a) - isProject(b))
     const answers = []
+    const caller = await platform.keyFor([{ effect: 'Allow', action: ['tools:CallTool'] }])
+    const gated = { ...createTool.example, name: 'gated', auto_approve: false, project_id: platform.projectId }
+    const { id: gatedId } = (await platform.post('/tools', gated)).body
+    let count = 0
+    const asked = async () => {
+      const call = { input: { city: String(count++) }, wait: false }
+      return (await platform.post(`/tools/${gatedId}/call`, call, { key: caller })).body.approval_id
+    }
     for (const { name, route, example } of [...makers, ...bodies.filter((one) => !makers.includes(one))]) {
       const [method = '', path = ''] = route.split(' ')
+      if (path.includes('{approval_id}')) ids.approval_id = await asked()
       const filled = path.replace(/\{(\w+)\}/, (_, parameter: string) => ids[parameter] ?? '')
       const { status, body } = await platform.request(method, filled, example)
       if (status === 201) ids[`${name.replace(/^create-/, '').replaceAll('-', '_')}_id`] = body.id

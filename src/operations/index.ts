@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../model/json.ts'
 import type { PlatformAction } from '../tools/tool-type.ts'
 import * as accessPolicies from './access-policies.ts'
 import * as apiKeys from './api-keys.ts'
+import * as approvals from './approvals.ts'
 import * as calls from './calls.ts'
 import * as documents from './documents.ts'
 import * as files from './files.ts'
@@ -33,6 +34,7 @@ export const operations: readonly Operation[] = [
   documents,
   files,
   calls,
+  approvals,
 ].flatMap((module) => (Object.values(module) as unknown[]).filter(isOperation))
 
 /** Every permission that an access policy can name. */
@@ -52,6 +54,7 @@ export const platformActions: ReadonlyMap<string, PlatformAction> = new Map(
       schema: inputSchema(operation) as JsonObject,
       aliases: operation.aliases,
       idempotent: operation.route.startsWith('GET '),
+      destructive: operation.route.startsWith('DELETE '),
     },
   ]),
 )

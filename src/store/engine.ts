@@ -5,7 +5,15 @@ export type EngineName = 'sqlite' | 'postgres'
 
 /** Something changed: a topic and the ids it is about. No ids means that anything of the topic may have changed. */
 export interface Notice {
-  readonly topic: 'api_keys' | 'access_policies' | 'tools' | 'servers' | 'skills' | 'calls'
+  readonly topic:
+    | 'api_keys'
+    | 'access_policies'
+    | 'tools'
+    | 'servers'
+    | 'skills'
+    | 'calls'
+    | 'approvals'
+    | 'approval_rules'
   readonly ids: readonly string[]
 }
 

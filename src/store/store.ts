@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import { AccessPolicies } from './access-policies.ts'
 import { ApiKeys } from './api-keys.ts'
+import { ApprovalRules } from './approval-rules.ts'
+import { Approvals } from './approvals.ts'
 import { Calls } from './calls.ts'
 import { Definitions } from './definitions.ts'
 import { Documents } from './documents.ts'
@@ -42,6 +44,8 @@ export interface Store {
   readonly settings: Settings
   readonly vectors: Vectors
   readonly results: Results
+  readonly approvals: Approvals
+  readonly approvalRules: ApprovalRules
   close(): Promise<void>
 }
 
@@ -74,6 +78,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     settings: new Settings(engine),
     vectors: new Vectors(engine),
     results: new Results(engine),
+    approvals: new Approvals(engine, notices),
+    approvalRules: new ApprovalRules(engine, notices),
     async close() {
       await calls.idle()
       await engine.close()

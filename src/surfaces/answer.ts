@@ -12,7 +12,8 @@ export function answer(operation: Operation, result: unknown, headers: Headers, 
   if (operation.answers === 'bytes') return download(result as Download, headers)
   if (operation.answers === 'events') return events(result as EventStream, headers, closing)
   const text = result instanceof JsonText ? result.text : JSON.stringify(result)
-  return new Response(text, { status: operation.status, headers: { 'content-type': 'application/json', ...headers } })
+  const status = (result instanceof JsonText && result.status) || operation.status
+  return new Response(text, { status, headers: { 'content-type': 'application/json', ...headers } })
 }
 
 /** What went wrong, as HTTP. What is not in the catalogue is logged whole and told to nobody. */

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { catalogue } from '../model/errors.ts'
 import type { Json, JsonObject } from '../model/json.ts'
 import { inputSchema, outputSchema } from '../operations/json-schema.ts'
@@ -121,8 +122,17 @@ function describe(operation: Operation): JsonObject {
     ...(operation.accepts && {
       requestBody: { required: true, content: { '*/*': { schema: { type: 'string', format: 'binary' } } } },
     }),
-    responses: { [String(operation.status)]: success(operation), default: { $ref: '#/components/responses/Error' } },
+    responses: {
+      [String(operation.status)]: success(operation),
+      ...(operation.later && { '202': later(operation.later) }),
+      default: { $ref: '#/components/responses/Error' },
+    },
   }
+}
+
+const later = (schema: z.ZodType): JsonObject => {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema) as JsonObject
+  return { description: 'The answer is still to come', content: { 'application/json': { schema: rest } } }
 }
 
 function success(operation: Operation): JsonObject {

@@ -13,7 +13,7 @@ import type { Logger } from 'pino'
 import { isObject, type JsonObject } from '../../model/json.ts'
 import { mentionsHeaders } from '../../tools/streamable.ts'
 import { answerError } from '../answer.ts'
-import { handOn, hasPlainJson, type Lane, readBody, write, writeResponse } from '../lane.ts'
+import { handOn, hasPlainJson, type Lane, readBody, whenGone, write, writeResponse } from '../lane.ts'
 import { parseJson } from '../read-json.ts'
 import type { McpEndpoints, Offering } from './endpoint.ts'
 import type { Incoming } from './live.ts'
@@ -151,11 +151,7 @@ class Answering {
   constructor(id: string | number, response: ServerResponse) {
     this.#start = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},`
     this.#response = response
-    const left = new AbortController()
-    this.signal = left.signal
-    response.once('close', () => {
-      if (!response.writableEnded) left.abort()
-    })
+    this.signal = whenGone(response)
   }
 
   say(message: JsonObject): void {

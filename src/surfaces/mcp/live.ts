@@ -57,7 +57,12 @@ export function answerCall(
     const abilities = sessions.abilities(session)
     const asking: Asking | undefined = abilities && {
       abilities,
-      ask: (question) => questions.ask(question, { principalId, signal, send: incoming.ask }),
+      ask: (question, over) =>
+        questions.ask(question, {
+          principalId,
+          signal: over ? AbortSignal.any([signal, over]) : signal,
+          send: incoming.ask,
+        }),
     }
     return call(liveOf(incoming, sessions.level(session) ?? 'everything', asking))
   }

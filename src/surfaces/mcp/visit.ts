@@ -102,7 +102,13 @@ export function visit(
     },
     async call({ tool, action }, input, live) {
       const callId = newId('call')
-      const output = await call(tool.id, action.name, input, { ...asking, live, dispatch: parts.dispatch }, callId)
+      const output = await call(
+        tool.id,
+        action.name,
+        input,
+        { ...asking, live, server, dispatch: parts.dispatch },
+        callId,
+      )
       return { callId, output }
     },
     results: resultsOf(server, principal, parts.store),
