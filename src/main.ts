@@ -131,6 +131,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
     permissions,
     limits: { fileBytes: config.fileLimit },
     dispatch: (asked) => dispatch(asked, host),
+    linkToApproval: (id, home) => desk.linkTo({ id }, home),
     toolLists: (server, request) => toolLists(visit(server, request, parts)),
   }
   const warm = keepWarm({ ...parts, log })

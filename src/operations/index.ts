@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../model/json.ts'
 import type { PlatformAction } from '../tools/tool-type.ts'
 import * as accessPolicies from './access-policies.ts'
 import * as apiKeys from './api-keys.ts'
+import * as approvalRules from './approval-rules.ts'
 import * as approvals from './approvals.ts'
 import * as calls from './calls.ts'
 import * as documents from './documents.ts'
@@ -35,6 +36,7 @@ export const operations: readonly Operation[] = [
   files,
   calls,
   approvals,
+  approvalRules,
 ].flatMap((module) => (Object.values(module) as unknown[]).filter(isOperation))
 
 /** Every permission that an access policy can name. */

@@ -49,6 +49,8 @@ export interface Parts {
   /** Every permission there is, so that a policy cannot name one that does not exist. */
   readonly permissions: ReadonlySet<string>
   dispatch(asked: Asked): Promise<Output>
+  /** Where a person decides on an approval: at the operator's address, or where the caller reaches us. */
+  linkToApproval(id: string, home: string | undefined): string | undefined
   /** What a client of a server would be told of, in either mode. */
   toolLists(
     server: Server,

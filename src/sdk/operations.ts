@@ -84,6 +84,13 @@ export const routes = {
     rejectCall: 'POST /approvals/{approval_id}/reject',
     streamApprovals: 'GET /approvals/stream',
   },
+  approvalRules: {
+    createApprovalRule: 'POST /approval-rules',
+    deleteApprovalRule: 'DELETE /approval-rules/{approval_rule_id}',
+    getApprovalRule: 'GET /approval-rules/{approval_rule_id}',
+    listApprovalRules: 'GET /approval-rules',
+    updateApprovalRule: 'PATCH /approval-rules/{approval_rule_id}',
+  },
 } as const
 
 /** The methods that send or get something other than JSON. */
@@ -2222,6 +2229,134 @@ export interface Operations {
         used_at: string | null
         created_at: string
       }>>
+    }
+  }
+  approvalRules: {
+    /** Add a rule on which calls need approval */
+    createApprovalRule: {
+      body: {
+        project_id?: string
+        name: string
+        /** CEL: where it is true, a human decides. It sees input, action, tool, principal, agent, server and surface */
+        expression: string
+        enabled?: boolean
+        /** How long the decision may take */
+        timeout_seconds?: number | null
+        /** Whether two different people must approve */
+        two_people?: boolean
+        /** Shown to the reviewer */
+        reason?: string | null
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        enabled: boolean
+        /** CEL: where it is true, a human decides. It sees input, action, tool, principal, agent, server and surface */
+        expression: string
+        /** How long the decision may take */
+        timeout_seconds: number | null
+        /** Whether two different people must approve */
+        two_people: boolean
+        /** Shown to the reviewer */
+        reason: string | null
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** Delete an approval rule; what it has asked for stays to be decided */
+    deleteApprovalRule: {
+      path: {
+        approval_rule_id: string
+      }
+      answer: null
+    }
+    /** Get an approval rule */
+    getApprovalRule: {
+      path: {
+        approval_rule_id: string
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        enabled: boolean
+        /** CEL: where it is true, a human decides. It sees input, action, tool, principal, agent, server and surface */
+        expression: string
+        /** How long the decision may take */
+        timeout_seconds: number | null
+        /** Whether two different people must approve */
+        two_people: boolean
+        /** Shown to the reviewer */
+        reason: string | null
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** List approval rules */
+    listApprovalRules: {
+      query?: {
+        project_id?: string
+        /** How many to return, at most */
+        limit?: number
+        /** How many to skip */
+        offset?: number
+      }
+      answer: {
+        data: Array<{
+          id: string
+          project_id: string
+          name: string
+          enabled: boolean
+          /** CEL: where it is true, a human decides. It sees input, action, tool, principal, agent, server and surface */
+          expression: string
+          /** How long the decision may take */
+          timeout_seconds: number | null
+          /** Whether two different people must approve */
+          two_people: boolean
+          /** Shown to the reviewer */
+          reason: string | null
+          created_at: string
+          updated_at: string
+        }>
+        total: number
+        limit: number
+        offset: number
+      }
+    }
+    /** Change an approval rule */
+    updateApprovalRule: {
+      path: {
+        approval_rule_id: string
+      }
+      body?: {
+        name?: string
+        enabled?: boolean
+        /** CEL: where it is true, a human decides. It sees input, action, tool, principal, agent, server and surface */
+        expression?: string
+        /** How long the decision may take */
+        timeout_seconds?: number | null
+        /** Whether two different people must approve */
+        two_people?: boolean
+        /** Shown to the reviewer */
+        reason?: string | null
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        enabled: boolean
+        /** CEL: where it is true, a human decides. It sees input, action, tool, principal, agent, server and surface */
+        expression: string
+        /** How long the decision may take */
+        timeout_seconds: number | null
+        /** Whether two different people must approve */
+        two_people: boolean
+        /** Shown to the reviewer */
+        reason: string | null
+        created_at: string
+        updated_at: string
+      }
     }
   }
 }

@@ -65,7 +65,10 @@ export class Projects {
   /** What the project still holds, so that it is not deleted by accident. */
   async contents(id: string): Promise<string[]> {
     const held: string[] = []
-    for (const table of ['tools', 'servers', 'skills', 'documents', 'files', 'api_keys', 'access_policies'] as const) {
+    for (const table of [
+      ...(['tools', 'servers', 'skills', 'documents', 'files', 'api_keys', 'access_policies'] as const),
+      ...(['approval_rules'] as const),
+    ]) {
       const { n } = await this.#engine.db
         .selectFrom(table)
         .select((e) => e.fn.countAll<number>().as('n'))

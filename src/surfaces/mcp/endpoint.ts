@@ -22,6 +22,7 @@ import { lineageHeader } from '../../tools/lineage.ts'
 import { answerError } from '../answer.ts'
 import { asking, bearer } from '../asking.ts'
 import { executeAction, readPayload, resolveActions } from './agent-mode.ts'
+import { askedToWait } from './approvals.ts'
 import { HeldCalls } from './held.ts'
 import { readResult, toFittingResult } from './large-results.ts'
 import { Listeners } from './listeners.ts'
@@ -161,7 +162,8 @@ export class McpEndpoints {
     })
     rateLimit.take(principal.id, principal.rateLimit)
     const descent = parts.reach.lineage.read(headers[lineageHeader]?.toString())
-    return { ...asking(principal, 'mcp', headers['user-agent']), ...descent }
+    const home = headers.host && `http://${headers.host}`
+    return { ...asking(principal, 'mcp', headers['user-agent']), ...descent, home }
   }
 
   /** 404 for a server that is off, or not for this key. */
@@ -328,6 +330,8 @@ async function callTool(one: Visit, name: string, input: JsonObject, live: Live)
     if (!shelved) throw unknownTool(name, one.server.agent_mode ? [] : (await one.named()).map(([name]) => name))
     return await toFittingResult(await one.call(shelved, unwrapped(input, shelved), live), one)
   } catch (error) {
+    const asked = askedToWait(error, one.linkToApproval)
+    if (asked) return asked
     const fault = faultOf(error, live)
     if (fault) throw fault
     if (error instanceof PlatformError) return toErrorResult(error)
