@@ -14,6 +14,7 @@ export interface Notice {
     | 'calls'
     | 'approvals'
     | 'approval_rules'
+    | 'cancelled'
   readonly ids: readonly string[]
 }
 

@@ -38,7 +38,7 @@ async function serve(id: string, request: IncomingMessage, response: ServerRespo
     const surface = restSurface(sent['x-quartermaster-surface'] as string | undefined)
     const asker = asking(principal, surface, sent['user-agent'])
     const descent = host.parts.reach.lineage.read(sent[lineageHeader] as string | undefined)
-    const context: Context = { ...host.parts, ...asker, ...descent, gone: () => whenGone(response) }
+    const context: Context = { ...host.parts, ...asker, ...descent, gone: () => whenGone(response).signal }
     const { text, status = 200 } = await perform(id, body, context)
     write(response, status, headers, text)
     host.metrics.answered(callTool.name, status)

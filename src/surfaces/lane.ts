@@ -36,12 +36,12 @@ export async function writeResponse(response: ServerResponse, answer: Response):
 }
 
 /** Aborted when the one who asked has left before the answer. */
-export function whenGone(response: ServerResponse): AbortSignal {
+export function whenGone(response: ServerResponse): AbortController {
   const left = new AbortController()
   const leave = () => {
     if (!response.writableEnded) left.abort()
   }
   if (response.destroyed) leave()
   else response.once('close', leave)
-  return left.signal
+  return left
 }

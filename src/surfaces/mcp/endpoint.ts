@@ -23,6 +23,7 @@ import { answerError } from '../answer.ts'
 import { asking, bearer } from '../asking.ts'
 import { executeAction, readPayload, resolveActions } from './agent-mode.ts'
 import { askedToWait } from './approvals.ts'
+import { Cancelling, givenUp } from './cancelling.ts'
 import { HeldCalls } from './held.ts'
 import { readResult, toFittingResult } from './large-results.ts'
 import { Listeners } from './listeners.ts'
@@ -60,14 +61,16 @@ export class McpEndpoints {
   readonly #handlers = new Map<string, McpHttpHandler>()
   readonly #inFlight = new Set<Promise<unknown>>()
   readonly #listeners = new Listeners()
-  readonly #correspondence: Correspondence = {
-    sessions: new Sessions(),
-    questions: new Questions(),
-    held: new HeldCalls(),
-  }
+  readonly #correspondence: Correspondence
 
   constructor(host: McpParts) {
     this.#host = host
+    this.#correspondence = {
+      sessions: new Sessions(),
+      questions: new Questions(),
+      held: new HeldCalls(),
+      cancelling: new Cancelling(host.parts.store.notices),
+    }
     const tellTools = () => {
       this.#listeners.tell('notifications/tools/list_changed')
       for (const handler of this.#handlers.values()) handler.notify.toolsChanged()
@@ -89,6 +92,10 @@ export class McpEndpoints {
       if (listens(request)) return this.#listeners.open()
       const parsedBody = await peek(request, this.#host.bodyLimit)
       if (isAnswer(parsedBody)) return this.#hear(offer.principalId, parsedBody)
+      const id = givenUp(parsedBody)
+      const session = request.headers.get('mcp-session-id')
+      if (id !== undefined)
+        await this.#correspondence.cancelling.cancel({ principalId: offer.principalId, session, id })
       const authInfo = { token: '', clientId: offer.principalId, scopes: [], extra: { offer } }
       const options = { authInfo, ...(parsedBody !== undefined && { parsedBody }) }
       const response = await this.#handlerOf(offer.key).fetch(request, options)
@@ -273,8 +280,11 @@ function toProtocol(
   })
   server.setRequestHandler('tools/call', async ({ params: { name, arguments: input = {} } }, { mcpReq }) => {
     const { id, signal, _meta = {}, envelope, inputResponses, requestState, notify } = mcpReq
+    const cancelling = new AbortController()
+    signal.addEventListener('abort', () => cancelling.abort())
     const incoming: Incoming = {
-      signal,
+      id,
+      cancelling,
       meta: _meta as JsonObject,
       envelope: (envelope ?? {}) as JsonObject,
       inputResponses,
