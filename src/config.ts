@@ -112,6 +112,19 @@ const settings = {
     schema: z.string().min(1).optional(),
     help: 'The key to send to QM_EMBEDDINGS_URL',
   },
+  approvalSeconds: {
+    variable: 'QM_APPROVAL_SECONDS',
+    schema: z.coerce.number().min(1).max(604_800).default(300),
+    help: 'How long a human may take to approve a call, unless a rule, the tool or the server says; then it is rejected',
+  },
+  publicUrl: {
+    variable: 'QM_PUBLIC_URL',
+    schema: z
+      .string()
+      .refine((url) => /^https?:/i.test(url) && URL.canParse(url), 'must be an http or https address')
+      .optional(),
+    help: 'Where people reach the platform, for links; without it, where the caller does',
+  },
   drainSeconds: {
     variable: 'QM_DRAIN_SECONDS',
     schema: whole(0, 3600).default(25),

@@ -18,7 +18,11 @@ import { Shelves } from './catalogue/shelf.ts'
 import type { Config } from './config.ts'
 import { Vault } from './credentials/vault.ts'
 import { conclude } from './dispatch/conclude.ts'
-import { dispatch, type Host } from './dispatch/dispatch.ts'
+import { Desk } from './dispatch/desk.ts'
+import { dispatch } from './dispatch/dispatch.ts'
+import type { Host } from './dispatch/host.ts'
+import { sweepApprovals } from './dispatch/sweep.ts'
+import type { Approval } from './model/approval.ts'
 import type { GenerationResult } from './model/generation.ts'
 import { firstIdAt } from './model/ids.ts'
 import type { Json, JsonObject } from './model/json.ts'
@@ -69,6 +73,8 @@ export interface Platform {
 }
 
 const day = 24 * 60 * 60 * 1000
+/** Callers who wait know the time themselves; this is for those who do not. */
+const approvalSweepMs = 2000
 
 /** Puts the parts together: the one place that knows all of them. */
 export async function createPlatform(config: Config): Promise<Platform> {
@@ -114,7 +120,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
     allowStdio: config.allowStdio,
     findSecret: () => () => undefined,
     platformActions,
-    async perform(name, input, { principal, callId, depth, signal, generation, context, patience = 'waits' }) {
+    async perform(name, input, { principal, callId, depth, signal, generation, context, patience = 'waits', home }) {
       const result = await (byName.get(name) as Operation).perform(input, {
         ...parts,
         principal,
@@ -125,20 +131,27 @@ export async function createPlatform(config: Config): Promise<Platform> {
         live: { signal },
         generation,
         context,
-        patience,
+        // Only the one who comes back can be told to; a caller who leaves has nobody here to leave for.
+        patience: patience === 'comes back' ? patience : 'waits',
+        home,
       })
       return result instanceof JsonText ? done(JSON.parse(result.text), result.text) : done((result ?? null) as Json)
     },
   }
   const catalogue = new Catalogue(store, reach, schemas)
   const meanings = meaningsOf(config, { store, outbound, log })
-  const host: Host = { catalogue, calls: store.calls, reach, onEnd: (call) => metrics.callEnded(call) }
+  const desk = new Desk(store, {
+    seconds: config.approvalSeconds,
+    publicUrl: config.publicUrl,
+    onRequested: (approval) => tellOfApproval(approval, webhooks, log),
+  })
+  const host: Host = { catalogue, calls: store.calls, reach, desk, onEnd: (call) => metrics.callEnded(call) }
   const keys = new Keys(store)
   const runner = new Runner({
     ...{ store, queue, catalogue, keys, log },
     dispatch: (asked) => dispatch(asked, host),
     conclude: (asked, outcome) => conclude(asked, outcome, host),
-    passedGate: async () => true,
+    passedGate: async (callId) => ((await store.approvals.findByCall(callId))?.status ?? 'used') === 'used',
     modelOf: (run) => modelOf(run, store, models),
     onRest: (run, result) => tellWebhooks(run, result, webhooks),
   })
@@ -156,6 +169,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
     permissions,
     limits: { fileBytes: config.fileLimit },
     dispatch: (asked) => dispatch(asked, host),
+    linkToApproval: (id, home) => desk.linkTo({ id }, home),
     toolLists: (server, request) => toolLists(visit(server, request, parts)),
   }
   await runner.work()
@@ -197,6 +211,11 @@ export async function createPlatform(config: Config): Promise<Platform> {
   const sweeper = setInterval(() => sweep().catch((err: unknown) => log.warn({ err }, 'could not sweep')), day / 24)
   sweeper.unref()
   await webhooks.start()
+  const approvals = setInterval(
+    () => sweepApprovals(store).catch((err: unknown) => log.warn({ err }, 'could not sweep approvals')),
+    approvalSweepMs,
+  )
+  approvals.unref()
 
   return {
     config,
@@ -211,11 +230,14 @@ export async function createPlatform(config: Config): Promise<Platform> {
       closing.abort()
       runner.close()
       void queue.stop()
+      desk.close()
       void endpoints.drain()
     },
     async close() {
       closing.abort()
+      desk.close()
       clearInterval(sweeper)
+      clearInterval(approvals)
       warm.close()
       runner.close()
       await endpoints.close()
@@ -249,4 +271,16 @@ async function tellWebhooks(run: Run, result: GenerationResult, webhooks: Webhoo
   const waiting = result.required_action?.tool_calls.map((call) => call.tool_call_id).join() ?? ''
   const key = `${run.id}/${run.status}/${run.steps}/${waiting}`
   await webhooks.tell(run.project_id, `generation.${run.status}`, result as unknown as JsonObject, { key })
+}
+
+/** Reviewers hear of it as soon as can be; the call does not wait for that. */
+function tellOfApproval(
+  { input: _, edited_input: _edited, ...approval }: Approval,
+  webhooks: Webhooks,
+  log: Logger,
+): void {
+  const data = approval as unknown as JsonObject
+  webhooks
+    .tell(approval.project_id, 'approval.requested', data, { key: approval.id })
+    .catch((err: unknown) => log.warn({ err }, 'could not tell webhooks of an approval'))
 }

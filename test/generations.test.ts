@@ -610,6 +610,120 @@ describe.each(engines)('generations on %s', (engine) => {
     expect((await generate(agent, { prompt: 'x', tool_context: { 'a b': 'u' } })).status).toBe(400)
   })
 
+  test('an action that needs approval suspends the run until a person decides; approved, it goes on (S4.21, S4.22, S4.23, S4.24, S4.25)', async () => {
+    const name = `gated_${engine}`
+    const id = await weather({ name, auto_approve: false })
+    const agent = await agentWith([calls([name, { city: 'x' }, 'c1']), { answer: 'Got {{last_tool_output}}' }], {
+      tool_ids: [id],
+    })
+    const reviewer = await platform.keyFor([{ effect: 'Allow', action: ['approvals:*'] }])
+    const before = service.received.length
+    const paused = (await generate(agent)).body
+    expect(paused).toMatchObject({
+      status: 'requires_action',
+      required_action: {
+        type: 'decide_approvals',
+        tool_calls: [],
+        approvals: [{ tool_call_id: 'c1', tool_name: name }],
+      },
+    })
+    expect(service.received).toHaveLength(before)
+    const [{ approval_id }] = paused.required_action.approvals
+    const asked = (await platform.get(`/approvals/${approval_id}`, { key: reviewer })).body
+    expect(asked).toMatchObject({ status: 'pending', input: { city: 'x' }, agent_id: agent, generation_id: paused.id })
+    const own = await platform.post(`/approvals/${approval_id}/approve`, {})
+    expect(own.body.error.code).toBe('SELF_APPROVAL')
+    const approved = await platform.post(
+      `/approvals/${approval_id}/approve`,
+      { input: { city: 'y' } },
+      { key: reviewer },
+    )
+    expect(approved.status, JSON.stringify(approved.body)).toBe(200)
+    await expect.poll(async () => (await detail(paused.id)).status, { timeout: 5000 }).toBe('completed')
+    expect((await detail(paused.id)).output.content).toContain('21')
+    expect(service.received.slice(before).map(({ body }) => body)).toEqual(['{"city":"y"}'])
+  })
+
+  test('a rejected call is never made, and the agent is told why and can do something else (S4.26)', async () => {
+    const name = `rejected_${engine}`
+    const id = await weather({ name, auto_approve: false })
+    const agent = await agentWith(
+      [
+        calls([name, { city: 'x' }]),
+        { when: { last_tool: { is_error: true, output: 'too far' } }, answer: 'Then not' },
+      ],
+      { tool_ids: [id] },
+    )
+    const reviewer = await platform.keyFor([{ effect: 'Allow', action: ['approvals:*'] }])
+    const before = service.received.length
+    const paused = (await generate(agent)).body
+    const [{ approval_id }] = paused.required_action.approvals
+    await platform.post(`/approvals/${approval_id}/reject`, { reason: 'too far' }, { key: reviewer })
+    await expect.poll(async () => (await detail(paused.id)).status, { timeout: 5000 }).toBe('completed')
+    expect((await detail(paused.id)).output.content).toBe('Then not')
+    expect(service.received).toHaveLength(before)
+  })
+
+  test('without a decision in time the call is rejected by itself, and the run goes on (S4.27, S4.28)', async () => {
+    const name = `late_${engine}`
+    const id = await weather({ name, auto_approve: false, approval_timeout_seconds: 1 })
+    const agent = await agentWith(
+      [
+        calls([name, { city: 'x' }]),
+        { when: { last_tool: { is_error: true, output: 'EXPIRED' } }, answer: 'Too late' },
+      ],
+      { tool_ids: [id] },
+    )
+    const paused = (await generate(agent)).body
+    await expect.poll(async () => (await detail(paused.id)).status, { timeout: 10_000 }).toBe('completed')
+    expect((await detail(paused.id)).output.content).toBe('Too late')
+  }, 20_000)
+
+  test('cancelling a run withdraws what it asked people to decide on', async () => {
+    const name = `withdrawn_${engine}`
+    const agent = await agentWith([calls([name, { city: 'x' }]), says('no')], {
+      tool_ids: [await weather({ name, auto_approve: false })],
+    })
+    const paused = (await generate(agent)).body
+    const [{ approval_id }] = paused.required_action.approvals
+    await platform.post(`/generations/${paused.id}/cancel`)
+    expect((await platform.get(`/approvals/${approval_id}`)).body.status).toBe('cancelled')
+  })
+
+  test('those who want to are told by webhook how a run stands, and that a call waits for approval', async () => {
+    await using ear = await startService()
+    const events = ['generation.completed', 'generation.requires_action', 'generation.failed', 'approval.requested']
+    const hook = await platform.post('/webhooks', { name: `ear-${engine}`, url: ear.url, events })
+    expect(hook.status, JSON.stringify(hook.body)).toBe(201)
+    const name = `told_${engine}`
+    const agent = await agentWith([calls([name, { city: 'x' }, 'c1']), says('done')], {
+      tool_ids: [await client({ name })],
+    })
+    const { id } = (await generate(agent)).body
+    await platform.post(`/agents/${agent}/generate/${id}/tool-outputs`, {
+      tool_outputs: [{ tool_call_id: 'c1', output: 1 }],
+    })
+    await generate(await agentWith([{ error: { status: 401 } }]))
+    const gated = `told_of_${engine}`
+    const asking = await agentWith([calls([gated, { city: 'x' }]), says('no')], {
+      tool_ids: [await weather({ name: gated, auto_approve: false })],
+    })
+    const waiting = (await generate(asking)).body
+    const heard = () => ear.received.map(({ body }) => JSON.parse(body))
+    await expect.poll(() => heard().length, { timeout: 10_000 }).toBe(5)
+    const types = heard().map(({ type, data }) => `${type} ${data.generation_id}`)
+    expect(types).toEqual(
+      expect.arrayContaining([
+        `generation.requires_action ${id}`,
+        `generation.completed ${id}`,
+        `approval.requested ${waiting.id}`,
+        `generation.requires_action ${waiting.id}`,
+      ]),
+    )
+    await platform.post(`/generations/${waiting.id}/cancel`)
+    await platform.delete(`/webhooks/${hook.body.id}`)
+  }, 30_000)
+
   test('the model sees only the latest messages where that is asked for, and never a result without its call', async () => {
     const name = `forgetful_${engine}`
     const steps = [1, 2, 3].map((step) => ({

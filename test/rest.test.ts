@@ -1,6 +1,7 @@
 import SwaggerParser from '@apidevtools/swagger-parser'
 import { describe, expect, test } from 'vitest'
 import { operations } from '../src/operations/index.ts'
+import { createTool } from '../src/operations/tools.ts'
 import { adminKey, startPlatform, startService } from './kit.ts'
 
 const tool = { name: 'a', type: 'client', parameters: {} }
@@ -220,8 +221,17 @@ describe('the description of the API', () => {
     const isProject = ({ name }: { name: string }) => Number(name === 'create-project')
     const makers = bodies.filter(({ route }) => !route.includes('{')).sort((a, b) => isProject(a) - isProject(b))
     const answers = []
+    const caller = await platform.keyFor([{ effect: 'Allow', action: ['tools:CallTool'] }])
+    const gated = { ...createTool.example, name: 'gated', auto_approve: false, project_id: platform.projectId }
+    const { id: gatedId } = (await platform.post('/tools', gated)).body
+    let count = 0
+    const asked = async () => {
+      const call = { input: { city: String(count++) }, wait: false }
+      return (await platform.post(`/tools/${gatedId}/call`, call, { key: caller })).body.approval_id
+    }
     for (const { name, route, example } of [...makers, ...bodies.filter((one) => !makers.includes(one))]) {
       const [method = '', path = ''] = route.split(' ')
+      if (path.includes('{approval_id}')) ids.approval_id = await asked()
       const made = path.includes('{delivery_id}') && (await platform.post(`/webhooks/${ids.webhook_id}/test`))
       if (made) ids.delivery_id = made.body.id
       const filled = path.replaceAll(/\{(\w+)\}/g, (_, parameter: string) => ids[parameter] ?? '')

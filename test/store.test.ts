@@ -35,6 +35,8 @@ const draft = (fields: Partial<ToolDraft> = {}): ToolDraft => ({
   level: 'open',
   auto_approve: null,
   timeout_seconds: null,
+  ask_destructive: false,
+  approval_timeout_seconds: null,
   ...fields,
 })
 

@@ -21,6 +21,8 @@ export interface LoopParts extends CallMaker {
   modelOf(run: Run): Promise<Asking>
   /** Mends what a crash may have left, before anything else is done. */
   heal(run: Run, journal: Journal): Promise<void>
+  /** Stops a run that this one has started. */
+  cancel(id: string): Promise<unknown>
   /** Something of the run was written down. */
   changed(run: Run): void
   said(run: Run, step: number, delta: ModelDelta): void
@@ -194,7 +196,7 @@ async function principalOf({ started_by, project_id, settings }: Run, keys: Keys
 }
 
 async function endBadly(run: Run, error: unknown, parts: LoopParts): Promise<void> {
-  const { generations, calls } = parts.store
+  const { generations } = parts.store
   const journal = await generations.journal(run.id)
   const content = journal.steps.at(-1)?.text ?? null
   if (error === undefined) {
@@ -205,16 +207,24 @@ async function endBadly(run: Run, error: unknown, parts: LoopParts): Promise<voi
     const ending = { status: 'failed' as const, stop_reason: 'error' as const, error: errorBody(known).error }
     await generations.end(run, { ...ending, content, finish_reason: null })
   }
-  // What nobody waits for any more is not left looking as if it went on.
-  const open = journal.calls.filter(({ output, awaits }) => output === undefined && awaits?.kind === 'client')
-  if (open.length === 0) return
-  const principal = await principalOf(run, parts.keys).catch(() => undefined)
-  const records = new Map((await calls.findMany(open.map(({ call_id }) => call_id))).map((one) => [one.id, one]))
-  for (const call of open) {
-    if (!principal || records.get(call.call_id)?.status !== 'pending') continue
-    await parts.conclude(
-      { ...askedOf(call, { run, principal }, {}), begunAt: call.created_at },
-      new PlatformError('CALL_CANCELLED', {}),
-    )
+  await letGo(run, journal.calls, parts)
+}
+
+/** What nobody waits for any more is not left looking as if it went on, and nobody is asked to decide on it. */
+async function letGo(run: Run, calls: readonly JournalCall[], parts: LoopParts): Promise<void> {
+  const { store, keys, conclude } = parts
+  const open = calls.filter(({ output, awaits }) => output === undefined && awaits)
+  for (const { awaits } of open) {
+    if (awaits?.kind === 'approval') await store.approvals.cancel({ id: awaits.id })
+    if (awaits?.kind === 'generation') await parts.cancel(awaits.id)
+  }
+  const own = open.filter(({ awaits }) => awaits?.kind !== 'approval')
+  const principal = own.length > 0 ? await principalOf(run, keys).catch(() => undefined) : undefined
+  if (!principal) return
+  const records = await store.calls.findMany(own.map(({ call_id }) => call_id))
+  const pending = new Set(records.filter(({ status }) => status === 'pending').map(({ id }) => id))
+  for (const call of own.filter(({ call_id }) => pending.has(call_id))) {
+    const asked = { ...askedOf(call, { run, principal }, {}), begunAt: call.created_at }
+    await conclude(asked, new PlatformError('CALL_CANCELLED', {}))
   }
 }

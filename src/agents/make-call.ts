@@ -80,7 +80,7 @@ export async function makeCall(call: JournalCall, making: Making, parts: CallMak
     await parts.dispatch({
       ...askedOf(call, making, input),
       live: { signal },
-      ...(recorded && { begunAt: recorded.begunAt }),
+      ...(recorded && { begunAt: recorded.begunAt, awaited: call.awaits?.kind }),
       // Before it is recorded as ended: what the record has is cut and has its secrets taken out.
       onOutput: (output) => give(toldOf(output), output.failed),
     })

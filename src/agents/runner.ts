@@ -242,6 +242,7 @@ export class Runner {
     const { store, catalogue, keys, dispatch, conclude, passedGate, modelOf } = this.#parts
     return {
       ...{ store, catalogue, keys, dispatch, conclude, passedGate, modelOf },
+      cancel: (id) => this.cancel(id),
       heal: (run, journal) => this.#heal(run, journal),
       changed: (run) => this.#watchers.changed(run),
       said: (run, step, delta) => this.#watchers.said(run, step, delta),

@@ -1,7 +1,7 @@
 import { PlatformError } from '../model/errors.ts'
 import type { Output } from '../model/tool.ts'
 import type { Asked } from './call.ts'
-import type { Host } from './dispatch.ts'
+import type { Host } from './host.ts'
 import { CallRecord } from './record.ts'
 import { resolve } from './resolve.ts'
 

@@ -1,7 +1,7 @@
 import { PlatformError } from '../model/errors.ts'
 import type { Output } from '../model/tool.ts'
 import type { Reach } from '../tools/tool-type.ts'
-import type { Approved } from './call.ts'
+import type { Approved, Valid } from './call.ts'
 
 const defaultTimeoutSeconds = 60
 
@@ -19,7 +19,7 @@ export async function execute(call: Approved, reach: Reach): Promise<Output> {
     const { action } = call.offer
     const { signal } = limit
     const timeoutMs = seconds * 1000
-    const asker = { principal, callId, depth, signal, generation, context, patience }
+    const asker = { principal, callId, depth, signal, generation, context, patience, home: call.home }
     return await type.execute({ ...asker, tool, action, input, timeoutMs, live }, reach)
   } finally {
     clearTimeout(timer)
@@ -28,5 +28,5 @@ export async function execute(call: Approved, reach: Reach): Promise<Output> {
 }
 
 /** Thrown before anything is recorded as begun: a call that cannot run here has no outcome to wait for. */
-export const notRunnable = ({ entry: { tool, type } }: Approved) =>
+export const notRunnable = ({ entry: { tool, type } }: Valid) =>
   new PlatformError('TOOL_CALL_NOT_SUPPORTED', { tool: tool.name, type: type.type })

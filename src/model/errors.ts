@@ -12,6 +12,9 @@ export interface Fault {
 const inWords = (faults: readonly Fault[]) =>
   faults.map((fault) => (fault.path === '' ? fault.message : `${fault.path}: ${fault.message}`)).join('; ')
 
+/** A sentence that someone wrote, with an end. */
+const ended = (text: string) => (/[.!?…]$/.test(text.trim()) ? text.trim() : `${text.trim()}.`)
+
 const didYouMean = (nearest: readonly string[] | undefined) =>
   nearest?.length ? ` Did you mean ${nearest.map((name) => `"${name}"`).join(' or ')}?` : ''
 
@@ -88,11 +91,37 @@ export const catalogue = {
     says: 'The tool points at an address that this platform does not call.',
     message: (d: { host: string; reason: string }) => `The platform does not call "${d.host}": ${d.reason}.`,
   },
-  APPROVAL_REQUIRED: {
+  APPROVAL_REJECTED: {
     status: 403,
-    says: 'The action needs a human decision before it runs, and none can be asked for here.',
-    message: (d: { action: string }) =>
-      `"${d.action}" needs approval, and this version cannot ask for one: set auto_approve on the tool to let it run.`,
+    says: 'A person looked at the call and said no; it was not made.',
+    message: (d: { action: string; approval_id: string; reason: string | null }) =>
+      `The call of "${d.action}" was rejected by a reviewer${d.reason ? `: ${ended(d.reason)}` : '.'} It was not made. Try something else, or ask what would be acceptable.`,
+  },
+  APPROVAL_EXPIRED: {
+    status: 403,
+    says: 'Nobody decided on the call in time, or it was approved and not made in time; it was not made.',
+    message: (d: { action: string; approval_id: string; approved: boolean }) =>
+      d.approved
+        ? `The approval for "${d.action}" has expired: it was given, but the call was not made in time. Call again to ask anew.`
+        : `The call of "${d.action}" needs approval, and nobody decided in time, so it counts as rejected. It was not made. Try something else, or call again to ask anew.`,
+  },
+  APPROVAL_CANCELLED: {
+    status: 403,
+    says: 'The request for approval was withdrawn before the call was made.',
+    message: (d: { action: string; approval_id: string }) =>
+      `The request to approve "${d.action}" was withdrawn, and the call was not made.`,
+  },
+  SELF_APPROVAL: {
+    status: 403,
+    says: 'The one who asked for an approval cannot decide on it.',
+    message: (d: { approval_id: string }) =>
+      `${d.approval_id} was asked for with this very key: someone else must decide on it, with a key of their own.`,
+  },
+  PERSON_REQUIRED: {
+    status: 403,
+    says: 'Only a person decides on an approval: not a tool, an agent or a model.',
+    message: (_: Record<never, never>) =>
+      'This is for a person to decide: it cannot be done from within a call of a tool or an agent.',
   },
   RESOURCE_NOT_FOUND: {
     status: 404,
@@ -145,11 +174,41 @@ export const catalogue = {
     message: (d: { tool_call_id: string }) =>
       `An output for "${d.tool_call_id}" was submitted before, and it was another one: the first stays.`,
   },
+  APPROVAL_STALE: {
+    status: 409,
+    says: 'The tool was changed after the approval was asked for, so the approval is not for what it does now.',
+    message: (d: { action: string; approval_id: string }) =>
+      `"${d.action}" was changed after its approval was asked for, so the approval does not fit any more. The call was not made: call again to ask anew.`,
+  },
+  APPROVAL_USED: {
+    status: 409,
+    says: 'An approval serves one call, and another call with the same input has it.',
+    message: (d: { action: string }) =>
+      `The approval for "${d.action}" with this input went to another call of yours that was made at the same time. Call again if you mean one more.`,
+  },
+  APPROVAL_DECIDED: {
+    status: 409,
+    says: 'The approval was decided before, or its time was up.',
+    message: (d: { approval_id: string; status: string; decided_by: string | null }) =>
+      `${d.approval_id} is not open any more: it is ${d.status}${d.decided_by ? `, by ${d.decided_by}` : ''}.`,
+  },
+  APPROVAL_CHANGED: {
+    status: 409,
+    says: 'Someone has changed the arguments of the call since they were looked at.',
+    message: (d: { approval_id: string; args_hash: string }) =>
+      `Someone has changed the arguments of ${d.approval_id} since you looked at them: look again before you decide.`,
+  },
+  SECOND_PERSON_REQUIRED: {
+    status: 409,
+    says: 'Two different people must approve, and this one has.',
+    message: (d: { approval_id: string }) =>
+      `You have approved ${d.approval_id} already. It needs two people: someone else must approve it, too.`,
+  },
   OUTCOME_UNKNOWN: {
     status: 409,
-    says: 'The platform stopped while the call ran, and the action is not one that may be repeated.',
+    says: 'The call was begun before and cut off, so that it may have had its effect.',
     message: (d: { action: string }) =>
-      `The platform was interrupted while "${d.action}" ran. Whether it took effect is not known: look before you repeat it.`,
+      `A call of "${d.action}" was cut off after it had begun: whether it took effect is not known. Look before you call again.`,
   },
   IDEMPOTENCY_IN_PROGRESS: {
     status: 409,

@@ -1,3 +1,4 @@
+import type { PlatformError } from './errors.ts'
 import type { JsonObject } from './json.ts'
 
 /** What a call waits for: a human's decision, the end of a run that it has started, or its caller's own doing. */
@@ -13,9 +14,12 @@ export type Awaited =
 export class Suspended extends Error {
   override readonly name = 'Suspended'
   readonly awaits: Awaited
+  /** What the caller is told instead: the call is not over, and it is not for this caller to come back for it. */
+  readonly told: PlatformError | undefined
 
-  constructor(awaits: Awaited) {
+  constructor(awaits: Awaited, told?: PlatformError) {
     super(`the call waits: ${awaits.kind}`)
     this.awaits = awaits
+    this.told = told
   }
 }

@@ -23,7 +23,7 @@ import { Suspended } from '../model/suspended.ts'
 import { jsonObject } from '../model/tool.ts'
 import type { Run } from '../store/generations.ts'
 import { agent, checkSteps } from './agents.ts'
-import { Accepted, acts, type Context, type EventStream, type Kind, lists } from './operation.ts'
+import { acts, type Context, type EventStream, JsonText, type Kind, lists } from './operation.ts'
 import { call } from './tools.ts'
 
 const generation: Kind<Generation> = {
@@ -107,6 +107,7 @@ export const createAgentGeneration = acts({
   route: 'POST /agents/{agent_id}/generate',
   summary: 'Run an agent until it has answered, or needs something',
   example: { prompt: 'Where is order 1042?' },
+  later: GenerationResult,
   // One call starts one run.
   repeatable: true,
   on: agent,
@@ -132,7 +133,7 @@ export const createAgentGeneration = acts({
   output: GenerationResult,
   async run(input, context) {
     const run = await startRun(input, context)
-    if (input.async && context.patience !== 'comes back') return new Accepted(await context.runner.result(run))
+    if (input.async && context.patience !== 'comes back') return later(await context.runner.result(run))
     if (input.stream && !context.generation) return streamOf(run, input.stream_format ?? 'openai', context)
     return answerOf(run, context)
   },
@@ -144,6 +145,7 @@ export const submitToolOutputs = acts({
   route: 'POST /agents/{agent_id}/generate/{generation_id}/tool-outputs',
   summary: 'Give a generation what the caller’s own tools answered, and let it go on',
   example: { tool_outputs: [{ tool_call_id: 'call_xyz', output: 'col1,col2' }] },
+  later: GenerationResult,
   on: agent,
   input: z.strictObject({
     id: Id,
@@ -206,7 +208,7 @@ export const submitToolOutputs = acts({
       })),
       settings: { tool_choice, active_tool_ids, step_rules, defaults },
     })
-    if (input.async) return new Accepted(await runner.result((await store.generations.find(run.id)) ?? run))
+    if (input.async) return later(await runner.result((await store.generations.find(run.id)) ?? run))
     if (input.stream) return streamOf(run, input.stream_format ?? 'openai', context)
     return answerOf(run, context)
   },
@@ -435,6 +437,8 @@ async function answerOf(run: Run, context: Context): Promise<z.infer<typeof Gene
   }
   return ended(await runner.result(await runner.settled(run.id)))
 }
+
+const later = (result: z.infer<typeof GenerationResult>) => new JsonText(JSON.stringify(result), 202)
 
 /** A run that failed is answered as the error it failed with. */
 function ended(result: z.infer<typeof GenerationResult>): z.infer<typeof GenerationResult> {

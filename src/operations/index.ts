@@ -4,6 +4,8 @@ import * as accessPolicies from './access-policies.ts'
 import * as agents from './agents.ts'
 import * as aiProviders from './ai-providers.ts'
 import * as apiKeys from './api-keys.ts'
+import * as approvalRules from './approval-rules.ts'
+import * as approvals from './approvals.ts'
 import * as calls from './calls.ts'
 import * as documents from './documents.ts'
 import * as files from './files.ts'
@@ -41,6 +43,8 @@ export const operations: readonly Operation[] = [
   files,
   calls,
   webhooks,
+  approvals,
+  approvalRules,
 ].flatMap((module) => (Object.values(module) as unknown[]).filter(isOperation))
 
 /** Every permission that an access policy can name. */
@@ -60,6 +64,7 @@ export const platformActions: ReadonlyMap<string, PlatformAction> = new Map(
       schema: inputSchema(operation) as JsonObject,
       aliases: operation.aliases,
       idempotent: operation.route.startsWith('GET ') || operation.repeatable === true,
+      destructive: operation.route.startsWith('DELETE '),
     },
   ]),
 )

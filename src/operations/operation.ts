@@ -7,7 +7,7 @@ import type { Resolver } from '../catalogue/resolve/resolver.ts'
 import type { Shelves } from '../catalogue/shelf.ts'
 import type { Vault } from '../credentials/vault.ts'
 import type { Asked } from '../dispatch/call.ts'
-import type { Live, Surface, Within } from '../model/call.ts'
+import type { Live, Patience, Surface, Within } from '../model/call.ts'
 import { PlatformError } from '../model/errors.ts'
 import { faultsOf } from '../model/faults.ts'
 import { isObject, type JsonObject } from '../model/json.ts'
@@ -35,7 +35,12 @@ export interface Request {
   /** The run of an agent that asks. */
   readonly generation?: Within | undefined
   readonly context?: Readonly<Record<string, string>> | undefined
-  readonly patience?: 'waits' | 'comes back'
+  readonly patience?: Patience
+  readonly server?: Asked['server']
+  /** Aborted once nobody waits for the answer; made only when it is asked for. */
+  readonly gone?: Asked['gone']
+  /** The platform's address, as the caller knows it. */
+  readonly home?: string | undefined
 }
 
 /** What operations work with. */
@@ -54,6 +59,8 @@ export interface Parts {
   readonly permissions: ReadonlySet<string>
   readonly runner: Runner
   dispatch(asked: Asked): Promise<Output>
+  /** Where a person decides on an approval: at the operator's address, or where the caller reaches us. */
+  linkToApproval(id: string, home: string | undefined): string | undefined
   /** What a client of a server would be told of, in either mode. */
   toolLists(
     server: Server,
@@ -123,6 +130,10 @@ export interface Operation {
   readonly repeatable?: boolean
   /** Fields of the answer that are shown once: never to a model, never again. */
   readonly secretFields?: readonly string[]
+  /** What the answer is, with the status 202, where it is still to come. */
+  readonly later?: z.ZodType
+  /** Whether only people may do it: it is never offered to a model, and refused from within a call. */
+  readonly byPeople?: true
   /** Other spellings of the input's fields. */
   readonly aliases: Readonly<Record<string, string>>
   perform(input: unknown, context: Context): Promise<unknown>
@@ -141,24 +152,20 @@ interface Common<Input extends z.ZodObject, Output extends z.ZodType> {
   readonly answers?: 'bytes' | 'events'
   readonly repeatable?: boolean
   readonly secretFields?: readonly string[]
+  readonly later?: z.ZodType
+  readonly byPeople?: true
 }
 
 type In<Input extends z.ZodObject> = z.infer<Input>
-type Answer<Output extends z.ZodType> = z.input<Output> | Download | EventStream | JsonText | Accepted
+type Answer<Output extends z.ZodType> = z.input<Output> | Download | EventStream | JsonText
 
-/** What was begun and is not done: 202, with how to hear of it. */
-export class Accepted {
-  readonly value: unknown
-  constructor(value: unknown) {
-    this.value = value
-  }
-}
-
-/** JSON that is already text, passed on without being read again. */
+/** JSON that is already text, passed on without being read again; with another status than the operation's, if given. */
 export class JsonText {
   readonly text: string
-  constructor(text: string) {
+  readonly status: 202 | undefined
+  constructor(text: string, status?: 202) {
     this.text = text
+    this.status = status
   }
 }
 
@@ -171,8 +178,17 @@ const define = <Input extends z.ZodObject, Output extends z.ZodType>(
     ...rest,
     status,
     aliases: aliasesOf(common.route),
-    perform: async (input, context) => run(parseInput(common.input, input), context),
+    perform: async (input, context) => {
+      if (common.byPeople) requirePerson(context)
+      return run(parseInput(common.input, input), context)
+    },
   }
+}
+
+/** What a model does comes from within a call, by way of an agent, or over MCP. */
+function requirePerson({ parentCallId, generation, surface }: Context): void {
+  const isPerson = parentCallId === null && generation === undefined && surface !== 'agent' && surface !== 'mcp'
+  if (!isPerson) throw new PlatformError('PERSON_REQUIRED', {})
 }
 
 /** Makes something in a project. */
@@ -286,8 +302,8 @@ const aliasesOf = (route: string): Record<string, string> =>
   )
 
 /** Whether a model can be given the operation: its answer is JSON and holds nothing that a model must not see. */
-export const isAction = ({ accepts, answers, secretFields }: Operation): boolean =>
-  !accepts && !answers && !secretFields
+export const isAction = ({ accepts, answers, secretFields, byPeople }: Operation): boolean =>
+  !accepts && !answers && !secretFields && !byPeople
 
 /** The parameters of a route, and the field of the input that each fills: `id` for the first, its own for any other. */
 export const parametersOf = (route: string): { readonly name: string; readonly field: string }[] =>

@@ -112,6 +112,21 @@ export const routes = {
     testWebhook: 'POST /webhooks/{webhook_id}/test',
     updateWebhook: 'PATCH /webhooks/{webhook_id}',
   },
+  approvals: {
+    approveCall: 'POST /approvals/{approval_id}/approve',
+    cancelApproval: 'POST /approvals/{approval_id}/cancel',
+    getApproval: 'GET /approvals/{approval_id}',
+    listApprovals: 'GET /approvals',
+    rejectCall: 'POST /approvals/{approval_id}/reject',
+    streamApprovals: 'GET /approvals/stream',
+  },
+  approvalRules: {
+    createApprovalRule: 'POST /approval-rules',
+    deleteApprovalRule: 'DELETE /approval-rules/{approval_rule_id}',
+    getApprovalRule: 'GET /approval-rules/{approval_rule_id}',
+    listApprovalRules: 'GET /approval-rules',
+    updateApprovalRule: 'PATCH /approval-rules/{approval_rule_id}',
+  },
 } as const
 
 /** The methods that send or get something other than JSON. */
@@ -120,6 +135,7 @@ export const streams = {
   downloadFile: { answers: 'bytes' },
   uploadFile: { accepts: 'bytes' },
   streamCalls: { answers: 'events' },
+  streamApprovals: { answers: 'events' },
 } as const
 
 /** What goes into each method and what comes out of it. */
@@ -485,6 +501,8 @@ export interface Operations {
         action?: string | null
         /** The arguments */
         input?: Record<string, unknown> | null
+        /** False: where a human must approve, do not wait for that; send the same call again later */
+        wait?: boolean
       }
       answer: unknown
     }
@@ -532,6 +550,10 @@ export interface Operations {
         auto_approve?: boolean | null
         /** How long a call may take; 60 unless given */
         timeout_seconds?: number | null
+        /** Whether a human decides on each call of an action that may destroy something; of an MCP server’s, every one that it does not call harmless */
+        ask_destructive?: boolean
+        /** How long a human’s decision may take */
+        approval_timeout_seconds?: number | null
       }
       answer: {
         id: string
@@ -566,6 +588,8 @@ export interface Operations {
         /** False: a human decides before each call */
         auto_approve: boolean
         timeout_seconds: number | null
+        ask_destructive: boolean
+        approval_timeout_seconds: number | null
         created_at: string
         updated_at: string
       }
@@ -615,6 +639,8 @@ export interface Operations {
         /** False: a human decides before each call */
         auto_approve: boolean
         timeout_seconds: number | null
+        ask_destructive: boolean
+        approval_timeout_seconds: number | null
         created_at: string
         updated_at: string
       }
@@ -687,6 +713,8 @@ export interface Operations {
           /** False: a human decides before each call */
           auto_approve: boolean
           timeout_seconds: number | null
+          ask_destructive: boolean
+          approval_timeout_seconds: number | null
           created_at: string
           updated_at: string
         }>
@@ -774,6 +802,8 @@ export interface Operations {
           /** False: a human decides before each call */
           auto_approve: boolean
           timeout_seconds: number | null
+          ask_destructive: boolean
+          approval_timeout_seconds: number | null
           created_at: string
           updated_at: string
         }>
@@ -828,6 +858,10 @@ export interface Operations {
         auto_approve?: boolean | null
         /** How long a call may take; 60 unless given */
         timeout_seconds?: number | null
+        /** Whether a human decides on each call of an action that may destroy something; of an MCP server’s, every one that it does not call harmless */
+        ask_destructive?: boolean
+        /** How long a human’s decision may take */
+        approval_timeout_seconds?: number | null
       }
       answer: {
         id: string
@@ -862,6 +896,8 @@ export interface Operations {
         /** False: a human decides before each call */
         auto_approve: boolean
         timeout_seconds: number | null
+        ask_destructive: boolean
+        approval_timeout_seconds: number | null
         created_at: string
         updated_at: string
       }
@@ -894,6 +930,10 @@ export interface Operations {
         skill_ids?: Array<string> | null
         /** Of a result with more bytes of text a model gets the beginning, and READ_RESULT to read on; null is off */
         result_limit?: number | null
+        /** False: a human decides on everything that is called here; otherwise it is as the tools say */
+        auto_approve?: boolean | null
+        /** How long that decision may take, unless the rule or the tool says */
+        approval_timeout_seconds?: number | null
       }
       answer: {
         id: string
@@ -920,6 +960,10 @@ export interface Operations {
         skill_ids: Array<string> | null
         /** Of a result with more bytes of text a model gets the beginning, and READ_RESULT to read on; null is off */
         result_limit: number | null
+        /** False: a human decides on everything that is called here; otherwise it is as the tools say */
+        auto_approve: boolean | null
+        /** How long that decision may take, unless the rule or the tool says */
+        approval_timeout_seconds: number | null
         /** The path of the endpoint */
         url: string
         created_at: string
@@ -963,6 +1007,10 @@ export interface Operations {
         skill_ids: Array<string> | null
         /** Of a result with more bytes of text a model gets the beginning, and READ_RESULT to read on; null is off */
         result_limit: number | null
+        /** False: a human decides on everything that is called here; otherwise it is as the tools say */
+        auto_approve: boolean | null
+        /** How long that decision may take, unless the rule or the tool says */
+        approval_timeout_seconds: number | null
         /** The path of the endpoint */
         url: string
         created_at: string
@@ -1031,6 +1079,10 @@ export interface Operations {
           skill_ids: Array<string> | null
           /** Of a result with more bytes of text a model gets the beginning, and READ_RESULT to read on; null is off */
           result_limit: number | null
+          /** False: a human decides on everything that is called here; otherwise it is as the tools say */
+          auto_approve: boolean | null
+          /** How long that decision may take, unless the rule or the tool says */
+          approval_timeout_seconds: number | null
           /** The path of the endpoint */
           url: string
           created_at: string
@@ -1094,6 +1146,10 @@ export interface Operations {
         skill_ids?: Array<string> | null
         /** Of a result with more bytes of text a model gets the beginning, and READ_RESULT to read on; null is off */
         result_limit?: number | null
+        /** False: a human decides on everything that is called here; otherwise it is as the tools say */
+        auto_approve?: boolean | null
+        /** How long that decision may take, unless the rule or the tool says */
+        approval_timeout_seconds?: number | null
       }
       answer: {
         id: string
@@ -1120,6 +1176,10 @@ export interface Operations {
         skill_ids: Array<string> | null
         /** Of a result with more bytes of text a model gets the beginning, and READ_RESULT to read on; null is off */
         result_limit: number | null
+        /** False: a human decides on everything that is called here; otherwise it is as the tools say */
+        auto_approve: boolean | null
+        /** How long that decision may take, unless the rule or the tool says */
+        approval_timeout_seconds: number | null
         /** The path of the endpoint */
         url: string
         created_at: string
@@ -3005,6 +3065,609 @@ export interface Operations {
       }
     }
   }
+  approvals: {
+    /** Approve a call, as it is or with other arguments */
+    approveCall: {
+      path: {
+        approval_id: string
+      }
+      body?: {
+        /** Other arguments, all of them; what is hidden stays as it is where it is left hidden */
+        input?: Record<string, unknown> | null
+        reason?: string | null
+        /** The args_hash that was looked at: refused if the arguments were changed since */
+        args_hash?: string
+      }
+      answer: {
+        id: string
+        project_id: string
+        /** The call that waits */
+        call_id: string
+        tool_id: string
+        /** The tool’s name at the time */
+        tool: string
+        /** namespace:name */
+        action: string
+        status: 'pending' | 'approved' | 'rejected' | 'expired' | 'cancelled' | 'used'
+        /** What the caller sent, with secrets hidden */
+        input: Record<string, unknown>
+        /** What a reviewer made of it; this is what runs */
+        edited_input: Record<string, unknown> | null
+        /** SHA-256 of the arguments that would run, as canonical JSON */
+        args_hash: string
+        /** The arguments that are fixed on the tool and are not shown */
+        preset_keys: Array<string>
+        /** Of what the action was when it was asked for */
+        definition_hash: string
+        /** Who asked */
+        principal: {
+          id: string
+          name: string
+        }
+        surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        client: {
+          name: string | null
+          version: string | null
+        }
+        agent_id: string | null
+        generation_id: string | null
+        server_id: string | null
+        /** Every gate that asked for the decision */
+        why: Array<{
+          /** tool: auto_approve is off; level: above open; annotation: destructive; rule: an approval rule; server: auto_approve is off there */
+          gate: 'tool' | 'level' | 'annotation' | 'rule' | 'server'
+          /** Of the tool, the rule or the server */
+          id?: string
+          name?: string
+          reason?: string
+        }>
+        /** How many different people must approve */
+        approvals_needed: number
+        /** Everything that was decided, in order */
+        decisions: Array<{
+          decision: 'approve' | 'reject'
+          by: {
+            id: string
+            name: string
+          }
+          at: string
+          reason: string | null
+          /** Of the arguments that were decided on */
+          args_hash: string
+        }>
+        decided_by: {
+          id: string
+          name: string
+        } | null
+        decided_at: string | null
+        /** The reviewer’s */
+        reason: string | null
+        /** Until when it can be decided; once approved, until when the call can be made */
+        expires_at: string
+        used_at: string | null
+        created_at: string
+      }
+    }
+    /** Withdraw a request for approval; whoever asked for it may, too */
+    cancelApproval: {
+      path: {
+        approval_id: string
+      }
+      answer: {
+        id: string
+        project_id: string
+        /** The call that waits */
+        call_id: string
+        tool_id: string
+        /** The tool’s name at the time */
+        tool: string
+        /** namespace:name */
+        action: string
+        status: 'pending' | 'approved' | 'rejected' | 'expired' | 'cancelled' | 'used'
+        /** What the caller sent, with secrets hidden */
+        input: Record<string, unknown>
+        /** What a reviewer made of it; this is what runs */
+        edited_input: Record<string, unknown> | null
+        /** SHA-256 of the arguments that would run, as canonical JSON */
+        args_hash: string
+        /** The arguments that are fixed on the tool and are not shown */
+        preset_keys: Array<string>
+        /** Of what the action was when it was asked for */
+        definition_hash: string
+        /** Who asked */
+        principal: {
+          id: string
+          name: string
+        }
+        surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        client: {
+          name: string | null
+          version: string | null
+        }
+        agent_id: string | null
+        generation_id: string | null
+        server_id: string | null
+        /** Every gate that asked for the decision */
+        why: Array<{
+          /** tool: auto_approve is off; level: above open; annotation: destructive; rule: an approval rule; server: auto_approve is off there */
+          gate: 'tool' | 'level' | 'annotation' | 'rule' | 'server'
+          /** Of the tool, the rule or the server */
+          id?: string
+          name?: string
+          reason?: string
+        }>
+        /** How many different people must approve */
+        approvals_needed: number
+        /** Everything that was decided, in order */
+        decisions: Array<{
+          decision: 'approve' | 'reject'
+          by: {
+            id: string
+            name: string
+          }
+          at: string
+          reason: string | null
+          /** Of the arguments that were decided on */
+          args_hash: string
+        }>
+        decided_by: {
+          id: string
+          name: string
+        } | null
+        decided_at: string | null
+        /** The reviewer’s */
+        reason: string | null
+        /** Until when it can be decided; once approved, until when the call can be made */
+        expires_at: string
+        used_at: string | null
+        created_at: string
+      }
+    }
+    /** Get an approval with its arguments; whoever asked for it may, too */
+    getApproval: {
+      path: {
+        approval_id: string
+      }
+      answer: {
+        id: string
+        project_id: string
+        /** The call that waits */
+        call_id: string
+        tool_id: string
+        /** The tool’s name at the time */
+        tool: string
+        /** namespace:name */
+        action: string
+        status: 'pending' | 'approved' | 'rejected' | 'expired' | 'cancelled' | 'used'
+        /** What the caller sent, with secrets hidden */
+        input: Record<string, unknown>
+        /** What a reviewer made of it; this is what runs */
+        edited_input: Record<string, unknown> | null
+        /** SHA-256 of the arguments that would run, as canonical JSON */
+        args_hash: string
+        /** The arguments that are fixed on the tool and are not shown */
+        preset_keys: Array<string>
+        /** Of what the action was when it was asked for */
+        definition_hash: string
+        /** Who asked */
+        principal: {
+          id: string
+          name: string
+        }
+        surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        client: {
+          name: string | null
+          version: string | null
+        }
+        agent_id: string | null
+        generation_id: string | null
+        server_id: string | null
+        /** Every gate that asked for the decision */
+        why: Array<{
+          /** tool: auto_approve is off; level: above open; annotation: destructive; rule: an approval rule; server: auto_approve is off there */
+          gate: 'tool' | 'level' | 'annotation' | 'rule' | 'server'
+          /** Of the tool, the rule or the server */
+          id?: string
+          name?: string
+          reason?: string
+        }>
+        /** How many different people must approve */
+        approvals_needed: number
+        /** Everything that was decided, in order */
+        decisions: Array<{
+          decision: 'approve' | 'reject'
+          by: {
+            id: string
+            name: string
+          }
+          at: string
+          reason: string | null
+          /** Of the arguments that were decided on */
+          args_hash: string
+        }>
+        decided_by: {
+          id: string
+          name: string
+        } | null
+        decided_at: string | null
+        /** The reviewer’s */
+        reason: string | null
+        /** Until when it can be decided; once approved, until when the call can be made */
+        expires_at: string
+        used_at: string | null
+        created_at: string
+      }
+    }
+    /** List approvals, newest first */
+    listApprovals: {
+      query?: {
+        project_id?: string
+        status?: 'pending' | 'approved' | 'rejected' | 'expired' | 'cancelled' | 'used'
+        tool_id?: string
+        agent_id?: string
+        /** Who asked */
+        principal_id?: string
+        /** How many to return, at most */
+        limit?: number
+        /** How many to skip */
+        offset?: number
+      }
+      answer: {
+        data: Array<{
+          id: string
+          project_id: string
+          /** The call that waits */
+          call_id: string
+          tool_id: string
+          /** The tool’s name at the time */
+          tool: string
+          /** namespace:name */
+          action: string
+          status: 'pending' | 'approved' | 'rejected' | 'expired' | 'cancelled' | 'used'
+          /** SHA-256 of the arguments that would run, as canonical JSON */
+          args_hash: string
+          /** The arguments that are fixed on the tool and are not shown */
+          preset_keys: Array<string>
+          /** Of what the action was when it was asked for */
+          definition_hash: string
+          /** Who asked */
+          principal: {
+            id: string
+            name: string
+          }
+          surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+          client: {
+            name: string | null
+            version: string | null
+          }
+          agent_id: string | null
+          generation_id: string | null
+          server_id: string | null
+          /** Every gate that asked for the decision */
+          why: Array<{
+            /** tool: auto_approve is off; level: above open; annotation: destructive; rule: an approval rule; server: auto_approve is off there */
+            gate: 'tool' | 'level' | 'annotation' | 'rule' | 'server'
+            /** Of the tool, the rule or the server */
+            id?: string
+            name?: string
+            reason?: string
+          }>
+          /** How many different people must approve */
+          approvals_needed: number
+          /** Everything that was decided, in order */
+          decisions: Array<{
+            decision: 'approve' | 'reject'
+            by: {
+              id: string
+              name: string
+            }
+            at: string
+            reason: string | null
+            /** Of the arguments that were decided on */
+            args_hash: string
+          }>
+          decided_by: {
+            id: string
+            name: string
+          } | null
+          decided_at: string | null
+          /** The reviewer’s */
+          reason: string | null
+          /** Until when it can be decided; once approved, until when the call can be made */
+          expires_at: string
+          used_at: string | null
+          created_at: string
+        }>
+        total: number
+        limit: number
+        offset: number
+      }
+    }
+    /** Reject a call; whoever made it is told the reason */
+    rejectCall: {
+      path: {
+        approval_id: string
+      }
+      body?: {
+        reason?: string | null
+        /** The args_hash that was looked at: refused if the arguments were changed since */
+        args_hash?: string
+      }
+      answer: {
+        id: string
+        project_id: string
+        /** The call that waits */
+        call_id: string
+        tool_id: string
+        /** The tool’s name at the time */
+        tool: string
+        /** namespace:name */
+        action: string
+        status: 'pending' | 'approved' | 'rejected' | 'expired' | 'cancelled' | 'used'
+        /** What the caller sent, with secrets hidden */
+        input: Record<string, unknown>
+        /** What a reviewer made of it; this is what runs */
+        edited_input: Record<string, unknown> | null
+        /** SHA-256 of the arguments that would run, as canonical JSON */
+        args_hash: string
+        /** The arguments that are fixed on the tool and are not shown */
+        preset_keys: Array<string>
+        /** Of what the action was when it was asked for */
+        definition_hash: string
+        /** Who asked */
+        principal: {
+          id: string
+          name: string
+        }
+        surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        client: {
+          name: string | null
+          version: string | null
+        }
+        agent_id: string | null
+        generation_id: string | null
+        server_id: string | null
+        /** Every gate that asked for the decision */
+        why: Array<{
+          /** tool: auto_approve is off; level: above open; annotation: destructive; rule: an approval rule; server: auto_approve is off there */
+          gate: 'tool' | 'level' | 'annotation' | 'rule' | 'server'
+          /** Of the tool, the rule or the server */
+          id?: string
+          name?: string
+          reason?: string
+        }>
+        /** How many different people must approve */
+        approvals_needed: number
+        /** Everything that was decided, in order */
+        decisions: Array<{
+          decision: 'approve' | 'reject'
+          by: {
+            id: string
+            name: string
+          }
+          at: string
+          reason: string | null
+          /** Of the arguments that were decided on */
+          args_hash: string
+        }>
+        decided_by: {
+          id: string
+          name: string
+        } | null
+        decided_at: string | null
+        /** The reviewer’s */
+        reason: string | null
+        /** Until when it can be decided; once approved, until when the call can be made */
+        expires_at: string
+        used_at: string | null
+        created_at: string
+      }
+    }
+    /** Watch approvals be asked for and decided, as server-sent events */
+    streamApprovals: {
+      query?: {
+        project_id?: string
+        status?: 'pending' | 'approved' | 'rejected' | 'expired' | 'cancelled' | 'used'
+        tool_id?: string
+        agent_id?: string
+        /** Who asked */
+        principal_id?: string
+      }
+      answer: AsyncIterable<ServerEvent<{
+        id: string
+        project_id: string
+        /** The call that waits */
+        call_id: string
+        tool_id: string
+        /** The tool’s name at the time */
+        tool: string
+        /** namespace:name */
+        action: string
+        status: 'pending' | 'approved' | 'rejected' | 'expired' | 'cancelled' | 'used'
+        /** SHA-256 of the arguments that would run, as canonical JSON */
+        args_hash: string
+        /** The arguments that are fixed on the tool and are not shown */
+        preset_keys: Array<string>
+        /** Of what the action was when it was asked for */
+        definition_hash: string
+        /** Who asked */
+        principal: {
+          id: string
+          name: string
+        }
+        surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        client: {
+          name: string | null
+          version: string | null
+        }
+        agent_id: string | null
+        generation_id: string | null
+        server_id: string | null
+        /** Every gate that asked for the decision */
+        why: Array<{
+          /** tool: auto_approve is off; level: above open; annotation: destructive; rule: an approval rule; server: auto_approve is off there */
+          gate: 'tool' | 'level' | 'annotation' | 'rule' | 'server'
+          /** Of the tool, the rule or the server */
+          id?: string
+          name?: string
+          reason?: string
+        }>
+        /** How many different people must approve */
+        approvals_needed: number
+        /** Everything that was decided, in order */
+        decisions: Array<{
+          decision: 'approve' | 'reject'
+          by: {
+            id: string
+            name: string
+          }
+          at: string
+          reason: string | null
+          /** Of the arguments that were decided on */
+          args_hash: string
+        }>
+        decided_by: {
+          id: string
+          name: string
+        } | null
+        decided_at: string | null
+        /** The reviewer’s */
+        reason: string | null
+        /** Until when it can be decided; once approved, until when the call can be made */
+        expires_at: string
+        used_at: string | null
+        created_at: string
+      }>>
+    }
+  }
+  approvalRules: {
+    /** Add a rule on which calls need approval */
+    createApprovalRule: {
+      body: {
+        project_id?: string
+        name: string
+        /** CEL: where it is true, a human decides. It sees input, action, tool, principal, agent, server and surface */
+        expression: string
+        enabled?: boolean
+        /** How long the decision may take */
+        timeout_seconds?: number | null
+        /** Whether two different people must approve */
+        two_people?: boolean
+        /** Shown to the reviewer */
+        reason?: string | null
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        enabled: boolean
+        /** CEL: where it is true, a human decides. It sees input, action, tool, principal, agent, server and surface */
+        expression: string
+        /** How long the decision may take */
+        timeout_seconds: number | null
+        /** Whether two different people must approve */
+        two_people: boolean
+        /** Shown to the reviewer */
+        reason: string | null
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** Delete an approval rule; what it has asked for stays to be decided */
+    deleteApprovalRule: {
+      path: {
+        approval_rule_id: string
+      }
+      answer: null
+    }
+    /** Get an approval rule */
+    getApprovalRule: {
+      path: {
+        approval_rule_id: string
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        enabled: boolean
+        /** CEL: where it is true, a human decides. It sees input, action, tool, principal, agent, server and surface */
+        expression: string
+        /** How long the decision may take */
+        timeout_seconds: number | null
+        /** Whether two different people must approve */
+        two_people: boolean
+        /** Shown to the reviewer */
+        reason: string | null
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** List approval rules */
+    listApprovalRules: {
+      query?: {
+        project_id?: string
+        /** How many to return, at most */
+        limit?: number
+        /** How many to skip */
+        offset?: number
+      }
+      answer: {
+        data: Array<{
+          id: string
+          project_id: string
+          name: string
+          enabled: boolean
+          /** CEL: where it is true, a human decides. It sees input, action, tool, principal, agent, server and surface */
+          expression: string
+          /** How long the decision may take */
+          timeout_seconds: number | null
+          /** Whether two different people must approve */
+          two_people: boolean
+          /** Shown to the reviewer */
+          reason: string | null
+          created_at: string
+          updated_at: string
+        }>
+        total: number
+        limit: number
+        offset: number
+      }
+    }
+    /** Change an approval rule */
+    updateApprovalRule: {
+      path: {
+        approval_rule_id: string
+      }
+      body?: {
+        name?: string
+        enabled?: boolean
+        /** CEL: where it is true, a human decides. It sees input, action, tool, principal, agent, server and surface */
+        expression?: string
+        /** How long the decision may take */
+        timeout_seconds?: number | null
+        /** Whether two different people must approve */
+        two_people?: boolean
+        /** Shown to the reviewer */
+        reason?: string | null
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        enabled: boolean
+        /** CEL: where it is true, a human decides. It sees input, action, tool, principal, agent, server and surface */
+        expression: string
+        /** How long the decision may take */
+        timeout_seconds: number | null
+        /** Whether two different people must approve */
+        two_people: boolean
+        /** Shown to the reviewer */
+        reason: string | null
+        created_at: string
+        updated_at: string
+      }
+    }
+  }
 }
 
 /** Every error that the platform answers with. */
@@ -3020,7 +3683,11 @@ export type PlatformErrorCode =
   | 'FOREIGN_ORIGIN'
   | 'FORBIDDEN'
   | 'EGRESS_BLOCKED'
-  | 'APPROVAL_REQUIRED'
+  | 'APPROVAL_REJECTED'
+  | 'APPROVAL_EXPIRED'
+  | 'APPROVAL_CANCELLED'
+  | 'SELF_APPROVAL'
+  | 'PERSON_REQUIRED'
   | 'RESOURCE_NOT_FOUND'
   | 'GENERATION_NOT_FOUND'
   | 'UNKNOWN_TOOL'
@@ -3030,6 +3697,11 @@ export type PlatformErrorCode =
   | 'HAS_DEPENDENTS'
   | 'ACTION_WITHHELD'
   | 'OUTPUT_GIVEN'
+  | 'APPROVAL_STALE'
+  | 'APPROVAL_USED'
+  | 'APPROVAL_DECIDED'
+  | 'APPROVAL_CHANGED'
+  | 'SECOND_PERSON_REQUIRED'
   | 'OUTCOME_UNKNOWN'
   | 'IDEMPOTENCY_IN_PROGRESS'
   | 'WEBHOOK_DISABLED'

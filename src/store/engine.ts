@@ -7,7 +7,18 @@ export type EngineName = 'sqlite' | 'postgres'
 
 /** Something changed: a topic and the ids it is about. No ids means that anything of the topic may have changed. */
 export interface Notice {
-  readonly topic: 'api_keys' | 'access_policies' | 'tools' | 'servers' | 'skills' | 'calls' | 'generations' | 'queue'
+  readonly topic:
+    | 'api_keys'
+    | 'access_policies'
+    | 'tools'
+    | 'servers'
+    | 'skills'
+    | 'calls'
+    | 'approvals'
+    | 'approval_rules'
+    | 'cancelled'
+    | 'generations'
+    | 'queue'
   readonly ids: readonly string[]
   /** What there is to say beside that, in a few thousand bytes. */
   readonly data?: Json

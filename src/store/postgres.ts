@@ -42,7 +42,10 @@ function listen(url: string, onNotice: (notice: Notice) => void, me: string) {
       await next.connect()
       await next.query(`listen ${channel}`)
       if (missed)
-        for (const topic of ['api_keys', 'access_policies', 'tools', 'servers', 'skills', 'queue'] as const)
+        for (const topic of [
+          ...(['api_keys', 'access_policies', 'tools', 'servers', 'skills', 'queue'] as const),
+          ...(['approvals', 'approval_rules', 'generations'] as const),
+        ])
           onNotice({ topic, ids: [] })
       missed = false
       delay = 100
@@ -107,7 +110,8 @@ export async function openPostgres(url: string, poolSize = 10): Promise<Engine> 
             name: 'end-calls',
             text: `update calls set status = e.status, response = e.response, response_truncated = e.response_truncated,
                      error = e.error, duration_ms = e.duration_ms, completed_at = e.completed_at
-                   from json_populate_recordset(null::calls, $1::json) e where calls.id = e.id`,
+                   from json_populate_recordset(null::calls, $1::json) e
+                   where calls.id = e.id and calls.completed_at is null`,
             values: [JSON.stringify(ended)],
           }),
       ])

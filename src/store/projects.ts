@@ -22,6 +22,7 @@ const contents = [
   'documents',
   'files',
   'webhooks',
+  'approval_rules',
   'api_keys',
   'access_policies',
 ] as const

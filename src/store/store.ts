@@ -3,6 +3,8 @@ import { AccessPolicies } from './access-policies.ts'
 import { Agents } from './agents.ts'
 import { AiProviders } from './ai-providers.ts'
 import { ApiKeys } from './api-keys.ts'
+import { ApprovalRules } from './approval-rules.ts'
+import { Approvals } from './approvals.ts'
 import { Calls } from './calls.ts'
 import { Definitions } from './definitions.ts'
 import { Documents } from './documents.ts'
@@ -50,6 +52,8 @@ export interface Store {
   readonly agents: Agents
   readonly generations: Generations
   readonly webhooks: WebhookStore
+  readonly approvals: Approvals
+  readonly approvalRules: ApprovalRules
   close(): Promise<void>
 }
 
@@ -86,6 +90,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     agents: new Agents(engine),
     generations: new Generations(engine, notices),
     webhooks: new WebhookStore(engine),
+    approvals: new Approvals(engine, notices),
+    approvalRules: new ApprovalRules(engine, notices),
     async close() {
       await calls.idle()
       await engine.close()

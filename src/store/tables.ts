@@ -49,6 +49,8 @@ export interface ToolRow {
   level: string
   auto_approve: number | null
   timeout_seconds: number | null
+  ask_destructive: number
+  approval_timeout_seconds: number | null
   created_at: number
   updated_at: number
 }
@@ -138,6 +140,8 @@ export interface ServerRow {
   apps: string | null
   skill_ids: string | null
   result_limit: number | null
+  auto_approve: number | null
+  approval_timeout_seconds: number | null
   created_at: number
   updated_at: number
 }
@@ -292,6 +296,54 @@ export interface RecordedStepRow {
   step: string
 }
 
+export interface ApprovalRow {
+  id: string
+  project_id: string
+  call_id: string
+  repeat_hash: string
+  tool_id: string
+  tool: string
+  action: string
+  status: string
+  args_hash: string
+  preset_keys: string
+  definition_hash: string
+  principal_id: string
+  principal_name: string
+  surface: string
+  client_name: string | null
+  client_version: string | null
+  agent_id: string | null
+  generation_id: string | null
+  server_id: string | null
+  why: string
+  approvals_needed: number
+  decisions: string
+  decided_by: string | null
+  decided_by_name: string | null
+  decided_at: number | null
+  reason: string | null
+  expires_at: number
+  used_at: number | null
+  closed: number
+  created_at: number
+  edited_input: string | null
+  input: string
+}
+
+export interface ApprovalRuleRow {
+  id: string
+  project_id: string
+  name: string
+  enabled: number
+  expression: string
+  timeout_seconds: number | null
+  two_people: number
+  reason: string | null
+  created_at: number
+  updated_at: number
+}
+
 export interface SettingRow {
   name: string
   value: string
@@ -354,6 +406,8 @@ export interface Tables {
   skills: SkillRow
   vectors: VectorRow
   results: ResultRow
+  approvals: ApprovalRow
+  approval_rules: ApprovalRuleRow
   agents: AgentRow
   generations: GenerationRow
   generation_steps: GenerationStepRow

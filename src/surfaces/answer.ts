@@ -1,23 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import { errorBody, PlatformError } from '../model/errors.ts'
-import { Accepted, type Download, isEventStream, JsonText, type Operation } from '../operations/operation.ts'
+import { type Download, isEventStream, JsonText, type Operation } from '../operations/operation.ts'
 import { events } from './events.ts'
 
 type Headers = Readonly<Record<string, string>>
-
-const json = { 'content-type': 'application/json' }
 
 /** What an operation returned, as HTTP. */
 export function answer(operation: Operation, result: unknown, headers: Headers, closing: AbortSignal): Response {
   if (operation.status === 204) return new Response(null, { status: 204, headers })
   if (operation.answers === 'bytes') return download(result as Download, headers)
   if (isEventStream(result)) return events(result, headers, closing)
-  if (result instanceof Accepted) {
-    return new Response(JSON.stringify(result.value), { status: 202, headers: { ...json, ...headers } })
-  }
   const text = result instanceof JsonText ? result.text : JSON.stringify(result)
-  return new Response(text, { status: operation.status, headers: { ...json, ...headers } })
+  const status = (result instanceof JsonText && result.status) || operation.status
+  return new Response(text, { status, headers: { 'content-type': 'application/json', ...headers } })
 }
 
 /** What went wrong, as HTTP. What is not in the catalogue is logged whole and told to nobody. */

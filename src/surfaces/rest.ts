@@ -51,7 +51,8 @@ function handler(operation: Operation, host: RestParts) {
     const input = await readInput(req)
     const asker = asking(principal, restSurface(req.header('x-quartermaster-surface')), req.header('user-agent'))
     const descent = host.parts.reach.lineage.read(req.header(lineageHeader))
-    const context = { ...host.parts, ...asker, ...descent, ...extras(operation, req) }
+    const gone = () => req.raw.signal
+    const context = { ...host.parts, ...asker, ...descent, ...extras(operation, req), gone }
     const perform = async () => answer(operation, await operation.perform(input, context), headers, host.closing)
 
     const key = method === 'POST' ? req.header('idempotency-key') : undefined

@@ -20,7 +20,8 @@ export const http = defineToolType({
       name,
       description,
       schema: parameters ?? {},
-      idempotent: execute?.method === 'GET' || execute?.method === 'HEAD',
+      idempotent: isRead(execute),
+      destructive: !isRead(execute),
     },
   ],
 
@@ -49,6 +50,8 @@ export const http = defineToolType({
       : read(response)
   },
 })
+
+const isRead = (execute: Execute | null) => execute?.method === 'GET' || execute?.method === 'HEAD'
 
 const placeholder = /\{([A-Za-z0-9_.-]+)\}/g
 

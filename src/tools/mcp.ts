@@ -38,6 +38,8 @@ export const mcp = defineToolType({
           description,
           schema: inputSchema as JsonObject,
           idempotent: annotations?.readOnlyHint === true || annotations?.idempotentHint === true,
+          // MCP's own default: what is not said to be harmless is not.
+          destructive: annotations?.readOnlyHint !== true && annotations?.destructiveHint !== false,
           definition: definition as unknown as JsonObject,
         },
       ]

@@ -8,6 +8,7 @@ import * as agents from './2026-11-17-agents.ts'
 import * as aiProviders from './2026-11-17-ai-providers.ts'
 import * as queue from './2026-11-17-queue.ts'
 import * as webhooks from './2026-11-17-webhooks.ts'
+import * as approvals from './2026-11-18-approvals.ts'
 
 export type MigrationStep = (db: Kysely<unknown>, engine: EngineName) => Promise<void>
 
@@ -21,4 +22,5 @@ export const migrations: Readonly<Record<string, MigrationStep>> = {
   '2026-11-17-ai-providers': aiProviders.up,
   '2026-11-17-queue': queue.up,
   '2026-11-17-webhooks': webhooks.up,
+  '2026-11-18-approvals': approvals.up,
 }

@@ -1,0 +1,16 @@
+import type { Catalogue } from '../catalogue/catalogue.ts'
+import type { Calls } from '../store/calls.ts'
+import type { Reach } from '../tools/tool-type.ts'
+import type { Desk } from './desk.ts'
+import type { Ended } from './record.ts'
+
+/** What the door needs of the rest. */
+export interface Host {
+  readonly catalogue: Catalogue
+  readonly calls: Calls
+  readonly reach: Reach
+  /** Where calls wait for people. */
+  readonly desk: Desk
+  /** Told how each call ended, for the metrics. */
+  onEnd?(call: Ended): void
+}
