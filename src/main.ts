@@ -5,6 +5,7 @@ import { type Logger, pino } from 'pino'
 import { firstKeyShown, firstStart } from './access/first-start.ts'
 import { Keys } from './access/keys.ts'
 import { RateLimit } from './access/rate-limit.ts'
+import type { Models } from './agents/models/model.ts'
 import { createModels } from './agents/models/models.ts'
 import { Catalogue } from './catalogue/catalogue.ts'
 import { EmbeddedModel } from './catalogue/resolve/embedded.ts'
@@ -47,6 +48,8 @@ export interface Platform {
   readonly config: Config
   readonly log: Logger
   readonly store: Store
+  readonly vault: Vault
+  readonly models: Models
   /** Answers HTTP: `fetch(request)` needs no port. */
   readonly app: Hono
   /** The short way to a tool, for the process's own port. */
@@ -174,6 +177,8 @@ export async function createPlatform(config: Config): Promise<Platform> {
     config,
     log,
     store,
+    vault,
+    models,
     app,
     lanes: [callLane(restParts), mcpLane(endpoints, restParts)],
     adminKey,

@@ -133,6 +133,11 @@ function ofSdk(error: AISDKError, asked: Asked): Failure {
     const about = { provider: asked.provider.name, model: asked.model, status: 400, ...(excerpt && { excerpt }) }
     return { kind: 'final', error: new PlatformError('MODEL_REQUEST_REFUSED', about, { cause: error }) }
   }
+  // What fetch refuses without trying, such as a port that is kept for something else.
+  if (APICallError.isInstance(error) && error.statusCode === undefined) {
+    const reason = excerpt.replace(/^Cannot connect to API: /, '')
+    return { kind: 'unavailable', reason, retryAfterMs: undefined, cause: error }
+  }
   if (/EmptyResponseBody/.test(error.name)) {
     return { kind: 'unavailable', reason: 'it answered nothing', retryAfterMs: undefined, cause: error }
   }
