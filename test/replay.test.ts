@@ -7,6 +7,7 @@ import type { ModelAnswer } from '../src/agents/models/model.ts'
 import { startReplayServer } from '../src/agents/models/replay-server.ts'
 import type { Message } from '../src/model/message.ts'
 import { runCli, spawnCli } from './clients.ts'
+import { engines, freshStore } from './engines.ts'
 import { startPlatform, type TestPlatform } from './kit.ts'
 
 const script = {
@@ -251,16 +252,16 @@ test('what a provider with "record" has answered is a script that answers the sa
   expect((await platform.get(`/ai-providers/${recorded.body.id}/recording`)).body.steps).toBe(0)
 })
 
-test('a recording keeps the newest 200 answers', async () => {
-  await using platform = await startPlatform()
-  const { aiProviders } = platform.platform.store
-  const { id } = (await platform.post('/ai-providers', { name: 'r', type: 'replay', script })).body
+test.each(engines)('a recording keeps the newest 200 answers (%s)', async (engine) => {
+  await using database = await freshStore(engine)
+  const { aiProviders } = database.store
 
   for (let at = 1; at <= 205; at++) {
-    await aiProviders.addRecorded(id, { when: { step: at }, answer: { text: `${at}` } })
+    await aiProviders.addRecorded('aip_1', { when: { step: at }, answer: { text: `${at}` } })
   }
+  await aiProviders.addRecorded('aip_2', { when: { step: 1 }, answer: { text: 'another' } })
 
-  const steps = await aiProviders.recorded(id)
+  const steps = await aiProviders.recorded('aip_1')
   expect(steps).toHaveLength(200)
   expect(steps[0]?.when).toEqual({ step: 6 })
   expect(steps.at(-1)?.when).toEqual({ step: 205 })

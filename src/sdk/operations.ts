@@ -1401,7 +1401,7 @@ export interface Operations {
         script: string | null
       }
     }
-    /** List AI providers */
+    /** List AI providers, without their scripts */
     listAiProviders: {
       query?: {
         project_id?: string
@@ -1438,7 +1438,6 @@ export interface Operations {
           api_key_hint: string | null
           /** Their names; the values are hidden */
           headers: Record<string, string> | null
-          script: string | null
           created_at: string
           updated_at: string
         }>

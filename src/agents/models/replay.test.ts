@@ -147,3 +147,11 @@ test('a few lines of YAML cannot become gigabytes', () => {
 
   expect(faultsIn(lines.join('\n'))).toMatchObject([{ path: 'script' }])
 })
+
+test('a script may be long in JSON, and not in YAML, which would keep others waiting', () => {
+  const steps = Array.from({ length: 5000 }, (_, at) => ({ when: { step: at + 1 }, answer: `This is number ${at}` }))
+  const yaml = `steps:\n${steps.map(({ answer }) => `  - answer: ${answer}\n    when: {}`).join('\n')}\n`
+
+  expect(faultsIn(JSON.stringify({ steps }))).toEqual([])
+  expect(faultsIn(yaml)).toMatchObject([{ path: 'script', message: expect.stringContaining('JSON') }])
+})
