@@ -7,6 +7,7 @@ import { startReplayServer } from '../src/agents/models/replay-server.ts'
 import { readConfig } from '../src/config.ts'
 import { Vault } from '../src/credentials/vault.ts'
 import { createPlatform } from '../src/main.ts'
+import type { AiProviderDraft } from '../src/store/ai-providers.ts'
 import { closedAddress } from './clients.ts'
 import { engines, freshStore } from './engines.ts'
 import { adminKey, startPlatform, type TestPlatform } from './kit.ts'
@@ -173,6 +174,34 @@ test('a project that has providers is not deleted', async () => {
   const refused = await platform.delete(`/projects/${project.id}`)
 
   expect(refused.body.error.message).toContain('1 ai providers')
+})
+
+describe.each(engines)('providers on %s', (engine) => {
+  test('are kept as they were given, and stay while an agent uses them', async () => {
+    await using database = await freshStore(engine)
+    const { aiProviders, projects, engine: opened } = database.store
+    const { id: projectId } = await projects.create('p')
+    const draft: AiProviderDraft = {
+      ...{ name: 'n', type: 'openai', base_url: null, default_model: 'm', prices: { '*': { input: 0.15, output: 2 } } },
+      ...{ record: true, timeout_seconds: 0.5, max_retries: 0, api_key: 'v1.x.y', api_key_hint: '1234', headers: null },
+      ...{ header_names: ['a'], script: null },
+    }
+
+    const made = await aiProviders.create('aip_1', projectId, draft)
+    const changed = await aiProviders.update('aip_1', { ...draft, name: 'other', prices: null })
+    await sql`insert into agents (id, project_id, name, ai_provider_id, tool_ids, tool_choice, stop_conditions, step_rules, max_steps, created_at, updated_at)
+      values ('agt_1', ${projectId}, 'helper', 'aip_1', '[]', '"auto"', '[]', '[]', 20, 0, 0)`.execute(opened.db)
+    const kept = await aiProviders.remove('aip_1')
+    const dependents = await aiProviders.dependents('aip_1')
+    await sql`delete from agents`.execute(opened.db)
+
+    expect(made).toMatchObject({ id: 'aip_1', project_id: projectId, ...draft })
+    expect(changed).toMatchObject({ ...draft, name: 'other', prices: null })
+    expect(kept).toBe(false)
+    expect(dependents).toEqual(['the agent "helper"'])
+    expect(await aiProviders.remove('aip_1')).toBe(true)
+    expect(await aiProviders.find('aip_1')).toBeUndefined()
+  })
 })
 
 async function freshFolder(): Promise<AsyncDisposable & { readonly path: string }> {

@@ -218,6 +218,7 @@ describe.each(types)('a model behind %s', (type) => {
     [{ status: 400, code: 'content_filter', message: 'x' }, 'MODEL_REFUSED', 422],
     [{ status: 400, message: 'temperature must be at most 2' }, 'MODEL_REQUEST_REFUSED', 502],
     [{ status: 402, message: 'insufficient credits' }, 'MODEL_RATE_LIMITED', 429],
+    [{ status: 429, code: 'insufficient_quota', message: 'x' }, 'MODEL_RATE_LIMITED', 429],
   ])('says what is wrong: %j is %s', async (error, code, status) => {
     await using setting = await setUp(type, { steps: [{ error }] })
 
