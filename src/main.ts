@@ -6,6 +6,7 @@ import { firstKeyShown, firstStart } from './access/first-start.ts'
 import { Keys } from './access/keys.ts'
 import { RateLimit } from './access/rate-limit.ts'
 import { modelOf } from './agents/model-of.ts'
+import type { Models } from './agents/models/model.ts'
 import { createModels } from './agents/models/models.ts'
 import { Runner } from './agents/runner.ts'
 import { Catalogue } from './catalogue/catalogue.ts'
@@ -59,6 +60,8 @@ export interface Platform {
   readonly log: Logger
   readonly store: Store
   readonly webhooks: Webhooks
+  readonly vault: Vault
+  readonly models: Models
   /** Answers HTTP: `fetch(request)` needs no port. */
   readonly app: Hono
   /** The short way to a tool, for the process's own port. */
@@ -222,6 +225,8 @@ export async function createPlatform(config: Config): Promise<Platform> {
     log,
     store,
     webhooks,
+    vault,
+    models,
     app,
     lanes: [callLane(restParts), mcpLane(endpoints, restParts)],
     adminKey,

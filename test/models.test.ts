@@ -218,6 +218,7 @@ describe.each(types)('a model behind %s', (type) => {
     [{ status: 400, code: 'content_filter', message: 'x' }, 'MODEL_REFUSED', 422],
     [{ status: 400, message: 'temperature must be at most 2' }, 'MODEL_REQUEST_REFUSED', 502],
     [{ status: 402, message: 'insufficient credits' }, 'MODEL_RATE_LIMITED', 429],
+    [{ status: 429, code: 'insufficient_quota', message: 'x' }, 'MODEL_RATE_LIMITED', 429],
   ])('says what is wrong: %j is %s', async (error, code, status) => {
     await using setting = await setUp(type, { steps: [{ error }] })
 
@@ -488,6 +489,26 @@ describe.each(['openai-compatible', 'openai', 'anthropic', 'replay'] as const)('
   })
 })
 
+describe.each(overHttp)('a conversation with %s', (type) => {
+  test('goes on after an answer that said nothing', async () => {
+    await using setting = await setUp(type, { steps: [{ when: { last_user: 'Bye' }, answer: 'Bye!' }] })
+
+    const { text } = await setting.ask([user('Hi'), { role: 'assistant', content: '' }, user('Bye')])
+
+    expect(text).toBe('Bye!')
+    expect(JSON.stringify(setting.requests[0]?.body)).not.toMatch(/"(text|content)":""/)
+  })
+
+  test('uses the headers of its provider in place of its own', async () => {
+    const fields = { api_key: null, headers: JSON.stringify({ AUTHORIZATION: 'Basic abc', 'X-Api-Key': 'mine' }) }
+    await using setting = await setUp(type, { steps: [{ answer: 'x' }] }, fields)
+
+    await setting.ask([user('Hi')])
+
+    expect(setting.requests[0]?.headers).toMatchObject({ authorization: 'Basic abc', 'x-api-key': 'mine' })
+  })
+})
+
 describe.each(['anthropic', 'google'] as const)('instructions in the middle of a conversation with %s', (type) => {
   test('are moved to its beginning, the only place where it takes them', async () => {
     await using setting = await setUp(type, { steps: [{ when: { system: { matches: '^A\\n+B$' } }, answer: 'x' }] })
@@ -539,6 +560,15 @@ test('an error in the middle of a stream is told like one at its beginning', asy
     details: { attempts: 2 },
   })
   await expect(other.ask([user('Hi')])).rejects.toMatchObject({ code: 'MODEL_UNAVAILABLE', details: { attempts: 2 } })
+})
+
+test.each(overHttp)('two calls of %s that come with one id are given two, each for its own result', async (type) => {
+  const call = { id: 'same', name: 'get_weather', args: { city: 'Recife' } }
+  await using setting = await setUp(type, { steps: [{ answer: { tool_calls: [call, call] } }] })
+
+  const { tool_calls } = await setting.ask([user('Hi')], { tools: [weather] })
+
+  expect(new Set(tool_calls.map(({ id }) => id)).size).toBe(2)
 })
 
 test('an answer without end is cut off', async () => {

@@ -8,7 +8,8 @@ import type { Models } from './models/model.ts'
 export async function modelOf({ settings }: Run, store: Store, models: Models): Promise<Asking> {
   const provider = await store.aiProviders.find(settings.ai_provider_id)
   if (!provider) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'ai-provider', id: settings.ai_provider_id })
-  const model = settings.model ?? provider.default_model
+  // A script answers to any name.
+  const model = settings.model ?? provider.default_model ?? (provider.type === 'replay' ? 'replay' : null)
   if (model === null) {
     const message = 'neither the agent nor its AI provider says which model to use'
     throw new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'model', message }] })

@@ -634,7 +634,7 @@ export const commands: readonly Command[] = [
     module: 'ai-providers',
     route: 'GET /ai-providers',
     permission: 'ai-providers:ListAiProviders',
-    summary: 'List AI providers',
+    summary: 'List AI providers, without their scripts',
     fields: [
       { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
       { name: 'limit', type: 'integer', description: 'How many to return, at most', default: '50', where: 'query', reads: 'JSON' },

@@ -60,7 +60,7 @@ export const AiProviderSecrets = {
 }
 
 export const Script = z
-  .union([z.string().max(4_000_000), z.record(z.string(), z.unknown())])
+  .union([z.string().max(2_000_000), z.record(z.string(), z.unknown())])
   .nullable()
   .describe('What a replay provider answers: a script in YAML or JSON')
 
@@ -77,3 +77,7 @@ export const AiProvider = z.object({
   updated_at: Timestamp,
 })
 export type AiProvider = z.infer<typeof AiProvider>
+
+/** As lists show it: a script can be long. */
+export const ListedAiProvider = AiProvider.omit({ script: true })
+export type ListedAiProvider = z.infer<typeof ListedAiProvider>

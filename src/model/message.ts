@@ -7,7 +7,7 @@ export type ToolCallPart = { id: string; name: string; args: string }
 export type ContentPart =
   | { type: 'text'; text: string }
   | { type: 'image'; media_type: string; data: string }
-  | { type: 'image'; media_type?: string; url: string }
+  | { type: 'image'; media_type?: string | undefined; url: string }
 
 /** What has been said between people, a model and its tools, in the same shape for every provider. */
 export type Message =
@@ -16,10 +16,10 @@ export type Message =
   | {
       role: 'assistant'
       content: string | null
-      reasoning?: string
-      tool_calls?: ToolCallPart[]
+      reasoning?: string | undefined
+      tool_calls?: ToolCallPart[] | undefined
       /** What the provider wants back with the message, such as the signature of its thinking. */
-      metadata?: JsonObject
+      metadata?: JsonObject | undefined
     }
   | { role: 'tool'; tool_call_id: string; tool_name: string; output: Json; is_error: boolean }
 
@@ -44,7 +44,7 @@ const Part = z.union([
 ])
 
 /** A message as callers send it. */
-export const Message = z.discriminatedUnion('role', [
+export const Message: z.ZodType<Message> = z.discriminatedUnion('role', [
   z.strictObject({ role: z.literal('system'), content: z.string() }),
   z.strictObject({ role: z.literal('user'), content: z.union([z.string(), z.array(Part).min(1).max(100)]) }),
   z.strictObject({

@@ -120,10 +120,27 @@ export type ReadScript =
 
 /** Reads a script from YAML or JSON, or from what was read already; or tells all that is wrong with it. */
 export function readReplayScript(given: unknown): ReadScript {
-  const read = typeof given === 'string' ? readYaml(given) : { value: given }
+  const read = typeof given === 'string' ? readText(given) : { value: given }
   if (read.faults) return { faults: read.faults }
   const result = ReplayScript.safeParse(read.value)
   return result.success ? { script: result.data } : { faults: faultsOf(result.error) }
+}
+
+/** To read more YAML than this takes so long that others would notice. JSON is read a hundred times faster. */
+const longestYaml = 200_000
+
+function readText(text: string): { value: unknown; faults?: undefined } | { faults: Fault[] } {
+  if (/^\s*\{/.test(text)) {
+    try {
+      return { value: JSON.parse(text) }
+    } catch {
+      // YAML may begin like that, too.
+    }
+  }
+  if (text.length > longestYaml) {
+    return { faults: [{ path: '', message: `is more than ${longestYaml} characters of YAML: write it as JSON` }] }
+  }
+  return readYaml(text)
 }
 
 function readYaml(text: string): { value: unknown; faults?: undefined } | { faults: Fault[] } {
@@ -143,4 +160,8 @@ function readYaml(text: string): { value: unknown; faults?: undefined } | { faul
   return { value: document.toJS({ maxAliasCount: 100 }) }
 }
 
-export const printReplayScript = (script: ReplayScript): string => stringify(script, { lineWidth: 0 })
+/** In YAML, or in the JSON that is YAML as well where there is a lot of it. */
+export function printReplayScript(script: ReplayScript): string {
+  const json = JSON.stringify(script, null, 2)
+  return json.length > longestYaml / 2 ? json : stringify(script, { lineWidth: 0 })
+}

@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import { addressOf } from '../agents/models/address.ts'
 import { recordedScript } from '../agents/models/record.ts'
 import { loadScript } from '../agents/models/replay.ts'
-import { addressOf } from '../agents/models/sdk.ts'
-import { AiProvider, AiProviderFields, AiProviderSecrets, Script } from '../model/ai-provider.ts'
+import { AiProvider, AiProviderFields, AiProviderSecrets, ListedAiProvider, Script } from '../model/ai-provider.ts'
 import { errorBody, type Fault, PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
 import { Id, Paging, pageOf, Text } from '../model/page.ts'
@@ -53,13 +53,13 @@ export const listAiProviders = lists({
   name: 'list-ai-providers',
   permission: 'ai-providers:ListAiProviders',
   route: 'GET /ai-providers',
-  summary: 'List AI providers',
+  summary: 'List AI providers, without their scripts',
   of: aiProvider,
   input: z.strictObject({ project_id: Id.optional(), ...Paging }),
-  output: pageOf(AiProvider),
+  output: pageOf(ListedAiProvider),
   async run(input, { store, visible }) {
     const page = await store.aiProviders.list(input, visible)
-    return { ...page, data: page.data.map(present) }
+    return { ...page, data: page.data.map(presentListed) }
   },
 })
 
@@ -119,11 +119,15 @@ const Tested = z.object({
     .describe('What is wrong, and what to do about it'),
 })
 
+/** Nobody watches a test for longer. */
+const longestTest = 60
+
 export const testAiProvider = acts({
   name: 'test-ai-provider',
   permission: 'ai-providers:TestAiProvider',
   route: 'POST /ai-providers/{ai_provider_id}/test',
   summary: 'Ask the model for one word, and see what is wrong if none comes',
+  example: { model: 'qwen3' },
   on: aiProvider,
   input: z.strictObject({
     id: Id,
@@ -144,7 +148,7 @@ export const testAiProvider = acts({
     }
     try {
       const answer = await models.ask(
-        { ...target, record: false, max_retries: 0 },
+        { ...target, record: false, max_retries: 0, timeout_seconds: Math.min(target.timeout_seconds, longestTest) },
         {
           model: asked,
           messages: [{ role: 'user', content: 'Answer with the one word: ready' }],
@@ -196,7 +200,9 @@ export const deleteAiProviderRecording = acts({
 
 const hidden = '[hidden]'
 
-function present(record: AiProviderRecord): AiProvider {
+const present = (record: AiProviderRecord): AiProvider => ({ ...presentListed(record), script: record.script })
+
+function presentListed(record: Omit<AiProviderRecord, 'script'>): ListedAiProvider {
   const { api_key, api_key_hint, headers: _, header_names, ...shown } = record
   return {
     ...shown,
@@ -242,7 +248,7 @@ async function changed(
 }
 
 const scriptText = (script: string | Record<string, unknown> | null): string | null =>
-  script === null || typeof script === 'string' ? script : printReplayScript(loadScript(script))
+  script === null || typeof script === 'string' ? script : JSON.stringify(loadScript(script), null, 2)
 
 function* faultsOf(
   next: AiProviderDraft,

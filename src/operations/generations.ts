@@ -360,7 +360,7 @@ async function settingsOf(
   const provider = await context.store.aiProviders.find(ai_provider_id)
   if (!provider)
     errors.push({ path: '', message: `the agent's AI provider "${ai_provider_id}" is gone: give it another one` })
-  else if (model === null && provider.default_model === null) {
+  else if (model === null && provider.default_model === null && provider.type !== 'replay') {
     errors.push({ path: '', message: 'neither the agent nor its AI provider says which model to use' })
   }
   if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })

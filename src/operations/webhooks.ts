@@ -59,7 +59,7 @@ export const updateWebhook = acts({
   permission: 'webhooks:UpdateWebhook',
   route: 'PATCH /webhooks/{webhook_id}',
   summary: 'Change a webhook',
-  example: { enabled: false },
+  example: { events: ['generation.failed'] },
   on: webhook,
   input: z.strictObject({ id: Id, ...z.object(WebhookFields).partial().shape }),
   output: Webhook,

@@ -1488,7 +1488,7 @@ export interface Operations {
         script: string | null
       }
     }
-    /** List AI providers */
+    /** List AI providers, without their scripts */
     listAiProviders: {
       query?: {
         project_id?: string
@@ -1525,7 +1525,6 @@ export interface Operations {
           api_key_hint: string | null
           /** Their names; the values are hidden */
           headers: Record<string, string> | null
-          script: string | null
           created_at: string
           updated_at: string
         }>

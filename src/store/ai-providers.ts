@@ -35,7 +35,7 @@ export type AiProviderDraft = Omit<AiProviderRecord, 'id' | 'project_id' | 'crea
 const parse = (text: string | null) => (text === null ? null : JSON.parse(text))
 const print = (value: unknown) => (value === null ? null : JSON.stringify(value))
 
-const toProvider = (row: AiProviderRow): AiProviderRecord => ({
+const toListed = (row: Omit<AiProviderRow, 'script'>): Omit<AiProviderRecord, 'script'> => ({
   ...row,
   type: row.type as AiProvider['type'],
   prices: parse(row.prices),
@@ -44,6 +44,27 @@ const toProvider = (row: AiProviderRow): AiProviderRecord => ({
   created_at: iso(row.created_at),
   updated_at: iso(row.updated_at),
 })
+
+const toProvider = (row: AiProviderRow): AiProviderRecord => ({ ...toListed(row), script: row.script })
+
+const columns = [
+  'id',
+  'project_id',
+  'name',
+  'type',
+  'base_url',
+  'default_model',
+  'prices',
+  'record',
+  'timeout_seconds',
+  'max_retries',
+  'api_key',
+  'api_key_hint',
+  'headers',
+  'header_names',
+  'created_at',
+  'updated_at',
+] as const
 
 const toColumns = (draft: AiProviderDraft) => ({
   name: draft.name,
@@ -86,10 +107,11 @@ export class AiProviders {
     return row && toProvider(row)
   }
 
-  list(filter: { project_id?: string } & Window, visible: Visible): Promise<Page<AiProviderRecord>> {
+  /** Without their scripts, which can be long. */
+  list(filter: { project_id?: string } & Window, visible: Visible): Promise<Page<Omit<AiProviderRecord, 'script'>>> {
     let where = this.#engine.db.selectFrom('ai_providers')
     if (filter.project_id) where = where.where('project_id', '=', filter.project_id)
-    return pageOfRows(where, filter, visible, toProvider)
+    return pageOfRows(where, filter, visible, toListed, { columns })
   }
 
   async update(id: string, draft: AiProviderDraft): Promise<AiProviderRecord | undefined> {

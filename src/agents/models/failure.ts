@@ -69,8 +69,8 @@ export function failureOf(thrown: unknown, asked: Asked): Failure {
 
 const contextTooLong =
   /context[_ ](length|window|size)|maximum context|prompt is too long|input is too long|too many (input )?tokens|exceeds? (the )?(maximum|available|model).{0,40}(tokens|context)|token count.{0,40}exceeds|reduce the length|exceed_context_size|request_too_large/i
-const outOfQuota =
-  /insufficient_quota|credit balance|billing|insufficient[_ ](credits|funds|balance)|exceeded your current quota, please check/i
+// Google says "exceeded your current quota" of limits that pass within a minute, so that alone means nothing.
+const outOfQuota = /insufficient_quota|credit balance|insufficient[_ ](credits|funds|balance)/i
 const busy = /rate_limit|overloaded|too_many_requests|resource_exhausted/i
 const filtered =
   /content_filter|content_policy|responsible_?ai|safety system|PROHIBITED_CONTENT|content management policy/i
@@ -102,11 +102,12 @@ function judge({ status, codes, message, retryAfterMs }: Complaint, asked: Asked
   if (status === 404 || ((status ?? 400) < 500 && says(noSuchModel))) {
     return final(new PlatformError('MODEL_NOT_FOUND', about, { cause }))
   }
-  if (status === 408 || (status ?? 0) >= 500 || coded(broken) || status === undefined) {
+  const isBroken = status === 408 || (status ?? 0) >= 500 || coded(broken)
+  if (isBroken || (status === undefined && !coded(/^invalid_/i))) {
     const reason = status === undefined ? excerpt || 'it broke off with an error' : `it answers ${status}`
     return { kind: 'unavailable', reason, retryAfterMs, cause }
   }
-  return final(new PlatformError('MODEL_REQUEST_REFUSED', { ...about, status }, { cause }))
+  return final(new PlatformError('MODEL_REQUEST_REFUSED', { ...about, status: status ?? 400 }, { cause }))
 }
 
 const invalid = (reason: string, { provider }: Asked, cause: unknown, excerpt?: string): Failure => ({
@@ -132,6 +133,11 @@ function ofSdk(error: AISDKError, asked: Asked): Failure {
   if (/UnsupportedFunctionality|InvalidPrompt|InvalidArgument/.test(error.name)) {
     const about = { provider: asked.provider.name, model: asked.model, status: 400, ...(excerpt && { excerpt }) }
     return { kind: 'final', error: new PlatformError('MODEL_REQUEST_REFUSED', about, { cause: error }) }
+  }
+  // What fetch refuses without trying, such as a port that is kept for something else.
+  if (APICallError.isInstance(error) && error.statusCode === undefined) {
+    const reason = excerpt.replace(/^Cannot connect to API: /, '')
+    return { kind: 'unavailable', reason, retryAfterMs: undefined, cause: error }
   }
   if (/EmptyResponseBody/.test(error.name)) {
     return { kind: 'unavailable', reason: 'it answered nothing', retryAfterMs: undefined, cause: error }
@@ -195,7 +201,8 @@ const mostShown = 300
 /** The beginning of what a provider said, in one line and without what looks like a key. */
 export function excerptOf(text: string, secrets: readonly string[]): string {
   let shown = text.slice(0, 20_000)
-  for (const secret of secrets) if (secret !== '') shown = shown.replaceAll(secret, '[redacted]')
+  // What is shorter is no secret, and may stand in any word.
+  for (const secret of secrets) if (secret.length >= 6) shown = shown.replaceAll(secret, '[redacted]')
   shown = shown
     .replaceAll(/\b(?:(?:sk|pk|key|gsk|xai)[-_]|AIza)[A-Za-z0-9*._-]{12,}/g, '[redacted]')
     .replaceAll(/\bBearer\s+\S+/gi, 'Bearer [redacted]')

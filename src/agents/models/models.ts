@@ -8,7 +8,7 @@ import { type Failure, failureOf, ProviderError } from './failure.ts'
 import type { ModelAnswer, ModelDelta, ModelRequest, Models, ModelUsage } from './model.ts'
 import { recordedStep } from './record.ts'
 import { loadScript, Player } from './replay.ts'
-import { askBySdk, type Credentials } from './sdk.ts'
+import type { Credentials } from './sdk.ts'
 import { Watch } from './watch.ts'
 
 export interface ModelsOptions {
@@ -88,6 +88,8 @@ class ProviderModels implements Models {
     using watch = new Watch(request.signal, provider)
     try {
       if (provider.type === 'replay') return await askScript(this.#playerOf(provider), request, watch)
+      // Loaded when first used: it takes longer to load than all the rest.
+      const { askBySdk } = await import('./sdk.ts')
       return await askBySdk(provider, request, credentials, { outbound: this.#options.outbound, watch })
     } catch (error) {
       // Whatever the end of an attempt looks like from inside, this is why.

@@ -43,7 +43,10 @@ export function optionsOf(request: ModelRequest, type: ProviderType): LanguageMo
 }
 
 function promptOf(messages: readonly Message[], type: ProviderType): LanguageModelV4Prompt {
-  const prompt = inOrder(messages, type).map((message) => convert(message, type))
+  const prompt = inOrder(messages, type)
+    .map((message) => convert(message, type))
+    // An answer that said nothing is nothing to send, and some providers refuse it.
+    .filter(({ role, content }) => role !== 'assistant' || content.length > 0)
   const merged: LanguageModelV4Prompt = []
   for (const message of prompt) {
     const last = merged.at(-1)
@@ -125,7 +128,7 @@ function answerOf(message: Assistant, type: ProviderType): AssistantContent {
   return [
     // What an unsigned thought was is of no use to a provider that checks signatures.
     ...(reasoning && type === 'openai-compatible' ? [{ type: 'reasoning' as const, text: reasoning }] : []),
-    ...(text !== '' || tool_calls.length === 0 ? [{ type: 'text' as const, text }] : []),
+    ...(text === '' ? [] : [{ type: 'text' as const, text }]),
     ...tool_calls.map((call) => callOf(call, type)),
   ]
 }

@@ -10,7 +10,7 @@ import {
   type TextMatch,
   type When,
 } from '../../model/replay-script.ts'
-import { matcherOf } from '../../tools/pattern.ts'
+import { type Matcher, matcherOf } from '../../tools/pattern.ts'
 import type { FinishReason, ModelUsage } from './model.ts'
 
 /** What a script decides by. */
@@ -46,6 +46,7 @@ const mostCounted = 10_000
 export class Player {
   readonly #script: ReplayScript
   readonly #attempts = new Map<string, number>()
+  readonly #patterns = new Map<string, Matcher>()
 
   constructor(script: ReplayScript) {
     this.#script = script
@@ -53,7 +54,7 @@ export class Player {
 
   play(conversation: Conversation): Played {
     const facts = factsOf(conversation)
-    const at = this.#script.steps.findIndex((step, index) => fits(step.when ?? { step: index + 1 }, facts))
+    const at = this.#script.steps.findIndex((step, index) => fits(step.when ?? { step: index + 1 }, facts, this.#test))
     const step = this.#script.steps[at]
     if (!step) {
       const expected = this.#script.steps.slice(0, 20).map((one, index) => describe(one, index))
@@ -68,6 +69,12 @@ export class Player {
       return { kind: 'error', failure: error }
     }
     return { kind: 'answer', performance: perform(step, this.#script, facts) }
+  }
+
+  readonly #test = (pattern: string, text: string): boolean => {
+    const matcher = this.#patterns.get(pattern) ?? matcherOf(pattern)
+    this.#patterns.set(pattern, matcher)
+    return matcher.test(text)
   }
 
   #count(at: number, { messages }: Conversation): number {
@@ -143,36 +150,38 @@ function factsOf({ messages, tools, model }: Conversation): Facts {
   }
 }
 
-function fits(when: When, facts: Facts): boolean {
+type Test = (pattern: string, text: string) => boolean
+
+function fits(when: When, facts: Facts, test: Test): boolean {
   const { step, turn_step, last_user, last_tool, system, tools, model } = when
   return (
     (step === undefined || step === facts.step) &&
     (turn_step === undefined || turn_step === facts.turnStep) &&
     (model === undefined || model === facts.model) &&
     (tools === undefined || tools.every((tool) => facts.tools.includes(tool))) &&
-    matches(last_user, facts.lastUser) &&
-    matches(system, facts.system) &&
-    fitsTool(last_tool, facts.lastTool)
+    matches(last_user, facts.lastUser, test) &&
+    matches(system, facts.system, test) &&
+    fitsTool(last_tool, facts.lastTool, test)
   )
 }
 
-function fitsTool(wanted: When['last_tool'], last: Facts['lastTool']): boolean {
+function fitsTool(wanted: When['last_tool'], last: Facts['lastTool'], test: Test): boolean {
   if (wanted === undefined) return true
   if (wanted === null || last === undefined) return wanted === null && last === undefined
   const { name, is_error, output } = typeof wanted === 'string' ? { name: wanted } : wanted
   return (
     (name === undefined || name === last.tool_name) &&
     (is_error === undefined || is_error === last.is_error) &&
-    matches(output, asText(last.output))
+    matches(output, asText(last.output), test)
   )
 }
 
-function matches(match: TextMatch | undefined, text: string): boolean {
+function matches(match: TextMatch | undefined, text: string, test: Test): boolean {
   if (!match) return true
   return (
     (match.contains === undefined || text.includes(match.contains)) &&
     (match.equals === undefined || text === match.equals) &&
-    (match.matches === undefined || matcherOf(match.matches).test(text))
+    (match.matches === undefined || test(match.matches, text))
   )
 }
 

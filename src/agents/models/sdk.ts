@@ -3,12 +3,12 @@ import { createGoogle } from '@ai-sdk/google'
 import { createOpenAI } from '@ai-sdk/openai'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import type { LanguageModelV4, LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider'
-import type { ProviderType } from '../../model/ai-provider.ts'
 import { PlatformError } from '../../model/errors.ts'
 import type { JsonObject } from '../../model/json.ts'
 import type { ToolCallPart } from '../../model/message.ts'
 import type { AiProviderRecord } from '../../store/ai-providers.ts'
 import type { Outbound } from '../../tools/outbound.ts'
+import { addressOf } from './address.ts'
 import { excerptOf, ProviderError, SdkFailure } from './failure.ts'
 import type { FinishReason, ModelAnswer, ModelRequest, ModelUsage } from './model.ts'
 import { type KeptPart, optionsOf } from './prompt.ts'
@@ -19,16 +19,6 @@ export interface Credentials {
   readonly apiKey: string | null
   readonly headers: Readonly<Record<string, string>>
 }
-
-const addresses: Partial<Record<ProviderType, string>> = {
-  openai: 'https://api.openai.com/v1',
-  anthropic: 'https://api.anthropic.com/v1',
-  google: 'https://generativelanguage.googleapis.com/v1beta',
-}
-
-/** Where a provider is asked. */
-export const addressOf = ({ type, base_url }: Pick<AiProviderRecord, 'type' | 'base_url'>): string =>
-  (base_url ?? addresses[type] ?? '').replace(/\/+$/, '')
 
 /** Asks by way of the AI SDK's provider packages, once. */
 export async function askBySdk(
@@ -71,10 +61,10 @@ async function bySdk<T>(work: () => PromiseLike<T>): Promise<T> {
 function languageModelOf(
   provider: AiProviderRecord,
   model: string,
-  { apiKey, headers }: Credentials,
+  { apiKey }: Credentials,
   fetch: typeof globalThis.fetch,
 ): LanguageModelV4 {
-  const settings = { baseURL: addressOf(provider), apiKey: apiKey ?? '', headers, fetch }
+  const settings = { baseURL: addressOf(provider), apiKey: apiKey ?? '', fetch }
   switch (provider.type) {
     case 'openai':
       // Chat completions keep nothing at the provider: the conversation is ours.
@@ -97,10 +87,11 @@ function guardedFetch(
   outbound: Pick<Outbound, 'fetch'>,
   watch: Watch,
 ): typeof globalThis.fetch {
-  const given = new Set(Object.keys(own).map((name) => name.toLowerCase()))
   return async (input, init) => {
     const headers = new Headers(init?.headers)
-    if (apiKey === null) for (const name of keyHeaders) if (!given.has(name)) headers.delete(name)
+    if (apiKey === null) for (const name of keyHeaders) headers.delete(name)
+    // Last and by themselves, so that they replace what the package has set under another spelling.
+    for (const [name, value] of Object.entries(own)) headers.set(name, value)
     const response = await outbound.fetch(input, { ...init, headers: Object.fromEntries(headers), redirect: 'manual' })
     watch.touch()
     if (response.status >= 300 && response.status < 400) {
@@ -238,7 +229,9 @@ class AnswerReader {
   }
 
   #call(part: Extract<LanguageModelV4StreamPart, { type: 'tool-call' }>): void {
-    const { toolCallId: id, toolName: name, input, providerMetadata } = part
+    const { toolCallId, toolName: name, input, providerMetadata } = part
+    // Results are sent back by id, so two calls must not share one.
+    const id = this.#calls.some((call) => call.id === toolCallId) ? `${toolCallId}_${this.#calls.length}` : toolCallId
     if (!this.#started.has(id)) {
       this.#startCall(id, name)
       this.#request.onDelta?.({ type: 'tool_args', id, text: input })

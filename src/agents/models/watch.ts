@@ -11,7 +11,8 @@ export class Watch implements Disposable {
   readonly #seconds: number
   readonly #provider: string
   readonly #longest: NodeJS.Timeout
-  #timer: NodeJS.Timeout
+  readonly #timer: NodeJS.Timeout
+  #over = false
 
   constructor(caller: AbortSignal, provider: { readonly name: string; readonly timeout_seconds: number }) {
     this.#provider = provider.name
@@ -23,7 +24,8 @@ export class Watch implements Disposable {
 
   /** Something came. */
   touch(): void {
-    this.#timer.refresh()
+    // A timer that was cleared would run again.
+    if (!this.#over) this.#timer.refresh()
   }
 
   /** Waits without losing patience; throws the reason when the attempt ends meanwhile. */
@@ -43,6 +45,7 @@ export class Watch implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#over = true
     clearTimeout(this.#timer)
     clearTimeout(this.#longest)
   }
