@@ -79,6 +79,9 @@ export async function createPlatform(config: Config): Promise<Platform> {
   const queue = await openQueue(store, {
     onError: (err, about) =>
       log.warn({ err, ...about }, about.id ? 'could not be looked at' : 'trouble with the queue'),
+  }).catch(async (error: unknown) => {
+    await store.close()
+    throw error
   })
   const webhooks = new Webhooks({ store: store.webhooks, queue, outbound, seal: await databaseSeal(store) })
 
