@@ -95,6 +95,9 @@ export async function createPlatform(config: Config): Promise<Platform> {
   const queue = await openQueue(store, {
     onError: (err, about) =>
       log.warn({ err, ...about }, about.id ? 'could not be looked at' : 'trouble with the queue'),
+  }).catch(async (error: unknown) => {
+    await store.close()
+    throw error
   })
   const vault = await Vault.open({ ...config, settings: store.settings })
   const wrongKey = await vault.findFault()

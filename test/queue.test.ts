@@ -1,9 +1,12 @@
 import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { describe, expect, test, vi } from 'vitest'
+import { Notices } from '../src/store/notices.ts'
 import { openQueue } from '../src/store/open-queue.ts'
+import { openPostgres } from '../src/store/postgres.ts'
 import type { Queue } from '../src/store/queue.ts'
 import { openStore, type StoreOptions } from '../src/store/store.ts'
 import { engines, freshDatabase } from './engines.ts'
@@ -208,6 +211,17 @@ describe.each(engines)('on %s', (engine) => {
     expect(new Set(looks.begun).size).toBe(130)
   })
 
+  test('many can be asked for at once by a process that has asked for nothing before', async () => {
+    await using database = await freshDatabase(engine)
+    await using one = await open(database.options)
+    const seen = new Set<string>()
+
+    await Promise.all(Array.from({ length: 50 }, (_, n) => one.queue.ask('things', `thing-${n}`)))
+    await one.queue.work('things', { atOnce: 50, look: async (id) => void seen.add(id) })
+
+    await until(() => expect(seen.size).toBe(50))
+  })
+
   test('stopping aborts the looks, and whoever comes next goes on at once with what had not ended', async () => {
     await using database = await freshDatabase(engine)
     const seen: string[] = []
@@ -387,6 +401,45 @@ describe('on postgres, among processes', () => {
     await until(() => expect(seen).toHaveLength(6))
     expect(all.flatMap(({ errors }) => errors)).toEqual([])
     await Promise.all(all.map((each) => each[Symbol.asyncDispose]()))
+  })
+
+  test('a user who may not make the schema of the queue is told so', async () => {
+    await using database = await freshDatabase('postgres')
+    const store = await openStore(database.options)
+    const name = `quartermaster_${randomUUID().replaceAll('-', '')}`
+    await sql.raw(`create role ${name} login password 'small'`).execute(store.engine.db)
+    const url = Object.assign(new URL(database.options.databaseUrl as string), { username: name, password: 'small' })
+    const engine = await openPostgres(url.href)
+
+    const refused = openQueue({ engine, notices: new Notices(engine) }, { onError: () => {} })
+
+    await expect(refused).rejects.toThrow(
+      /^The queue in the schema quartermaster_queue cannot be used: permission denied .*\. The user in DATABASE_URL must/,
+    )
+    await engine.close()
+    await sql.raw(`drop role ${name}`).execute(store.engine.db)
+    await store.close()
+  })
+
+  test('goes on after the database has dropped every connection', async () => {
+    await using database = await freshDatabase('postgres')
+    await using one = await open(database.options)
+    await using other = await open(database.options)
+    const looks = gated()
+    await one.queue.work('things', { atOnce: 5, look: looks.look })
+    await one.queue.ask('things', 'a')
+    await until(() => expect(looks.open).toHaveLength(1))
+
+    await sql`select pg_terminate_backend(pid) from pg_stat_activity
+              where datname = current_database() and pid <> pg_backend_pid()`.execute(other.store.engine.db)
+    await sleep(200)
+    await vi.waitFor(() => one.queue.ask('things', 'a'), { timeout: 5000 })
+    await one.queue.ask('things', 'b')
+    await until(() => expect(looks.begun).toEqual(['a', 'b']))
+    for (const { end } of [...looks.open]) end()
+
+    await until(() => expect(looks.begun).toEqual(['a', 'b', 'a']))
+    looks.open[0]?.end()
   })
 
   test('stopping comes to an end when the database is gone', { timeout: 20_000 }, async () => {

@@ -59,7 +59,7 @@ export const updateWebhook = acts({
   permission: 'webhooks:UpdateWebhook',
   route: 'PATCH /webhooks/{webhook_id}',
   summary: 'Change a webhook',
-  example: { events: ['generation.failed'] },
+  example: { events: ['generation.completed', 'generation.failed'] },
   on: webhook,
   input: z.strictObject({ id: Id, ...z.object(WebhookFields).partial().shape }),
   output: Webhook,
@@ -106,7 +106,7 @@ export const testWebhook = acts({
   on: webhook,
   input: z.strictObject({ id: Id }),
   output: DeliverySummary,
-  run: (_, { webhooks, target, live }) => webhooks.test(target, live?.signal ?? new AbortController().signal),
+  run: (_, { webhooks, target }) => webhooks.test(target),
 })
 
 export const listWebhookDeliveries = acts({

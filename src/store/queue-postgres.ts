@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { type Db, PgBoss } from 'pg-boss'
+import { StartError } from '../model/start-error.ts'
 import { Looks, type Turn, type Turns } from './looks.ts'
 import type { Notices } from './notices.ts'
 import type { Queue, QueueOptions, Work } from './queue.ts'
@@ -39,11 +40,21 @@ export async function openPostgresQueue(pool: pg.Pool, notices: Notices, options
     monitorIntervalSeconds: 2,
     maintenanceIntervalSeconds: 3600,
     flowIntervalSeconds: 3600,
+    // Kinds are made known one by one; to read them all again could forget one for a moment.
+    queueCacheIntervalSeconds: 24 * 3600,
     monitorVacuum: false,
     reindex: false,
   })
   boss.on('error', (error) => options.onError(error, {}))
-  await alone(pool, numberOf('start'), () => boss.start())
+  try {
+    await alone(pool, numberOf('start'), () => boss.start())
+  } catch (cause) {
+    await within(second, boss.stop({ graceful: false, close: false }))
+    throw new StartError(
+      `The queue in the schema ${schema} cannot be used: ${(cause as Error).message}. The user in DATABASE_URL must be allowed to create that schema.`,
+      { cause },
+    )
+  }
   return new PostgresQueue(pool, boss, notices, options)
 }
 
@@ -120,7 +131,14 @@ class PostgresQueue implements Queue {
   #create(kind: string): Promise<void> {
     const known = this.#created.get(kind)
     if (known) return known
-    const created = this.#boss.createQueue(kind, {
+    const created = this.#make(kind)
+    this.#created.set(kind, created)
+    created.catch(() => this.#created.delete(kind))
+    return created
+  }
+
+  async #make(kind: string): Promise<void> {
+    await this.#boss.createQueue(kind, {
       policy: 'key_strict_fifo',
       heartbeatSeconds,
       // As long as pg-boss allows: heartbeats tell whether someone still looks.
@@ -130,9 +148,9 @@ class PostgresQueue implements Queue {
       retentionSeconds: 10 * 365 * 24 * 3600,
       deleteAfterSeconds: 3600,
     })
-    this.#created.set(kind, created)
-    created.catch(() => this.#created.delete(kind))
-    return created
+    // pg-boss reads about a queue when it is first used, on a connection more. Those who ask at once, each on a connection
+    // already, could leave none for that.
+    await this.#boss.findJobs(kind, { key: '', queued: true })
   }
 
   #write(kind: string, id: string, at: number): Promise<void> {

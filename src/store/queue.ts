@@ -5,7 +5,7 @@
 export interface Queue {
   /**
    * Someone is to look at `id`, now or at a time. Asked twice before anyone looks: once, at the earliest time asked for.
-   * Asked while it is being looked at: once more, after.
+   * Asked while it is being looked at: once more, after. To be called when what there is to do has been committed.
    */
   ask(kind: string, id: string, at?: number): Promise<void>
   /**

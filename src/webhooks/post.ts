@@ -11,7 +11,7 @@ export interface Post {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  readonly signal: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 const timeLimitMs = 10_000
@@ -28,7 +28,7 @@ export async function post(outbound: Pick<Outbound, 'fetch'>, request: Post): Pr
       headers: { ...request.headers, 'content-type': 'application/json', 'user-agent': 'Quartermaster-Webhooks' },
       body: request.body,
       redirect: 'manual',
-      signal: AbortSignal.any([request.signal, limit]),
+      signal: request.signal ? AbortSignal.any([request.signal, limit]) : limit,
     })
     status = response.status
     const excerpt = await beginningOf(response)
@@ -38,7 +38,7 @@ export async function post(outbound: Pick<Outbound, 'fetch'>, request: Post): Pr
     if (status !== null) return { status, error: faultOf(status), excerpt: null }
     if (limit.aborted)
       return { status, error: `The target did not answer within ${timeLimitMs / 1000} s.`, excerpt: null }
-    if (request.signal.aborted) return { status, error: 'The platform is stopping.', excerpt: null }
+    if (request.signal?.aborted) return { status, error: 'The platform is stopping.', excerpt: null }
     return { status, error: reasonOf(error, new URL(request.url)), excerpt: null }
   }
 }

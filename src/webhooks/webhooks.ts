@@ -122,12 +122,12 @@ export class Webhooks {
   }
 
   /** Sends a `webhook.test` now, and once. */
-  async test(webhook: Webhook, signal: AbortSignal): Promise<DeliverySummary> {
+  async test(webhook: Webhook): Promise<DeliverySummary> {
     const { store } = this.#parts
     const body = bodyOf('webhook.test', { webhook_id: webhook.id, name: webhook.name }, Date.now())
     const [made] = await store.addDeliveries([webhook], { type: 'webhook.test', body, nextAt: null })
     const { id } = made as { id: string }
-    const answered = await this.#send(webhook, { id, body }, signal)
+    const answered = await this.#send(webhook, { id, body })
     const status = answered.error === null ? 'delivered' : 'failed'
     return (await store.changeDelivery(id, { ...outcome(answered, 1), status })) as DeliverySummary
   }
@@ -183,7 +183,7 @@ export class Webhooks {
   async #send(
     webhook: Webhook,
     { id, body }: { readonly id: string; readonly body: string },
-    signal: AbortSignal,
+    signal?: AbortSignal,
   ): Promise<Answered> {
     try {
       const headers = signed({ id, body, at: Date.now() }, await this.#secretsOf(webhook.id))
