@@ -3,7 +3,7 @@ import { errorBody, PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
 import type { Principal } from '../model/principal.ts'
 import { type Journal, type JournalCall, type NewCall, type Run, TurnLost } from '../store/generations.ts'
-import { askedOf, type CallMaker, makeCall, type Waits } from './make-call.ts'
+import { askedOf, type CallMaker, type Made, makeCall } from './make-call.ts'
 import type { ModelAnswer, ModelDelta, ModelRequest } from './models/model.ts'
 import { settingsFor, stopAfter } from './rules.ts'
 import { type Toolbox, toolboxOf } from './toolbox.ts'
@@ -77,61 +77,67 @@ async function goOn(run: Run, { stop, cancel }: Signals, parts: LoopParts): Prom
   const making = { run, principal, toolbox, signal: cancel, fresh }
   const either = AbortSignal.any([stop, cancel])
 
-  for (let round = 0; ; round++) {
+  let journal = await generations.journal(run.id)
+  if (run.turn > 1) await parts.heal(run, journal)
+  for (;;) {
     either.throwIfAborted()
-    const journal = await generations.journal(run.id)
-    if (round === 0 && run.turn > 1) await parts.heal(run, journal)
     const last = journal.steps.at(-1)
-    const calls = journal.calls.filter((call) => call.step === last?.number)
     if (last && last.answered_at !== null) {
-      const waiting = await makeCalls(
-        calls.filter(({ output }) => output === undefined),
+      const isLast = (call: JournalCall) => call.step === last.number
+      const made = await makeCalls(
+        journal.calls.filter((call) => isLast(call) && call.output === undefined),
         (call) => makeCall(call, making, parts).finally(() => parts.changed(run)),
       )
+      const waiting = made.flatMap(({ waits = [] }) => waits)
       if (waiting.length > 0) {
         const isOurs = waiting.every(({ kind, status }) => kind === 'generation' && status !== 'requires_action')
         if (await generations.rest(run, waiting.length, isOurs ? 'in_progress' : 'requires_action')) return
-        continue
+        // What has come meanwhile may have changed the settings, too.
+        const changed = (await generations.find(run.id)) ?? run
+        return goOn({ ...changed, turn: run.turn }, { stop, cancel }, parts)
       }
-      const reason = stopAfter(last, calls, run.settings)
+      const now = new Map(made.map(({ call }) => [call.call_id, call]))
+      journal = { ...journal, calls: journal.calls.map((call) => now.get(call.call_id) ?? call) }
+      const reason = stopAfter(last, journal.calls.filter(isLast), run.settings)
       if (reason) {
         const ending = { status: 'completed' as const, stop_reason: reason, error: null }
         return generations.end(run, { ...ending, content: last.text, finish_reason: last.finish_reason })
       }
-      if (calls.some(({ output }) => output === undefined)) continue
     }
     const number = last?.answered_at === null ? last.number : (last?.number ?? 0) + 1
-    await askModel(run, number, journal, { toolbox, signal: either, fresh }, parts)
+    journal = await askModel(run, number, journal, { toolbox, signal: either, fresh }, parts)
   }
 }
 
-/** Some at once, each when there is room. Returns what is waited for. */
-async function makeCalls(
-  calls: readonly JournalCall[],
-  make: (call: JournalCall) => Promise<Waits | undefined>,
-): Promise<Waits[]> {
-  const waiting: Waits[] = []
+/** Some at once, each when there is room. Whatever goes wrong with one, the others are waited for. */
+async function makeCalls(calls: readonly JournalCall[], make: (call: JournalCall) => Promise<Made>): Promise<Made[]> {
+  const made: Made[] = []
+  const faults: unknown[] = []
   const queue = [...calls]
   const worker = async () => {
     for (let call = queue.shift(); call; call = queue.shift()) {
-      const awaited = await make(call)
-      if (awaited) waiting.push(awaited)
+      await make(call).then(
+        (one) => made.push(one),
+        (fault: unknown) => faults.push(fault),
+      )
     }
   }
   await Promise.all(Array.from({ length: Math.min(callsAtOnce, calls.length) }, worker))
-  return waiting
+  if (faults.length > 0) throw faults[0]
+  return made
 }
 
+/** The journal with the step that the model has answered. */
 async function askModel(
   run: Run,
   number: number,
   journal: Journal,
   { toolbox, signal, fresh }: { toolbox: Toolbox; signal: AbortSignal; fresh: Set<string> },
   parts: LoopParts,
-): Promise<void> {
+): Promise<Journal> {
   const { generations } = parts.store
   const model = await parts.modelOf(run)
-  await generations.startStep(run, number)
+  const step = await generations.startStep(run, number)
   parts.changed(run)
   const { toolChoice, activeToolIds } = settingsFor(number, run.settings)
   const tools = toolbox.active(activeToolIds)
@@ -169,23 +175,16 @@ async function askModel(
   })
   fresh.clear()
   for (const { call_id } of calls) fresh.add(call_id)
-  const { usage, ...said } = answer
-  await generations.answerStep(
-    run,
-    number,
-    {
-      model: said.model,
-      text: said.text,
-      reasoning: said.reasoning,
-      metadata: said.metadata,
-      finish_reason: said.finish_reason,
-      input_tokens: usage.input_tokens,
-      output_tokens: usage.output_tokens,
-      cost: model.costOf(answer),
-    },
-    calls,
-  )
+  const { usage, tool_calls: _, ...said } = answer
+  const { input_tokens, output_tokens } = usage
+  const answered = { ...said, input_tokens, output_tokens, cost: model.costOf(answer) }
+  const written = await generations.answerStep(run, number, answered, calls)
   parts.changed(run)
+  const before = journal.steps.filter((one) => one.number !== number)
+  return {
+    steps: [...before, { ...step, ...answered, answered_at: Date.now() }],
+    calls: [...journal.calls, ...written],
+  }
 }
 
 /** Whoever started it, with what it may do now; and no more than the agents in between may. */

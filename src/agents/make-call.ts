@@ -55,19 +55,25 @@ export function askedOf(
 /** What a call waits for; of a run that it has started, how that stands. */
 export type Waits = AwaitedBy & { readonly status?: GenerationStatus }
 
-/**
- * Makes one call of the journal, or goes on with one that was begun. Writes down what it gave, or what it waits for.
- * Returns the latter.
- */
-export async function makeCall(call: JournalCall, making: Making, parts: CallMaker): Promise<Waits | undefined> {
+/** What came of a call: the output that the journal has now, or what it waits for. */
+export type Made = { readonly call: JournalCall; readonly waits?: Waits }
+
+/** Makes one call of the journal, or goes on with one that was begun, and writes down what came of it. */
+export async function makeCall(call: JournalCall, making: Making, parts: CallMaker): Promise<Made> {
   const { run, signal } = making
   const { generations } = parts.store
-  const give = async (output: Json, isError: boolean) => void (await generations.finishCall(call, output, isError))
+  let made: Made | undefined
+  const give = async (output: Json, isError: boolean): Promise<Made> => {
+    const given = { ...call, output, is_error: isError }
+    // The first word counts: whoever took the run up before us may have had it.
+    made = { call: (await generations.finishCall(call, output, isError)) ? given : await generations.findCall(call) }
+    return made
+  }
 
-  if (call.awaits?.kind === 'client') return call.awaits
+  if (call.awaits?.kind === 'client') return { call, waits: call.awaits }
   if (call.awaits?.kind === 'generation') {
     const status = await generations.statusOf(call.awaits.id)
-    if (status && !isOver(status)) return { ...call.awaits, status }
+    if (status && !isOver(status)) return { call, waits: { ...call.awaits, status } }
   }
   const input = inputOf(call, making.toolbox)
   if (input instanceof PlatformError) return give(toldOfError(input), true)
@@ -82,17 +88,17 @@ export async function makeCall(call: JournalCall, making: Making, parts: CallMak
       live: { signal },
       ...(recorded && { begunAt: recorded.begunAt, awaited: call.awaits?.kind }),
       // Before it is recorded as ended: what the record has is cut and has its secrets taken out.
-      onOutput: (output) => give(toldOf(output), output.failed),
+      onOutput: async (output) => void (await give(toldOf(output), output.failed)),
     })
-    return undefined
   } catch (error) {
     if (error instanceof Suspended) {
       await generations.suspendCall(run, call, error.awaits)
-      return error.awaits
+      return { call: { ...call, awaits: error.awaits }, waits: error.awaits }
     }
     if (signal.aborted) throw error
-    return give(toldOfError(error), true)
+    return made ?? give(toldOfError(error), true)
   }
+  return made as Made
 }
 
 /** What the model sent, or what is wrong with it, in words that let it try again. */

@@ -9,7 +9,7 @@ import type {
   Step,
   StopReason,
 } from '../model/generation.ts'
-import type { Json } from '../model/json.ts'
+import type { Json, JsonObject } from '../model/json.ts'
 import type { Message } from '../model/message.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
 import type { Engine } from './engine.ts'
@@ -139,7 +139,7 @@ export interface StepAnswer {
   readonly model: string
   readonly text: string
   readonly reasoning: string | null
-  readonly metadata: object | null
+  readonly metadata: JsonObject | null
   readonly finish_reason: string
   readonly input_tokens: number
   readonly output_tokens: number
@@ -394,6 +394,11 @@ export class Generations {
       .where('output', 'is', null)
       .executeTakeFirst()
     return updated.numUpdatedRows === 1n
+  }
+
+  async findCall(call: Key): Promise<JournalCall> {
+    const row = await at(this.#engine.db.selectFrom('generation_calls').selectAll(), call).executeTakeFirstOrThrow()
+    return toCall(row)
   }
 
   /**
