@@ -5,6 +5,7 @@ import { type Logger, pino } from 'pino'
 import { firstKeyShown, firstStart } from './access/first-start.ts'
 import { Keys } from './access/keys.ts'
 import { RateLimit } from './access/rate-limit.ts'
+import { Sessions } from './access/sessions.ts'
 import { Catalogue } from './catalogue/catalogue.ts'
 import { EmbeddedModel } from './catalogue/resolve/embedded.ts'
 import { Meanings } from './catalogue/resolve/meanings.ts'
@@ -21,6 +22,7 @@ import { operations, permissions, platformActions } from './operations/index.ts'
 import { JsonText, type Operation, type Parts, routeOf } from './operations/operation.ts'
 import { openStore, type Store } from './store/store.ts'
 import { callLane } from './surfaces/call-lane.ts'
+import { dashboard } from './surfaces/dashboard.ts'
 import type { Lane } from './surfaces/lane.ts'
 import { McpEndpoints } from './surfaces/mcp/endpoint.ts'
 import { mcpLane } from './surfaces/mcp/lane.ts'
@@ -30,6 +32,7 @@ import { Metrics } from './surfaces/metrics.ts'
 import { openapi } from './surfaces/openapi.ts'
 import { reference } from './surfaces/reference.ts'
 import { type RestParts, rest } from './surfaces/rest.ts'
+import { signIn } from './surfaces/sign-in.ts'
 import { web } from './surfaces/web.ts'
 import { Lineage } from './tools/lineage.ts'
 import { Outbound } from './tools/outbound.ts'
@@ -122,10 +125,12 @@ export async function createPlatform(config: Config): Promise<Platform> {
     toolLists: (server, request) => toolLists(visit(server, request, parts)),
   }
   const warm = keepWarm({ ...parts, log })
+  const keys = new Keys(store)
   const restParts: RestParts = {
     operations,
     parts,
-    keys: new Keys(store),
+    keys,
+    sessions: new Sessions(store, keys),
     rateLimit: new RateLimit(config.rateLimit),
     metrics,
     log,
@@ -139,6 +144,8 @@ export async function createPlatform(config: Config): Promise<Platform> {
   })
   const app = web({
     rest: rest(restParts),
+    signIn: signIn({ ...restParts, version }),
+    dashboard: dashboard(new URL('../dashboard/dist/', import.meta.url)),
     mcp: (request, server) => endpoints.fetch(request, server),
     openapi: JSON.stringify(openapi(operations, version)),
     routes: operations.map(routeOf).map(({ method, path }) => ({ method, path: `/api/v1${path}` })),
@@ -152,6 +159,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
   const sweep = async () => {
     await store.idempotencyKeys.sweep(Date.now() - day)
     await store.results.sweep()
+    await store.webSessions.sweep()
     await store.files.sweep(firstIdAt('bytes', Date.now() - day))
   }
   const sweeper = setInterval(() => sweep().catch((err: unknown) => log.warn({ err }, 'could not sweep')), day / 24)

@@ -46,6 +46,7 @@ export const isOperatorMistake = (error: unknown): error is Error => error insta
 const welcome = (url: string, database: string, adminKey: string | undefined) =>
   [
     `Quartermaster ${version} is ready at ${url}`,
+    `  Dashboard  ${url}/`,
     `  API        ${url}/api/v1`,
     `  Reference  ${url}/api/docs`,
     `  Data       ${database}`,

@@ -44,9 +44,10 @@ export const catalogue = {
   },
   UNAUTHENTICATED: {
     status: 401,
-    says: 'No API key was sent, or the key is unknown, revoked or expired.',
-    message: (d: { reason: 'missing' | 'unknown' | 'expired' }) =>
+    says: 'No API key was sent, or the key is unknown, revoked or expired; or the session at the dashboard has ended.',
+    message: (d: { reason: 'missing' | 'unknown' | 'expired' | 'signed out' }) =>
       ({
+        'signed out': 'The session has ended: sign in again.',
         missing: 'An API key is needed: send it as "Authorization: Bearer sk_…".',
         unknown: 'This API key is not known: it may have been revoked.',
         expired: 'This API key has expired: ask for a new one.',
@@ -62,6 +63,12 @@ export const catalogue = {
     says: 'The request comes from a page of another site, or by another name of this machine.',
     message: (d: { header: 'Host' | 'Origin' }) =>
       `The ${d.header} header names another site, so the request is refused.`,
+  },
+  FORGED_REQUEST: {
+    status: 403,
+    says: 'The request carries the cookie of the dashboard but does not come from it.',
+    message: (_: { reason: 'origin' | 'token' }) =>
+      'This request has the cookie of a session but does not come from the dashboard: reload its page, or send an API key instead.',
   },
   FORBIDDEN: {
     status: 403,
@@ -166,6 +173,12 @@ export const catalogue = {
     says: 'The key has made more requests than its limit allows.',
     message: (d: { limit: number; retry_after_seconds: number }) =>
       `This key may make ${d.limit} requests a minute: try again in ${d.retry_after_seconds} s.`,
+  },
+  TOO_MANY_SIGN_INS: {
+    status: 429,
+    says: 'Signing in at the dashboard failed too often from one address.',
+    message: (d: { retry_after_seconds: number }) =>
+      `Too many keys were tried from your address: try again in ${d.retry_after_seconds} s.`,
   },
   CALL_CANCELLED: {
     status: 499,

@@ -70,6 +70,10 @@ export class ApiKeys {
     return this.#engine.db.selectFrom('api_keys').selectAll().where('key_hash', '=', hash).executeTakeFirst()
   }
 
+  findRow(id: string): Promise<ApiKeyRow | undefined> {
+    return this.#engine.db.selectFrom('api_keys').selectAll().where('id', '=', id).executeTakeFirst()
+  }
+
   list(filter: { project_id?: string } & Window, visible: Visible): Promise<Page<ApiKey>> {
     let where = this.#engine.db.selectFrom('api_keys')
     if (filter.project_id) where = where.where('project_id', '=', filter.project_id)

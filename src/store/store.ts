@@ -18,6 +18,7 @@ import { Skills } from './skills.ts'
 import { explained, openSqlite } from './sqlite.ts'
 import { Tools } from './tools.ts'
 import { Vectors } from './vectors.ts'
+import { WebSessions } from './web-sessions.ts'
 
 export type StoreOptions = { readonly syncCalls?: boolean } & (
   | { readonly databaseUrl: string; readonly data?: string }
@@ -42,6 +43,7 @@ export interface Store {
   readonly settings: Settings
   readonly vectors: Vectors
   readonly results: Results
+  readonly webSessions: WebSessions
   close(): Promise<void>
 }
 
@@ -74,6 +76,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     settings: new Settings(engine),
     vectors: new Vectors(engine),
     results: new Results(engine),
+    webSessions: new WebSessions(engine),
     async close() {
       await calls.idle()
       await engine.close()

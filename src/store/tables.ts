@@ -181,6 +181,13 @@ export interface ResultRow {
   text: string
 }
 
+export interface WebSessionRow {
+  token_hash: string
+  api_key_id: string
+  created_at: number
+  expires_at: number
+}
+
 export interface SettingRow {
   name: string
   value: string
@@ -202,4 +209,5 @@ export interface Tables {
   vectors: VectorRow
   results: ResultRow
   settings: SettingRow
+  web_sessions: WebSessionRow
 }

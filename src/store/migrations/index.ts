@@ -5,6 +5,7 @@ import * as mcp from './2026-11-16-mcp.ts'
 import * as vectors from './2026-11-16-vectors.ts'
 import * as wholeResults from './2026-11-16-whole-results.ts'
 import * as agents from './2026-11-17-agents.ts'
+import * as webSessions from './2026-11-18-web-sessions.ts'
 
 export type MigrationStep = (db: Kysely<unknown>, engine: EngineName) => Promise<void>
 
@@ -15,4 +16,5 @@ export const migrations: Readonly<Record<string, MigrationStep>> = {
   '2026-11-16-vectors': vectors.up,
   '2026-11-16-whole-results': wholeResults.up,
   '2026-11-17-agents': agents.up,
+  '2026-11-18-web-sessions': webSessions.up,
 }
