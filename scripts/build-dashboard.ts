@@ -1,7 +1,7 @@
 /**
  * Builds the dashboard where it is missing or older than its sources; `--always` builds it in any case.
  *
- * It runs by itself after `npm ci` and before `npm start` and `npm test`, so that nobody has to know of it.
+ * It runs by itself after `npm ci`, before `npm start` and before the tests, so that nobody has to know of it.
  */
 import { existsSync, globSync, statSync } from 'node:fs'
 import { join } from 'node:path'

@@ -2,7 +2,9 @@ import { isObject, type JsonObject } from '../model/json.ts'
 import type { PlatformAction } from '../tools/tool-type.ts'
 import * as accessPolicies from './access-policies.ts'
 import * as apiKeys from './api-keys.ts'
+import * as callStats from './call-stats.ts'
 import * as calls from './calls.ts'
+import * as checkAccess from './check-access.ts'
 import * as documents from './documents.ts'
 import * as files from './files.ts'
 import * as footprint from './footprint.ts'
@@ -23,6 +25,7 @@ export const operations: readonly Operation[] = [
   projects,
   apiKeys,
   accessPolicies,
+  checkAccess,
   tools,
   imports,
   servers,
@@ -33,6 +36,7 @@ export const operations: readonly Operation[] = [
   documents,
   files,
   calls,
+  callStats,
 ].flatMap((module) => (Object.values(module) as unknown[]).filter(isOperation))
 
 /** Every permission that an access policy can name. */
