@@ -1,3 +1,0 @@
-import { PageHead } from '../ui/panel.tsx'
-
-export const Overview = () => <PageHead title="Overview" />
