@@ -52,5 +52,6 @@ export async function signIn(page: Page, url: string, key: string): Promise<void
   await page.goto(url)
   await page.getByLabel('API key').fill(key)
   await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByRole('navigation', { name: 'Pages' }).waitFor({ state: 'attached' })
+  // On a phone the menu is closed, and so is not seen.
+  await page.locator('nav[aria-label=Pages]').waitFor({ state: 'attached' })
 }

@@ -151,9 +151,12 @@ function ProjectLine({ project }: { project: Project }) {
             <code className="block font-mono text-xs text-soft">{project.id}</code>
           </span>
           <Row>
-            <Button onClick={() => setName(project.name)}>Rename</Button>
+            <Button look="quiet" onClick={() => setName(project.name)}>
+              Rename
+            </Button>
             <ConfirmButton
               label="Delete"
+              look="quiet"
               title={`Delete ${project.name}?`}
               confirm="Delete the project"
               onConfirm={() => remove.runAsync()}

@@ -48,7 +48,7 @@ export function SchemaForm({
         />
       )}
       {fits && (
-        <Button look="quiet" onClick={() => setJson(!isJson)}>
+        <Button look="quiet" className="-ml-2.5" onClick={() => setJson(!isJson)}>
           {isJson ? 'Fill in the form' : 'Write JSON instead'}
         </Button>
       )}
@@ -124,7 +124,7 @@ function Part(props: PartProps) {
             <textarea
               {...control}
               rows={isLong(schema, value) ? 4 : 1}
-              className="control"
+              className="control field-sizing-content resize-none"
               placeholder={String(schema.examples?.[0] ?? '')}
               value={typeof value === 'string' ? value : ''}
               onChange={({ target }) => onChange(target.value === '' && !isRequired ? undefined : target.value)}

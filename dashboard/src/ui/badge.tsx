@@ -28,6 +28,14 @@ const statuses: Record<string, readonly [Tone, string]> = {
 }
 
 export const statusName = (status: string): string => statuses[status]?.[1] ?? status
-export const statusTone = (status: string): Tone => statuses[status]?.[0] ?? 'plain'
 
-export const Status = ({ status }: { status: string }) => <Badge tone={statusTone(status)}>{statusName(status)}</Badge>
+/** What went well is said quietly, so that the rest stands out. */
+export const Status = ({ status }: { status: string }) =>
+  status === 'success' ? (
+    <span className="inline-flex items-center gap-1.5 text-xs text-soft">
+      <span className="size-1.5 rounded-full bg-good" />
+      {statusName(status)}
+    </span>
+  ) : (
+    <Badge tone={statuses[status]?.[0] ?? 'plain'}>{statusName(status)}</Badge>
+  )

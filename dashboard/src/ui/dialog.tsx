@@ -39,12 +39,14 @@ export function Dialog({ open, onClose, title, description, children, wide = fal
 /** A button that asks once more before it does something that cannot be undone. */
 export function ConfirmButton({
   label,
+  look = 'danger',
   title,
   children,
   confirm,
   onConfirm,
 }: {
   label: string
+  look?: 'danger' | 'quiet'
   title: string
   children: ReactNode
   confirm: string
@@ -64,7 +66,7 @@ export function ConfirmButton({
   }
   return (
     <>
-      <Button look="danger" onClick={() => setOpen(true)}>
+      <Button look={look} onClick={() => setOpen(true)}>
         {label}
       </Button>
       <Dialog open={isOpen} onClose={() => setOpen(false)} title={title} description={children}>

@@ -92,6 +92,7 @@ function KeyTable({ keys }: { keys: readonly ApiKey[] }) {
           cell: ({ id, name }) => (
             <ConfirmButton
               label="Revoke"
+              look="quiet"
               title={`Revoke ${name}?`}
               confirm="Revoke the key"
               onConfirm={() => remove.runAsync(id)}

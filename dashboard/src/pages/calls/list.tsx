@@ -49,15 +49,17 @@ export function CallList({ search }: { search: CallSearch }) {
   // Up to and with the newest call that the list began with, by the clock of the platform.
   const until = to ?? (newest && new Date(Date.parse(newest.created_at) + 1).toISOString())
 
-  const { fresh, updates, waiting, isPaused, setPaused, state } = useFresh(
-    filter,
-    filterKey,
-    !to && !first.isPlaceholderData,
-  )
-  const shown = isPaused ? [] : fresh
+  const { fresh, updates, isPaused, setPaused, state } = useFresh(filter, filterKey, !to && !first.isPlaceholderData)
+  // A call that had begun when the list was asked for is in it already, and has only ended since.
+  const added = useMemo(() => {
+    const known = new Set(first.data?.data.map(({ id }) => id))
+    const last = first.data?.data[0]?.id ?? ''
+    return fresh.filter(({ id }) => !known.has(id) && id > last)
+  }, [fresh, first.data])
+  const shown = isPaused ? none : added
   useEffect(() => {
-    if (fresh.length > mostFresh && !isPaused) setRound((now) => now + 1)
-  }, [fresh.length, isPaused])
+    if (added.length > mostFresh && !isPaused) setRound((now) => now + 1)
+  }, [added.length, isPaused])
 
   if (first.error) return <ErrorNotice error={first.error} retry={() => first.refetch()} />
   if (!first.data) return <Loading />
@@ -71,7 +73,7 @@ export function CallList({ search }: { search: CallSearch }) {
         </span>
         {!to && (
           <span className="flex items-center gap-3">
-            {isPaused && waiting > 0 && <span>{count(waiting)} new</span>}
+            {isPaused && added.length > 0 && <span>{count(added.length)} new</span>}
             <LiveMark state={isPaused ? 'off' : state} />
             <Button onClick={() => setPaused(!isPaused)}>{isPaused ? 'Go on' : 'Pause'}</Button>
           </span>
@@ -87,7 +89,7 @@ export function CallList({ search }: { search: CallSearch }) {
         <Rows
           key={filterKey}
           total={Math.min(total, mostRows)}
-          fresh={shown}
+          added={shown}
           updates={updates}
           firstPage={first.data.data}
           load={(offset) => ({
@@ -109,10 +111,10 @@ function useFresh(filter: Record<string, string>, key: string, isWanted: boolean
     calls: new Map(),
   })
   const [isPaused, setPaused] = useState(false)
-  const calls = heard.key === key ? heard.calls : none
+  const calls = heard.key === key ? heard.calls : nobody
   const hear = (arrived: readonly CallSummary[]) =>
     setHeard((now) => {
-      const next = new Map(now.key === key ? now.calls : none)
+      const next = new Map(now.key === key ? now.calls : nobody)
       for (const call of arrived) next.set(call.id, call)
       return { key, calls: next }
     })
@@ -129,14 +131,16 @@ function useFresh(filter: Record<string, string>, key: string, isWanted: boolean
     },
   })
   const fresh = useMemo(() => [...calls.values()].sort((a, b) => (a.id < b.id ? 1 : -1)), [calls])
-  return { fresh, updates: calls, waiting: fresh.length, isPaused, setPaused, state }
+  return { fresh, updates: calls, isPaused, setPaused, state }
 }
 
-const none: ReadonlyMap<string, CallSummary> = new Map()
+const nobody: ReadonlyMap<string, CallSummary> = new Map()
+const none: readonly CallSummary[] = []
 
 interface RowsProps {
   readonly total: number
-  readonly fresh: readonly CallSummary[]
+  /** Above the list. */
+  readonly added: readonly CallSummary[]
   readonly updates: ReadonlyMap<string, CallSummary>
   readonly firstPage: readonly CallSummary[]
   load(offset: number): {
@@ -147,14 +151,9 @@ interface RowsProps {
   }
 }
 
-function Rows({ total, fresh, updates, firstPage, load }: RowsProps) {
+function Rows({ total, added, updates, firstPage, load }: RowsProps) {
   const scroller = useRef<HTMLDivElement>(null)
   const height = usePhone() ? 56 : 36
-  // A call that had begun when the list was asked for is in it already, and has only ended since.
-  const known = useMemo(() => new Set(firstPage.map(({ id }) => id)), [firstPage])
-  const newest = firstPage[0]?.id ?? ''
-  const added = useMemo(() => fresh.filter(({ id }) => !known.has(id) && id > newest), [fresh, known, newest])
-
   const rows = useVirtualizer({
     count: total + added.length,
     getScrollElement: () => scroller.current,
@@ -196,7 +195,7 @@ function Rows({ total, fresh, updates, firstPage, load }: RowsProps) {
         <span className="text-right">Took</span>
       </div>
       {failure && <ErrorNotice error={failure.error} retry={() => failure.refetch()} />}
-      <div ref={scroller} className="h-[calc(100dvh-19rem)] min-h-80 overflow-y-auto">
+      <div ref={scroller} className="h-[calc(100dvh-18rem)] md:h-[calc(100dvh-15.5rem)] min-h-80 overflow-y-auto">
         <ol aria-label="Calls" className="relative" style={{ height: rows.getTotalSize() }}>
           {visible.map(({ index, start }) => {
             const call = callAt(index)

@@ -34,8 +34,8 @@ function Plot({
         {legend}
         <span className="tabular-nums">{pointed ? `${timeOf(pointed)} · ${read(pointed)}` : ''}</span>
       </div>
-      <div className="grid grid-cols-[2.75rem_minmax(0,1fr)]">
-        <div className="flex h-36 flex-col justify-between pr-2 text-right text-xs text-soft tabular-nums">
+      <div className="grid grid-cols-[3.25rem_minmax(0,1fr)]">
+        <div className="flex h-36 flex-col justify-between pr-2 text-right text-xs whitespace-nowrap text-soft tabular-nums">
           <span className="-translate-y-2">{scale(top)}</span>
           <span>{scale(top / 2)}</span>
           <span className="translate-y-2">0</span>
@@ -121,7 +121,7 @@ export function LatencyChart({ minutes }: Props) {
     <Plot
       minutes={minutes}
       top={top}
-      scale={(value) => duration(value).replace('.0 ', ' ')}
+      scale={axis}
       label="Latency by minute, of half of the calls and of 95 in 100"
       legend={
         <span className="flex gap-4">
@@ -157,6 +157,8 @@ const Line = ({ points, className }: { points: readonly string[]; className: str
     className={className}
   />
 )
+
+const axis = (value: number) => (value < 1000 ? `${value} ms` : `${value / 1000} s`)
 
 /** The same, for those who would rather read than look. */
 export const MinutesTable = ({ minutes }: Props) => {

@@ -79,7 +79,7 @@ function Numbers({ stats }: { stats: Stats }) {
     <>
       <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-lg border border-line bg-line lg:grid-cols-4">
         <Figure name="Calls" value={count(stats.total)}>
-          {perMinute < 10 ? perMinute.toFixed(1) : count(Math.round(perMinute))} a minute of late
+          {perMinute < 10 ? perMinute.toFixed(1) : count(Math.round(perMinute))} a minute lately
           {!stats.complete && '; the earliest are left out'}
         </Figure>
         <Figure

@@ -1,11 +1,14 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Server } from '../../api.ts'
+import { count } from '../../format.ts'
 import { CopyButton } from '../../ui/button.tsx'
 import { CodeBox } from '../../ui/code.tsx'
 import { TextField } from '../../ui/field.tsx'
-import { Panel } from '../../ui/panel.tsx'
+import { ErrorNotice } from '../../ui/notice.tsx'
+import { Facts, Panel } from '../../ui/panel.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
+import { useFootprint } from './use-server.ts'
 
 interface Snippet {
   readonly id: string
@@ -81,9 +84,9 @@ export function Connect({ server }: { server: Server }) {
   const [client, setClient] = useState('claude-code')
   const snippets = snippetsOf(server, key.trim() || 'sk_YOUR_KEY')
   return (
-    <div className="max-w-3xl space-y-4">
+    <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,2fr)_minmax(16rem,1fr)]">
       {!server.enabled && (
-        <p className="rounded-md border border-warn/40 bg-warn-wash px-3 py-2 text-sm">
+        <p className="rounded-md border border-warn/40 bg-warn-wash px-3 py-2 text-sm lg:col-span-2">
           This server is switched off: clients find nothing at its address until it is switched on in its settings.
         </p>
       )}
@@ -124,6 +127,33 @@ export function Connect({ server }: { server: Server }) {
           />
         </div>
       </Panel>
+      <AtAGlance server={server} />
     </div>
+  )
+}
+
+function AtAGlance({ server }: { server: Server }) {
+  const footprint = useFootprint(server)
+  const cost = footprint.data?.[footprint.data.mode]
+  return (
+    <Panel title="What a client gets">
+      <Facts
+        facts={[
+          ['Tools', cost ? count(cost.tools) : '…'],
+          ['Cost', cost ? `${count(cost.tokens)} tokens a conversation` : '…'],
+          ['Mode', server.agent_mode ? 'finds and runs actions' : 'one tool for each action'],
+          [
+            'Offers',
+            server.apps === null ? 'everything in the project' : server.apps.map(({ slug }) => slug).join(', '),
+          ],
+          [
+            'Skills',
+            server.retrieve_skill ? (server.skill_ids === null ? 'all' : count(server.skill_ids.length)) : 'none',
+          ],
+          ...(server.description ? [['Says', server.description] as const] : []),
+        ]}
+      />
+      <ErrorNotice error={footprint.error} />
+    </Panel>
   )
 }

@@ -1,19 +1,15 @@
-import { useQuery } from '@tanstack/react-query'
-import { ask, qm, type Server } from '../../api.ts'
+import type { Server } from '../../api.ts'
 import { count, plural } from '../../format.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Answered, ErrorNotice } from '../../ui/notice.tsx'
 import { Panel } from '../../ui/panel.tsx'
-import { useSaveServer } from './use-save.ts'
+import { useFootprint, useSaveServer } from './use-server.ts'
 
 /** What the list of tools costs a model in every conversation, before anything was asked of it. */
 export function Footprint({ server }: { server: Server }) {
   const save = useSaveServer(server)
-  const footprint = useQuery({
-    queryKey: ['footprint', server.id],
-    queryFn: () => ask(qm.servers.getServerFootprint({ path: { server_id: server.id } })),
-  })
+  const footprint = useFootprint(server)
   return (
     <Answered query={footprint}>
       {({ direct, agent, mode, advice, tokenizer }) => {

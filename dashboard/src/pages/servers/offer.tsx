@@ -5,7 +5,7 @@ import { useSkills, useToolActions, useTools } from '../../queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { ErrorNotice, Loading } from '../../ui/notice.tsx'
 import { Panel } from '../../ui/panel.tsx'
-import { useSaveServer } from './use-save.ts'
+import { useSaveServer } from './use-server.ts'
 
 type Choice = Map<string, { readonly actions?: readonly string[]; readonly workflows?: readonly string[] }>
 

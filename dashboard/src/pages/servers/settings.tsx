@@ -4,7 +4,7 @@ import { Button } from '../../ui/button.tsx'
 import { Select, Switch, TextArea, TextField } from '../../ui/field.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { Panel } from '../../ui/panel.tsx'
-import { useSaveServer } from './use-save.ts'
+import { useSaveServer } from './use-server.ts'
 
 export function ServerSettings({ server }: { server: Server }) {
   const [draft, setDraft] = useState({

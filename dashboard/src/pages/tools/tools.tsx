@@ -119,14 +119,10 @@ const Found = ({ tools }: { tools: readonly Tool[] }) =>
             cell: ({ app }) => <code className="font-mono text-xs text-soft">{app}</code>,
           },
           {
-            name: 'Decided by',
+            name: 'Runs',
             wideOnly: true,
-            cell: ({ auto_approve, level }) =>
-              auto_approve ? (
-                <span className="text-soft">runs at once</span>
-              ) : (
-                <Badge tone="warn">a human · {level}</Badge>
-              ),
+            cell: ({ auto_approve }) =>
+              auto_approve ? <span className="text-soft">at once</span> : <Badge tone="warn">after approval</Badge>,
           },
           {
             name: 'Changed',

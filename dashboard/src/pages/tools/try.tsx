@@ -64,7 +64,7 @@ function TryAction({ tool, action, isOne }: { tool: Tool; action: Action; isOne:
   )
   const isFailure = (call.data?.output as { isError?: boolean } | undefined)?.isError === true
   return (
-    <div className="grid gap-4 lg:grid-cols-2">
+    <div className="grid items-start gap-4 lg:grid-cols-2">
       <Panel title="Input">
         <form
           onSubmit={(event) => {
