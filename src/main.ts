@@ -22,7 +22,7 @@ import { operations, permissions, platformActions } from './operations/index.ts'
 import { JsonText, type Operation, type Parts, routeOf } from './operations/operation.ts'
 import { openStore, type Store } from './store/store.ts'
 import { callLane } from './surfaces/call-lane.ts'
-import { dashboard } from './surfaces/dashboard.ts'
+import { dashboard, isBuilt } from './surfaces/dashboard.ts'
 import type { Lane } from './surfaces/lane.ts'
 import { McpEndpoints } from './surfaces/mcp/endpoint.ts'
 import { mcpLane } from './surfaces/mcp/lane.ts'
@@ -54,6 +54,7 @@ export interface Platform {
   readonly lanes: readonly Lane[]
   /** The first admin key, if this start made it. */
   readonly adminKey: string | undefined
+  readonly hasDashboard: boolean
   /** Somebody has seen it. A start before that makes another, since nobody has this one. */
   adminKeyShown(): Promise<void>
   /** Takes no new work; what is under way goes on. */
@@ -62,6 +63,7 @@ export interface Platform {
 }
 
 const day = 24 * 60 * 60 * 1000
+const pages = new URL('../dashboard/dist/', import.meta.url)
 
 /** Puts the parts together: the one place that knows all of them. */
 export async function createPlatform(config: Config): Promise<Platform> {
@@ -145,7 +147,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
   const app = web({
     rest: rest(restParts),
     signIn: signIn({ ...restParts, version }),
-    dashboard: dashboard(new URL('../dashboard/dist/', import.meta.url)),
+    dashboard: dashboard(pages),
     mcp: (request, server) => endpoints.fetch(request, server),
     openapi: JSON.stringify(openapi(operations, version)),
     routes: operations.map(routeOf).map(({ method, path }) => ({ method, path: `/api/v1${path}` })),
@@ -172,6 +174,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
     app,
     lanes: [callLane(restParts), mcpLane(endpoints, restParts)],
     adminKey,
+    hasDashboard: isBuilt(pages),
     adminKeyShown: () => firstKeyShown(store),
     drain() {
       closing.abort()

@@ -38,7 +38,7 @@ export interface Visit extends AsyncDisposable {
 export async function visit(browser: Browser, size: keyof typeof sizes = 'desktop'): Promise<Visit> {
   const context = await browser.newContext({ viewport: sizes[size], locale: 'en-GB' })
   const page = await context.newPage()
-  page.setDefaultTimeout(10_000)
+  page.setDefaultTimeout(20_000)
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(error.message))
   page.on('console', (message) => {

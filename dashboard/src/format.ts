@@ -16,6 +16,10 @@ export function ago(time: string | number, now = Date.now()): string {
 const exact = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
 export const when = (time: string | number): string => exact.format(new Date(time))
 
+/** To the millisecond. */
+export const exactly = (time: string): string =>
+  `${when(time)}.${String(new Date(time).getMilliseconds()).padStart(3, '0')}`
+
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' })
 const dayAndClock = new Intl.DateTimeFormat('en-GB', {
   day: '2-digit',

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -47,6 +48,9 @@ interface Asset {
   readonly zipped: Buffer
   readonly headers: Readonly<Record<string, string>>
 }
+
+/** Whether there is a dashboard to serve. */
+export const isBuilt = (folder: URL): boolean => existsSync(new URL('index.html', folder))
 
 /** Serves the built dashboard from memory. Answers nothing for a path that is not the dashboard's. */
 export function dashboard(folder: URL): (request: Request) => Promise<Response | undefined> {

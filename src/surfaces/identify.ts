@@ -12,8 +12,6 @@ export interface Identity {
 
 type Asked = Pick<Request, 'method' | 'headers'>
 
-const name = 'qm_session'
-
 /** Who sends a request: the holder of its API key or, where it has none, whoever is signed in at the dashboard. */
 export async function identify(request: Asked, host: { keys: Keys; sessions: Sessions }): Promise<Identity> {
   const { headers } = request
@@ -29,16 +27,25 @@ export async function identify(request: Asked, host: { keys: Keys; sessions: Ses
   return { principal, surface: 'web' }
 }
 
-export function sessionTokenOf({ headers }: Asked): string | undefined {
+/** A browser keeps the cookies of all ports of a host together, so those of two platforms need two names. */
+function cookieName({ headers }: Asked): string {
+  const [, port] = /:(\d+)$/.exec(headers.get('host') ?? '') ?? []
+  return port === undefined ? 'qm_session' : `qm_session_${port}`
+}
+
+export function sessionTokenOf(request: Asked): string | undefined {
+  const { headers } = request
+  const name = cookieName(request)
   const cookies = (headers.get('cookie') ?? '').split(';').map((cookie) => cookie.trim())
   return cookies.find((cookie) => cookie.startsWith(`${name}=`))?.slice(name.length + 1) || undefined
 }
 
 /** A cookie that scripts cannot read, and that the browser sends to nobody but us and from nowhere but our own pages. */
-export function sessionCookie(token: string, { headers, url }: Request): string {
+export function sessionCookie(token: string, request: Request): string {
+  const { headers, url } = request
   const isSecure = (headers.get('x-forwarded-proto') ?? new URL(url).protocol).startsWith('https')
   const lasts = token === '' ? 0 : 30 * 24 * 60 * 60
-  return `${name}=${token}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${lasts}${isSecure ? '; Secure' : ''}`
+  return `${cookieName(request)}=${token}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${lasts}${isSecure ? '; Secure' : ''}`
 }
 
 const isSafe = (method: string) => method === 'GET' || method === 'HEAD'

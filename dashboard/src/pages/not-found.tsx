@@ -16,6 +16,8 @@ export const NotFound = () => (
 )
 
 /** A page that could not be shown: after an update its old files are gone, and only loading anew helps. */
-export const PageFailed = ({ error }: { error: unknown }) => (
-  <ErrorNotice error={error} retry={() => window.location.reload()} />
-)
+export const PageFailed = ({ error }: { error: unknown }) => {
+  const isGone = error instanceof Error && /import/i.test(error.message)
+  const told = isGone ? new Error('This page could not be loaded: the dashboard may have been updated.') : error
+  return <ErrorNotice error={told} retry={() => window.location.reload()} />
+}

@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from 'react'
 import { TextArea } from './field.tsx'
+import { pretty } from './pretty.ts'
 
 export type Json = Record<string, unknown>
 
@@ -22,7 +23,7 @@ export function JsonField({
   rows?: number
   placeholder?: string
 }) {
-  const [text, setText] = useState(() => (value === null || value === undefined ? '' : JSON.stringify(value, null, 2)))
+  const [text, setText] = useState(() => (value === null || value === undefined ? '' : pretty(value)))
   const [fault, setFault] = useState<string>()
   const change = (typed: string) => {
     setText(typed)

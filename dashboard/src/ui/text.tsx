@@ -2,6 +2,7 @@ import { useMemo, useState } from 'react'
 import { bytes, count } from '../format.ts'
 import { Button, CopyButton, Row } from './button.tsx'
 import { CodeBox } from './code.tsx'
+import { pretty } from './pretty.ts'
 
 const atFirst = 20_000
 const more = 100_000
@@ -43,7 +44,7 @@ function download(text: string, name: string): void {
 }
 
 export function JsonView({ value, name = 'value.json' }: { value: unknown; name?: string }) {
-  const text = useMemo(() => JSON.stringify(value, null, 2) ?? 'null', [value])
+  const text = useMemo(() => pretty(value), [value])
   return <TextView text={text} name={name} />
 }
 

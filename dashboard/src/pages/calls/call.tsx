@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { ask, type Call as CallRecord, qm } from '../../api.ts'
-import { duration, when } from '../../format.ts'
+import { duration, exactly } from '../../format.ts'
 import { Badge, Status } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Answered, ErrorNotice } from '../../ui/notice.tsx'
@@ -61,8 +61,8 @@ function Whole({ call }: { call: CallRecord }) {
           <Panel title="Timing">
             <Facts
               facts={[
-                ['Began', when(call.created_at)],
-                ['Ended', call.completed_at ? when(call.completed_at) : 'not yet'],
+                ['Began', exactly(call.created_at)],
+                ['Ended', call.completed_at ? exactly(call.completed_at) : 'not yet'],
                 ['Took', duration(call.duration_ms)],
               ]}
             />

@@ -20,7 +20,7 @@ export const CallCells = ({ call }: { call: CallSummary }) => (
       {moment(call.created_at)}
       <span className="md:hidden"> · {call.principal.name}</span>
     </time>
-    <span className="order-2 text-right md:order-none md:text-left">
+    <span className="order-2 flex justify-end md:order-none md:justify-start">
       <Status status={call.status} />
     </span>
     <Link

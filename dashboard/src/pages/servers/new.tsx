@@ -1,7 +1,7 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ask, Failure, qm } from '../../api.ts'
-import { useProjectId } from '../../project.ts'
+import { useNewProject } from '../../shell/project-field.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Switch, TextArea, TextField } from '../../ui/field.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
@@ -17,7 +17,7 @@ const slugged = (name: string) =>
 
 export function NewServer() {
   const navigate = useNavigate()
-  const projectId = useProjectId()
+  const { inProject, field } = useNewProject()
   const [name, setName] = useState('')
   const [slug, setSlug] = useState<string>()
   const [description, setDescription] = useState('')
@@ -31,7 +31,7 @@ export function NewServer() {
             name: name.trim(),
             description: description.trim() || null,
             agent_mode: isAgentMode,
-            ...(projectId && { project_id: projectId }),
+            ...inProject,
           },
         }),
       ),
@@ -77,6 +77,7 @@ export function NewServer() {
               onChange={(event) => setDescription(event.target.value)}
               hint="Shown to the agents that connect"
             />
+            {field}
             <Switch
               label="Agent mode"
               hint="Two tools that find and run actions, instead of one tool for each action: for many actions"

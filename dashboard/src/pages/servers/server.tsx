@@ -2,11 +2,9 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { ask, qm, type Server as ServerRecord } from '../../api.ts'
 import { Badge } from '../../ui/badge.tsx'
-import { ConfirmButton } from '../../ui/dialog.tsx'
 import { Answered } from '../../ui/notice.tsx'
 import { PageHead } from '../../ui/panel.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
-import { useAction } from '../../use-action.ts'
 import { Connect } from './connect.tsx'
 import { Find } from './find.tsx'
 import { Footprint } from './footprint.tsx'
@@ -25,25 +23,9 @@ export function Server() {
 function Whole({ server }: { server: ServerRecord }) {
   const { tab = 'connect' } = useSearch({ from: '/servers/$serverId' })
   const navigate = useNavigate({ from: '/servers/$serverId' })
-  const remove = useAction(() => ask(qm.servers.deleteServer({ path: { server_id: server.id } })), {
-    changes: ['servers'],
-    onDone: () => void navigate({ to: '/servers' }),
-  })
   return (
     <>
-      <PageHead
-        title={server.name}
-        actions={
-          <ConfirmButton
-            label="Delete"
-            title={`Delete ${server.name}?`}
-            confirm="Delete the server"
-            onConfirm={() => remove.runAsync()}
-          >
-            Clients that are connected to it find nothing there any more. Tools and skills stay.
-          </ConfirmButton>
-        }
-      >
+      <PageHead title={server.name}>
         <span className="mr-2 inline-flex gap-1.5 align-middle">
           <Badge tone={server.enabled ? 'good' : 'plain'}>{server.enabled ? 'on' : 'off'}</Badge>
           <Badge>{server.agent_mode ? 'agent mode' : 'direct mode'}</Badge>

@@ -1,9 +1,12 @@
+import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { Failure, type Server } from '../../api.ts'
+import { ask, Failure, qm, type Server } from '../../api.ts'
 import { Button } from '../../ui/button.tsx'
+import { DeletePanel } from '../../ui/delete-panel.tsx'
 import { Select, Switch, TextArea, TextField } from '../../ui/field.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { Panel } from '../../ui/panel.tsx'
+import { useAction } from '../../use-action.ts'
 import { useSaveServer } from './use-server.ts'
 
 export function ServerSettings({ server }: { server: Server }) {
@@ -13,6 +16,11 @@ export function ServerSettings({ server }: { server: Server }) {
     description: server.description ?? '',
     tool_names: server.tool_names,
     limit: server.result_limit === null ? '' : String(server.result_limit),
+  })
+  const navigate = useNavigate()
+  const remove = useAction(() => ask(qm.servers.deleteServer({ path: { server_id: server.id } })), {
+    changes: ['servers'],
+    onDone: () => void navigate({ to: '/servers' }),
   })
   const toggle = useSaveServer(server)
   const save = useSaveServer(server)
@@ -109,6 +117,9 @@ export function ServerSettings({ server }: { server: Server }) {
           </div>
         </Panel>
       </form>
+      <DeletePanel what="server" name={server.name} onDelete={() => remove.runAsync()}>
+        Clients that are connected to it find nothing there any more. Tools and skills stay.
+      </DeletePanel>
     </div>
   )
 }

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { useDeferredValue, useState } from 'react'
 import { ask, Failure, qm, type Skill as SkillRecord } from '../../api.ts'
-import { useProjectId } from '../../project.ts'
+import { useNewProject } from '../../shell/project-field.tsx'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmButton } from '../../ui/dialog.tsx'
 import { Switch, TextArea, TextField } from '../../ui/field.tsx'
@@ -27,7 +27,7 @@ const start = '# When to use this\n\n\n# Steps\n\n1. '
 
 function Editor({ skill }: { skill: SkillRecord | undefined }) {
   const navigate = useNavigate()
-  const projectId = useProjectId()
+  const { inProject, field } = useNewProject()
   const [draft, setDraft] = useState({
     name: skill?.name ?? '',
     summary: skill?.summary ?? '',
@@ -55,7 +55,7 @@ function Editor({ skill }: { skill: SkillRecord | undefined }) {
       return ask(
         skill
           ? qm.skills.updateSkill({ path: { skill_id: skill.id }, body })
-          : qm.skills.createSkill({ body: { ...body, ...(projectId && { project_id: projectId }) } }),
+          : qm.skills.createSkill({ body: { ...body, ...inProject } }),
       )
     },
     {
@@ -129,6 +129,7 @@ function Editor({ skill }: { skill: SkillRecord | undefined }) {
                 error={faultOf('summary')}
               />
             </div>
+            {!skill && field}
             <TextField
               label="Category"
               value={draft.category}

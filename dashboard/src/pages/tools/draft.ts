@@ -1,7 +1,8 @@
 import type { Body, Tool } from '../../api.ts'
 import { fromPairs, type Pairs, toPairs } from '../../ui/pairs.tsx'
 
-export type ToolType = 'http' | 'mcp' | 'client' | 'platform'
+const types = ['http', 'mcp', 'client', 'platform'] as const
+export type ToolType = (typeof types)[number]
 
 /** A tool while it is written. */
 export interface Draft {
@@ -15,6 +16,8 @@ export interface Draft {
   readonly method: string
   readonly url: string
   readonly headers: Pairs
+  /** What of the request the form does not show. */
+  readonly request: object
   readonly runs: 'address' | 'program'
   readonly command: string
   readonly args: string
@@ -38,6 +41,7 @@ export const emptyDraft: Draft = {
   method: 'GET',
   url: '',
   headers: [],
+  request: {},
   runs: 'address',
   command: '',
   args: '',
@@ -62,6 +66,7 @@ export const draftOf = (tool: Tool): Draft => ({
   timeout: tool.timeout_seconds === null ? '' : String(tool.timeout_seconds),
   method: tool.execute?.method ?? 'GET',
   url: tool.execute?.url ?? tool.mcp?.url ?? '',
+  request: tool.execute ?? {},
   headers: toPairs(tool.execute?.headers ?? tool.mcp?.headers),
   runs: tool.mcp?.command === undefined ? 'address' : 'program',
   command: tool.mcp?.command ?? '',
@@ -78,7 +83,7 @@ export const draftOf = (tool: Tool): Draft => ({
 export function bodyOf(draft: Draft): Body<'tools', 'createTool'> {
   const { type } = draft
   const describes = type === 'http' || type === 'client'
-  return {
+  const common = {
     name: draft.name.trim(),
     type,
     description: draft.description.trim() || null,
@@ -86,11 +91,16 @@ export function bodyOf(draft: Draft): Body<'tools', 'createTool'> {
     level: draft.level,
     auto_approve: draft.approval === 'level' ? null : draft.approval === 'never',
     timeout_seconds: draft.timeout.trim() === '' ? null : Number(draft.timeout),
-    parameters: describes ? ((draft.parameters ?? null) as Record<string, unknown> | null) : null,
     preset_parameters: (draft.presets ?? null) as Record<string, unknown> | null,
+  }
+  // Of a type that this form does not know, it leaves alone what it does not show.
+  if (!types.includes(type)) return common
+  return {
+    ...common,
+    parameters: describes ? ((draft.parameters ?? null) as Record<string, unknown> | null) : null,
     execute:
       type === 'http'
-        ? { url: draft.url.trim(), method: draft.method as 'GET', headers: fromPairs(draft.headers) }
+        ? { ...draft.request, url: draft.url.trim(), method: draft.method as 'GET', headers: fromPairs(draft.headers) }
         : null,
     mcp: type === 'mcp' ? addressOf(draft) : null,
     actions: type === 'platform' ? [...draft.actions] : null,

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ask, type Body, Failure, qm } from '../../api.ts'
-import { useProjectId } from '../../project.ts'
+import { useNewProject } from '../../shell/project-field.tsx'
 import { Button, Row } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { TextArea } from '../../ui/field.tsx'
@@ -25,11 +25,10 @@ function read(text: string): Body<'tools', 'importMcpServers'>['mcpServers'] {
 }
 
 export function ImportDialog({ open, onClose }: { open: boolean; onClose: () => void }) {
-  const projectId = useProjectId()
+  const { inProject, field } = useNewProject()
   const [text, setText] = useState('')
   const action = useAction(
-    async () =>
-      ask(qm.tools.importMcpServers({ body: { mcpServers: read(text), ...(projectId && { project_id: projectId }) } })),
+    async () => ask(qm.tools.importMcpServers({ body: { mcpServers: read(text), ...inProject } })),
     { changes: ['tools'] },
   )
   const close = () => {
@@ -83,6 +82,7 @@ export function ImportDialog({ open, onClose }: { open: boolean; onClose: () => 
             value={text}
             onChange={(event) => setText(event.target.value)}
           />
+          {field}
           <ErrorNotice error={action.error} />
           <Row className="justify-end">
             <Button onClick={close}>Cancel</Button>

@@ -2,7 +2,7 @@ import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { ask, qm, type Tool as ToolRecord } from '../../api.ts'
 import { useTool } from '../../queries.ts'
 import { Badge } from '../../ui/badge.tsx'
-import { ConfirmButton } from '../../ui/dialog.tsx'
+import { DeletePanel } from '../../ui/delete-panel.tsx'
 import { Answered } from '../../ui/notice.tsx'
 import { PageHead } from '../../ui/panel.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
@@ -22,25 +22,9 @@ export function Tool() {
 function Whole({ tool }: { tool: ToolRecord }) {
   const { tab = 'try' } = useSearch({ from: '/tools/$toolId' })
   const navigate = useNavigate({ from: '/tools/$toolId' })
-  const remove = useAction(() => ask(qm.tools.deleteTool({ path: { tool_id: tool.id } })), {
-    changes: ['tools'],
-    onDone: () => void navigate({ to: '/tools' }),
-  })
   return (
     <>
-      <PageHead
-        title={tool.name}
-        actions={
-          <ConfirmButton
-            label="Delete"
-            title={`Delete ${tool.name}?`}
-            confirm="Delete the tool"
-            onConfirm={() => remove.runAsync()}
-          >
-            Whoever calls it is told that it is not there. The record of its calls stays.
-          </ConfirmButton>
-        }
-      >
+      <PageHead title={tool.name}>
         <span className="mr-2 inline-flex gap-1.5 align-middle">
           <Badge>{tool.type}</Badge>
           {!tool.auto_approve && <Badge tone="warn">a human decides</Badge>}
@@ -62,6 +46,11 @@ function Whole({ tool }: { tool: ToolRecord }) {
 }
 
 function EditTool({ tool }: { tool: ToolRecord }) {
+  const navigate = useNavigate()
+  const remove = useAction(() => ask(qm.tools.deleteTool({ path: { tool_id: tool.id } })), {
+    changes: ['tools'],
+    onDone: () => void navigate({ to: '/tools' }),
+  })
   const save = useAction(
     (draft: Draft) => {
       const { type: _, ...body } = bodyOf(draft)
@@ -70,15 +59,20 @@ function EditTool({ tool }: { tool: ToolRecord }) {
     { changes: ['tool', 'tools', 'tool-actions'] },
   )
   return (
-    <ToolForm
-      // What was saved is where the next change starts from.
-      key={tool.updated_at}
-      start={draftOf(tool)}
-      isNew={false}
-      busy={save.busy}
-      error={save.error}
-      isSaved={save.done}
-      onSave={save.run}
-    />
+    <div className="space-y-6">
+      <ToolForm
+        // What was saved is where the next change starts from.
+        key={tool.updated_at}
+        start={draftOf(tool)}
+        isNew={false}
+        busy={save.busy}
+        error={save.error}
+        isSaved={save.done}
+        onSave={save.run}
+      />
+      <DeletePanel what="tool" name={tool.name} onDelete={() => remove.runAsync()}>
+        Whoever calls it is told that it is not there. The record of its calls stays.
+      </DeletePanel>
+    </div>
   )
 }
