@@ -3,7 +3,8 @@
  *
  *     surfaces ▶ operations ▶ agents ▶ webhooks ▶ dispatch ▶ catalogue ▶ tools ▶ credentials ▶ access ▶ store ▶ model
  *
- * `main.ts` and `cli` put the parts together, so they may import them all; `sdk` takes types only.
+ * `main.ts` and `cli` put the parts together, so they may import them all; `sdk` takes types only. The dashboard knows
+ * nothing of the platform but the SDK.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -65,6 +66,23 @@ function walk(file: string, path: readonly string[]): void {
 }
 for (const file of files) walk(file, [])
 
+const dashboard = new URL('../dashboard/src', import.meta.url).pathname
+const pages = globSync('**/*.{ts,tsx}', { cwd: dashboard })
+const packages = Object.keys(
+  JSON.parse(readFileSync(join(dashboard, '../package.json'), 'utf8')).devDependencies as Record<string, string>,
+)
+for (const file of pages) {
+  const text = readFileSync(join(dashboard, file), 'utf8')
+  for (const [, from = '', lazy = ''] of text.matchAll(/from '([^']+)'|import\('([^']+)'\)/g)) {
+    const to = from || lazy
+    const isOwn = to.startsWith('.') && !relative(dashboard, join(dashboard, dirname(file), to)).startsWith('..')
+    const isKnown = to === 'quartermaster/sdk' || packages.some((name) => to === name || to.startsWith(`${name}/`))
+    if (!isOwn && !isKnown) problems.push(`dashboard/src/${file} imports ${to}, which is neither its own nor the SDK`)
+  }
+}
+
 for (const problem of problems) console.error(problem)
-console.log(`${files.length} files, ${[...imports.values()].flat().length} imports, ${problems.length} problems`)
+console.log(
+  `${files.length + pages.length} files, ${[...imports.values()].flat().length} imports, ${problems.length} problems`,
+)
 process.exitCode = problems.length > 0 ? 1 : 0

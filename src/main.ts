@@ -5,6 +5,7 @@ import { type Logger, pino } from 'pino'
 import { firstKeyShown, firstStart } from './access/first-start.ts'
 import { Keys } from './access/keys.ts'
 import { RateLimit } from './access/rate-limit.ts'
+import { Sessions } from './access/sessions.ts'
 import { modelOf } from './agents/model-of.ts'
 import type { Models } from './agents/models/model.ts'
 import { createModels } from './agents/models/models.ts'
@@ -34,6 +35,7 @@ import type { Run } from './store/generations.ts'
 import { openQueue } from './store/open-queue.ts'
 import { openStore, type Store } from './store/store.ts'
 import { callLane } from './surfaces/call-lane.ts'
+import { dashboard, isBuilt } from './surfaces/dashboard.ts'
 import type { Lane } from './surfaces/lane.ts'
 import { McpEndpoints } from './surfaces/mcp/endpoint.ts'
 import { mcpLane } from './surfaces/mcp/lane.ts'
@@ -43,6 +45,7 @@ import { Metrics } from './surfaces/metrics.ts'
 import { openapi } from './surfaces/openapi.ts'
 import { reference } from './surfaces/reference.ts'
 import { type RestParts, rest } from './surfaces/rest.ts'
+import { signIn } from './surfaces/sign-in.ts'
 import { web } from './surfaces/web.ts'
 import { Lineage } from './tools/lineage.ts'
 import { Outbound } from './tools/outbound.ts'
@@ -68,6 +71,7 @@ export interface Platform {
   readonly lanes: readonly Lane[]
   /** The first admin key, if this start made it. */
   readonly adminKey: string | undefined
+  readonly hasDashboard: boolean
   /** Somebody has seen it. A start before that makes another, since nobody has this one. */
   adminKeyShown(): Promise<void>
   /** Takes no new work; what is under way goes on. */
@@ -78,6 +82,7 @@ export interface Platform {
 const day = 24 * 60 * 60 * 1000
 /** Callers who wait know the time themselves; this is for those who do not. */
 const approvalSweepMs = 2000
+const pages = new URL('../dashboard/dist/', import.meta.url)
 
 /** Puts the parts together: the one place that knows all of them. */
 export async function createPlatform(config: Config): Promise<Platform> {
@@ -184,6 +189,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
     operations,
     parts,
     keys,
+    sessions: new Sessions(store, keys),
     rateLimit: new RateLimit(config.rateLimit),
     metrics,
     log,
@@ -197,6 +203,8 @@ export async function createPlatform(config: Config): Promise<Platform> {
   })
   const app = web({
     rest: rest(restParts),
+    signIn: signIn({ ...restParts, version }),
+    dashboard: dashboard(pages),
     mcp: (request, server) => endpoints.fetch(request, server),
     openapi: JSON.stringify(openapi(operations, version)),
     routes: operations.map(routeOf).map(({ method, path }) => ({ method, path: `/api/v1${path}` })),
@@ -212,6 +220,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
     await store.results.sweep()
     await webhooks.sweep()
     await webhooks.remind()
+    await store.webSessions.sweep()
     await store.files.sweep(firstIdAt('bytes', Date.now() - day))
   }
   const sweeper = setInterval(() => sweep().catch((err: unknown) => log.warn({ err }, 'could not sweep')), day / 24)
@@ -233,6 +242,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
     app,
     lanes: [callLane(restParts), mcpLane(endpoints, restParts)],
     adminKey,
+    hasDashboard: isBuilt(pages),
     adminKeyShown: () => firstKeyShown(store),
     drain() {
       closing.abort()

@@ -2,6 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import { PlatformError } from '../model/errors.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Store } from '../store/store.ts'
+import type { ApiKeyRow } from '../store/tables.ts'
 
 /**
  * A key has some 240 random bits, so one fast hash protects it as well as a slow one would; and since it is the hash
@@ -17,6 +18,7 @@ interface Known {
 
 /** From a token to the principal behind it. Known keys are held in memory until they, or their policies, change. */
 export class Keys {
+  /** By the hash of the key, and by its id. */
   readonly #known = new Map<string, Known>()
   readonly #store: Store
   #changes = 0
@@ -34,10 +36,20 @@ export class Keys {
   async authenticate(token: string | undefined, now = Date.now()): Promise<Principal> {
     if (!token) throw new PlatformError('UNAUTHENTICATED', { reason: 'missing' })
     const tokenHash = hashKey(token)
-    const known = this.#known.get(tokenHash) ?? (await this.#load(tokenHash))
+    const known = this.#known.get(tokenHash) ?? (await this.#load(() => this.#store.apiKeys.findByHash(tokenHash)))
     if (!known || !timingSafeEqual(known.hash, Buffer.from(tokenHash, 'hex'))) {
       throw new PlatformError('UNAUTHENTICATED', { reason: 'unknown' })
     }
+    return this.#used(known, now)
+  }
+
+  /** The principal behind a key that was shown before, and may have been revoked since. */
+  async holderOf(id: string, now = Date.now()): Promise<Principal | undefined> {
+    const known = this.#known.get(id) ?? (await this.#load(() => this.#store.apiKeys.findRow(id)))
+    return known && this.#used(known, now)
+  }
+
+  async #used(known: Known, now: number): Promise<Principal> {
     const { expiresAt } = known.principal
     if (expiresAt !== null && expiresAt <= now) {
       throw new PlatformError('UNAUTHENTICATED', { reason: 'expired' })
@@ -51,15 +63,14 @@ export class Keys {
 
   /** Who started something that goes on without a request; nobody, once the key is revoked or has expired. */
   async principal(id: string, now = Date.now()): Promise<Principal | undefined> {
-    const keyHash = await this.#store.apiKeys.hashOf(id)
-    const known = keyHash === undefined ? undefined : (this.#known.get(keyHash) ?? (await this.#load(keyHash)))
+    const known = this.#known.get(id) ?? (await this.#load(() => this.#store.apiKeys.findRow(id)))
     const { expiresAt = null } = known?.principal ?? {}
     return expiresAt !== null && expiresAt <= now ? undefined : known?.principal
   }
 
-  async #load(keyHash: string): Promise<Known | undefined> {
+  async #load(find: () => Promise<ApiKeyRow | undefined>): Promise<Known | undefined> {
     const changesBefore = this.#changes
-    const row = await this.#store.apiKeys.findByHash(keyHash)
+    const row = await find()
     if (!row) return undefined
     const policies = await this.#store.accessPolicies.findMany(JSON.parse(row.access_policy_ids))
     const known: Known = {
@@ -76,7 +87,10 @@ export class Keys {
       },
     }
     // Something changed while we read: use what was read for this request, but do not keep it.
-    if (changesBefore === this.#changes) this.#known.set(keyHash, known)
+    if (changesBefore === this.#changes) {
+      this.#known.set(row.key_hash, known)
+      this.#known.set(row.id, known)
+    }
     return known
   }
 }

@@ -115,6 +115,18 @@ export const commands: readonly Command[] = [
     ],
   },
   {
+    name: 'check-access',
+    module: 'access-policies',
+    route: 'POST /access/check',
+    permission: 'access-policies:CheckAccess',
+    summary: 'Ask whether a key may do something, and which rule says so',
+    fields: [
+      { name: 'api_key_id', type: 'string', required: true, where: 'body', reads: 'text' },
+      { name: 'permission', type: 'string', description: 'As in tools:CallTool', required: true, where: 'body', reads: 'text' },
+      { name: 'resource', type: 'string', description: 'qm:<project>:<kind>:<id>, where the project may be * for what belongs to none, and the id * for a new one', required: true, where: 'body', reads: 'text' },
+    ],
+  },
+  {
     name: 'create-access-policy',
     module: 'access-policies',
     route: 'POST /access-policies',
@@ -1172,6 +1184,25 @@ export const commands: readonly Command[] = [
     summary: 'Get one call whole',
     fields: [
       { name: 'call_id', type: 'string', required: true, where: 'path', reads: 'text' },
+    ],
+  },
+  {
+    name: 'get-call-stats',
+    module: 'calls',
+    route: 'GET /calls/stats',
+    permission: 'calls:ListCalls',
+    summary: 'Count calls by minute and status, with their latency',
+    fields: [
+      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'status', type: '"pending" | "success" | "validation_error" | "permission_denied" | "rejected" | "execution_error"', where: 'query', reads: 'text' },
+      { name: 'app', type: 'string', where: 'query', reads: 'text' },
+      { name: 'tool_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'tool', type: 'string', description: 'The tool’s name at the time of the call', where: 'query', reads: 'text' },
+      { name: 'action', type: 'string', description: 'namespace:name', where: 'query', reads: 'text' },
+      { name: 'principal_id', type: 'string', description: 'Who called', where: 'query', reads: 'text' },
+      { name: 'surface', type: '"rest" | "mcp" | "xml" | "cli" | "sdk" | "agent" | "workflow" | "web"', where: 'query', reads: 'text' },
+      { name: 'from', type: 'string', description: 'An hour before `to`, unless given; at most a day', where: 'query', reads: 'text' },
+      { name: 'to', type: 'string', description: 'Now, unless given', where: 'query', reads: 'text' },
     ],
   },
   {

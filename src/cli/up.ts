@@ -1,5 +1,5 @@
 import { readConfig } from '../config.ts'
-import { createPlatform, version } from '../main.ts'
+import { createPlatform, type Platform, version } from '../main.ts'
 import { StartError } from '../model/start-error.ts'
 import { listen } from '../surfaces/server.ts'
 
@@ -18,7 +18,7 @@ export async function up(flags: readonly string[]): Promise<number> {
       ? new StartError(`Port ${config.port} on ${config.host} is taken. Choose another with --port.`)
       : new StartError(`Cannot listen on ${config.host}, port ${config.port}: ${error.message}.`, { cause: error })
   })
-  console.log(welcome(server.url, config.databaseUrl ? 'PostgreSQL' : `SQLite in ${config.data}`, platform.adminKey))
+  console.log(welcome(server.url, config.databaseUrl ? 'PostgreSQL' : `SQLite in ${config.data}`, platform))
   if (platform.adminKey) await platform.adminKeyShown()
 
   const signal = await told
@@ -43,9 +43,10 @@ function watchParent(onEnd: () => void): void {
 
 export const isOperatorMistake = (error: unknown): error is Error => error instanceof StartError
 
-const welcome = (url: string, database: string, adminKey: string | undefined) =>
+const welcome = (url: string, database: string, { adminKey, hasDashboard }: Platform) =>
   [
     `Quartermaster ${version} is ready at ${url}`,
+    `  Dashboard  ${hasDashboard ? `${url}/` : 'is not built: run "npm run build"'}`,
     `  API        ${url}/api/v1`,
     `  Reference  ${url}/api/docs`,
     `  Data       ${database}`,

@@ -47,9 +47,10 @@ export const catalogue = {
   },
   UNAUTHENTICATED: {
     status: 401,
-    says: 'No API key was sent, or the key is unknown, revoked or expired.',
-    message: (d: { reason: 'missing' | 'unknown' | 'expired' }) =>
+    says: 'No API key was sent, or the key is unknown, revoked or expired; or the session at the dashboard has ended.',
+    message: (d: { reason: 'missing' | 'unknown' | 'expired' | 'signed out' }) =>
       ({
+        'signed out': 'The session has ended: sign in again.',
         missing: 'An API key is needed: send it as "Authorization: Bearer sk_…".',
         unknown: 'This API key is not known: it may have been revoked.',
         expired: 'This API key has expired: ask for a new one.',
@@ -70,6 +71,12 @@ export const catalogue = {
     says: 'The request comes from a page of another site, or by another name of this machine.',
     message: (d: { header: 'Host' | 'Origin' }) =>
       `The ${d.header} header names another site, so the request is refused.`,
+  },
+  FORGED_REQUEST: {
+    status: 403,
+    says: 'The request carries the cookie of the dashboard but does not come from it.',
+    message: (_: { reason: 'origin' | 'token' }) =>
+      'This request has the cookie of a session but does not come from the dashboard: reload its page, or send an API key instead.',
   },
   FORBIDDEN: {
     status: 403,
@@ -309,6 +316,12 @@ export const catalogue = {
       d.quota
         ? `The account at "${d.provider}" has used up what it may spend: look at its plan and billing.`
         : `"${d.provider}" takes no more requests for now (tried ${d.attempts} times): try again ${d.retry_after_seconds ? `in ${d.retry_after_seconds} s` : 'later'}, or ask for a higher limit there.`,
+  },
+  TOO_MANY_SIGN_INS: {
+    status: 429,
+    says: 'Signing in at the dashboard failed too often from one address.',
+    message: (d: { retry_after_seconds: number }) =>
+      `Too many keys were tried from your address: try again in ${d.retry_after_seconds} s.`,
   },
   CALL_CANCELLED: {
     status: 499,

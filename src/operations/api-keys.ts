@@ -8,7 +8,7 @@ import { Id, iso, Paging, pageOf } from '../model/page.ts'
 import { accessPolicy } from './access-policies.ts'
 import { acts, type Context, type Kind, lists, operation, requireAllowed } from './operation.ts'
 
-const apiKey: Kind<ApiKey> = {
+export const apiKey: Kind<ApiKey> = {
   name: 'api-key',
   find: (id, store) => store.apiKeys.find(id),
   resource: ({ id, project_id }) => ({ projectId: project_id ?? null, kind: 'api-key', id }),

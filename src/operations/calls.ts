@@ -6,13 +6,13 @@ import type { CallFilter } from '../store/calls.ts'
 import { whenAccessChanges } from './access-changes.ts'
 import { acts, type EventStream, type Kind, lists } from './operation.ts'
 
-const call: Kind<CallSummary> = {
+export const call: Kind<CallSummary> = {
   name: 'call',
   find: (id, store) => store.calls.find(id),
   resource: ({ id, project_id }) => ({ projectId: project_id ?? null, kind: 'call', id }),
 }
 
-const Filters = {
+export const Filters = {
   project_id: Id.optional(),
   status: CallStatus.optional(),
   app: Text.max(200).optional(),
@@ -23,7 +23,7 @@ const Filters = {
   surface: Surface.optional(),
 }
 
-const Moment = z.iso.datetime({ offset: true })
+export const Moment = z.iso.datetime({ offset: true })
 
 export const listCalls = lists({
   name: 'list-calls',

@@ -6,7 +6,9 @@ import * as aiProviders from './ai-providers.ts'
 import * as apiKeys from './api-keys.ts'
 import * as approvalRules from './approval-rules.ts'
 import * as approvals from './approvals.ts'
+import * as callStats from './call-stats.ts'
 import * as calls from './calls.ts'
+import * as checkAccess from './check-access.ts'
 import * as documents from './documents.ts'
 import * as files from './files.ts'
 import * as footprint from './footprint.ts'
@@ -29,6 +31,7 @@ export const operations: readonly Operation[] = [
   projects,
   apiKeys,
   accessPolicies,
+  checkAccess,
   tools,
   imports,
   servers,
@@ -45,6 +48,7 @@ export const operations: readonly Operation[] = [
   webhooks,
   approvals,
   approvalRules,
+  callStats,
 ].flatMap((module) => (Object.values(module) as unknown[]).filter(isOperation))
 
 /** Every permission that an access policy can name. */

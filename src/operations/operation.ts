@@ -220,14 +220,12 @@ export const lists = <Noun extends Facts, Input extends z.ZodObject, Output exte
     const sees = visibility(principal, common.permission, kind.name)
     const asked = (input as { project_id?: string }).project_id
     const elsewhere = principal.projectId !== null && asked !== undefined && asked !== principal.projectId
-    if (sees === 'none' || elsewhere) {
-      const { limit = 0, offset = 0 } = input as { limit?: number; offset?: number }
-      if (common.answers !== 'events') return { data: [], total: 0, limit, offset }
-    }
+    const { limit, offset } = input as { limit?: number; offset?: number }
+    if ((sees === 'none' || elsewhere) && limit !== undefined) return { data: [], total: 0, limit, offset }
     const visible: Visible =
       sees === 'all' && !elsewhere
         ? undefined
-        : (noun) => evaluate(principal, common.permission, kind.resource(noun)).allowed
+        : (noun) => !elsewhere && evaluate(principal, common.permission, kind.resource(noun)).allowed
     return run(
       { ...input, ...(principal.projectId && { project_id: principal.projectId }) },
       { ...context, principal, visible },

@@ -36,7 +36,8 @@ export type Quartermaster = {
 export const Quartermaster = class {
   constructor(connection: Connection) {
     // fetch would refuse such a header with a message that repeats the token.
-    if (!/^[\x21-\x7e]+$/.test(connection.token)) throw new TypeError('token must be an API key, "sk_…"')
+    if (connection.token !== null && !/^[\x21-\x7e]+$/.test(connection.token))
+      throw new TypeError('token must be an API key, "sk_…"')
     const methods = methodsOf(connection)
     Object.assign(this, methods, { agents: { ...methods.agents, ...agentMethods(connection) } })
   }

@@ -17,6 +17,7 @@ export const routes = {
     updateApiKey: 'PATCH /api-keys/{api_key_id}',
   },
   accessPolicies: {
+    checkAccess: 'POST /access/check',
     createAccessPolicy: 'POST /access-policies',
     deleteAccessPolicy: 'DELETE /access-policies/{access_policy_id}',
     getAccessPolicy: 'GET /access-policies/{access_policy_id}',
@@ -97,6 +98,7 @@ export const routes = {
   },
   calls: {
     getCall: 'GET /calls/{call_id}',
+    getCallStats: 'GET /calls/stats',
     listCalls: 'GET /calls',
     streamCalls: 'GET /calls/stream',
   },
@@ -325,6 +327,24 @@ export interface Operations {
     }
   }
   accessPolicies: {
+    /** Ask whether a key may do something, and which rule says so */
+    checkAccess: {
+      body: {
+        api_key_id: string
+        /** As in tools:CallTool */
+        permission: string
+        /** qm:<project>:<kind>:<id>, where the project may be * for what belongs to none, and the id * for a new one */
+        resource: string
+      }
+      answer: {
+        allowed: boolean
+        /** What decided */
+        layer: 'project' | 'access policy' | 'agent boundary'
+        /** The access policy that decided; null where none speaks of it */
+        access_policy_id: string | null
+        reason: string
+      }
+    }
     /** Create an access policy */
     createAccessPolicy: {
       body: {
@@ -2710,6 +2730,46 @@ export interface Operations {
         completed_at: string | null
       }
     }
+    /** Count calls by minute and status, with their latency */
+    getCallStats: {
+      query?: {
+        project_id?: string
+        status?: 'pending' | 'success' | 'validation_error' | 'permission_denied' | 'rejected' | 'execution_error'
+        app?: string
+        tool_id?: string
+        /** The tool’s name at the time of the call */
+        tool?: string
+        /** namespace:name */
+        action?: string
+        /** Who called */
+        principal_id?: string
+        surface?: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        /** An hour before `to`, unless given; at most a day */
+        from?: string
+        /** Now, unless given */
+        to?: string
+      }
+      answer: {
+        from: string
+        to: string
+        /** False where there were more than 100000 calls: the earlier ones are left out */
+        complete: boolean
+        total: number
+        by_status: Record<string, number>
+        /** Half of the calls that ended took no longer */
+        p50_ms: number | null
+        p95_ms: number | null
+        /** Those in which there were calls, oldest first */
+        minutes: Array<{
+          at: string
+          total: number
+          by_status: Record<string, number>
+          /** Half of the calls that ended took no longer */
+          p50_ms: number | null
+          p95_ms: number | null
+        }>
+      }
+    }
     /** List calls, newest first */
     listCalls: {
       query?: {
@@ -3680,6 +3740,7 @@ export type PlatformErrorCode =
   | 'KEY_REFUSED'
   | 'KEY_GONE'
   | 'FOREIGN_ORIGIN'
+  | 'FORGED_REQUEST'
   | 'FORBIDDEN'
   | 'EGRESS_BLOCKED'
   | 'APPROVAL_REJECTED'
@@ -3719,6 +3780,7 @@ export type PlatformErrorCode =
   | 'IDEMPOTENCY_KEY_REUSED'
   | 'RATE_LIMITED'
   | 'MODEL_RATE_LIMITED'
+  | 'TOO_MANY_SIGN_INS'
   | 'CALL_CANCELLED'
   | 'INTERNAL'
   | 'SECRET_UNREADABLE'

@@ -5,8 +5,8 @@ import { type Bytes, readEvents } from './streams.ts'
 export interface Connection {
   /** Where the platform is, as in `https://tools.example.com`. */
   readonly baseUrl: string
-  /** An API key, `sk_…`. */
-  readonly token: string
+  /** An API key, `sk_…`; null in a page that the platform itself serves, where a cookie tells who is signed in. */
+  readonly token: string | null
   /** In place of the global one. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
 }
@@ -68,7 +68,8 @@ function queryOf(query: Request['query'] = {}): string {
 }
 
 function headersOf({ token }: Connection, { accepts }: Endpoint, { body, headers = {} }: Request): Headers {
-  const result = new Headers({ authorization: `Bearer ${token}`, 'x-quartermaster-surface': 'sdk' })
+  const result = new Headers({ 'x-quartermaster-surface': 'sdk' })
+  if (token !== null) result.set('authorization', `Bearer ${token}`)
   if (accepts === 'bytes') result.set('content-type', 'application/octet-stream')
   else if (body !== undefined) result.set('content-type', 'application/json')
   for (const [name, value] of Object.entries(headers)) result.set(name, value)

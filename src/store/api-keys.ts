@@ -70,9 +70,8 @@ export class ApiKeys {
     return this.#engine.db.selectFrom('api_keys').selectAll().where('key_hash', '=', hash).executeTakeFirst()
   }
 
-  async hashOf(id: string): Promise<string | undefined> {
-    const row = await this.#engine.db.selectFrom('api_keys').select('key_hash').where('id', '=', id).executeTakeFirst()
-    return row?.key_hash
+  findRow(id: string): Promise<ApiKeyRow | undefined> {
+    return this.#engine.db.selectFrom('api_keys').selectAll().where('id', '=', id).executeTakeFirst()
   }
 
   list(filter: { project_id?: string } & Window, visible: Visible): Promise<Page<ApiKey>> {

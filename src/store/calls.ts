@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Call, CallSummary } from '../model/call.ts'
 import { firstIdAt } from '../model/ids.ts'
 import type { JsonObject } from '../model/json.ts'
@@ -79,6 +80,23 @@ export interface RecordedInput {
   readonly created_at: number
   readonly input: JsonObject
 }
+
+export interface Tally {
+  /** Since 1970. */
+  readonly minute: number
+  readonly status: string
+  /** In tenths of a millisecond; null for a call that has not ended. */
+  readonly latency: number | null
+  readonly calls: number
+}
+
+/** As exact as anyone reads it, and coarse enough that there are few different ones to count. */
+const latencyOf = sql<number | null>`case
+  when duration_ms is null then null
+  when duration_ms < 10 then cast(duration_ms * 10 as integer)
+  when duration_ms < 1000 then cast(duration_ms as integer) * 10
+  else cast(duration_ms / 10 as integer) * 100
+end`
 
 const latestCalls = 200
 const latestInputs = 50
@@ -185,6 +203,27 @@ export class Calls {
 
   /** Newest first. */
   list(filter: CallFilter & Window, visible: Visible): Promise<Page<CallSummary>> {
+    const options = { order: 'desc', columns: summaryColumns } as const
+    return pageOfRows(this.#matching(filter), filter, visible, toCallSummary, options)
+  }
+
+  /** How many calls there were, by minute, status and latency. Counts the latest `most` of them alone. */
+  async tally(filter: CallFilter, visible: Visible, most: number): Promise<Tally[]> {
+    const latest = this.#matching(filter).orderBy('id', 'desc').limit(most)
+    const minute = sql<number>`created_at / 60000`.as('minute')
+    const latency = latencyOf.as('latency')
+    if (visible) {
+      const rows = await latest.select(['id', 'project_id', 'status', minute, latency]).execute()
+      return rows.filter(visible).map((row) => ({ ...row, calls: 1 }))
+    }
+    return this.#engine.db
+      .selectFrom(latest.select(['status', minute, latency]).as('latest'))
+      .select(({ fn }) => ['minute', 'status', 'latency', fn.countAll<number>().as('calls')])
+      .groupBy(['minute', 'status', 'latency'])
+      .execute()
+  }
+
+  #matching(filter: CallFilter) {
     let where = this.#engine.db.selectFrom('calls')
     for (const field of [
       'project_id',
@@ -201,6 +240,6 @@ export class Calls {
     }
     if (filter.from !== undefined) where = where.where('id', '>=', firstIdAt('call', filter.from))
     if (filter.to !== undefined) where = where.where('id', '<', firstIdAt('call', filter.to))
-    return pageOfRows(where, filter, visible, toCallSummary, { order: 'desc', columns: summaryColumns })
+    return where
   }
 }

@@ -23,6 +23,7 @@ import { Skills } from './skills.ts'
 import { explained, openSqlite } from './sqlite.ts'
 import { Tools } from './tools.ts'
 import { Vectors } from './vectors.ts'
+import { WebSessions } from './web-sessions.ts'
 import { WebhookStore } from './webhooks.ts'
 
 export type StoreOptions = { readonly syncCalls?: boolean } & (
@@ -54,6 +55,7 @@ export interface Store {
   readonly webhooks: WebhookStore
   readonly approvals: Approvals
   readonly approvalRules: ApprovalRules
+  readonly webSessions: WebSessions
   close(): Promise<void>
 }
 
@@ -92,6 +94,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     webhooks: new WebhookStore(engine),
     approvals: new Approvals(engine, notices),
     approvalRules: new ApprovalRules(engine, notices),
+    webSessions: new WebSessions(engine),
     async close() {
       await calls.idle()
       await engine.close()

@@ -344,6 +344,13 @@ export interface ApprovalRuleRow {
   updated_at: number
 }
 
+export interface WebSessionRow {
+  token_hash: string
+  api_key_id: string
+  created_at: number
+  expires_at: number
+}
+
 export interface SettingRow {
   name: string
   value: string
@@ -418,4 +425,5 @@ export interface Tables {
   queue: QueueRow
   webhooks: WebhookRow
   webhook_deliveries: WebhookDeliveryRow
+  web_sessions: WebSessionRow
 }

@@ -30,6 +30,9 @@ export function answerError(error: unknown, log: Logger, given: Headers = {}): R
       'retry-after': String(seconds),
     })
   }
+  if (known.code === 'TOO_MANY_SIGN_INS') {
+    headers['retry-after'] = String((known as PlatformError<'TOO_MANY_SIGN_INS'>).details.retry_after_seconds)
+  }
   if (known.code === 'SHUTTING_DOWN') Object.assign(headers, { 'retry-after': '5', connection: 'close' })
   if (known.code === 'METHOD_NOT_ALLOWED') {
     headers.allow = (known as PlatformError<'METHOD_NOT_ALLOWED'>).details.allowed.join(', ')

@@ -14,12 +14,15 @@ const route = /^\/api\/v1\/tools\/(\w+)\/call$/
 
 /**
  * The short way for the one request that there are most of, `POST /tools/{id}/call`, with nothing between it and Node's
- * own request and response. It takes the plain case only, a JSON body of a declared length and no Idempotency-Key, and
- * leaves the rest to the long way. Both end at the same door; a body of an unusual shape is judged by the same operation.
+ * own request and response. It takes the plain case only, a JSON body of a declared length, an API key and no
+ * Idempotency-Key, and leaves the rest to the long way. Both end at the same door; a body of an unusual shape is judged by the same operation.
  */
 export function callLane(host: RestParts): Lane {
   return (request, response) => {
-    const isPlain = hasPlainJson(request, host.bodyLimit) && request.headers['idempotency-key'] === undefined
+    const { authorization, cookie, 'idempotency-key': idempotencyKey } = request.headers
+    // Who comes with a cookie alone must first show that the request is not forged.
+    const hasKey = authorization !== undefined || cookie === undefined
+    const isPlain = hasKey && idempotencyKey === undefined && hasPlainJson(request, host.bodyLimit)
     const toolId = isPlain ? route.exec(request.url ?? '')?.[1] : undefined
     if (toolId === undefined) return false
     void serve(toolId, request, response, host)

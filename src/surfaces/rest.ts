@@ -2,15 +2,16 @@ import { Hono, type Context as HonoContext } from 'hono'
 import type { Logger } from 'pino'
 import type { Keys } from '../access/keys.ts'
 import type { RateLimit } from '../access/rate-limit.ts'
+import type { Sessions } from '../access/sessions.ts'
 import { PlatformError } from '../model/errors.ts'
 import type { JsonObject } from '../model/json.ts'
-import type { Principal } from '../model/principal.ts'
 import { inputSchema } from '../operations/json-schema.ts'
 import { type Request as Asking, type Operation, type Parts, parametersOf, routeOf } from '../operations/operation.ts'
 import { lineageHeader } from '../tools/lineage.ts'
 import { answer, answerError } from './answer.ts'
-import { asking, bearer, rateHeaders, restSurface } from './asking.ts'
+import { asking, rateHeaders } from './asking.ts'
 import { idempotently } from './idempotency.ts'
+import { type Identity, identify } from './identify.ts'
 import type { Metrics } from './metrics.ts'
 import { cut, fieldsOf, readJson } from './read-json.ts'
 
@@ -18,6 +19,7 @@ export interface RestParts {
   readonly operations: readonly Operation[]
   readonly parts: Parts
   readonly keys: Keys
+  readonly sessions: Sessions
   readonly rateLimit: RateLimit
   readonly metrics: Metrics
   readonly log: Logger
@@ -47,9 +49,10 @@ function handler(operation: Operation, host: RestParts) {
   const readInput = inputReader(operation, host.bodyLimit)
   const { method } = routeOf(operation)
 
-  const run = async (principal: Principal, req: HonoRequest, headers: Record<string, string>): Promise<Response> => {
+  const run = async (who: Identity, req: HonoRequest, headers: Record<string, string>): Promise<Response> => {
+    const { principal, surface } = who
     const input = await readInput(req)
-    const asker = asking(principal, restSurface(req.header('x-quartermaster-surface')), req.header('user-agent'))
+    const asker = asking(principal, surface, req.header('user-agent'))
     const descent = host.parts.reach.lineage.read(req.header(lineageHeader))
     const gone = () => req.raw.signal
     const context = { ...host.parts, ...asker, ...descent, ...extras(operation, req), gone }
@@ -69,9 +72,9 @@ function handler(operation: Operation, host: RestParts) {
 
   return async ({ req }: HonoContext): Promise<Response> => {
     if (host.closing.aborted) throw new PlatformError('SHUTTING_DOWN', {})
-    const principal = await host.keys.authenticate(bearer(req.header('authorization')))
-    const headers = rateHeaders(host.rateLimit.take(principal.id, principal.rateLimit))
-    return run(principal, req, headers).catch((error: unknown) => answerError(error, host.log, headers))
+    const who = await identify(req.raw, host)
+    const headers = rateHeaders(host.rateLimit.take(who.principal.id, who.principal.rateLimit))
+    return run(who, req, headers).catch((error: unknown) => answerError(error, host.log, headers))
   }
 }
 

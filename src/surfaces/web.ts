@@ -7,6 +7,10 @@ import type { Metrics } from './metrics.ts'
 
 export interface WebParts {
   readonly rest: Hono
+  /** Signing in and out at the dashboard. */
+  readonly signIn: Hono
+  /** Answers for the dashboard's own paths, and with nothing for any other. */
+  dashboard(request: Request): Promise<Response | undefined>
   /** Answers what comes to /mcp/{server}, and to /mcp. */
   mcp(request: Request, server: string | undefined): Promise<Response>
   /** JSON, printed once. */
@@ -30,8 +34,10 @@ const page = {
 }
 
 /** Everything that answers HTTP, in one place. */
-export function web({ rest, mcp, openapi, routes, reference, metrics, log, isReady, searchState }: WebParts): Hono {
+export function web(parts: WebParts): Hono {
+  const { rest, signIn, dashboard, mcp, openapi, routes, reference, metrics, log, isReady, searchState } = parts
   const app = new Hono()
+  app.get('*', async ({ req }, next) => (await dashboard(req.raw)) ?? next())
   app.get('/health', (context) => context.json({ status: 'ok' }))
   app.get('/ready', async (context) =>
     (await isReady())
@@ -41,6 +47,7 @@ export function web({ rest, mcp, openapi, routes, reference, metrics, log, isRea
   app.get('/metrics', () => metrics.print())
   app.get('/api/v1/openapi.json', () => new Response(openapi, { headers: { 'content-type': 'application/json' } }))
   app.get('/api/docs', () => new Response(reference, { headers: page }))
+  app.route('/api/v1/dashboard', signIn)
   app.route('/api/v1', rest)
   // The documents that describe agents name their routes without a prefix. A browser that asks for a page sends no key.
   app.on(['GET', 'POST', 'PATCH', 'DELETE'], '/agents/*', (context, next) =>
@@ -48,7 +55,6 @@ export function web({ rest, mcp, openapi, routes, reference, metrics, log, isRea
   )
   app.all('/mcp', (context) => mcp(context.req.raw, undefined))
   app.all('/mcp/:server', (context) => mcp(context.req.raw, context.req.param('server')))
-  app.get('/', (context) => context.redirect('/api/docs'))
   app.notFound(({ req: { method, path } }) => answerError(missing(method, path, routes), log))
   app.onError((error) => answerError(error, log))
   return app

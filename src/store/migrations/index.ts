@@ -9,6 +9,7 @@ import * as aiProviders from './2026-11-17-ai-providers.ts'
 import * as queue from './2026-11-17-queue.ts'
 import * as webhooks from './2026-11-17-webhooks.ts'
 import * as approvals from './2026-11-18-approvals.ts'
+import * as webSessions from './2026-11-18-web-sessions.ts'
 
 export type MigrationStep = (db: Kysely<unknown>, engine: EngineName) => Promise<void>
 
@@ -23,4 +24,5 @@ export const migrations: Readonly<Record<string, MigrationStep>> = {
   '2026-11-17-queue': queue.up,
   '2026-11-17-webhooks': webhooks.up,
   '2026-11-18-approvals': approvals.up,
+  '2026-11-18-web-sessions': webSessions.up,
 }

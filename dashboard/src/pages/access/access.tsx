@@ -1,0 +1,26 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { PageHead } from '../../ui/panel.tsx'
+import { Tabs } from '../../ui/tabs.tsx'
+import { Check } from './check.tsx'
+import { Keys } from './keys.tsx'
+import { Policies } from './policies.tsx'
+
+export function Access() {
+  const { tab = 'keys' } = useSearch({ from: '/access' })
+  const navigate = useNavigate({ from: '/access' })
+  return (
+    <>
+      <PageHead title="Access">Who may do what: keys say who, access policies say what.</PageHead>
+      <Tabs
+        label="Access"
+        value={tab}
+        onChange={(next) => navigate({ search: { tab: next === 'keys' ? undefined : next }, replace: true })}
+        tabs={[
+          { id: 'keys', label: 'API keys', content: () => <Keys /> },
+          { id: 'policies', label: 'Access policies', content: () => <Policies /> },
+          { id: 'check', label: 'May they?', content: () => <Check /> },
+        ]}
+      />
+    </>
+  )
+}

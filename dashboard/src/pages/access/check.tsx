@@ -1,0 +1,105 @@
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { ask, Failure, qm } from '../../api.ts'
+import { useOperations } from '../../operations.ts'
+import { useKeys, useProjects } from '../../queries.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { Button } from '../../ui/button.tsx'
+import { Field, Select, TextField } from '../../ui/field.tsx'
+import { ErrorNotice } from '../../ui/notice.tsx'
+import { Panel } from '../../ui/panel.tsx'
+import { useAction } from '../../use-action.ts'
+
+/** May this key do that? And which rule says so? */
+export function Check() {
+  const { data: keys = [] } = useKeys()
+  const { data: operations = [] } = useOperations()
+  const { data: projects = [] } = useProjects()
+  const [key, setKey] = useState('')
+  const [permission, setPermission] = useState('tools:CallTool')
+  const [resource, setResource] = useState('')
+  const permissions = [...new Set([...operations.map((one) => one.permission), 'servers:UseServer'])].sort()
+  const kind = (permission.split(':')[0] ?? 'tool').replace(/ies$/, 'y').replace(/s$/, '')
+  const suggested = `qm:${projects[0]?.id ?? '*'}:${kind}:*`
+  const keyId = key || keys[0]?.id || ''
+  const check = useAction(() =>
+    ask(
+      qm.accessPolicies.checkAccess({
+        body: { api_key_id: keyId, permission, resource: resource.trim() || suggested },
+      }),
+    ),
+  )
+  const faultOf = (path: string) =>
+    check.error instanceof Failure ? check.error.faults.find((fault) => fault.path === path)?.message : undefined
+  return (
+    <div className="max-w-2xl space-y-4">
+      <Panel title="May this key do that?">
+        <form
+          className="space-y-4"
+          onSubmit={(event) => {
+            event.preventDefault()
+            check.run()
+          }}
+        >
+          <Select
+            label="Key"
+            value={keyId}
+            onChange={(event) => setKey(event.target.value)}
+            options={keys.map(({ id, name }) => [id, name] as const)}
+          />
+          <Field label="Permission" error={faultOf('permission')}>
+            {(control) => (
+              <>
+                <input
+                  {...control}
+                  list="permissions"
+                  required
+                  className="control font-mono text-sm"
+                  value={permission}
+                  onChange={(event) => setPermission(event.target.value)}
+                />
+                <datalist id="permissions">
+                  {permissions.map((one) => (
+                    <option key={one} value={one} />
+                  ))}
+                </datalist>
+              </>
+            )}
+          </Field>
+          <TextField
+            label="Resource"
+            mono
+            placeholder={suggested}
+            value={resource}
+            onChange={(event) => setResource(event.target.value)}
+            hint="qm:project:kind:id, as in qm:proj_…:tool:tool_…; an id of * is one that is yet to be made"
+            error={faultOf('resource')}
+          />
+          <ErrorNotice error={check.error} />
+          <Button look="main" type="submit" busy={check.busy} disabled={keyId === ''}>
+            Ask
+          </Button>
+        </form>
+      </Panel>
+      <div aria-live="polite">
+        {check.data && (
+          <Panel>
+            <p className="flex flex-wrap items-center gap-2 text-base">
+              <Badge tone={check.data.allowed ? 'good' : 'bad'}>{check.data.allowed ? 'allowed' : 'denied'}</Badge>
+              {check.data.reason}
+              {check.data.access_policy_id && (
+                <Link
+                  to="/access/policies/$policyId"
+                  params={{ policyId: check.data.access_policy_id }}
+                  className="text-sm text-accent hover:underline"
+                >
+                  See the policy
+                </Link>
+              )}
+            </p>
+          </Panel>
+        )}
+      </div>
+    </div>
+  )
+}

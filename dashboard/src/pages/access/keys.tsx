@@ -1,0 +1,219 @@
+import { useState } from 'react'
+import { type ApiKey, ask, Failure, qm } from '../../api.ts'
+import { ago, when } from '../../format.ts'
+import { useKeys, usePolicies, useProjects, useSession } from '../../queries.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { Button, CopyButton, Row } from '../../ui/button.tsx'
+import { ConfirmButton, Dialog } from '../../ui/dialog.tsx'
+import { Select, TextField } from '../../ui/field.tsx'
+import { Answered, Empty, ErrorNotice } from '../../ui/notice.tsx'
+import { Panel } from '../../ui/panel.tsx'
+import { Table } from '../../ui/table.tsx'
+import { useAction } from '../../use-action.ts'
+
+export function Keys() {
+  const keys = useKeys()
+  const [isOpen, setOpen] = useState(false)
+  const add = (
+    <Button look="main" icon="plus" onClick={() => setOpen(true)}>
+      New key
+    </Button>
+  )
+  return (
+    <>
+      <div className="mb-3 flex justify-end">{add}</div>
+      <Answered query={keys}>
+        {(all) =>
+          all.length === 0 ? (
+            <Empty title="No keys that you may see" action={add}>
+              Give each client, application and person a key of its own: what it does is then recorded as theirs.
+            </Empty>
+          ) : (
+            <Panel flush>
+              <KeyTable keys={all} />
+            </Panel>
+          )
+        }
+      </Answered>
+      {isOpen && <NewKey onClose={() => setOpen(false)} />}
+    </>
+  )
+}
+
+function KeyTable({ keys }: { keys: readonly ApiKey[] }) {
+  const { data: policies = [] } = usePolicies()
+  const { data: session } = useSession()
+  const remove = useAction((id: string) => ask(qm.apiKeys.deleteApiKey({ path: { api_key_id: id } })), {
+    changes: ['api-keys', 'session'],
+  })
+  const nameOf = (id: string) => policies.find((policy) => policy.id === id)?.name ?? id
+  return (
+    <Table
+      label="API keys"
+      items={keys}
+      columns={[
+        {
+          name: 'Name',
+          cell: ({ id, name, key_prefix, expires_at }) => (
+            <>
+              <span className="font-medium break-words">{name}</span>{' '}
+              {session?.key.id === id && <Badge tone="accent">this session</Badge>}{' '}
+              {expires_at && (
+                <Badge tone={Date.parse(expires_at) < Date.now() ? 'bad' : 'plain'}>
+                  {Date.parse(expires_at) < Date.now() ? 'expired' : `until ${when(expires_at)}`}
+                </Badge>
+              )}
+              <div className="font-mono text-xs text-soft">{key_prefix}…</div>
+            </>
+          ),
+        },
+        {
+          name: 'May',
+          wideOnly: true,
+          cell: ({ access_policy_ids }) =>
+            access_policy_ids.length === 0 ? (
+              <span className="text-soft">nothing</span>
+            ) : (
+              <Row>
+                {access_policy_ids.map((id) => (
+                  <Badge key={id}>{nameOf(id)}</Badge>
+                ))}
+              </Row>
+            ),
+        },
+        {
+          name: 'Last used',
+          wideOnly: true,
+          cell: ({ last_used_at }) => <span className="text-soft">{last_used_at ? ago(last_used_at) : 'never'}</span>,
+        },
+        {
+          name: 'Action',
+          end: true,
+          cell: ({ id, name }) => (
+            <ConfirmButton
+              label="Revoke"
+              look="quiet"
+              title={`Revoke ${name}?`}
+              confirm="Revoke the key"
+              onConfirm={() => remove.runAsync(id)}
+            >
+              Whatever uses it is refused from this moment on
+              {session?.key.id === id ? ', and you are signed out' : ''}. This cannot be undone.
+            </ConfirmButton>
+          ),
+        },
+      ]}
+    />
+  )
+}
+
+const lives = [
+  ['', 'Never'],
+  ['1', 'In a day'],
+  ['30', 'In 30 days'],
+  ['90', 'In 90 days'],
+  ['365', 'In a year'],
+] as const
+
+function NewKey({ onClose }: { onClose: () => void }) {
+  const { data: policies = [] } = usePolicies()
+  const { data: projects = [] } = useProjects()
+  const [name, setName] = useState('')
+  const [chosen, setChosen] = useState<readonly string[]>(['pol_caller'])
+  const [projectId, setProjectId] = useState('')
+  const [days, setDays] = useState('')
+  const create = useAction(
+    () =>
+      ask(
+        qm.apiKeys.createApiKey({
+          body: {
+            name: name.trim(),
+            access_policy_ids: [...chosen],
+            ...(projectId && { project_id: projectId }),
+            ...(days && { expires_at: new Date(Date.now() + Number(days) * 86_400_000).toISOString() }),
+          },
+        }),
+      ),
+    { changes: ['api-keys'] },
+  )
+  const faultOf = (path: string) =>
+    create.error instanceof Failure ? create.error.faults.find((fault) => fault.path === path)?.message : undefined
+
+  if (create.data) {
+    return (
+      <Dialog open onClose={onClose} title="The key is made" description="Copy its value now: it is shown this once.">
+        <div className="space-y-3">
+          <code data-testid="new-key" className="block rounded-md bg-sunken p-3 font-mono text-sm break-all select-all">
+            {create.data.key}
+          </code>
+          <Row className="justify-end">
+            <CopyButton text={create.data.key} label="Copy the key" />
+            <Button look="main" onClick={onClose}>
+              I have it
+            </Button>
+          </Row>
+        </div>
+      </Dialog>
+    )
+  }
+  return (
+    <Dialog open onClose={onClose} title="New API key">
+      <form
+        className="space-y-4"
+        onSubmit={(event) => {
+          event.preventDefault()
+          create.run()
+        }}
+      >
+        <TextField
+          label="Name"
+          required
+          placeholder="cursor on my laptop"
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+          hint="Who or what will hold it: this is the name in the record"
+          error={faultOf('name')}
+        />
+        <fieldset>
+          <legend className="mb-1 text-sm font-medium">Access policies</legend>
+          <ul className="max-h-48 space-y-1 overflow-y-auto text-sm">
+            {policies.map(({ id, name: policy, description }) => (
+              <li key={id}>
+                <label className="flex gap-2">
+                  <input
+                    type="checkbox"
+                    className="mt-1 accent-accent"
+                    checked={chosen.includes(id)}
+                    onChange={(event) =>
+                      setChosen(event.target.checked ? [...chosen, id] : chosen.filter((one) => one !== id))
+                    }
+                  />
+                  <span>
+                    {policy}
+                    {description && <span className="block text-xs text-soft">{description}</span>}
+                  </span>
+                </label>
+              </li>
+            ))}
+          </ul>
+        </fieldset>
+        <div className="grid gap-4 sm:grid-cols-2">
+          <Select
+            label="Project"
+            value={projectId}
+            onChange={(event) => setProjectId(event.target.value)}
+            options={[['', 'All projects'], ...projects.map((project) => [project.id, project.name] as const)]}
+          />
+          <Select label="Expires" value={days} onChange={(event) => setDays(event.target.value)} options={lives} />
+        </div>
+        <ErrorNotice error={create.error} />
+        <Row className="justify-end">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="main" type="submit" busy={create.busy}>
+            Make the key
+          </Button>
+        </Row>
+      </form>
+    </Dialog>
+  )
+}

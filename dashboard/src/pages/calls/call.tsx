@@ -1,0 +1,160 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, useParams } from '@tanstack/react-router'
+import { ask, type Call as CallRecord, qm } from '../../api.ts'
+import { duration, exactly } from '../../format.ts'
+import { Badge, Status } from '../../ui/badge.tsx'
+import { Button } from '../../ui/button.tsx'
+import { Answered, ErrorNotice } from '../../ui/notice.tsx'
+import { Facts, PageHead, Panel } from '../../ui/panel.tsx'
+import { JsonView, OutputView, TextView } from '../../ui/text.tsx'
+import { useAction } from '../../use-action.ts'
+import { nameOf } from './rows.tsx'
+
+export function Call() {
+  const { callId } = useParams({ from: '/calls/$callId' })
+  const call = useQuery({
+    queryKey: ['call', callId],
+    queryFn: () => ask(qm.calls.getCall({ path: { call_id: callId } })),
+    // One that still runs will end.
+    refetchInterval: ({ state }) => (state.data?.status === 'pending' ? 1000 : false),
+  })
+  return <Answered query={call}>{(whole) => <Whole call={whole} />}</Answered>
+}
+
+function Whole({ call }: { call: CallRecord }) {
+  return (
+    <>
+      <PageHead title={<span className="font-mono text-lg">{nameOf(call)}</span>} actions={<Repeat call={call} />}>
+        <Status status={call.status} /> <code className="ml-1 font-mono text-xs">{call.id}</code>
+      </PageHead>
+      <div className="grid gap-4 lg:grid-cols-[minmax(0,2fr)_minmax(16rem,1fr)]">
+        <div className="min-w-0 space-y-4">
+          {call.error && (
+            <Panel title="Error">
+              <p className="text-sm break-words">
+                <span className="mr-2 font-mono text-xs font-semibold text-bad">{call.error.code}</span>
+                {call.error.message}
+              </p>
+              {Object.keys(call.error.details).length > 0 && (
+                <div className="mt-3">
+                  <JsonView value={call.error.details} name="error.json" />
+                </div>
+              )}
+            </Panel>
+          )}
+          <Panel title="Input" aside={call.request_truncated && <Badge tone="warn">cut in the record</Badge>}>
+            {call.request_truncated ? (
+              <TextView text={String(call.request)} name="input.txt" />
+            ) : (
+              <JsonView value={call.request} name="input.json" />
+            )}
+          </Panel>
+          <Panel title="Output" aside={call.response_truncated && <Badge tone="warn">cut in the record</Badge>}>
+            {call.response === null ? (
+              <p className="text-sm text-soft">{call.status === 'pending' ? 'It still runs.' : 'There was none.'}</p>
+            ) : (
+              <OutputView value={call.response} />
+            )}
+          </Panel>
+        </div>
+        <div className="min-w-0 space-y-4">
+          <Panel title="Timing">
+            <Facts
+              facts={[
+                ['Began', exactly(call.created_at)],
+                ['Ended', call.completed_at ? exactly(call.completed_at) : 'not yet'],
+                ['Took', duration(call.duration_ms)],
+              ]}
+            />
+          </Panel>
+          <Panel title="Who and how">
+            <Facts
+              facts={[
+                ['Key', call.principal.name],
+                ['Surface', call.surface],
+                ['Client', [call.client.name, call.client.version].filter(Boolean).join(' ') || 'did not say'],
+                [
+                  'Tool',
+                  call.tool_id ? (
+                    <Link
+                      key="tool"
+                      to="/tools/$toolId"
+                      params={{ toolId: call.tool_id }}
+                      className="text-accent hover:underline"
+                    >
+                      {call.tool ?? call.tool_id}
+                    </Link>
+                  ) : (
+                    (call.tool ?? 'unknown')
+                  ),
+                ],
+                ['App', call.app ?? '–'],
+                ...(call.parent_call_id
+                  ? [
+                      [
+                        'Made by',
+                        <Link
+                          key="parent"
+                          to="/calls/$callId"
+                          params={{ callId: call.parent_call_id }}
+                          className="font-mono text-xs text-accent hover:underline"
+                        >
+                          {call.parent_call_id}
+                        </Link>,
+                      ] as const,
+                    ]
+                  : []),
+              ]}
+            />
+          </Panel>
+          <Link
+            to="/calls"
+            search={call.action ? { action: call.action } : {}}
+            className="text-sm text-accent hover:underline"
+          >
+            All calls of this action
+          </Link>
+        </div>
+      </div>
+    </>
+  )
+}
+
+/** The same call again. What was cut or hidden in the record cannot be sent again. */
+function Repeat({ call }: { call: CallRecord }) {
+  const again = useAction(
+    () =>
+      ask(
+        qm.tools.callTool({
+          path: { tool_id: call.tool_id ?? '' },
+          body: {
+            input: call.request as Record<string, unknown>,
+            ...(isOneOfMany(call) && { action: call.action?.slice(call.action.indexOf(':') + 1) }),
+          },
+        }),
+      ),
+    { changes: ['calls', 'overview'] },
+  )
+  const cannot = call.tool_id === null || call.request_truncated
+  return (
+    <div className="flex flex-col items-end gap-2">
+      <Button
+        busy={again.busy}
+        disabled={cannot}
+        title={cannot ? 'The record does not hold enough of it' : undefined}
+        onClick={() => again.run()}
+      >
+        Repeat this call
+      </Button>
+      {again.error && <ErrorNotice error={again.error} />}
+      {again.done && (
+        <details open className="max-w-full text-sm">
+          <summary>It answered</summary>
+          <OutputView value={again.data} />
+        </details>
+      )}
+    </div>
+  )
+}
+
+const isOneOfMany = ({ action }: CallRecord) => action !== null && !action.startsWith('tools:')

@@ -1,0 +1,218 @@
+import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react'
+import { ask, type CallSummary, qm } from '../../api.ts'
+import { count } from '../../format.ts'
+import { useCallStream } from '../../live.ts'
+import { useProjectId } from '../../project.ts'
+import type { CallSearch } from '../../router.tsx'
+import { Button } from '../../ui/button.tsx'
+import { LiveMark } from '../../ui/live.tsx'
+import { Empty, ErrorNotice, Loading } from '../../ui/notice.tsx'
+import { CallCells, columns } from './rows.tsx'
+
+const pageSize = 100
+/** Beyond this a browser can no longer place a row exactly; whoever looks for something older names a time. */
+const mostRows = 400_000
+/** So many new calls are kept above the list before it is asked for anew. */
+const mostFresh = 300
+
+const phone = window.matchMedia('(max-width: 767px)')
+const usePhone = () =>
+  useSyncExternalStore(
+    (listener) => {
+      phone.addEventListener('change', listener)
+      return () => phone.removeEventListener('change', listener)
+    },
+    () => phone.matches,
+  )
+
+/**
+ * Calls, newest first. The list stands still: it is what there was when it was asked for, so that places in it do not
+ * move, and pages of it are fetched as they come into sight. What comes in later is put on top.
+ */
+export function CallList({ search }: { search: CallSearch }) {
+  const projectId = useProjectId()
+  const [round, setRound] = useState(0)
+  const { from, to, ...rest } = search
+  const filter = { ...(projectId && { project_id: projectId }), ...rest } as Record<string, string>
+  const filterKey = JSON.stringify([filter, from, to, round])
+
+  const first = useQuery({
+    queryKey: ['calls', filterKey, 'first'],
+    queryFn: () => ask(qm.calls.listCalls({ query: { ...filter, from, to, limit: pageSize } })),
+    placeholderData: keepPreviousData,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 60_000,
+  })
+  const newest = first.data?.data[0]
+  // Up to and with the newest call that the list began with, by the clock of the platform.
+  const until = to ?? (newest && new Date(Date.parse(newest.created_at) + 1).toISOString())
+
+  const { fresh, updates, isPaused, setPaused, state } = useFresh(filter, filterKey, !to && !first.isPlaceholderData)
+  // A call that had begun when the list was asked for is in it already, and has only ended since.
+  const added = useMemo(() => {
+    const known = new Set(first.data?.data.map(({ id }) => id))
+    const last = first.data?.data[0]?.id ?? ''
+    return fresh.filter(({ id }) => !known.has(id) && id > last)
+  }, [fresh, first.data])
+  const shown = isPaused ? none : added
+  useEffect(() => {
+    if (added.length > mostFresh && !isPaused) setRound((now) => now + 1)
+  }, [added.length, isPaused])
+
+  if (first.error) return <ErrorNotice error={first.error} retry={() => first.refetch()} />
+  if (!first.data) return <Loading />
+  const total = first.data.total
+  return (
+    <div>
+      <div className="mb-2 flex flex-wrap items-center justify-between gap-2 text-sm text-soft">
+        <span role="status">
+          {count(total + shown.length)} {total + shown.length === 1 ? 'call' : 'calls'}
+          {total > mostRows && `, of which the newest ${count(mostRows)} are listed: choose a time to see others`}
+        </span>
+        {!to && (
+          <span className="flex items-center gap-3">
+            {isPaused && added.length > 0 && <span>{count(added.length)} new</span>}
+            <LiveMark state={isPaused ? 'off' : state} />
+            <Button onClick={() => setPaused(!isPaused)}>{isPaused ? 'Go on' : 'Pause'}</Button>
+          </span>
+        )}
+      </div>
+      {total + shown.length === 0 ? (
+        <Empty title="No calls">
+          {Object.keys(search).length > 0
+            ? 'None fits what is asked for above: ask for less.'
+            : 'Nothing was called yet. Try a tool on its page, or connect a client to a server.'}
+        </Empty>
+      ) : (
+        <Rows
+          key={filterKey}
+          total={Math.min(total, mostRows)}
+          added={shown}
+          updates={updates}
+          firstPage={first.data.data}
+          load={(offset) => ({
+            queryKey: ['calls', filterKey, until, offset],
+            queryFn: () => ask(qm.calls.listCalls({ query: { ...filter, from, to: until, limit: pageSize, offset } })),
+            staleTime: Number.POSITIVE_INFINITY,
+            gcTime: 60_000,
+          })}
+        />
+      )}
+    </div>
+  )
+}
+
+/** What has come in since the list was asked for, newest first, and how those in the list have ended since. */
+function useFresh(filter: Record<string, string>, key: string, isWanted: boolean) {
+  const [heard, setHeard] = useState<{ key: string; calls: ReadonlyMap<string, CallSummary> }>({
+    key,
+    calls: new Map(),
+  })
+  const [isPaused, setPaused] = useState(false)
+  const calls = heard.key === key ? heard.calls : nobody
+  const hear = (arrived: readonly CallSummary[]) =>
+    setHeard((now) => {
+      const next = new Map(now.key === key ? now.calls : nobody)
+      for (const call of arrived) next.set(call.id, call)
+      return { key, calls: next }
+    })
+  const state = useCallStream(filter, hear, isWanted)
+  // What happened after the list was read and before we listened is asked for once we listen.
+  useQuery({
+    queryKey: ['calls', key, 'gap'],
+    enabled: state === 'live',
+    staleTime: 0,
+    queryFn: async () => {
+      const { data } = await ask(qm.calls.listCalls({ query: { ...filter, limit: 50 } }))
+      hear(data)
+      return data.length
+    },
+  })
+  const fresh = useMemo(() => [...calls.values()].sort((a, b) => (a.id < b.id ? 1 : -1)), [calls])
+  return { fresh, updates: calls, isPaused, setPaused, state }
+}
+
+const nobody: ReadonlyMap<string, CallSummary> = new Map()
+const none: readonly CallSummary[] = []
+
+interface RowsProps {
+  readonly total: number
+  /** Above the list. */
+  readonly added: readonly CallSummary[]
+  readonly updates: ReadonlyMap<string, CallSummary>
+  readonly firstPage: readonly CallSummary[]
+  load(offset: number): {
+    queryKey: unknown[]
+    queryFn: () => Promise<{ data: CallSummary[] }>
+    staleTime: number
+    gcTime: number
+  }
+}
+
+function Rows({ total, added, updates, firstPage, load }: RowsProps) {
+  const scroller = useRef<HTMLDivElement>(null)
+  const height = usePhone() ? 56 : 36
+  const rows = useVirtualizer({
+    count: total + added.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => height,
+    overscan: 8,
+  })
+  // biome-ignore lint/correctness/useExhaustiveDependencies: rows are measured again when they become taller
+  useEffect(() => rows.measure(), [height])
+  const visible = rows.getVirtualItems()
+
+  const isMoving = rows.isScrolling
+  const offsets = useMemo(() => {
+    const places = visible.map(({ index }) => index - added.length).filter((place) => place >= pageSize)
+    return [...new Set(places.map((place) => Math.floor(place / pageSize) * pageSize))]
+  }, [visible, added.length])
+  const pages = useQueries({
+    // Whoever drags through thousands of rows wants those where they stop, not all that they pass.
+    queries: offsets.map((offset) => ({ ...load(offset), enabled: !isMoving })),
+  })
+  const callAt = (index: number): CallSummary | undefined => {
+    const place = index - added.length
+    if (place < 0) return added[index]
+    const start = Math.floor(place / pageSize) * pageSize
+    const page = start === 0 ? firstPage : pages[offsets.indexOf(start)]?.data?.data
+    const call = page?.[place - start]
+    return call && (updates.get(call.id) ?? call)
+  }
+  const failure = pages.find(({ error }) => error)
+
+  return (
+    <div className="rounded-lg border border-line bg-panel">
+      <div
+        aria-hidden="true"
+        className={`${columns} hidden border-b border-line py-2 text-xs font-medium text-soft md:grid`}
+      >
+        {['Time', 'Status', 'Action', 'Who', 'Surface'].map((name) => (
+          <span key={name}>{name}</span>
+        ))}
+        <span className="text-right">Took</span>
+      </div>
+      {failure && <ErrorNotice error={failure.error} retry={() => failure.refetch()} />}
+      <div ref={scroller} className="h-[calc(100dvh-18rem)] md:h-[calc(100dvh-15.5rem)] min-h-80 overflow-y-auto">
+        <ol aria-label="Calls" className="relative" style={{ height: rows.getTotalSize() }}>
+          {visible.map(({ index, start }) => {
+            const call = callAt(index)
+            return (
+              <li
+                key={index}
+                aria-setsize={total + added.length}
+                aria-posinset={index + 1}
+                className={`${columns} absolute inset-x-0 border-b border-line hover:bg-hover`}
+                style={{ height, transform: `translateY(${start}px)` }}
+              >
+                {call ? <CallCells call={call} /> : <span className="text-xs text-soft">…</span>}
+              </li>
+            )
+          })}
+        </ol>
+      </div>
+    </div>
+  )
+}

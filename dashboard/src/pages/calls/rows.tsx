@@ -1,0 +1,51 @@
+import { Link } from '@tanstack/react-router'
+import type { CallSummary } from '../../api.ts'
+import { duration, moment, when } from '../../format.ts'
+import { Status } from '../../ui/badge.tsx'
+
+export const columns =
+  'grid grid-cols-[1fr_auto] gap-x-3 md:grid-cols-[6.5rem_7rem_minmax(0,1fr)_minmax(0,10rem)_4.5rem_5.5rem] items-center px-4'
+
+/** What a call did, in one word of its own. */
+export const nameOf = ({ action, tool, tool_id }: CallSummary): string => action ?? tool ?? tool_id ?? 'unknown tool'
+
+/** One call in one line; in two on a phone. */
+export const CallCells = ({ call }: { call: CallSummary }) => (
+  <>
+    <time
+      dateTime={call.created_at}
+      title={when(call.created_at)}
+      className="order-3 text-xs text-soft tabular-nums md:order-none"
+    >
+      {moment(call.created_at)}
+      <span className="md:hidden"> · {call.principal.name}</span>
+    </time>
+    <span className="order-2 flex justify-end md:order-none md:justify-start">
+      <Status status={call.status} />
+    </span>
+    <Link
+      to="/calls/$callId"
+      params={{ callId: call.id }}
+      preload={false}
+      className="order-1 truncate font-mono text-xs font-medium -outline-offset-2 after:absolute after:inset-0 hover:text-accent md:order-none"
+    >
+      {nameOf(call)}
+    </Link>
+    <span className="hidden truncate text-sm text-soft md:block">{call.principal.name}</span>
+    <span className="hidden text-xs text-soft md:block">{call.surface}</span>
+    <span className="order-4 text-right text-xs text-soft tabular-nums md:order-none">
+      {duration(call.duration_ms)}
+    </span>
+  </>
+)
+
+/** A few calls, whole. */
+export const CallRows = ({ calls }: { calls: readonly CallSummary[] }) => (
+  <ul>
+    {calls.map((call) => (
+      <li key={call.id} className={`${columns} relative border-b border-line py-2 last:border-0 hover:bg-hover`}>
+        <CallCells call={call} />
+      </li>
+    ))}
+  </ul>
+)

@@ -1,0 +1,175 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { type ReactNode, useRef } from 'react'
+import { ask, qm } from '../../api.ts'
+import { count, duration } from '../../format.ts'
+import { useCallStream } from '../../live.ts'
+import { useProjectId } from '../../project.ts'
+import { useServers, useTools } from '../../queries.ts'
+import { statusName } from '../../ui/badge.tsx'
+import { buttonLook } from '../../ui/button.tsx'
+import { LiveMark } from '../../ui/live.tsx'
+import { Answered, Empty } from '../../ui/notice.tsx'
+import { PageHead, Panel } from '../../ui/panel.tsx'
+import { CallRows } from '../calls/rows.tsx'
+import { CallsChart, LatencyChart, MinutesTable } from './charts.tsx'
+import { errorRate, everyMinute, failedOf, type Stats } from './minutes.ts'
+import { Upstreams } from './upstreams.tsx'
+
+/** However fast calls come, the numbers are asked for no oftener than this. */
+const beat = 2000
+
+export function Overview() {
+  const queries = useQueryClient()
+  const projectId = useProjectId()
+  const query = projectId ? { project_id: projectId } : {}
+  const stats = useQuery({
+    queryKey: ['overview', 'stats', projectId],
+    queryFn: () => ask(qm.calls.getCallStats({ query })),
+    refetchInterval: 30_000,
+  })
+  const latest = useQuery({
+    queryKey: ['overview', 'latest', projectId],
+    queryFn: () => ask(qm.calls.listCalls({ query: { ...query, limit: 8 } })),
+    refetchInterval: 30_000,
+  })
+  const due = useRef<ReturnType<typeof setTimeout>>(undefined)
+  const live = useCallStream(query, () => {
+    due.current ??= setTimeout(() => {
+      due.current = undefined
+      void queries.invalidateQueries({ queryKey: ['overview'] })
+    }, beat)
+  })
+
+  return (
+    <>
+      <PageHead title="Overview" actions={<LiveMark state={live} />}>
+        The last hour
+      </PageHead>
+      <div className="space-y-4">
+        <Answered query={stats}>{(numbers) => <Numbers stats={numbers} />}</Answered>
+        <Upstreams />
+        {latest.data && latest.data.total > 0 ? (
+          <Panel
+            title="Latest calls"
+            flush
+            aside={
+              <Link to="/calls" className="text-sm text-accent hover:underline">
+                All calls
+              </Link>
+            }
+          >
+            <CallRows calls={latest.data.data} />
+          </Panel>
+        ) : (
+          latest.data && <FirstSteps />
+        )}
+      </div>
+    </>
+  )
+}
+
+function Numbers({ stats }: { stats: Stats }) {
+  const minutes = everyMinute(stats)
+  const lastFive = minutes.slice(-6, -1)
+  const perMinute = lastFive.reduce((sum, { total }) => sum + total, 0) / Math.max(1, lastFive.length)
+  const rate = errorRate(stats)
+  const failures = Object.entries(stats.by_status).filter(([status]) => status !== 'success' && status !== 'pending')
+  return (
+    <>
+      <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-lg border border-line bg-line lg:grid-cols-4">
+        <Figure name="Calls" value={count(stats.total)}>
+          {perMinute < 10 ? perMinute.toFixed(1) : count(Math.round(perMinute))} a minute lately
+          {!stats.complete && '; the earliest are left out'}
+        </Figure>
+        <Figure
+          name="Failed"
+          value={rate === null ? '–' : `${(rate * 100).toFixed(rate < 0.1 ? 1 : 0)} %`}
+          bad={rate !== null && rate >= 0.05}
+        >
+          {failures.length === 0
+            ? 'none'
+            : failures.map(([status, number]) => `${count(number)} ${statusName(status)}`).join(', ')}
+        </Figure>
+        <Figure name="Latency p50" value={duration(stats.p50_ms)}>
+          half of the calls
+        </Figure>
+        <Figure name="Latency p95" value={duration(stats.p95_ms)}>
+          95 in 100 calls
+        </Figure>
+      </dl>
+      <div className="grid gap-4 lg:grid-cols-2">
+        <Panel title="Calls a minute">
+          <CallsChart minutes={minutes} />
+          <MinutesTable minutes={minutes} />
+        </Panel>
+        <Panel title="Latency">
+          <LatencyChart minutes={minutes} />
+          <p className="mt-3 text-xs text-soft">
+            {failedOf(stats) > 0 ? 'Failed calls are counted as well.' : 'From the request until the answer.'}
+          </p>
+        </Panel>
+      </div>
+    </>
+  )
+}
+
+const Figure = ({
+  name,
+  value,
+  bad = false,
+  children,
+}: {
+  name: string
+  value: string
+  bad?: boolean
+  children: ReactNode
+}) => (
+  <div className="bg-panel px-4 py-3">
+    <dt className="text-xs font-medium text-soft">{name}</dt>
+    <dd>
+      <div className={`text-xl font-semibold tracking-tight tabular-nums ${bad ? 'text-bad' : ''}`}>{value}</div>
+      <div className="text-xs text-soft">{children}</div>
+    </dd>
+  </div>
+)
+
+/** What to do on the first day, of which only what is left to do is asked for. */
+function FirstSteps() {
+  const { data: tools = [] } = useTools()
+  const { data: servers = [] } = useServers()
+  if (tools.length === 0) {
+    return (
+      <Empty
+        title="No calls yet, and nothing to call"
+        action={
+          <>
+            <Link to="/tools/new" className={buttonLook('main')}>
+              Create a tool
+            </Link>
+            <Link to="/tools" search={{ import: true }} className={buttonLook()}>
+              Import MCP servers
+            </Link>
+          </>
+        }
+      >
+        A tool is anything an agent may use: an HTTP endpoint, an MCP server, a function of your own application.
+        Register one, try it here, then connect a client to it.
+      </Empty>
+    )
+  }
+  return (
+    <Empty
+      title="No calls yet"
+      action={
+        <Link to={servers.length === 0 ? '/servers/new' : '/servers'} className={buttonLook('main')}>
+          {servers.length === 0 ? 'Create an MCP server' : 'Connect a client'}
+        </Link>
+      }
+    >
+      {servers.length === 0
+        ? 'Tools are there. A server offers them to MCP clients; it takes a name and a minute.'
+        : 'A server is there. Its page has the lines to paste into a client; calls appear here as they come.'}
+    </Empty>
+  )
+}

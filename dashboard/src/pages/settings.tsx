@@ -1,0 +1,188 @@
+import { useState } from 'react'
+import { ask, type Project, qm } from '../api.ts'
+import { when } from '../format.ts'
+import { useProjects, useSession } from '../queries.ts'
+import { setTheme, type Theme, useTheme } from '../theme.ts'
+import { Button, Row } from '../ui/button.tsx'
+import { ConfirmButton } from '../ui/dialog.tsx'
+import { TextField } from '../ui/field.tsx'
+import { Answered, ErrorNotice } from '../ui/notice.tsx'
+import { Facts, PageHead, Panel } from '../ui/panel.tsx'
+import { useAction } from '../use-action.ts'
+
+export function Settings() {
+  const { data: session } = useSession()
+  return (
+    <>
+      <PageHead title="Settings" />
+      <div className="grid items-start gap-4 lg:grid-cols-2">
+        <Projects />
+        <div className="space-y-4">
+          <Appearance />
+          {session && (
+            <Panel title="This session">
+              <Facts
+                facts={[
+                  ['Key', session.key.name],
+                  ['Project', session.key.project_id ?? 'all'],
+                  ['Lasts until', `${when(session.expires_at)}, later with every use`],
+                ]}
+              />
+            </Panel>
+          )}
+          <Panel title="About">
+            <Facts
+              facts={[
+                ['Version', session?.version ?? ''],
+                [
+                  'API',
+                  <Row key="api">
+                    <Outside href="/api/docs">Reference</Outside>
+                    <Outside href="/api/v1/openapi.json">OpenAPI</Outside>
+                  </Row>,
+                ],
+                [
+                  'Operation',
+                  <Row key="operation">
+                    <Outside href="/metrics">Metrics</Outside>
+                    <Outside href="/ready">Readiness</Outside>
+                  </Row>,
+                ],
+              ]}
+            />
+          </Panel>
+        </div>
+      </div>
+    </>
+  )
+}
+
+const Outside = ({ href, children }: { href: string; children: string }) => (
+  <a href={href} className="text-accent hover:underline">
+    {children}
+  </a>
+)
+
+const themes: readonly (readonly [Theme, string])[] = [
+  ['system', 'As the system'],
+  ['light', 'Light'],
+  ['dark', 'Dark'],
+]
+
+function Appearance() {
+  const theme = useTheme()
+  return (
+    <Panel title="Appearance">
+      <fieldset className="flex flex-wrap gap-4 text-sm">
+        <legend className="sr-only">Appearance</legend>
+        {themes.map(([value, name]) => (
+          <label key={value} className="flex items-center gap-2">
+            <input
+              type="radio"
+              name="theme"
+              className="accent-accent"
+              checked={theme === value}
+              onChange={() => setTheme(value)}
+            />
+            {name}
+          </label>
+        ))}
+      </fieldset>
+    </Panel>
+  )
+}
+
+function Projects() {
+  const projects = useProjects()
+  const [name, setName] = useState('')
+  const create = useAction(() => ask(qm.projects.createProject({ body: { name: name.trim() } })), {
+    changes: ['projects'],
+    onDone: () => setName(''),
+  })
+  return (
+    <Panel title="Projects" flush>
+      <Answered query={projects}>
+        {(all) => (
+          <ul>
+            {all.map((project) => (
+              <ProjectLine key={project.id} project={project} />
+            ))}
+          </ul>
+        )}
+      </Answered>
+      <form
+        className="space-y-2 border-t border-line p-4"
+        onSubmit={(event) => {
+          event.preventDefault()
+          create.run()
+        }}
+      >
+        <TextField
+          label="New project"
+          required
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+          hint="A tenant: tools, servers and calls of one are unseen by keys of another"
+        />
+        <ErrorNotice error={create.error} />
+        <Button type="submit" busy={create.busy}>
+          Create the project
+        </Button>
+      </form>
+    </Panel>
+  )
+}
+
+function ProjectLine({ project }: { project: Project }) {
+  const [name, setName] = useState<string>()
+  const rename = useAction(
+    () => ask(qm.projects.updateProject({ path: { project_id: project.id }, body: { name: name ?? '' } })),
+    { changes: ['projects'], onDone: () => setName(undefined) },
+  )
+  const remove = useAction(() => ask(qm.projects.deleteProject({ path: { project_id: project.id } })), {
+    changes: ['projects'],
+  })
+  return (
+    <li className="border-b border-line px-4 py-2.5 last:border-0">
+      {name === undefined ? (
+        <div className="flex flex-wrap items-center justify-between gap-2">
+          <span className="min-w-0">
+            <span className="font-medium break-words">{project.name}</span>
+            <code className="block font-mono text-xs text-soft">{project.id}</code>
+          </span>
+          <Row>
+            <Button look="quiet" onClick={() => setName(project.name)}>
+              Rename
+            </Button>
+            <ConfirmButton
+              label="Delete"
+              look="quiet"
+              title={`Delete ${project.name}?`}
+              confirm="Delete the project"
+              onConfirm={() => remove.runAsync()}
+            >
+              Only an empty project can be deleted.
+            </ConfirmButton>
+          </Row>
+        </div>
+      ) : (
+        <form
+          className="space-y-2"
+          onSubmit={(event) => {
+            event.preventDefault()
+            rename.run()
+          }}
+        >
+          <TextField label="Name" required autoFocus value={name} onChange={(event) => setName(event.target.value)} />
+          <ErrorNotice error={rename.error} />
+          <Row>
+            <Button look="main" type="submit" busy={rename.busy}>
+              Rename
+            </Button>
+            <Button onClick={() => setName(undefined)}>Cancel</Button>
+          </Row>
+        </form>
+      )}
+    </li>
+  )
+}

@@ -1,0 +1,116 @@
+import type { Body, Tool } from '../../api.ts'
+import { fromPairs, type Pairs, toPairs } from '../../ui/pairs.tsx'
+
+const types = ['http', 'mcp', 'client', 'platform'] as const
+export type ToolType = (typeof types)[number]
+
+/** A tool while it is written. */
+export interface Draft {
+  readonly name: string
+  readonly type: ToolType
+  readonly description: string
+  readonly app: string
+  readonly level: Tool['level']
+  readonly approval: 'level' | 'never' | 'always'
+  readonly timeout: string
+  readonly method: string
+  readonly url: string
+  readonly headers: Pairs
+  /** What of the request the form does not show. */
+  readonly request: object
+  readonly runs: 'address' | 'program'
+  readonly command: string
+  readonly args: string
+  readonly env: Pairs
+  readonly cwd: string
+  readonly pinned: boolean
+  readonly actions: readonly string[]
+  /** Undefined while what is typed is not JSON. */
+  readonly parameters: unknown
+  readonly presets: unknown
+}
+
+export const emptyDraft: Draft = {
+  name: '',
+  type: 'http',
+  description: '',
+  app: '',
+  level: 'open',
+  approval: 'level',
+  timeout: '',
+  method: 'GET',
+  url: '',
+  headers: [],
+  request: {},
+  runs: 'address',
+  command: '',
+  args: '',
+  env: [],
+  cwd: '',
+  pinned: false,
+  actions: [],
+  parameters: { type: 'object', properties: {} },
+  presets: null,
+}
+
+const isMany = (type: string) => type === 'mcp' || type === 'platform'
+
+export const draftOf = (tool: Tool): Draft => ({
+  ...emptyDraft,
+  name: tool.name,
+  type: tool.type as ToolType,
+  description: tool.description ?? '',
+  app: tool.app === (isMany(tool.type) ? tool.name.toLowerCase() : 'tools') ? '' : tool.app,
+  level: tool.level,
+  approval: tool.auto_approve === (tool.level === 'open') ? 'level' : tool.auto_approve ? 'never' : 'always',
+  timeout: tool.timeout_seconds === null ? '' : String(tool.timeout_seconds),
+  method: tool.execute?.method ?? 'GET',
+  url: tool.execute?.url ?? tool.mcp?.url ?? '',
+  request: tool.execute ?? {},
+  headers: toPairs(tool.execute?.headers ?? tool.mcp?.headers),
+  runs: tool.mcp?.command === undefined ? 'address' : 'program',
+  command: tool.mcp?.command ?? '',
+  args: (tool.mcp?.args ?? []).join('\n'),
+  env: toPairs(tool.mcp?.env),
+  cwd: tool.mcp?.cwd ?? '',
+  pinned: tool.pin_definitions,
+  actions: tool.actions ?? [],
+  parameters: tool.parameters,
+  presets: tool.preset_parameters,
+})
+
+/** What is sent: only what the type has, so that nothing of another type is left behind. */
+export function bodyOf(draft: Draft): Body<'tools', 'createTool'> {
+  const { type } = draft
+  const describes = type === 'http' || type === 'client'
+  const common = {
+    name: draft.name.trim(),
+    type,
+    description: draft.description.trim() || null,
+    app: draft.app.trim() || null,
+    level: draft.level,
+    auto_approve: draft.approval === 'level' ? null : draft.approval === 'never',
+    timeout_seconds: draft.timeout.trim() === '' ? null : Number(draft.timeout),
+    preset_parameters: (draft.presets ?? null) as Record<string, unknown> | null,
+  }
+  // Of a type that this form does not know, it leaves alone what it does not show.
+  if (!types.includes(type)) return common
+  return {
+    ...common,
+    parameters: describes ? ((draft.parameters ?? null) as Record<string, unknown> | null) : null,
+    execute:
+      type === 'http'
+        ? { ...draft.request, url: draft.url.trim(), method: draft.method as 'GET', headers: fromPairs(draft.headers) }
+        : null,
+    mcp: type === 'mcp' ? addressOf(draft) : null,
+    actions: type === 'platform' ? [...draft.actions] : null,
+    ...(type === 'mcp' && { pin_definitions: draft.pinned }),
+  }
+}
+
+function addressOf(draft: Draft) {
+  if (draft.runs === 'address') return { url: draft.url.trim(), headers: fromPairs(draft.headers) }
+  const args = draft.args.split('\n').filter((line) => line !== '')
+  const cwd = draft.cwd.trim()
+  return { command: draft.command.trim(), args, env: fromPairs(draft.env), ...(cwd && { cwd }) }
+}

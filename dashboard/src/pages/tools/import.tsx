@@ -1,0 +1,97 @@
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { ask, type Body, Failure, qm } from '../../api.ts'
+import { useNewProject } from '../../shell/project-field.tsx'
+import { Button, Row } from '../../ui/button.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
+import { TextArea } from '../../ui/field.tsx'
+import { ErrorNotice } from '../../ui/notice.tsx'
+import { useAction } from '../../use-action.ts'
+
+const example = `{
+  "mcpServers": {
+    "docs": { "url": "https://docs.example.com/mcp" }
+  }
+}`
+
+/** Takes the file as editors keep it, with the key or without. */
+function read(text: string): Body<'tools', 'importMcpServers'>['mcpServers'] {
+  try {
+    const value = JSON.parse(text)
+    return value?.mcpServers ?? value?.servers ?? value
+  } catch (error) {
+    throw new Failure({ code: 'INVALID_JSON', message: `This is not JSON: ${(error as Error).message}`, details: {} })
+  }
+}
+
+export function ImportDialog({ open, onClose }: { open: boolean; onClose: () => void }) {
+  const { inProject, field } = useNewProject()
+  const [text, setText] = useState('')
+  const action = useAction(
+    async () => ask(qm.tools.importMcpServers({ body: { mcpServers: read(text), ...inProject } })),
+    { changes: ['tools'] },
+  )
+  const close = () => {
+    action.reset()
+    setText('')
+    onClose()
+  }
+  return (
+    <Dialog
+      open={open}
+      onClose={close}
+      wide
+      title="Import MCP servers"
+      description="Paste the mcpServers file of your editor or desktop assistant. Each server becomes a tool."
+    >
+      {action.data ? (
+        <div className="space-y-3 text-sm">
+          <p role="status">
+            {action.data.created.length === 0
+              ? 'None was taken over.'
+              : `Taken over: ${action.data.created.map(({ name }) => name).join(', ')}.`}
+          </p>
+          {action.data.skipped.length > 0 && (
+            <ul className="list-disc pl-5">
+              {action.data.skipped.map(({ name, reason }) => (
+                <li key={name}>
+                  <code className="font-mono">{name}</code>: {reason}
+                </li>
+              ))}
+            </ul>
+          )}
+          <Row className="justify-end">
+            <Link to="/tools" onClick={close} className="text-accent hover:underline">
+              To the tools
+            </Link>
+          </Row>
+        </div>
+      ) : (
+        <form
+          className="space-y-3"
+          onSubmit={(event) => {
+            event.preventDefault()
+            action.run()
+          }}
+        >
+          <TextArea
+            label="mcpServers, as JSON"
+            mono
+            rows={12}
+            placeholder={example}
+            value={text}
+            onChange={(event) => setText(event.target.value)}
+          />
+          {field}
+          <ErrorNotice error={action.error} />
+          <Row className="justify-end">
+            <Button onClick={close}>Cancel</Button>
+            <Button look="main" type="submit" busy={action.busy} disabled={text.trim() === ''}>
+              Import
+            </Button>
+          </Row>
+        </form>
+      )}
+    </Dialog>
+  )
+}

@@ -1,0 +1,82 @@
+import { useState } from 'react'
+import { ask, qm, type Tool } from '../../api.ts'
+import { plural } from '../../format.ts'
+import { useToolActions } from '../../queries.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { Button } from '../../ui/button.tsx'
+import { Answered, Empty, ErrorNotice } from '../../ui/notice.tsx'
+import { Panel } from '../../ui/panel.tsx'
+import { JsonView } from '../../ui/text.tsx'
+import { useAction } from '../../use-action.ts'
+
+const most = 100
+
+/** Name, description and schema as they reach a model: presets are gone from them. */
+export function ModelView({ tool }: { tool: Tool }) {
+  const actions = useToolActions(tool.id)
+  const [text, setText] = useState('')
+  const accept = useAction(() => ask(qm.tools.acceptDefinitions({ path: { tool_id: tool.id } })), {
+    changes: ['tool-actions'],
+  })
+  return (
+    <Answered query={actions}>
+      {(all) => {
+        const found = all.filter(({ tool_name, description }) =>
+          `${tool_name} ${description ?? ''}`.toLowerCase().includes(text.toLowerCase()),
+        )
+        const withheld = all.filter((action) => action.withheld).length
+        if (all.length === 0)
+          return <Empty title="It offers no actions">Its server has no tools to offer right now.</Empty>
+        return (
+          <div className="space-y-3">
+            {withheld > 0 && (
+              <div className="flex flex-wrap items-center justify-between gap-2 rounded-md border border-warn/40 bg-warn-wash px-3 py-2 text-sm">
+                {plural(withheld, 'action is', 'actions are')} described otherwise than before, and withheld until you
+                have read and accepted that.
+                <Button busy={accept.busy} onClick={() => accept.run()}>
+                  Accept as they are now
+                </Button>
+              </div>
+            )}
+            <ErrorNotice error={accept.error} />
+            {all.length > 5 && (
+              <input
+                type="search"
+                aria-label="Search actions"
+                placeholder={`Search ${plural(all.length, 'action')}`}
+                className="control max-w-sm"
+                value={text}
+                onChange={(event) => setText(event.target.value)}
+              />
+            )}
+            {found.slice(0, most).map((action) => (
+              <Panel
+                key={action.id}
+                title={<code className="font-mono text-sm break-all">{action.tool_name}</code>}
+                aside={
+                  <span className="flex gap-1.5">
+                    {action.withheld && <Badge tone="warn">withheld</Badge>}
+                    <Badge>{action.level}</Badge>
+                  </span>
+                }
+              >
+                <p className="mb-3 text-sm break-words whitespace-pre-line">
+                  {action.description ?? (
+                    <span className="text-soft">No description: a model has only the name to go by.</span>
+                  )}
+                </p>
+                <details open={all.length === 1}>
+                  <summary className="mb-2 text-sm text-soft">Input schema</summary>
+                  <JsonView value={action.input_schema} name={`${action.name}.json`} />
+                </details>
+              </Panel>
+            ))}
+            {found.length > most && (
+              <p className="text-sm text-soft">{plural(found.length - most, 'more')}: search to find one.</p>
+            )}
+          </div>
+        )
+      }}
+    </Answered>
+  )
+}

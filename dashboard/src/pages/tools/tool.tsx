@@ -1,0 +1,78 @@
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { ask, qm, type Tool as ToolRecord } from '../../api.ts'
+import { useTool } from '../../queries.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { DeletePanel } from '../../ui/delete-panel.tsx'
+import { Answered } from '../../ui/notice.tsx'
+import { PageHead } from '../../ui/panel.tsx'
+import { Tabs } from '../../ui/tabs.tsx'
+import { useAction } from '../../use-action.ts'
+import { bodyOf, type Draft, draftOf } from './draft.ts'
+import { ToolForm } from './form.tsx'
+import { ModelView } from './model-view.tsx'
+import { aim } from './tools.tsx'
+import { TryTool } from './try.tsx'
+
+export function Tool() {
+  const { toolId } = useParams({ from: '/tools/$toolId' })
+  const tool = useTool(toolId)
+  return <Answered query={tool}>{(record) => <Whole key={record.id} tool={record} />}</Answered>
+}
+
+function Whole({ tool }: { tool: ToolRecord }) {
+  const { tab = 'try' } = useSearch({ from: '/tools/$toolId' })
+  const navigate = useNavigate({ from: '/tools/$toolId' })
+  return (
+    <>
+      <PageHead title={tool.name}>
+        <span className="mr-2 inline-flex gap-1.5 align-middle">
+          <Badge>{tool.type}</Badge>
+          {!tool.auto_approve && <Badge tone="warn">a human decides</Badge>}
+        </span>
+        <code className="font-mono text-xs">{aim(tool)}</code>
+      </PageHead>
+      <Tabs
+        label="Tool"
+        value={tab}
+        onChange={(next) => navigate({ search: { tab: next === 'try' ? undefined : next }, replace: true })}
+        tabs={[
+          { id: 'try', label: 'Try it', content: () => <TryTool tool={tool} /> },
+          { id: 'model', label: 'What the model sees', content: () => <ModelView tool={tool} /> },
+          { id: 'settings', label: 'Settings', content: () => <EditTool tool={tool} /> },
+        ]}
+      />
+    </>
+  )
+}
+
+function EditTool({ tool }: { tool: ToolRecord }) {
+  const navigate = useNavigate()
+  const remove = useAction(() => ask(qm.tools.deleteTool({ path: { tool_id: tool.id } })), {
+    changes: ['tools'],
+    onDone: () => void navigate({ to: '/tools' }),
+  })
+  const save = useAction(
+    (draft: Draft) => {
+      const { type: _, ...body } = bodyOf(draft)
+      return ask(qm.tools.updateTool({ path: { tool_id: tool.id }, body }))
+    },
+    { changes: ['tool', 'tools', 'tool-actions'] },
+  )
+  return (
+    <div className="space-y-6">
+      <ToolForm
+        // What was saved is where the next change starts from.
+        key={tool.updated_at}
+        start={draftOf(tool)}
+        isNew={false}
+        busy={save.busy}
+        error={save.error}
+        isSaved={save.done}
+        onSave={save.run}
+      />
+      <DeletePanel what="tool" name={tool.name} onDelete={() => remove.runAsync()}>
+        Whoever calls it is told that it is not there. The record of its calls stays.
+      </DeletePanel>
+    </div>
+  )
+}

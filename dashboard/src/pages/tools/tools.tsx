@@ -1,0 +1,153 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { Tool } from '../../api.ts'
+import { ago, plural, when } from '../../format.ts'
+import { useTools } from '../../queries.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { Button, buttonLook } from '../../ui/button.tsx'
+import { Icon } from '../../ui/icon.tsx'
+import { Answered, Empty } from '../../ui/notice.tsx'
+import { PageHead, Panel } from '../../ui/panel.tsx'
+import { rowLink, Table } from '../../ui/table.tsx'
+import { ImportDialog } from './import.tsx'
+
+const most = 300
+
+export function Tools() {
+  const tools = useTools()
+  const { import: isImporting } = useSearch({ from: '/tools' })
+  const navigate = useNavigate({ from: '/tools' })
+  const [text, setText] = useState('')
+  const [type, setType] = useState('')
+  const importing = (open: boolean) => navigate({ search: open ? { import: true } : {} })
+
+  return (
+    <>
+      <PageHead
+        title="Tools"
+        actions={
+          <>
+            <Button onClick={() => importing(true)}>Import mcpServers</Button>
+            <Link to="/tools/new" className={buttonLook('main')}>
+              <Icon name="plus" />
+              New tool
+            </Link>
+          </>
+        }
+      >
+        What agents and applications can call, registered once.
+      </PageHead>
+      <Answered query={tools}>
+        {(all) =>
+          all.length === 0 ? (
+            <Empty
+              title="No tools yet"
+              action={
+                <>
+                  <Link to="/tools/new" className={buttonLook('main')}>
+                    Create a tool
+                  </Link>
+                  <Button onClick={() => importing(true)}>Import mcpServers</Button>
+                </>
+              }
+            >
+              Begin with an HTTP endpoint that you have, or bring over the MCP servers of your editor.
+            </Empty>
+          ) : (
+            <>
+              <search aria-label="Tools" className="mb-3 flex gap-2">
+                <input
+                  type="search"
+                  aria-label="Search tools"
+                  placeholder="Name, app or description"
+                  className="control max-w-sm"
+                  value={text}
+                  onChange={(event) => setText(event.target.value)}
+                />
+                <select
+                  aria-label="Type"
+                  className="control w-auto text-sm"
+                  value={type}
+                  onChange={(event) => setType(event.target.value)}
+                >
+                  <option value="">Any type</option>
+                  {[...new Set(all.map((tool) => tool.type))].sort().map((one) => (
+                    <option key={one}>{one}</option>
+                  ))}
+                </select>
+              </search>
+              <Found tools={all.filter((tool) => (type === '' || tool.type === type) && fits(tool, text))} />
+            </>
+          )
+        }
+      </Answered>
+      <ImportDialog open={isImporting === true} onClose={() => importing(false)} />
+    </>
+  )
+}
+
+const fits = ({ name, app, description, type }: Tool, text: string) =>
+  text
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => `${name} ${app} ${type} ${description ?? ''}`.toLowerCase().includes(word))
+
+const Found = ({ tools }: { tools: readonly Tool[] }) =>
+  tools.length === 0 ? (
+    <Empty title="No tool fits">Search for fewer or other words.</Empty>
+  ) : (
+    <Panel flush>
+      <Table
+        label="Tools"
+        items={tools.slice(0, most)}
+        columns={[
+          {
+            name: 'Name',
+            cell: (tool) => (
+              <>
+                <Link to="/tools/$toolId" params={{ toolId: tool.id }} className={rowLink}>
+                  {tool.name}
+                </Link>
+                <div className="line-clamp-1 max-w-xl text-xs break-all text-soft">{tool.description ?? aim(tool)}</div>
+              </>
+            ),
+          },
+          { name: 'Type', cell: ({ type }) => <Badge>{type}</Badge> },
+          {
+            name: 'App',
+            wideOnly: true,
+            cell: ({ app }) => <code className="font-mono text-xs text-soft">{app}</code>,
+          },
+          {
+            name: 'Runs',
+            wideOnly: true,
+            cell: ({ auto_approve }) =>
+              auto_approve ? <span className="text-soft">at once</span> : <Badge tone="warn">after approval</Badge>,
+          },
+          {
+            name: 'Changed',
+            wideOnly: true,
+            end: true,
+            cell: ({ updated_at }) => (
+              <time dateTime={updated_at} title={when(updated_at)} className="text-soft">
+                {ago(updated_at)}
+              </time>
+            ),
+          },
+        ]}
+      />
+      {tools.length > most && (
+        <p className="border-t border-line px-4 py-2 text-sm text-soft">
+          {plural(tools.length - most, 'more tool')}: search to find one.
+        </p>
+      )}
+    </Panel>
+  )
+
+/** Where a call of it goes. */
+export const aim = ({ execute, mcp, actions }: Tool): string =>
+  execute
+    ? `${execute.method} ${execute.url}`
+    : mcp
+      ? (mcp.url ?? [mcp.command, ...(mcp.args ?? [])].join(' '))
+      : (actions?.join(', ') ?? '')

@@ -1,0 +1,112 @@
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { type Action, ask, qm, type Tool } from '../../api.ts'
+import { duration } from '../../format.ts'
+import { useToolActions } from '../../queries.ts'
+import { SchemaForm } from '../../schema-form/form.tsx'
+import { type Schema, startOf } from '../../schema-form/schema.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { Button } from '../../ui/button.tsx'
+import { Select } from '../../ui/field.tsx'
+import { Answered, Empty, ErrorNotice } from '../../ui/notice.tsx'
+import { Panel } from '../../ui/panel.tsx'
+import { OutputView } from '../../ui/text.tsx'
+import { useAction } from '../../use-action.ts'
+
+export function TryTool({ tool }: { tool: Tool }) {
+  const actions = useToolActions(tool.id, tool.type !== 'client')
+  const [chosen, setChosen] = useState('')
+  if (tool.type === 'client') {
+    return (
+      <Empty title="It runs in your application">
+        A client tool cannot be called from here: a model’s call of it is handed back to the application that uses it.
+      </Empty>
+    )
+  }
+  return (
+    <Answered query={actions}>
+      {(all) => {
+        const action = all.find(({ id }) => id === chosen) ?? all[0]
+        if (!action) return <Empty title="It offers no actions">Its server has no tools to offer right now.</Empty>
+        return (
+          <div className="space-y-4">
+            {all.length > 1 && (
+              <Select
+                label="Action"
+                value={action.id}
+                onChange={(event) => setChosen(event.target.value)}
+                options={all.map(({ id, name }) => [id, name] as const)}
+                hint={action.description ?? undefined}
+              />
+            )}
+            <TryAction key={action.id} tool={tool} action={action} isOne={all.length === 1 && tool.type === 'http'} />
+          </div>
+        )
+      }}
+    </Answered>
+  )
+}
+
+function TryAction({ tool, action, isOne }: { tool: Tool; action: Action; isOne: boolean }) {
+  const schema = action.input_schema as Schema
+  const [input, setInput] = useState<Record<string, unknown> | undefined>(
+    () => (startOf(schema, schema) ?? {}) as Record<string, unknown>,
+  )
+  const call = useAction(
+    async () => {
+      const began = performance.now()
+      const output = await ask(
+        qm.tools.callTool({ path: { tool_id: tool.id }, body: { input, ...(!isOne && { action: action.name }) } }),
+      )
+      return { output, took: performance.now() - began }
+    },
+    { changes: ['overview'] },
+  )
+  const isFailure = (call.data?.output as { isError?: boolean } | undefined)?.isError === true
+  return (
+    <div className="grid items-start gap-4 lg:grid-cols-2">
+      <Panel title="Input">
+        <form
+          onSubmit={(event) => {
+            event.preventDefault()
+            call.run()
+          }}
+          className="space-y-4"
+        >
+          <SchemaForm schema={schema} value={input ?? {}} onChange={setInput} />
+          <Button look="main" type="submit" busy={call.busy} disabled={input === undefined}>
+            Call it
+          </Button>
+        </form>
+      </Panel>
+      <Panel
+        title="Output"
+        aside={
+          call.data && (
+            <span className="flex items-center gap-2 text-sm text-soft">
+              {isFailure && <Badge tone="bad">the tool says it failed</Badge>}
+              {duration(call.data.took)}
+            </span>
+          )
+        }
+      >
+        <div aria-live="polite" className="space-y-3">
+          {call.busy && <p className="text-sm text-soft">It runs…</p>}
+          {!call.busy && <ErrorNotice error={call.error} />}
+          {!call.busy && call.data && <OutputView value={call.data.output} />}
+          {!call.busy && !call.data && !call.error && (
+            <p className="text-sm text-soft">
+              It is called for real, as {tool.type === 'platform' ? 'an operation of the platform' : 'an agent would'},
+              and recorded.
+            </p>
+          )}
+          <p className="text-sm">
+            <Link to="/calls" search={{ tool: tool.name }} className="text-accent hover:underline">
+              Its calls
+            </Link>
+          </p>
+        </div>
+      </Panel>
+    </div>
+  )
+}

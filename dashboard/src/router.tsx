@@ -1,0 +1,112 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
+import { NotFound, PageFailed } from './pages/not-found.tsx'
+import { Root } from './shell/root.tsx'
+
+const root = createRootRoute({ component: Root, notFoundComponent: NotFound })
+const getParentRoute = () => root
+
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : undefined
+
+/** Which part of a page is open. */
+const withTab = (search: Record<string, unknown>): { tab?: string | undefined } => {
+  const tab = text(search.tab)
+  return tab ? { tab } : {}
+}
+
+const callFilters = ['status', 'tool', 'app', 'action', 'surface', 'principal_id', 'from', 'to'] as const
+export type CallSearch = { readonly [Name in (typeof callFilters)[number]]?: string | undefined }
+
+/** To add a page: its route here, its place in `nav.ts`, and its first word in the platform's `surfaces/dashboard.ts`. */
+const routes = [
+  createRoute({
+    getParentRoute,
+    path: '/',
+    component: lazyRouteComponent(() => import('./pages/overview/overview.tsx'), 'Overview'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/calls',
+    validateSearch: (search: Record<string, unknown>): CallSearch =>
+      Object.fromEntries(callFilters.map((name) => [name, text(search[name])]).filter(([, value]) => value)),
+    component: lazyRouteComponent(() => import('./pages/calls/calls.tsx'), 'Calls'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/calls/$callId',
+    component: lazyRouteComponent(() => import('./pages/calls/call.tsx'), 'Call'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/tools',
+    validateSearch: (search: Record<string, unknown>): { import?: true } =>
+      search.import === true ? { import: true } : {},
+    component: lazyRouteComponent(() => import('./pages/tools/tools.tsx'), 'Tools'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/tools/new',
+    component: lazyRouteComponent(() => import('./pages/tools/new.tsx'), 'NewTool'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/tools/$toolId',
+    validateSearch: withTab,
+    component: lazyRouteComponent(() => import('./pages/tools/tool.tsx'), 'Tool'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/servers',
+    component: lazyRouteComponent(() => import('./pages/servers/servers.tsx'), 'Servers'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/servers/new',
+    component: lazyRouteComponent(() => import('./pages/servers/new.tsx'), 'NewServer'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/servers/$serverId',
+    validateSearch: withTab,
+    component: lazyRouteComponent(() => import('./pages/servers/server.tsx'), 'Server'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/skills',
+    component: lazyRouteComponent(() => import('./pages/skills/skills.tsx'), 'Skills'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/skills/$skillId',
+    component: lazyRouteComponent(() => import('./pages/skills/skill.tsx'), 'Skill'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/access',
+    validateSearch: withTab,
+    component: lazyRouteComponent(() => import('./pages/access/access.tsx'), 'Access'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/access/policies/$policyId',
+    component: lazyRouteComponent(() => import('./pages/access/policy.tsx'), 'Policy'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/settings',
+    component: lazyRouteComponent(() => import('./pages/settings.tsx'), 'Settings'),
+  }),
+] as const
+
+export const router = createRouter({
+  routeTree: root.addChildren(routes),
+  defaultPreload: 'intent',
+  defaultErrorComponent: PageFailed,
+  scrollRestoration: true,
+})
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router
+  }
+}

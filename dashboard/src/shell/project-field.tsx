@@ -1,0 +1,24 @@
+import { type ReactNode, useState } from 'react'
+import { useProjectId } from '../project.ts'
+import { useProjects, useSession } from '../queries.ts'
+import { Select } from '../ui/field.tsx'
+
+/** Where something new goes: the project that was chosen, the only one, or else one that the form asks for. */
+export function useNewProject(): { readonly inProject: { project_id?: string }; readonly field: ReactNode } {
+  const { data: projects = [] } = useProjects()
+  const { data: session } = useSession()
+  const chosen = useProjectId()
+  const [asked, setAsked] = useState('')
+  if (chosen) return { inProject: { project_id: chosen }, field: null }
+  if (session?.key.project_id || projects.length < 2) return { inProject: {}, field: null }
+  const id = asked || (projects[0]?.id ?? '')
+  const field = (
+    <Select
+      label="Project"
+      value={id}
+      onChange={(event) => setAsked(event.target.value)}
+      options={projects.map((project) => [project.id, project.name] as const)}
+    />
+  )
+  return { inProject: { project_id: id }, field }
+}

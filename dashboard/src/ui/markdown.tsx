@@ -1,0 +1,152 @@
+import type { ReactNode } from 'react'
+
+/**
+ * Markdown as elements of the page, never as HTML: markup in the text stays text. It reads what skills are written in:
+ * headings, lists, quotes, code, tables, links and emphasis.
+ */
+export const Markdown = ({ text }: { text: string }) => (
+  <div className="prose">{blocks(text.replaceAll('\r\n', '\n'))}</div>
+)
+
+function blocks(text: string): ReactNode[] {
+  const lines = text.split('\n')
+  const result: ReactNode[] = []
+  let at = 0
+  const take = (fits: (line: string) => boolean): string[] => {
+    const start = at
+    while (at < lines.length && fits(lines[at] as string)) at++
+    return lines.slice(start, at)
+  }
+  while (at < lines.length) {
+    const line = lines[at] as string
+    const key = at
+    const heading = /^(#{1,6})\s+(.*?)\s*#*$/.exec(line)
+    if (line.trim() === '') at++
+    else if (/^\s*(```|~~~)/.test(line)) {
+      const fence = line.trim().slice(0, 3)
+      at++
+      const code = take((next) => !next.trim().startsWith(fence))
+      at++
+      result.push(
+        <pre key={key}>
+          <code>{code.join('\n')}</code>
+        </pre>,
+      )
+    } else if (heading) {
+      at++
+      result.push(<Heading key={key} level={heading[1]?.length ?? 1} text={heading[2] ?? ''} />)
+    } else if (/^\s*([-*_])(\s*\1){2,}\s*$/.test(line)) {
+      at++
+      result.push(<hr key={key} className="border-line" />)
+    } else if (line.startsWith('>')) {
+      const quoted = take((next) => next.startsWith('>')).map((next) => next.replace(/^> ?/, ''))
+      result.push(<blockquote key={key}>{blocks(quoted.join('\n'))}</blockquote>)
+    } else if (item.test(line)) {
+      const items = take((next) => item.test(next) || (/^\s{2,}\S/.test(next) && next.trim() !== ''))
+      result.push(<List key={key} lines={items} />)
+    } else if (line.includes('|') && /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/.test(lines[at + 1] ?? '')) {
+      const rows = take((next) => next.includes('|'))
+      result.push(<TableBlock key={key} rows={rows} />)
+    } else {
+      const isPlain = (next: string) =>
+        next.trim() !== '' && !/^(#{1,6}\s|>|\s*(```|~~~))/.test(next) && !item.test(next)
+      const paragraph = take(isPlain)
+      // A line that looks like the start of something else, and is not, is text.
+      result.push(<p key={key}>{inline((paragraph.length > 0 ? paragraph : [lines[at++] as string]).join('\n'))}</p>)
+    }
+  }
+  return result
+}
+
+const item = /^\s*([-*+]|\d{1,9}[.)])\s+/
+
+function Heading({ level, text }: { level: number; text: string }) {
+  const Tag = `h${Math.min(6, level + 1)}` as 'h2'
+  return <Tag>{inline(text)}</Tag>
+}
+
+function List({ lines }: { lines: readonly string[] }) {
+  const depth = /^\s*/.exec(lines[0] ?? '')?.[0].length ?? 0
+  const groups: string[][] = []
+  for (const line of lines) {
+    const isOwn = item.test(line) && (/^\s*/.exec(line)?.[0].length ?? 0) <= depth
+    if (isOwn || groups.length === 0) groups.push([line.replace(item, '')])
+    else groups.at(-1)?.push(line)
+  }
+  const Tag = /^\s*\d/.test(lines[0] ?? '') ? 'ol' : 'ul'
+  return (
+    <Tag>
+      {groups.map(([first = '', ...rest], index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: items have no other name than their place
+        <li key={index}>
+          {inline(first)}
+          {rest.length > 0 &&
+            (rest.some((line) => item.test(line)) ? <List lines={rest} /> : inline(`\n${rest.join('\n')}`))}
+        </li>
+      ))}
+    </Tag>
+  )
+}
+
+function TableBlock({ rows }: { rows: readonly string[] }) {
+  const cells = (row: string) =>
+    row
+      .trim()
+      .replace(/^\||\|$/g, '')
+      .split('|')
+      .map((cell) => cell.trim())
+  const [head = '', , ...body] = rows
+  return (
+    <table>
+      <thead>
+        <tr>
+          {cells(head).map((cell, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: columns have no other name than their place
+            <th key={index}>{inline(cell)}</th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {body.map((row, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other name than their place
+          <tr key={index}>
+            {cells(row).map((cell, column) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: columns have no other name than their place
+              <td key={column}>{inline(cell)}</td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+const span =
+  /(`+)([^`]+?)\1|\*\*([^*\n]+)\*\*|__([^_\n]+)__|\*([^*\s][^*\n]*)\*|(?<![\w_])_([^_\s][^_\n]*)_(?!\w)|\[([^\]\n]+)\]\(([^)\s]+)\)/
+
+function inline(text: string): ReactNode[] {
+  const result: ReactNode[] = []
+  let rest = text
+  for (let match = span.exec(rest); match; match = span.exec(rest)) {
+    const [whole, , code, bold, bold2, italic, italic2, label, target] = match
+    if (match.index > 0) result.push(rest.slice(0, match.index))
+    const key = result.length
+    if (code !== undefined) result.push(<code key={key}>{code}</code>)
+    else if (bold ?? bold2) result.push(<strong key={key}>{inline(bold ?? bold2 ?? '')}</strong>)
+    else if (italic ?? italic2) result.push(<em key={key}>{inline(italic ?? italic2 ?? '')}</em>)
+    else result.push(<SafeLink key={key} label={label ?? ''} target={target ?? ''} />)
+    rest = rest.slice(match.index + whole.length)
+  }
+  result.push(rest)
+  return result
+}
+
+/** Only what leads to a page: an address that would run something stays text. */
+const SafeLink = ({ label, target }: { label: string; target: string }) =>
+  /^(https?:|mailto:)/i.test(target) ? (
+    <a href={target} target="_blank" rel="noreferrer noopener">
+      {label}
+    </a>
+  ) : (
+    <span title={target}>{label}</span>
+  )

@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest'
+import { newId } from '../src/model/ids.ts'
+import type { Store } from '../src/store/store.ts'
+import { engines, freshDatabase } from './engines.ts'
+import { startPlatform } from './kit.ts'
+
+const minute = 60_000
+/** The start of a minute, some time ago. */
+const began = Math.floor(Date.now() / minute) * minute - 30 * minute
+
+interface Told {
+  at: number
+  status?: string
+  took?: number | null
+  project?: string
+}
+
+const record = (store: Store, { at, status = 'success', took = 1, project = 'proj_1' }: Told) =>
+  store.calls.refuse({
+    ...{ id: newId('call', at), project_id: project, parent_call_id: null, generation_id: null, agent_id: null },
+    ...{ tool_id: 'tool_1', tool: 'echo', app: 'tools', action: 'tools:echo', status },
+    ...{ principal_kind: 'api_key', principal_id: 'key_1', principal_name: 'of a test', surface: 'rest' },
+    ...{ client_name: null, client_version: null, request: '{}', request_truncated: 0, response: null },
+    ...{ response_truncated: 0, error: null, duration_ms: took, created_at: at, completed_at: at },
+  })
+
+describe.each(engines)('the numbers of calls on %s', (engine) => {
+  async function start() {
+    const { options, remove } = await freshDatabase(engine)
+    const platform = await startPlatform(options.databaseUrl ? { DATABASE_URL: options.databaseUrl } : {})
+    return {
+      ...platform,
+      async [Symbol.asyncDispose]() {
+        await platform[Symbol.asyncDispose]()
+        await remove()
+      },
+    }
+  }
+
+  test('are told by minute and status, with the latency that half and nearly all of them kept to', async () => {
+    await using platform = await start()
+    const { store } = platform.platform
+    for (let n = 1; n <= 100; n++) await record(store, { at: began + n, took: n })
+    await record(store, { at: began + 2 * minute, status: 'execution_error', took: 4321 })
+    await record(store, { at: began + 2 * minute + 1, status: 'pending', took: null })
+
+    const { status, body } = await platform.get('/calls/stats')
+
+    expect(status).toBe(200)
+    expect(body).toMatchObject({
+      complete: true,
+      total: 102,
+      by_status: { success: 100, execution_error: 1, pending: 1 },
+      minutes: [
+        { at: new Date(began).toISOString(), total: 100, by_status: { success: 100 }, p50_ms: 50, p95_ms: 95 },
+        { at: new Date(began + 2 * minute).toISOString(), total: 2, p50_ms: 4320 },
+      ],
+    })
+  })
+
+  test('can be asked for a time, a tool and a project, and tell nobody of calls that they may not see', async () => {
+    await using platform = await start()
+    const { store } = platform.platform
+    const { id: other } = (await platform.post('/projects', { name: 'other' })).body
+    await record(store, { at: began, project: other })
+    await record(store, { at: began + 5 * minute, project: platform.projectId })
+    const bound = await platform.keyFor([{ effect: 'Allow', action: ['calls:*'] }], { project_id: platform.projectId })
+    const choosy = await platform.keyFor([{ effect: 'Allow', action: ['calls:*'], resource: [`qm:${other}:call:*`] }])
+    const blind = await platform.keyFor([{ effect: 'Allow', action: ['tools:*'] }])
+    const total = async (query = '', key?: string) =>
+      (await platform.get(`/calls/stats${query}`, key ? { key } : {})).body.total
+
+    expect(await total()).toBe(2)
+    expect(await total(`?to=${new Date(began + minute).toISOString()}`)).toBe(1)
+    expect(await total('?tool=echo')).toBe(2)
+    expect(await total('?tool=other')).toBe(0)
+    expect(await total('', bound)).toBe(1)
+    expect(await total(`?project_id=${other}`, bound)).toBe(0)
+    expect(await total('', choosy)).toBe(1)
+    expect(await total('', blind)).toBe(0)
+  })
+
+  test('are refused for a time that is none, or too long', async () => {
+    await using platform = await start()
+
+    const none = await platform.get(`/calls/stats?from=${new Date(Date.now() + minute).toISOString()}`)
+    const long = await platform.get('/calls/stats?from=2020-01-01T00:00:00Z')
+
+    expect(none).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_FAILED' } } })
+    expect(long.body.error.message).toMatch(/from: must be at most a day before/)
+  })
+})

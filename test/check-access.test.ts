@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import { startPlatform } from './kit.ts'
+
+test('whether a key may do something can be asked, and the rule that decides is named', async () => {
+  await using platform = await startPlatform()
+  const { projectId } = platform
+  const policy = await platform.post('/access-policies', {
+    name: 'no deleting',
+    document: {
+      statement: [
+        { effect: 'Allow', action: ['tools:*'] },
+        { effect: 'Deny', action: ['tools:DeleteTool'] },
+      ],
+    },
+  })
+  const key = await platform.post('/api-keys', {
+    name: 'bound',
+    project_id: projectId,
+    access_policy_ids: [policy.body.id],
+  })
+  const may = async (permission: string, resource: string) =>
+    (await platform.post('/access/check', { api_key_id: key.body.id, permission, resource })).body
+
+  expect(await may('tools:CallTool', `qm:${projectId}:tool:tool_1`)).toEqual({
+    allowed: true,
+    layer: 'access policy',
+    access_policy_id: policy.body.id,
+    reason: '"no deleting" allows it.',
+  })
+  expect(await may('tools:DeleteTool', `qm:${projectId}:tool:tool_1`)).toMatchObject({
+    allowed: false,
+    access_policy_id: policy.body.id,
+    reason: '"no deleting" denies it.',
+  })
+  expect(await may('skills:CreateSkill', `qm:${projectId}:skill:*`)).toMatchObject({
+    allowed: false,
+    access_policy_id: null,
+    reason: 'No access policy of the key allows it.',
+  })
+  expect(await may('tools:CallTool', 'qm:proj_other:tool:tool_1')).toMatchObject({ allowed: false, layer: 'project' })
+})
+
+test('what cannot be asked is refused in words, and keys that one may not see are not there', async () => {
+  await using platform = await startPlatform()
+  const ask = (body: object, key?: string) => platform.post('/access/check', body, key ? { key } : {})
+  const good = { api_key_id: 'key_environment', permission: 'tools:CallTool', resource: 'qm:*:tool:*' }
+  const reader = await platform.keyFor([{ effect: 'Allow', action: ['api-keys:GetApiKey'] }])
+  const nobody = await platform.keyFor([{ effect: 'Allow', action: ['access-policies:*'] }])
+
+  expect((await ask(good)).body).toMatchObject({ allowed: true, access_policy_id: 'pol_administrator' })
+  expect((await ask({ ...good, permission: 'tools:CalTool' })).body.error.message).toMatch(
+    /did you mean tools:CallTool/,
+  )
+  expect((await ask({ ...good, resource: 'tool_1' })).status).toBe(400)
+  expect((await ask({ ...good, api_key_id: 'key_gone' })).status).toBe(404)
+  expect((await ask(good, nobody)).status).toBe(404)
+  expect((await ask(good, reader)).status).toBe(403)
+})

@@ -1,0 +1,544 @@
+import { readFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { launchBrowser, signIn, type sizes, visit } from './browser.ts'
+import { adminKey, startService } from './kit.ts'
+import { type LivedIn, startLivedIn } from './lived-in.ts'
+import { picture } from './screenshots.ts'
+
+const recorded = 100_000
+
+// A browser beside everything else that is tested needs its time.
+vi.setConfig({ testTimeout: 90_000 })
+
+let browser: Browser
+let here: LivedIn
+
+beforeAll(async () => {
+  browser = await launchBrowser()
+  here = await startLivedIn(recorded)
+}, 120_000)
+afterAll(async () => {
+  await browser?.close()
+  await here?.[Symbol.asyncDispose]()
+})
+
+/** Someone who is signed in, at a page. */
+async function at(path: string, { size, key = adminKey }: { size?: keyof typeof sizes; key?: string } = {}) {
+  const visitor = await visit(browser, size)
+  await signIn(visitor.page, `${here.platform.url}${path}`, key)
+  await settled(visitor.page)
+  return visitor
+}
+
+/** Until the page has what it asked for. */
+async function settled(page: Page): Promise<void> {
+  await page.locator('h1').first().waitFor()
+  await expect.poll(() => page.getByText('Loading…').count()).toBe(0)
+}
+
+describe('signing in', () => {
+  test('takes a key that is right, tells of one that is wrong, lasts over a reload, and ends with signing out', async () => {
+    await using visitor = await visit(browser)
+    const { page, context, complaints } = visitor
+
+    await page.goto(here.platform.url)
+    await page.getByLabel('API key').fill('sk_wrong')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await expect.poll(() => page.getByRole('alert').textContent()).toMatch(/UNAUTHENTICATED.*not known/)
+
+    await signIn(page, `${here.platform.url}/tools`, adminKey)
+    await page.getByRole('heading', { name: 'Tools', level: 1 }).waitFor()
+    const [cookie] = await context.cookies()
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict' })
+    expect(await page.evaluate('JSON.stringify({ ...localStorage, ...sessionStorage })')).not.toContain(adminKey)
+
+    await page.reload()
+    await page.getByRole('heading', { name: 'Tools', level: 1 }).waitFor()
+
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByLabel('API key').waitFor()
+    const stolen = await fetch(`${here.platform.url}/api/v1/tools`, {
+      headers: { cookie: `${cookie?.name}=${cookie?.value}` },
+    })
+    expect(stolen.status).toBe(401)
+    expect(complaints).toEqual([])
+  })
+
+  test('ends the moment the key is revoked', async () => {
+    const { data } = await here.qm.apiKeys.createApiKey({ body: { name: 'leaver', access_policy_ids: ['pol_editor'] } })
+    await using visitor = await at('/tools', { key: data?.key ?? '' })
+    const { page } = visitor
+
+    await here.qm.apiKeys.deleteApiKey({ path: { api_key_id: data?.id ?? '' } })
+    await page.getByRole('link', { name: 'Servers' }).click()
+
+    await page.getByLabel('API key').waitFor()
+  })
+
+  test('gives no other page a hold on the platform, not even one of the same machine', async () => {
+    await using visitor = await at('/')
+    const { page, context } = visitor
+    const target = `${here.platform.url}/api/v1/skills`
+    const body = JSON.stringify({ name: 'forged', content: 'x' })
+    await using foreign = await startService(() => ({
+      headers: { 'content-type': 'text/html' },
+      body: `<form method="post" enctype="text/plain" action="${target}"><input name='${body.slice(0, -1)},"x":"' value='"}'></form>`,
+    }))
+    const forger = await context.newPage()
+    const statuses: number[] = []
+    context.on('response', (response) => response.url() === target && statuses.push(response.status()))
+
+    await forger.goto(foreign.url)
+    await forger.evaluate(
+      `fetch(${JSON.stringify(target)}, { method: 'POST', mode: 'no-cors', credentials: 'include', body: ${JSON.stringify(body)} })`,
+    )
+    await forger.evaluate('document.forms[0].submit()')
+    await forger.waitForURL(target)
+    const [cookie] = await context.cookies()
+    const withoutToken = await page.request.post(target, { data: { name: 'forged', content: 'x' } })
+
+    expect(cookie).toBeDefined()
+    expect(statuses).toEqual([403, 403])
+    expect(await withoutToken.json()).toMatchObject({ error: { code: 'FORGED_REQUEST' } })
+    const { data } = await here.qm.skills.listSkills()
+    expect(data?.data.map(({ name }) => name)).not.toContain('forged')
+  })
+})
+
+describe('a tool', () => {
+  test('is created by a form, tried with another, changed and deleted', async () => {
+    await using visitor = await at('/tools/new')
+    const { page, complaints } = visitor
+
+    await page.getByLabel('Name', { exact: true }).fill('no spaces please')
+    await page.getByLabel('URL').fill(`${here.service.url}/weather/{city}`)
+    await page.getByRole('button', { name: 'Create the tool' }).click()
+    await expect.poll(() => page.getByRole('alert').textContent()).toMatch(/VALIDATION_FAILED.*name/)
+
+    await page.getByLabel('Name', { exact: true }).fill('by-form')
+    await page.getByLabel('Description', { exact: true }).fill('Made by a test')
+    await page.getByRole('button', { name: 'Add a field' }).click()
+    await page.getByLabel('Field 1: name').fill('city')
+    await page.getByRole('button', { name: 'Create the tool' }).click()
+
+    await page.getByRole('heading', { name: 'by-form' }).waitFor()
+    await page.getByLabel('city').fill('Recife')
+    await page.getByRole('button', { name: 'Call it' }).click()
+    await page.getByText('"temperature": 29').waitFor()
+    expect(here.service.received.at(-1)?.url).toBe('/weather/Recife')
+
+    await page.getByRole('tab', { name: 'Settings' }).click()
+    await page.getByLabel('Presets').fill('{ "city": "Olinda" }')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved').waitFor()
+    await page.getByRole('tab', { name: 'What the model sees' }).click()
+    await page.getByText('Input schema').waitFor()
+    expect(await page.locator('pre').first().textContent()).not.toContain('city')
+
+    await page.getByRole('tab', { name: 'Settings' }).click()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('button', { name: 'Delete the tool' }).click()
+    await page.getByRole('heading', { name: 'Tools', level: 1 }).waitFor()
+    await page.getByRole('link', { name: 'place-order' }).waitFor()
+    expect(await page.getByRole('link', { name: 'by-form' }).count()).toBe(0)
+    expect(complaints).toEqual([])
+  })
+
+  test('takes nested objects, lists and choices from its form, and nothing of its presets', async () => {
+    await using visitor = await at(`/tools/${here.tools.order}`)
+    const { page } = visitor
+
+    await page.getByLabel('name').fill('Ada')
+    await page.getByRole('button', { name: 'Add to items' }).click()
+    await page.getByLabel('sku').fill('tea')
+    await page.getByLabel('quantity').fill('3')
+    await page.getByLabel('priority').selectOption('urgent')
+    await page.getByRole('button', { name: 'Call it' }).click()
+    await page.getByText('"ok": true').waitFor()
+
+    expect(await page.getByLabel('account').count()).toBe(0)
+    expect(JSON.parse(here.service.received.at(-1)?.body ?? '')).toEqual({
+      account: 'acme',
+      customer: { name: 'Ada' },
+      items: [{ sku: 'tea', quantity: 3 }],
+      priority: 'urgent',
+    })
+  })
+
+  test('may stand for an MCP server, several of which are taken over from a file', async () => {
+    await using visitor = await at('/tools')
+    const { page } = visitor
+
+    await page.getByRole('button', { name: 'Import mcpServers' }).click()
+    await page
+      .getByLabel('mcpServers, as JSON')
+      .fill(JSON.stringify({ mcpServers: { taken: { url: here.upstream.url } } }))
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    await page.getByText('Taken over: taken.').waitFor()
+    await page.getByRole('link', { name: 'To the tools' }).click()
+    await page.getByRole('link', { name: 'taken' }).click()
+    await page.getByLabel('Action').selectOption({ label: 'search_issues' })
+    await page.getByLabel('query').fill('lost parcel')
+    await page.getByRole('button', { name: 'Call it' }).click()
+
+    await page.getByText('{"query":"lost parcel"}').waitFor()
+  })
+})
+
+test('a server is made, narrowed down to an app, and its lines for clients hold the key that is typed', async () => {
+  await using visitor = await at('/servers/new')
+  const { page, complaints } = visitor
+
+  await page.getByLabel('Name').fill('Front desk')
+  await page.getByRole('button', { name: 'Create the server' }).click()
+  await page.getByRole('heading', { name: 'Front desk' }).waitFor()
+  await page.getByLabel('API key for the client').fill('sk_mine')
+  await page.getByText(`claude mcp add --transport http front-desk ${here.platform.url}/mcp/front-desk`).waitFor()
+  await page.getByText('Authorization: Bearer sk_mine').waitFor()
+
+  await page.getByRole('tab', { name: 'What it offers' }).click()
+  await page.getByLabel('Only what is chosen here').first().check()
+  for (const app of ['library', 'tools', 'tracker']) await page.getByLabel(app, { exact: true }).uncheck()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await expect
+    .poll(async () =>
+      (await here.qm.servers.getServer({ path: { server_id: 'front-desk' } })).data?.apps?.map(({ slug }) => slug),
+    )
+    .toEqual(expect.arrayContaining(['shop']))
+
+  await page.getByRole('tab', { name: 'Settings' }).click()
+  await page.getByLabel('Agent mode').click()
+  await page.getByText('agent mode', { exact: true }).waitFor()
+  const { data } = await here.qm.servers.getServer({ path: { server_id: 'front-desk' } })
+  expect(data).toMatchObject({ agent_mode: true })
+  expect(data?.apps?.map(({ slug }) => slug)).not.toContain('tracker')
+
+  await page.getByRole('tab', { name: 'Find actions' }).click()
+  await page.getByLabel('What is wanted').fill('Place an order in the shop')
+  await page.getByRole('button', { name: 'Find actions' }).click()
+  await page.getByText('place-order').waitFor()
+  await page.getByRole('tab', { name: 'Cost' }).click()
+  await page.getByText('tokens', { exact: false }).first().waitFor()
+  expect(complaints).toEqual([])
+})
+
+describe('calls', () => {
+  test('appear as they are made, here and on the overview, and one can be seen whole and repeated', async () => {
+    await using visitor = await at('/calls')
+    const { page, complaints } = visitor
+    await page.getByText('Live').waitFor()
+    const call = () => here.qm.tools.callTool({ path: { tool_id: here.tools.page } })
+
+    await call()
+    await page.getByRole('link', { name: 'tools:read-page' }).first().click()
+    await page.getByRole('heading', { name: 'tools:read-page' }).waitFor()
+    await page.getByText('Who and how').waitFor()
+    await picture(page, 'call-desktop')
+    const before = here.service.received.length
+    await page.getByRole('button', { name: 'Repeat this call' }).click()
+    await page.getByText('It answered').waitFor()
+    expect(here.service.received.length).toBe(before + 1)
+
+    await page.getByRole('link', { name: 'Overview' }).click()
+    await page.getByText('Latest calls').waitFor()
+    await page.getByText('Live').waitFor()
+    await here.qm.tools.callTool({ path: { tool_id: here.tools.weather }, body: { input: {} } })
+    await page
+      .getByRole('listitem')
+      .filter({ hasText: 'tools:get-weather' })
+      .filter({ hasText: 'invalid input' })
+      .first()
+      .waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  test('in their hundred thousands are scrolled and filtered without a pause, and few of them are in the page', async () => {
+    await using visitor = await at('/calls')
+    const { page } = visitor
+    const rows = page.getByRole('list', { name: 'Calls' }).getByRole('listitem')
+    await rows.first().waitFor()
+    const scroller = page.getByRole('list', { name: 'Calls' }).locator('..')
+    await page.evaluate(
+      'window.gaps = []; (function tick(last) { requestAnimationFrame((now) => { gaps.push(now - last); tick(now) }) })(performance.now())',
+    )
+
+    const places: string[] = []
+    for (const share of [0.1, 0.5, 0.9, 1]) {
+      await scroller.evaluate((element, part) => {
+        const box = element as unknown as { scrollTop: number; scrollHeight: number }
+        box.scrollTop = box.scrollHeight * part
+      }, share)
+      await page.waitForTimeout(200)
+      await rows.getByRole('link').first().waitFor()
+      places.push((await rows.first().getAttribute('aria-posinset')) ?? '')
+    }
+    for (let step = 0; step < 40; step++) {
+      await scroller.hover()
+      await page.mouse.wheel(0, -2500)
+    }
+    const began = performance.now()
+    await page.getByLabel('Status').selectOption('permission_denied')
+    await expect
+      .poll(
+        () =>
+          page
+            .getByText(/ calls$/)
+            .first()
+            .innerText(),
+        { interval: 20 },
+      )
+      .toMatch(/^(1,)?\d\d\d calls$/m)
+    const filtered = Math.round(performance.now() - began)
+    const gaps = (await page.evaluate('gaps')) as number[]
+    const longest = Math.round(Math.max(...gaps))
+
+    console.log(`100,000 calls: filtered in ${filtered} ms; longest pause ${longest} ms`)
+    expect(Number(places.at(-1))).toBeGreaterThan(recorded - 50)
+    expect(await rows.count()).toBeLessThan(80)
+    // To be felt as a pause it would take 200 ms; a machine that runs other tests beside this one gets a margin.
+    expect(longest).toBeLessThan(800)
+    expect(filtered).toBeLessThan(3000)
+  }, 60_000)
+})
+
+describe('what tools say', () => {
+  test('is shown and never run: descriptions, answers, errors and skills', async () => {
+    await using visitor = await at('/tools')
+    const { page, complaints } = visitor
+    await page.getByText('<script>window.hacked=1</script>').first().waitFor()
+
+    await page.goto(`${here.platform.url}/tools/${here.tools.page}`)
+    await page.getByRole('button', { name: 'Call it' }).click()
+    await page.locator('pre').filter({ hasText: '<img src=x' }).waitFor()
+    await page.getByRole('tab', { name: 'What the model sees' }).click()
+    await page.getByText('Reads a page. <img').waitFor()
+    await page.goto(`${here.platform.url}/skills/${here.skillId}`)
+    await page.locator('.prose').getByText('<script>window.hacked=1</script>').waitFor()
+    expect(await page.locator('.prose a').count()).toBe(1)
+    await page.goto(`${here.platform.url}/calls?tool=read-page`)
+    await page.getByRole('link', { name: 'tools:read-page' }).first().click()
+    await page.locator('pre').filter({ hasText: '<img src=x' }).waitFor()
+
+    expect(await page.evaluate('window.hacked')).toBeUndefined()
+    expect(complaints).toEqual([])
+  })
+
+  test('may be five megabytes long, and the page goes on', async () => {
+    await using visitor = await at('/tools')
+    const { page } = visitor
+    await page.getByRole('link', { name: 'read-large' }).click()
+    await page.getByRole('button', { name: 'Call it' }).click()
+    await page.getByText('of 5,242,880 characters').waitFor()
+
+    const began = performance.now()
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await page.getByText('The first 120,000 of').waitFor()
+
+    console.log(`120,000 characters shown in ${Math.round(performance.now() - began)} ms`)
+    expect((await page.evaluate('document.body.innerText.length')) as number).toBeLessThan(130_000)
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: /Download/ }).click(),
+    ])
+    expect(readFileSync(await download.path()).length).toBe(5 * 1024 * 1024)
+  })
+})
+
+describe('access', () => {
+  test('a key is made, shown once, and revoked; what it may do can be asked', async () => {
+    await using visitor = await at('/access')
+    const { page, complaints } = visitor
+
+    await page.getByRole('button', { name: 'New key' }).click()
+    await page.getByLabel('Name').fill('made here')
+    await page.getByRole('button', { name: 'Make the key' }).click()
+    const value = (await page.getByTestId('new-key').textContent()) ?? ''
+    expect(
+      (await fetch(`${here.platform.url}/api/v1/tools`, { headers: { authorization: `Bearer ${value}` } })).status,
+    ).toBe(200)
+    await page.getByRole('button', { name: 'I have it' }).click()
+
+    await page.getByRole('tab', { name: 'May they?' }).click()
+    await page.getByLabel('Key', { exact: true }).selectOption({ label: 'made here' })
+    await page.getByRole('button', { name: 'Ask' }).click()
+    await page.getByText('"caller" allows it.').waitFor()
+    await page.getByLabel('Permission').fill('tools:DeleteTool')
+    await page.getByRole('button', { name: 'Ask' }).click()
+    await page.getByText('No access policy of the key allows it.').waitFor()
+
+    await page.getByRole('tab', { name: 'API keys' }).click()
+    await page
+      .getByRole('row', { name: /made here/ })
+      .getByRole('button', { name: 'Revoke' })
+      .click()
+    await page.getByRole('button', { name: 'Revoke the key' }).click()
+    await expect.poll(() => page.getByRole('row', { name: /made here/ }).count()).toBe(0)
+    expect(
+      (await fetch(`${here.platform.url}/api/v1/tools`, { headers: { authorization: `Bearer ${value}` } })).status,
+    ).toBe(401)
+    expect(complaints).toEqual([])
+  })
+
+  test('a policy that is wrong is refused with the place that is wrong', async () => {
+    await using visitor = await at('/access/policies/new')
+    const { page } = visitor
+
+    await page.getByLabel('Name').fill('mistaken')
+    await page.getByLabel('Document').fill('{ "statement": [{ "effect": "Allow", "action": ["tools:CalTool"] }] }')
+    await page.getByRole('button', { name: 'Create the access policy' }).click()
+
+    await expect
+      .poll(() => page.getByRole('alert').textContent())
+      .toMatch(/document\.statement\[0\]\.action\[0\].*did you mean/)
+  })
+
+  test('someone who may do little is told so in words, and sees nothing broken', async () => {
+    const { data } = await here.qm.apiKeys.createApiKey({ body: { name: 'caller', access_policy_ids: ['pol_caller'] } })
+    await using visitor = await at('/skills/new', { key: data?.key ?? '' })
+    const { page, complaints } = visitor
+
+    await page.getByLabel('Name').fill('mine')
+    await page.getByRole('button', { name: 'Create the skill' }).click()
+    await expect.poll(() => page.getByRole('alert').textContent()).toMatch(/FORBIDDEN.*skills:CreateSkill/)
+    for (const path of ['/', '/calls', '/servers', '/access', '/settings']) {
+      await page.goto(`${here.platform.url}${path}`)
+      await settled(page)
+    }
+    expect(complaints).toEqual([])
+  })
+})
+
+test('the keyboard alone leads anywhere', async () => {
+  await using visitor = await at('/')
+  const { page } = visitor
+
+  await page.keyboard.press('Control+k')
+  await page.getByRole('combobox', { name: 'Go to' }).fill('place')
+  await page.getByRole('option', { name: 'place-order' }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'place-order' }).waitFor()
+
+  await page.reload()
+  await page.getByRole('heading', { name: 'place-order' }).waitFor()
+  await page.keyboard.press('Tab')
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content')
+  await page.keyboard.press('Enter')
+  await page.keyboard.press('Tab')
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('Try it')
+})
+
+test('the look follows the system, until someone chooses', async () => {
+  await using visitor = await at('/settings')
+  const { page } = visitor
+  const isDark = async () => {
+    const colour = (await page.evaluate('getComputedStyle(document.body).backgroundColor')) as string
+    return Number(/\d+/.exec(colour)?.[0]) < 128
+  }
+
+  await page.emulateMedia({ colorScheme: 'dark' })
+  expect(await isDark()).toBe(true)
+  await page.getByLabel('Light').check()
+  expect(await isDark()).toBe(false)
+  await page.reload()
+  await page.getByRole('heading', { name: 'Settings' }).waitFor()
+  expect(await isDark()).toBe(false)
+})
+
+test('the first page is small and soon there', async () => {
+  await using visitor = await at('/')
+  const { page } = visitor
+  const scripts = new Map<string, number>()
+  page.on('response', async (response) => {
+    if (response.url().endsWith('.js')) scripts.set(response.url(), gzipSync(await response.body()).length)
+  })
+
+  const times: number[] = []
+  for (let round = 0; round < 3; round++) {
+    const began = performance.now()
+    await page.reload({ waitUntil: 'commit' })
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.getByText('Latest calls').waitFor()
+    times.push(Math.round(performance.now() - began))
+  }
+
+  const size = [...scripts.values()].reduce((sum, bytes) => sum + bytes, 0)
+  console.log(`first load: ${(size / 1024).toFixed(0)} KB of JavaScript, gzipped; there in ${times.join(', ')} ms`)
+  expect(size).toBeGreaterThan(0)
+  expect(size).toBeLessThan(300 * 1024)
+  expect(Math.min(...times)).toBeLessThan(3000)
+})
+
+const pages = () => [
+  ['overview', '/'],
+  ['calls', '/calls'],
+  ['tools', '/tools'],
+  ['new-tool', '/tools/new'],
+  ['tool', `/tools/${here.tools.order}`],
+  ['tool-model', `/tools/${here.tools.order}?tab=model`],
+  ['tool-settings', `/tools/${here.tools.order}?tab=settings`],
+  ['servers', '/servers'],
+  ['new-server', '/servers/new'],
+  ['server', `/servers/${here.serverId}`],
+  ['server-offer', `/servers/${here.serverId}?tab=offer`],
+  ['server-find', `/servers/${here.serverId}?tab=find`],
+  ['server-cost', `/servers/${here.serverId}?tab=cost`],
+  ['server-settings', `/servers/${here.serverId}?tab=settings`],
+  ['skills', '/skills'],
+  ['skill', `/skills/${here.skillId}`],
+  ['access', '/access'],
+  ['access-policies', '/access?tab=policies'],
+  ['access-check', '/access?tab=check'],
+  ['policy', '/access/policies/pol_editor'],
+  ['settings', '/settings'],
+]
+
+/** What axe finds wrong that keeps someone from using the page. */
+async function seriousFaults(page: Page, rules?: readonly string[]): Promise<string[]> {
+  const axe = readFileSync(new URL('../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
+  await page.evaluate(axe)
+  const found = (await page.evaluate(
+    `axe.run(document, ${JSON.stringify({ resultTypes: ['violations'], ...(rules && { runOnly: rules }) })})`,
+  )) as {
+    violations: { id: string; impact: string; nodes: { html: string }[] }[]
+  }
+  return found.violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes
+          .slice(0, 3)
+          .map(({ html }) => html.slice(0, 160))
+          .join(' | ')}`,
+    )
+}
+
+describe.each(['desktop', 'phone'] as (keyof typeof sizes)[])('on a %s', (size) => {
+  test('every page can be read by everyone, fits its width, by day and by night', async () => {
+    await using visitor = await visit(browser, size)
+    const { page, complaints } = visitor
+    await page.goto(here.platform.url)
+    await page.getByLabel('API key').waitFor()
+    await picture(page, `sign-in-${size}`)
+    expect(await seriousFaults(page)).toEqual([])
+    await signIn(page, here.platform.url, adminKey)
+
+    const faults: Record<string, unknown> = {}
+    for (const [name, path] of pages()) {
+      await page.goto(`${here.platform.url}${path}`)
+      await settled(page)
+      await picture(page, `${name}-${size}`)
+      const wide = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))
+      const found = [...(wide > 0 ? [`${wide} pixels too wide`] : []), ...(await seriousFaults(page))]
+      await page.emulateMedia({ colorScheme: 'dark' })
+      found.push(...(await seriousFaults(page, ['color-contrast'])).map((fault) => `dark: ${fault}`))
+      if (name === 'overview' || name === 'tool') await picture(page, `${name}-dark-${size}`)
+      await page.emulateMedia({ colorScheme: 'light' })
+      if (found.length > 0) faults[name as string] = found
+    }
+
+    expect(faults).toEqual({})
+    expect(complaints).toEqual([])
+  }, 180_000)
+})
