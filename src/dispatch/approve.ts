@@ -8,6 +8,7 @@ import { definitionHash, repeatHash, sentInput } from './frozen.ts'
 import { type Demand, demandOn, type ReadyRule } from './gates.ts'
 import type { Host } from './host.ts'
 import type { CallRecord } from './record.ts'
+import { shown } from './redact.ts'
 import { resolve } from './resolve.ts'
 
 /**
@@ -94,7 +95,7 @@ function request(call: Valid, demand: Demand, record: CallRecord, { desk }: Host
     })
     // Another process was asked the same at the same moment.
     if (!approval) throw new PlatformError('APPROVAL_USED', { action: offer.action.id })
-    options.onRequested?.(approval)
+    options.onRequested?.(shown(approval))
     return approval
   })
 }
@@ -121,9 +122,13 @@ const suspended = ({ id, expires_at }: Approval, told?: PlatformError) =>
   new Suspended({ kind: 'approval', id, expiresAt: Date.parse(expires_at) }, told)
 
 /** The grant, if there is one now; undefined while nobody has decided. The tool is looked at again: it may be another. */
-async function take(call: Valid, { id, definition_hash }: Approval, host: Host): Promise<Approved | undefined> {
+async function take(call: Valid, approval: Approval, host: Host): Promise<Approved | undefined> {
+  const { id, definition_hash } = approval
   const { approvals } = host.desk
-  const { entry, offer } = await resolve(call, host.catalogue)
+  const { entry, offer } = await resolve(call, host.catalogue).catch((error: unknown) => {
+    // Nothing was made of the grant: the same call can still have it.
+    throw error instanceof PlatformError ? suspended(approval, error) : error
+  })
   const fits = !offer.withheld && definitionHash(entry, offer) === definition_hash
   const taken = fits ? await approvals.take(id) : undefined
   if (taken) {

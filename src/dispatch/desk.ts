@@ -9,7 +9,7 @@ export interface DeskOptions {
   readonly seconds: number
   /** The platform's address for people, where the operator says. */
   readonly publicUrl: string | undefined
-  /** Told of each call that begins to wait: for those who tell people. */
+  /** Told of each call that begins to wait, with its secrets hidden: for those who tell people. It must not throw. */
   onRequested?(approval: Approval): void
 }
 
