@@ -16,7 +16,7 @@ import type { Config } from './config.ts'
 import { Desk } from './dispatch/desk.ts'
 import { dispatch } from './dispatch/dispatch.ts'
 import type { Host } from './dispatch/host.ts'
-import { sweepApprovals } from './dispatch/sweep.ts'
+import { keepSwept } from './dispatch/sweep.ts'
 import { firstIdAt } from './model/ids.ts'
 import type { Json } from './model/json.ts'
 import { done } from './model/tool.ts'
@@ -62,8 +62,6 @@ export interface Platform {
 }
 
 const day = 24 * 60 * 60 * 1000
-/** Callers who wait know the time themselves; this is for those who do not. */
-const approvalSweepMs = 2000
 
 /** Puts the parts together: the one place that knows all of them. */
 export async function createPlatform(config: Config): Promise<Platform> {
@@ -118,7 +116,8 @@ export async function createPlatform(config: Config): Promise<Platform> {
   const desk = new Desk(store, {
     seconds: config.approvalSeconds,
     publicUrl: config.publicUrl,
-    onRequested: () => {},
+    // For those who tell people: the approval, with its secrets hidden.
+    onRequested: (approval) => log.debug({ approval_id: approval.id }, 'approval.requested'),
   })
   const host: Host = { catalogue, calls: store.calls, reach, desk, onEnd: (call) => metrics.callEnded(call) }
   const parts: Parts = {
@@ -169,11 +168,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
   }
   const sweeper = setInterval(() => sweep().catch((err: unknown) => log.warn({ err }, 'could not sweep')), day / 24)
   sweeper.unref()
-  const approvals = setInterval(
-    () => sweepApprovals(store).catch((err: unknown) => log.warn({ err }, 'could not sweep approvals')),
-    approvalSweepMs,
-  )
-  approvals.unref()
+  const swept = keepSwept(store, log)
 
   return {
     config,
@@ -192,8 +187,8 @@ export async function createPlatform(config: Config): Promise<Platform> {
       closing.abort()
       desk.close()
       clearInterval(sweeper)
-      clearInterval(approvals)
       warm.close()
+      await swept.close()
       await endpoints.close()
       await meanings?.close()
       await upstreams.close()

@@ -100,8 +100,18 @@ function request(call: Valid, demand: Demand, record: CallRecord, { desk }: Host
   })
 }
 
-/** Waits for the decision, if the caller does, and takes the grant. */
+/** The call with its grant. Whatever keeps it from that is no end of it: the same call can still have the grant. */
 async function settle(call: Valid, approval: Approval, host: Host): Promise<Approved> {
+  try {
+    return await decision(call, approval, host)
+  } catch (error) {
+    const isDecided = error instanceof PlatformError && error.code.startsWith('APPROVAL_')
+    throw isDecided || error instanceof Suspended ? error : suspended(approval, error as Error)
+  }
+}
+
+/** Waits for the decision, if the caller does, and takes the grant. */
+async function decision(call: Valid, approval: Approval, host: Host): Promise<Approved> {
   const { patience = 'waits' } = call
   if (patience !== 'waits') {
     const taken = await take(call, approval, host)
@@ -112,23 +122,19 @@ async function settle(call: Valid, approval: Approval, host: Host): Promise<Appr
   using _ = attend(call, approval, host.desk)
   return host.desk.watch(approval, gone, async (woken) => {
     // What was left to be decided stays so: the same call finds it, here or elsewhere.
-    if (woken === 'left') throw suspended(approval, new PlatformError('CALL_CANCELLED', {}))
-    if (woken === 'closing') throw suspended(approval, new PlatformError('SHUTTING_DOWN', {}))
+    if (woken === 'left') throw new PlatformError('CALL_CANCELLED', {})
+    if (woken === 'closing') throw new PlatformError('SHUTTING_DOWN', {})
     return take(call, approval, host)
   })
 }
 
-const suspended = ({ id, expires_at }: Approval, told?: PlatformError) =>
+const suspended = ({ id, expires_at }: Approval, told?: Error) =>
   new Suspended({ kind: 'approval', id, expiresAt: Date.parse(expires_at) }, told)
 
 /** The grant, if there is one now; undefined while nobody has decided. The tool is looked at again: it may be another. */
-async function take(call: Valid, approval: Approval, host: Host): Promise<Approved | undefined> {
-  const { id, definition_hash } = approval
+async function take(call: Valid, { id, definition_hash }: Approval, host: Host): Promise<Approved | undefined> {
   const { approvals } = host.desk
-  const { entry, offer } = await resolve(call, host.catalogue).catch((error: unknown) => {
-    // Nothing was made of the grant: the same call can still have it.
-    throw error instanceof PlatformError ? suspended(approval, error) : error
-  })
+  const { entry, offer } = await resolve(call, host.catalogue)
   const fits = !offer.withheld && definitionHash(entry, offer) === definition_hash
   const taken = fits ? await approvals.take(id) : undefined
   if (taken) {

@@ -1,5 +1,4 @@
 import type { Approval } from '../model/approval.ts'
-import { PlatformError } from '../model/errors.ts'
 import type { Approvals } from '../store/approvals.ts'
 import type { Store } from '../store/store.ts'
 import { Rules } from './rules.ts'
@@ -15,6 +14,9 @@ export interface DeskOptions {
 
 /** Why a wait ended: something has changed, the time is up, nobody waits any more, or the platform stops. */
 export type Woken = 'changed' | 'late' | 'left' | 'closing'
+
+/** A notice may be lost with the connection that it was told by; then the call goes on so much later. */
+const patrolMs = 30_000
 
 /** Where calls wait for people: it hears of decisions, in whichever process they are made, and wakes who waits for them. */
 export class Desk {
@@ -71,6 +73,7 @@ export class Desk {
     this.#closing.signal.addEventListener('abort', closing)
     // A timer may be a little early, and then the time would not be up.
     const timer = setTimeout(() => ring('late'), Date.parse(expires_at) - Date.now() + 10)
+    const patrol = setInterval(changed, patrolMs)
     try {
       for (let woken: Woken | 'first' = 'first'; ; woken = await bell.promise) {
         bell = Promise.withResolvers()
@@ -81,6 +84,7 @@ export class Desk {
       }
     } finally {
       clearTimeout(timer)
+      clearInterval(patrol)
       for (const signal of gone) signal.removeEventListener('abort', left)
       this.#closing.signal.removeEventListener('abort', closing)
       waiting.delete(changed)
@@ -96,6 +100,6 @@ export class Desk {
 
   /** Lets go of those who wait, who are told to come back; what they wait for stays. */
   close(): void {
-    this.#closing.abort(new PlatformError('SHUTTING_DOWN', {}))
+    this.#closing.abort()
   }
 }
