@@ -119,7 +119,15 @@ export async function createPlatform(config: Config): Promise<Platform> {
     // For those who tell people: the approval, with its secrets hidden.
     onRequested: (approval) => log.debug({ approval_id: approval.id }, 'approval.requested'),
   })
-  const host: Host = { catalogue, calls: store.calls, reach, desk, onEnd: (call) => metrics.callEnded(call) }
+  const keys = new Keys(store)
+  const host: Host = {
+    catalogue,
+    calls: store.calls,
+    reach,
+    desk,
+    findPrincipal: (id) => keys.find(id),
+    onEnd: (call) => metrics.callEnded(call),
+  }
   const parts: Parts = {
     store,
     catalogue,
@@ -137,7 +145,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
   const restParts: RestParts = {
     operations,
     parts,
-    keys: new Keys(store),
+    keys,
     rateLimit: new RateLimit(config.rateLimit),
     metrics,
     log,

@@ -49,6 +49,22 @@ export class Keys {
     return known.principal
   }
 
+  /** Who is behind a key now, as far as its id tells; undefined where it was revoked or has expired. */
+  async find(id: string, now = Date.now()): Promise<Principal | undefined> {
+    const key = await this.#store.apiKeys.find(id)
+    if (!key || (key.expires_at !== null && Date.parse(key.expires_at) <= now)) return undefined
+    const policies = await this.#store.accessPolicies.findMany(key.access_policy_ids)
+    return {
+      kind: 'api_key',
+      id: key.id,
+      name: key.name,
+      projectId: key.project_id,
+      rateLimit: key.rate_limit,
+      expiresAt: key.expires_at === null ? null : Date.parse(key.expires_at),
+      grants: policies.map((policy) => ({ policyId: policy.id, statements: policy.document.statement })),
+    }
+  }
+
   async #load(keyHash: string): Promise<Known | undefined> {
     const changesBefore = this.#changes
     const row = await this.#store.apiKeys.findByHash(keyHash)

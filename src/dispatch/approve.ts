@@ -3,6 +3,7 @@ import { hashOf } from '../model/canonical.ts'
 import { PlatformError } from '../model/errors.ts'
 import { Suspended } from '../model/suspended.ts'
 import { attend } from './attend.ts'
+import { requireCall } from './authorize.ts'
 import type { Approved, Valid } from './call.ts'
 import { definitionHash, repeatHash, sentInput } from './frozen.ts'
 import { type Demand, demandOn, type ReadyRule } from './gates.ts'
@@ -91,7 +92,7 @@ function request(call: Valid, demand: Demand, record: CallRecord, { desk }: Host
       server_id: server?.id ?? null,
       why: [...demand.why],
       approvals_needed: demand.people,
-      expires_at: Date.now() + (demand.seconds ?? options.seconds) * 1000,
+      expires_at: Date.now() + (await desk.secondsFor(demand, entry.tool.project_id)) * 1000,
     })
     // Another process was asked the same at the same moment.
     if (!approval) throw new PlatformError('APPROVAL_USED', { action: offer.action.id })
@@ -121,11 +122,20 @@ async function decision(call: Valid, approval: Approval, host: Host): Promise<Ap
   const gone = [call.live?.signal, call.gone?.()].filter((signal) => signal !== undefined)
   using _ = attend(call, approval, host.desk)
   return host.desk.watch(approval, gone, async (woken) => {
+    if (woken === 'changed') await requireStill(call, host)
     // What was left to be decided stays so: the same call finds it, here or elsewhere.
     if (woken === 'left') throw new PlatformError('CALL_CANCELLED', {})
     if (woken === 'closing') throw new PlatformError('SHUTTING_DOWN', {})
     return take(call, approval, host)
   })
+}
+
+/** While people think, a key may be revoked, or lose what it was allowed. */
+async function requireStill({ principal, entry }: Valid, { findPrincipal }: Host): Promise<void> {
+  if (!findPrincipal) return
+  const now = await findPrincipal(principal.id)
+  if (!now) throw new PlatformError('UNAUTHENTICATED', { reason: 'unknown' })
+  requireCall(now, entry.tool)
 }
 
 const suspended = ({ id, expires_at }: Approval, told?: Error) =>

@@ -1,10 +1,11 @@
 import type { Approval } from '../model/approval.ts'
 import type { Approvals } from '../store/approvals.ts'
 import type { Store } from '../store/store.ts'
+import type { Demand } from './gates.ts'
 import { Rules } from './rules.ts'
 
 export interface DeskOptions {
-  /** How long a decision may take where neither rule, tool nor server says. */
+  /** How long a decision may take where neither rule, tool, server nor project says. */
   readonly seconds: number
   /** The platform's address for people, where the operator says. */
   readonly publicUrl: string | undefined
@@ -23,6 +24,7 @@ export class Desk {
   readonly rules: Rules
   readonly approvals: Approvals
   readonly options: DeskOptions
+  readonly #projects: Store['projects']
   readonly #waiting = new Map<string, Set<() => void>>()
   readonly #turns = new Map<string, Promise<unknown>>()
   readonly #closing = new AbortController()
@@ -30,6 +32,7 @@ export class Desk {
   constructor(store: Store, options: DeskOptions) {
     this.rules = new Rules(store)
     this.approvals = store.approvals
+    this.#projects = store.projects
     this.options = options
     store.notices.hear('approvals', (ids) => {
       for (const id of ids.length === 0 ? [...this.#waiting.keys()] : ids) {
@@ -90,6 +93,12 @@ export class Desk {
       waiting.delete(changed)
       if (waiting.size === 0) this.#waiting.delete(id)
     }
+  }
+
+  /** How long a decision may take. */
+  async secondsFor({ seconds }: Demand, projectId: string): Promise<number> {
+    if (seconds !== null) return seconds
+    return (await this.#projects.find(projectId))?.approval_timeout_seconds ?? this.options.seconds
   }
 
   /** Where a person decides on it. */
