@@ -187,3 +187,20 @@ test('a run that is over takes back what it asked for', async () => {
     code: 'APPROVAL_CANCELLED',
   })
 })
+
+test('a call that no gate stops is not kept waiting: what it is judged by is in memory', async () => {
+  await using service = await startService()
+  await using fresh = await freshStore('sqlite')
+  const { store } = fresh
+  await using host = openDoor(store)
+  const { toolId } = await prepare(store, service.url)
+  const tool = await store.tools.find(toolId)
+  if (!tool) throw new Error('there is none')
+  await store.tools.update(toolId, { ...tool, auto_approve: true })
+
+  await dispatch(asked('call_1', toolId), host)
+  const known = host.desk.rules.of(tool.project_id)
+
+  expect(known).toEqual([])
+  expect((await store.approvals.list({ limit: 1, offset: 0 }, undefined)).total).toBe(0)
+})

@@ -55,18 +55,13 @@ async function ask(call: Valid, demand: Demand, record: CallRecord, host: Host):
 }
 
 /** The approval for this call: the one that the same call asked for before and that is still open, or a new one. */
-function request(call: Valid, demand: Demand, record: CallRecord, { desk }: Host): Promise<Approval> {
+function request(call: Valid, demand: Demand, record: CallRecord, host: Host): Promise<Approval> {
+  const { desk } = host
   const { approvals, options } = desk
   const input = sentInput(call.input, call.offer)
   const repeat_hash = repeatHash(call, input)
-  const join = async () => {
-    const open = await approvals.findOpen(repeat_hash)
-    if (!open || Date.parse(open.expires_at) > Date.now()) return open
-    await approvals.expire()
-    return undefined
-  }
   return desk.inTurn(repeat_hash, async () => {
-    const open = await join()
+    const open = await findOpen(repeat_hash, host)
     if (open) {
       record.adopt(open.call_id, Date.parse(open.created_at))
       return open
@@ -94,11 +89,28 @@ function request(call: Valid, demand: Demand, record: CallRecord, { desk }: Host
       approvals_needed: demand.people,
       expires_at: Date.now() + (await desk.secondsFor(demand, entry.tool.project_id)) * 1000,
     })
-    // Another process was asked the same at the same moment.
-    if (!approval) throw new PlatformError('APPROVAL_USED', { action: offer.action.id })
+    if (!approval) return askedElsewhere(call, host)
     options.onRequested?.(shown(approval))
     return approval
   })
+}
+
+/** What the same call asked for before, if that can still be decided or made, and the record of that call is open. */
+async function findOpen(repeatHash: string, { desk: { approvals }, calls }: Host): Promise<Approval | undefined> {
+  const open = await approvals.findOpen(repeatHash)
+  if (!open) return undefined
+  if (Date.parse(open.expires_at) <= Date.now()) await approvals.expire()
+  else if ((await calls.find(open.call_id))?.status === 'pending') return open
+  // A database that failed in between may have kept the one and lost the other.
+  else await approvals.cancel({ id: open.id })
+  return undefined
+}
+
+/** Another process was asked the same at the same moment: for this very call, or for another one like it. */
+async function askedElsewhere(call: Valid, { desk: { approvals } }: Host): Promise<Approval> {
+  const own = await approvals.findByCall(call.id)
+  if (own) return own
+  throw new PlatformError('APPROVAL_USED', { action: call.offer.action.id })
 }
 
 /** The call with its grant. Whatever keeps it from that is no end of it: the same call can still have the grant. */
