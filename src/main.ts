@@ -23,7 +23,7 @@ import { conclude } from './dispatch/conclude.ts'
 import { Desk } from './dispatch/desk.ts'
 import { dispatch } from './dispatch/dispatch.ts'
 import type { Host } from './dispatch/host.ts'
-import { sweepApprovals } from './dispatch/sweep.ts'
+import { keepSwept } from './dispatch/sweep.ts'
 import type { Approval } from './model/approval.ts'
 import type { GenerationResult } from './model/generation.ts'
 import { firstIdAt } from './model/ids.ts'
@@ -80,8 +80,6 @@ export interface Platform {
 }
 
 const day = 24 * 60 * 60 * 1000
-/** Callers who wait know the time themselves; this is for those who do not. */
-const approvalSweepMs = 2000
 const pages = new URL('../dashboard/dist/', import.meta.url)
 
 /** Puts the parts together: the one place that knows all of them. */
@@ -156,8 +154,15 @@ export async function createPlatform(config: Config): Promise<Platform> {
     publicUrl: config.publicUrl,
     onRequested: (approval) => tellOfApproval(approval, webhooks, log),
   })
-  const host: Host = { catalogue, calls: store.calls, reach, desk, onEnd: (call) => metrics.callEnded(call) }
   const keys = new Keys(store)
+  const host: Host = {
+    catalogue,
+    calls: store.calls,
+    reach,
+    desk,
+    findPrincipal: (id) => keys.principal(id),
+    onEnd: (call) => metrics.callEnded(call),
+  }
   const runner = new Runner({
     ...{ store, queue, catalogue, keys, log },
     dispatch: (asked) => dispatch(asked, host),
@@ -226,11 +231,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
   const sweeper = setInterval(() => sweep().catch((err: unknown) => log.warn({ err }, 'could not sweep')), day / 24)
   sweeper.unref()
   await webhooks.start()
-  const approvals = setInterval(
-    () => sweepApprovals(store).catch((err: unknown) => log.warn({ err }, 'could not sweep approvals')),
-    approvalSweepMs,
-  )
-  approvals.unref()
+  const swept = keepSwept(store, log)
 
   return {
     config,
@@ -255,9 +256,9 @@ export async function createPlatform(config: Config): Promise<Platform> {
       closing.abort()
       desk.close()
       clearInterval(sweeper)
-      clearInterval(approvals)
       warm.close()
       runner.close()
+      await swept.close()
       await endpoints.close()
       await queue.stop()
       await meanings?.close()
@@ -292,11 +293,7 @@ async function tellWebhooks(run: Run, result: GenerationResult, webhooks: Webhoo
 }
 
 /** Reviewers hear of it as soon as can be; the call does not wait for that. */
-function tellOfApproval(
-  { input: _, edited_input: _edited, ...approval }: Approval,
-  webhooks: Webhooks,
-  log: Logger,
-): void {
+function tellOfApproval(approval: Approval, webhooks: Webhooks, log: Logger): void {
   const data = approval as unknown as JsonObject
   webhooks
     .tell(approval.project_id, 'approval.requested', data, { key: approval.id })

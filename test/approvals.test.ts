@@ -56,6 +56,44 @@ describe('a call that a person must approve', () => {
     expect((await platform.get('/approvals')).body.data).toMatchObject([{ status: 'expired' }])
   })
 
+  test('has five minutes, or what the project, the server, the tool or the rule says (S4.27)', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const { id, caller } = await gated(platform, service.url)
+    const seconds = async (city: string) => {
+      const call = { input: { city }, wait: false }
+      const { approval_id } = (await platform.post(`/tools/${id}/call`, call, { key: caller })).body
+      const { expires_at, created_at } = (await platform.get(`/approvals/${approval_id}`)).body
+      return Math.round((Date.parse(expires_at) - Date.parse(created_at)) / 1000)
+    }
+
+    const limits = [await seconds('a')]
+    await platform.patch(`/projects/${platform.projectId}`, { approval_timeout_seconds: 60 })
+    limits.push(await seconds('b'))
+    await platform.patch(`/tools/${id}`, { approval_timeout_seconds: 50 })
+    limits.push(await seconds('c'))
+    await platform.post('/approval-rules', { name: 'r', expression: 'input.city == "d"', timeout_seconds: 70 })
+    limits.push(await seconds('d'))
+
+    expect(limits).toEqual([300, 60, 50, 70])
+    const tooLong = await platform.patch(`/tools/${id}`, { approval_timeout_seconds: 1e9 })
+    expect(tooLong.status).toBe(400)
+  })
+
+  test('is not made for a key that was revoked while it waited', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const { id, caller, reviewer } = await gated(platform, service.url)
+
+    const call = platform.post(`/tools/${id}/call`, { input: { city: 'x' } }, { key: caller })
+    const asked = await pending(platform)
+    await platform.delete(`/api-keys/${asked.principal.id}`)
+    await platform.post(`/approvals/${asked.id}/approve`, {}, { key: reviewer })
+
+    expect(await call).toMatchObject({ status: 401 })
+    expect(service.received).toEqual([])
+  })
+
   test('need not be waited for: the same call, made again, is the one that was approved', async () => {
     await using service = await startService()
     await using platform = await startPlatform()

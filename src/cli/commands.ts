@@ -10,6 +10,7 @@ export const commands: readonly Command[] = [
     summary: 'Create a project',
     fields: [
       { name: 'name', type: 'string', required: true, where: 'body', reads: 'text' },
+      { name: 'approval_timeout_seconds', type: 'number | null', description: 'How long a human’s decision may take, unless the rule, the tool or the server says', where: 'body', reads: 'JSON' },
     ],
   },
   {
@@ -48,10 +49,11 @@ export const commands: readonly Command[] = [
     module: 'projects',
     route: 'PATCH /projects/{project_id}',
     permission: 'projects:UpdateProject',
-    summary: 'Rename a project',
+    summary: 'Change a project',
     fields: [
       { name: 'project_id', type: 'string', required: true, where: 'path', reads: 'text' },
-      { name: 'name', type: 'string', required: true, where: 'body', reads: 'text' },
+      { name: 'name', type: 'string', where: 'body', reads: 'text' },
+      { name: 'approval_timeout_seconds', type: 'number | null', description: 'How long a human’s decision may take, unless the rule, the tool or the server says', where: 'body', reads: 'JSON' },
     ],
   },
   {

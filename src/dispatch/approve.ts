@@ -3,11 +3,13 @@ import { hashOf } from '../model/canonical.ts'
 import { PlatformError } from '../model/errors.ts'
 import { Suspended } from '../model/suspended.ts'
 import { attend } from './attend.ts'
+import { requireCall } from './authorize.ts'
 import type { Approved, Valid } from './call.ts'
 import { definitionHash, repeatHash, sentInput } from './frozen.ts'
 import { type Demand, demandOn, type ReadyRule } from './gates.ts'
 import type { Host } from './host.ts'
 import type { CallRecord } from './record.ts'
+import { shown } from './redact.ts'
 import { resolve } from './resolve.ts'
 
 /**
@@ -53,18 +55,13 @@ async function ask(call: Valid, demand: Demand, record: CallRecord, host: Host):
 }
 
 /** The approval for this call: the one that the same call asked for before and that is still open, or a new one. */
-function request(call: Valid, demand: Demand, record: CallRecord, { desk }: Host): Promise<Approval> {
+function request(call: Valid, demand: Demand, record: CallRecord, host: Host): Promise<Approval> {
+  const { desk } = host
   const { approvals, options } = desk
   const input = sentInput(call.input, call.offer)
   const repeat_hash = repeatHash(call, input)
-  const join = async () => {
-    const open = await approvals.findOpen(repeat_hash)
-    if (!open || Date.parse(open.expires_at) > Date.now()) return open
-    await approvals.expire()
-    return undefined
-  }
   return desk.inTurn(repeat_hash, async () => {
-    const open = await join()
+    const open = await findOpen(repeat_hash, host)
     if (open) {
       record.adopt(open.call_id, Date.parse(open.created_at))
       return open
@@ -90,17 +87,44 @@ function request(call: Valid, demand: Demand, record: CallRecord, { desk }: Host
       server_id: server?.id ?? null,
       why: [...demand.why],
       approvals_needed: demand.people,
-      expires_at: Date.now() + (demand.seconds ?? options.seconds) * 1000,
+      expires_at: Date.now() + (await desk.secondsFor(demand, entry.tool.project_id)) * 1000,
     })
-    // Another process was asked the same at the same moment.
-    if (!approval) throw new PlatformError('APPROVAL_USED', { action: offer.action.id })
-    options.onRequested?.(approval)
+    if (!approval) return askedElsewhere(call, host)
+    options.onRequested?.(shown(approval))
     return approval
   })
 }
 
-/** Waits for the decision, if the caller does, and takes the grant. */
+/** What the same call asked for before, if that can still be decided or made, and the record of that call is open. */
+async function findOpen(repeatHash: string, { desk: { approvals }, calls }: Host): Promise<Approval | undefined> {
+  const open = await approvals.findOpen(repeatHash)
+  if (!open) return undefined
+  if (Date.parse(open.expires_at) <= Date.now()) await approvals.expire()
+  else if ((await calls.find(open.call_id))?.status === 'pending') return open
+  // A database that failed in between may have kept the one and lost the other.
+  else await approvals.cancel({ id: open.id })
+  return undefined
+}
+
+/** Another process was asked the same at the same moment: for this very call, or for another one like it. */
+async function askedElsewhere(call: Valid, { desk: { approvals } }: Host): Promise<Approval> {
+  const own = await approvals.findByCall(call.id)
+  if (own) return own
+  throw new PlatformError('APPROVAL_USED', { action: call.offer.action.id })
+}
+
+/** The call with its grant. Whatever keeps it from that is no end of it: the same call can still have the grant. */
 async function settle(call: Valid, approval: Approval, host: Host): Promise<Approved> {
+  try {
+    return await decision(call, approval, host)
+  } catch (error) {
+    const isDecided = error instanceof PlatformError && error.code.startsWith('APPROVAL_')
+    throw isDecided || error instanceof Suspended ? error : suspended(approval, error as Error)
+  }
+}
+
+/** Waits for the decision, if the caller does, and takes the grant. */
+async function decision(call: Valid, approval: Approval, host: Host): Promise<Approved> {
   const { patience = 'waits' } = call
   if (patience !== 'waits') {
     const taken = await take(call, approval, host)
@@ -110,14 +134,23 @@ async function settle(call: Valid, approval: Approval, host: Host): Promise<Appr
   const gone = [call.live?.signal, call.gone?.()].filter((signal) => signal !== undefined)
   using _ = attend(call, approval, host.desk)
   return host.desk.watch(approval, gone, async (woken) => {
+    if (woken === 'changed') await requireStill(call, host)
     // What was left to be decided stays so: the same call finds it, here or elsewhere.
-    if (woken === 'left') throw suspended(approval, new PlatformError('CALL_CANCELLED', {}))
-    if (woken === 'closing') throw suspended(approval, new PlatformError('SHUTTING_DOWN', {}))
+    if (woken === 'left') throw new PlatformError('CALL_CANCELLED', {})
+    if (woken === 'closing') throw new PlatformError('SHUTTING_DOWN', {})
     return take(call, approval, host)
   })
 }
 
-const suspended = ({ id, expires_at }: Approval, told?: PlatformError) =>
+/** While people think, a key may be revoked, or lose what it was allowed. */
+async function requireStill({ principal, entry }: Valid, { findPrincipal }: Host): Promise<void> {
+  if (!findPrincipal) return
+  const now = await findPrincipal(principal.id)
+  if (!now) throw new PlatformError('UNAUTHENTICATED', { reason: 'unknown' })
+  requireCall(now, entry.tool)
+}
+
+const suspended = ({ id, expires_at }: Approval, told?: Error) =>
   new Suspended({ kind: 'approval', id, expiresAt: Date.parse(expires_at) }, told)
 
 /** The grant, if there is one now; undefined while nobody has decided. The tool is looked at again: it may be another. */

@@ -1,26 +1,30 @@
 import type { Approval } from '../model/approval.ts'
-import { PlatformError } from '../model/errors.ts'
 import type { Approvals } from '../store/approvals.ts'
 import type { Store } from '../store/store.ts'
+import type { Demand } from './gates.ts'
 import { Rules } from './rules.ts'
 
 export interface DeskOptions {
-  /** How long a decision may take where neither rule, tool nor server says. */
+  /** How long a decision may take where neither rule, tool, server nor project says. */
   readonly seconds: number
   /** The platform's address for people, where the operator says. */
   readonly publicUrl: string | undefined
-  /** Told of each call that begins to wait: for those who tell people. */
+  /** Told of each call that begins to wait, with its secrets hidden: for those who tell people. It must not throw. */
   onRequested?(approval: Approval): void
 }
 
 /** Why a wait ended: something has changed, the time is up, nobody waits any more, or the platform stops. */
 export type Woken = 'changed' | 'late' | 'left' | 'closing'
 
+/** A notice may be lost with the connection that it was told by; then the call goes on so much later. */
+const patrolMs = 30_000
+
 /** Where calls wait for people: it hears of decisions, in whichever process they are made, and wakes who waits for them. */
 export class Desk {
   readonly rules: Rules
   readonly approvals: Approvals
   readonly options: DeskOptions
+  readonly #projects: Store['projects']
   readonly #waiting = new Map<string, Set<() => void>>()
   readonly #turns = new Map<string, Promise<unknown>>()
   readonly #closing = new AbortController()
@@ -28,6 +32,7 @@ export class Desk {
   constructor(store: Store, options: DeskOptions) {
     this.rules = new Rules(store)
     this.approvals = store.approvals
+    this.#projects = store.projects
     this.options = options
     store.notices.hear('approvals', (ids) => {
       for (const id of ids.length === 0 ? [...this.#waiting.keys()] : ids) {
@@ -71,6 +76,7 @@ export class Desk {
     this.#closing.signal.addEventListener('abort', closing)
     // A timer may be a little early, and then the time would not be up.
     const timer = setTimeout(() => ring('late'), Date.parse(expires_at) - Date.now() + 10)
+    const patrol = setInterval(changed, patrolMs)
     try {
       for (let woken: Woken | 'first' = 'first'; ; woken = await bell.promise) {
         bell = Promise.withResolvers()
@@ -81,11 +87,18 @@ export class Desk {
       }
     } finally {
       clearTimeout(timer)
+      clearInterval(patrol)
       for (const signal of gone) signal.removeEventListener('abort', left)
       this.#closing.signal.removeEventListener('abort', closing)
       waiting.delete(changed)
       if (waiting.size === 0) this.#waiting.delete(id)
     }
+  }
+
+  /** How long a decision may take. */
+  async secondsFor({ seconds }: Demand, projectId: string): Promise<number> {
+    if (seconds !== null) return seconds
+    return (await this.#projects.find(projectId))?.approval_timeout_seconds ?? this.options.seconds
   }
 
   /** Where a person decides on it. */
@@ -96,6 +109,6 @@ export class Desk {
 
   /** Lets go of those who wait, who are told to come back; what they wait for stays. */
   close(): void {
-    this.#closing.abort(new PlatformError('SHUTTING_DOWN', {}))
+    this.#closing.abort()
   }
 }

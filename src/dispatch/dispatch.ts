@@ -30,12 +30,15 @@ export async function dispatch(asked: Asked, host: Host): Promise<Output> {
     if (!approved.entry.type.execute) throw new Suspended({ kind: 'client', input: approved.merged })
     const output = await execute(approved, host.reach)
     await asked.onOutput?.(output)
-    host.onEnd?.(await record.succeed(output))
+    // Apart, because what an absent listener would be told is not worked out.
+    const ended = await record.succeed(output)
+    host.onEnd?.(ended)
     return output
   } catch (error) {
     // Not over: whoever called comes back for it, under the same id.
     if (error instanceof Suspended) throw error.told ?? error
-    host.onEnd?.(await record.fail(error))
+    const ended = await record.fail(error)
+    host.onEnd?.(ended)
     throw error
   }
 }

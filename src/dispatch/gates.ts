@@ -19,7 +19,7 @@ export interface Demand {
 /** What must be decided on a call before it happens; undefined where no gate asks. Any that asks wins. */
 export function demandOn(call: Valid, rules: readonly ReadyRule[]): Demand | undefined {
   const { tool } = call.entry
-  const asking = rules.length === 0 ? [] : rulesThatAsk(call, rules)
+  const asking = rules.length > 0 ? rulesThatAsk(call, rules) : []
   const why = [...ofTool(call), ...ofServer(call), ...asking.map(({ gate }) => gate)]
   if (why.length === 0) return undefined
   const limits = asking.flatMap(({ rule }) => rule.timeout_seconds ?? [])

@@ -1,4 +1,5 @@
 import type { Catalogue } from '../catalogue/catalogue.ts'
+import type { Principal } from '../model/principal.ts'
 import type { Calls } from '../store/calls.ts'
 import type { Reach } from '../tools/tool-type.ts'
 import type { Desk } from './desk.ts'
@@ -11,6 +12,8 @@ export interface Host {
   readonly reach: Reach
   /** Where calls wait for people. */
   readonly desk: Desk
+  /** Who is behind an id now; undefined for one that may do nothing any more. */
+  findPrincipal?(id: string): Promise<Principal | undefined>
   /** Told how each call ended, for the metrics. */
   onEnd?(call: Ended): void
 }

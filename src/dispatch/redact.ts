@@ -1,3 +1,4 @@
+import type { Approval } from '../model/approval.ts'
 import { isObject, type Json, type JsonObject } from '../model/json.ts'
 
 /** What stands for a secret. */
@@ -37,7 +38,14 @@ export function redact(text: string, known: readonly string[] = []): string {
   return JSON.stringify(walk(JSON.parse(text), known))
 }
 
-/** The same of a value. */
+/** An approval as people see it: the arguments whole, but for secrets. */
+export const shown = (approval: Approval): Approval => ({
+  ...approval,
+  input: redacted(approval.input),
+  edited_input: approval.edited_input && redacted(approval.edited_input),
+})
+
+/** A value with secrets taken out. */
 export const redacted = (value: JsonObject): JsonObject => walk(value, []) as JsonObject
 
 function walk(value: Json, known: readonly string[], depth = 0): Json {

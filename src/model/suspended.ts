@@ -1,4 +1,3 @@
-import type { PlatformError } from './errors.ts'
 import type { JsonObject } from './json.ts'
 
 /** What a call waits for: a human's decision, the end of a run that it has started, or its caller's own doing. */
@@ -15,9 +14,9 @@ export class Suspended extends Error {
   override readonly name = 'Suspended'
   readonly awaits: Awaited
   /** What the caller is told instead: the call is not over, and it is not for this caller to come back for it. */
-  readonly told: PlatformError | undefined
+  readonly told: Error | undefined
 
-  constructor(awaits: Awaited, told?: PlatformError) {
+  constructor(awaits: Awaited, told?: Error) {
     super(`the call waits: ${awaits.kind}`)
     this.awaits = awaits
     this.told = told

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { evaluate } from '../access/evaluate.ts'
 import { checkEdited } from '../dispatch/edit.ts'
-import { redacted } from '../dispatch/redact.ts'
+import { shown } from '../dispatch/redact.ts'
 import { Approval, ApprovalStatus, ApprovalSummary, type Decision, grantMs } from '../model/approval.ts'
 import { canonical, hashOf } from '../model/canonical.ts'
 import { PlatformError } from '../model/errors.ts'
@@ -154,13 +154,6 @@ function matches(one: ApprovalSummary, filter: ApprovalFilter): boolean {
     ([field, value]) => value === undefined || facts[field as keyof ApprovalFilter] === value,
   )
 }
-
-/** What reviewers see: the arguments whole, but for secrets. */
-const shown = (whole: Approval): Approval => ({
-  ...whole,
-  input: redacted(whole.input),
-  edited_input: whole.edited_input && redacted(whole.edited_input),
-})
 
 interface Verdict {
   readonly decision: Decision['decision']

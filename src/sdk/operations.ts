@@ -147,10 +147,13 @@ export interface Operations {
     createProject: {
       body: {
         name: string
+        /** How long a human’s decision may take, unless the rule, the tool or the server says */
+        approval_timeout_seconds?: number | null
       }
       answer: {
         id: string
         name: string
+        approval_timeout_seconds: number | null
         created_at: string
         updated_at: string
       }
@@ -170,6 +173,7 @@ export interface Operations {
       answer: {
         id: string
         name: string
+        approval_timeout_seconds: number | null
         created_at: string
         updated_at: string
       }
@@ -186,6 +190,7 @@ export interface Operations {
         data: Array<{
           id: string
           name: string
+          approval_timeout_seconds: number | null
           created_at: string
           updated_at: string
         }>
@@ -194,17 +199,20 @@ export interface Operations {
         offset: number
       }
     }
-    /** Rename a project */
+    /** Change a project */
     updateProject: {
       path: {
         project_id: string
       }
-      body: {
-        name: string
+      body?: {
+        name?: string
+        /** How long a human’s decision may take, unless the rule, the tool or the server says */
+        approval_timeout_seconds?: number | null
       }
       answer: {
         id: string
         name: string
+        approval_timeout_seconds: number | null
         created_at: string
         updated_at: string
       }

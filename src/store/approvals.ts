@@ -130,7 +130,7 @@ export class Approvals {
       if (this.#engine.isDuplicate(error)) return undefined
       throw error
     }
-    await this.#tell([row.id])
+    this.#tell([row.id])
     return toApproval(row)
   }
 
@@ -194,7 +194,7 @@ export class Approvals {
       .where('expires_at', '>', now)
       .returningAll()
       .executeTakeFirst()
-    if (row) await this.#tell([seen.id])
+    if (row) this.#tell([seen.id])
     return row && toApproval(row)
   }
 
@@ -232,7 +232,7 @@ export class Approvals {
       .returning('id')
       .execute()
     const ids = rows.map(({ id }) => id)
-    if (ids.length > 0) await this.#tell(ids)
+    if (ids.length > 0) this.#tell(ids)
     return ids
   }
 
@@ -254,8 +254,9 @@ export class Approvals {
     await this.#engine.db.updateTable('approvals').set({ closed: 1 }).where('id', 'in', ids).execute()
   }
 
-  #tell(ids: readonly string[]): Promise<void> {
-    return this.#notices.tell('approvals', ids)
+  /** What has happened has happened, whether or not the others hear of it at once. */
+  #tell(ids: readonly string[]): void {
+    void this.#notices.tell('approvals', ids).catch(() => {})
   }
 }
 

@@ -5,6 +5,7 @@
 export interface ProjectRow {
   id: string
   name: string
+  approval_timeout_seconds: number | null
   created_at: number
   updated_at: number
 }

@@ -7,6 +7,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('ask_destructive', 'integer', (column) => column.notNull().defaultTo(0))
     .execute()
   await db.schema.alterTable('tools').addColumn('approval_timeout_seconds', 'double precision').execute()
+  await db.schema.alterTable('projects').addColumn('approval_timeout_seconds', 'double precision').execute()
   await db.schema.alterTable('servers').addColumn('auto_approve', 'integer').execute()
   await db.schema.alterTable('servers').addColumn('approval_timeout_seconds', 'double precision').execute()
 

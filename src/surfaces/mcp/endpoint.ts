@@ -205,7 +205,7 @@ export class McpEndpoints {
       list: async (cursor) => pageOf(listOperations(context), (value) => new Listed(value), cursor),
       schemaOf: async () => undefined,
       skills: undefined,
-      answer: this.#answer('', asker, (name, input) => callOperation(name, input, context)),
+      answer: this.#answer('', asker, (name, input, live) => callOperation(name, input, { ...context, live })),
     }
   }
 
