@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startReplayServer } from '../src/agents/models/replay-server.ts'
 import type { StepView } from '../src/model/generation.ts'
 import { engines, type FreshDatabase, freshDatabase } from './engines.ts'
 import { type Service, startPlatform, startService, type TestPlatform } from './kit.ts'
@@ -375,6 +376,53 @@ describe.each(engines)('generations on %s', (engine) => {
     expect(parsed.filter((chunk) => chunk.choices[0].delta.content).length).toBeGreaterThan(1)
     expect(parsed.at(-1)).toMatchObject({ choices: [{ finish_reason: 'stop' }], generation: { status: 'completed' } })
   })
+
+  test.each(['openai-compatible', 'openai', 'anthropic', 'google'])(
+    'a run asks a real provider over HTTP, as %s does, word by word and with tools',
+    async (type) => {
+      const name = `by_${type.replace('-', '_')}_${engine}`
+      const script = {
+        steps: [
+          { answer: { text: 'Let me see. ', tool_calls: [{ name, args: { city: 'Recife' } }] } },
+          {
+            when: { last_tool: name },
+            answer: {
+              text: ['It ', 'is ', '{{last_tool_output.temperature}}'],
+              usage: { input_tokens: 70, output_tokens: 7 },
+            },
+          },
+        ],
+      }
+      await using model = await startReplayServer(script)
+      const provider = await platform.post('/ai-providers', {
+        name: `real ${name}`,
+        type,
+        base_url: `${model.url}/${type === 'google' ? 'v1beta' : 'v1'}`,
+        api_key: 'sk-none',
+        default_model: 'scripted',
+        prices: { '*': { input: 1, output: 10 } },
+      })
+      expect(provider.status, JSON.stringify(provider.body)).toBe(201)
+      const agent = await platform.post('/agents', {
+        name: `by ${name}`,
+        ai_provider_id: provider.body.id,
+        tool_ids: [await weather({ name })],
+      })
+      const events = await streamed(`/agents/${agent.body.id}/generate`, {
+        prompt: 'How is it?',
+        stream: true,
+        stream_format: 'events',
+      })
+      const parsed = events.map((event) => JSON.parse(event))
+      const words = parsed.filter(({ type: kind, step }) => kind === 'text.delta' && step === 2)
+      expect(words.map(({ text }) => text).join('')).toBe('It is 21')
+      expect(words.length).toBeGreaterThan(1)
+      const { result } = parsed.at(-1)
+      expect(result).toMatchObject({ status: 'completed', output: { content: 'It is 21' } })
+      expect(result.usage.output_tokens).toBeGreaterThanOrEqual(7)
+      expect(result.usage.cost).toBeGreaterThan(0)
+    },
+  )
 
   test('a stream of a run that pauses ends with the calls that wait', async () => {
     const name = `paused_stream_${engine}`
