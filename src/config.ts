@@ -26,6 +26,13 @@ const settings = {
     help: 'Address to listen on',
   },
   data: { flag: 'data', variable: 'QM_DATA', schema: z.string().min(1).default('.quartermaster'), help: 'Data folder' },
+  sample: {
+    flag: 'sample',
+    isSwitch: true,
+    variable: 'QM_SAMPLE',
+    schema: z.stringbool().default(false),
+    help: 'Whether an empty platform is filled with a sample project to look at; npm start does, unless --no-sample',
+  },
   adminKey: {
     variable: 'QM_ADMIN_KEY',
     schema: z.string().min(1).optional(),
@@ -130,7 +137,10 @@ const settings = {
     schema: whole(0, 3600).default(25),
     help: 'How long calls in flight may take to finish when the platform is told to stop',
   },
-} as const satisfies Record<string, { flag?: string; variable: string; schema: z.ZodType; help: string }>
+} as const satisfies Record<
+  string,
+  { flag?: string; isSwitch?: true; variable: string; schema: z.ZodType; help: string }
+>
 
 type Settings = { readonly [Name in keyof typeof settings]: z.infer<(typeof settings)[Name]['schema']> }
 
@@ -176,10 +186,15 @@ function readFlags(flags: readonly string[]): Record<string, string | undefined>
   try {
     const options = Object.fromEntries(
       Object.values(settings).flatMap((setting) =>
-        'flag' in setting ? [[setting.flag, { type: 'string' as const }]] : [],
+        'flag' in setting
+          ? [[setting.flag, { type: 'isSwitch' in setting ? ('boolean' as const) : ('string' as const) }]]
+          : [],
       ),
     )
-    return parseArgs({ args: [...flags], options, strict: true }).values as Record<string, string | undefined>
+    const { values } = parseArgs({ args: [...flags], options, strict: true, allowNegative: true })
+    return Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [name, value === undefined ? undefined : String(value)]),
+    )
   } catch (error) {
     throw new StartError((error as Error).message)
   }

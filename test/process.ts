@@ -33,9 +33,13 @@ export async function run(args: string[], environment: Record<string, string> = 
 }
 
 /** Starts the platform and waits until it is ready, or until it has ended, which is an error. */
-export async function startProcess(data: string, environment: Record<string, string> = {}): Promise<Running> {
+export async function startProcess(
+  data: string,
+  environment: Record<string, string> = {},
+  port = '0',
+): Promise<Running> {
   const began = performance.now()
-  const child = start(['up', '--port', '0', '--data', data], environment)
+  const child = start(['up', '--port', port, '--data', data], environment)
   const ended = endOf(child)
   let output = ''
   const url = await new Promise<string>((resolve, reject) => {
