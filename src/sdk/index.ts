@@ -2,12 +2,14 @@ import { type AgentMethods, agentMethods } from './agents.ts'
 import { type Operations, routes, streams } from './operations.ts'
 import type { Outcome } from './outcome.ts'
 import { type Connection, type Endpoint, type Options, type Request, send } from './send.ts'
+import { type ServerMethods, serverMethods } from './server-tools.ts'
 
 export type { GenerationEvent } from '../agents/watch.ts'
 export type { AgentRun, ClientTool, GenerationResult } from './agents.ts'
 export type { Operations } from './operations.ts'
 export type { ApiError, ErrorCode, Outcome } from './outcome.ts'
 export type { Connection, Options } from './send.ts'
+export type { AnthropicCall, OpenAiCall, ServerTool, ServerTools, ToolResult } from './server-tools.ts'
 export type { Bytes, ServerEvent } from './streams.ts'
 
 type Asked<Operation> = Pick<Operation, Exclude<keyof Operation, 'answer'>> & Options
@@ -24,7 +26,7 @@ export type Quartermaster = {
   readonly [Module in keyof Operations]: {
     readonly [Name in keyof Operations[Module]]: Method<Operations[Module][Name]>
   }
-} & { readonly agents: AgentMethods }
+} & { readonly agents: AgentMethods; readonly servers: ServerMethods }
 
 /**
  * A client of one platform.
@@ -39,7 +41,10 @@ export const Quartermaster = class {
     if (connection.token !== null && !/^[\x21-\x7e]+$/.test(connection.token))
       throw new TypeError('token must be an API key, "sk_…"')
     const methods = methodsOf(connection)
-    Object.assign(this, methods, { agents: { ...methods.agents, ...agentMethods(connection) } })
+    Object.assign(this, methods, {
+      agents: { ...methods.agents, ...agentMethods(connection) },
+      servers: { ...methods.servers, ...serverMethods(connection) },
+    })
   }
 } as new (
   connection: Connection,

@@ -102,7 +102,7 @@ async function read(response: Response, { answers }: Endpoint): Promise<Outcome<
 }
 
 /** fetch hides what went wrong in the cause, and where several addresses were tried, in its code. */
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   const { cause, message } = error as Error
   const { message: inner, code } = (cause ?? {}) as { message?: string; code?: string }
   return inner || code || message
