@@ -1,14 +1,22 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
-import { startListening } from './clients.ts'
 import { adminKey } from './kit.ts'
+import { startProcess, temporaryFolder } from './process.ts'
 
 const root = new URL('..', import.meta.url).pathname
 
 /** Runs a program of the examples as its README says, against a platform of its own. */
-async function runExample(program: string): Promise<{ code: number | null; output: string; errors: string }> {
-  await using platform = await startListening()
+async function runExample(
+  program: string,
+  environment: Record<string, string> = {},
+): Promise<{ code: number | null; output: string; errors: string }> {
+  await using folder = await temporaryFolder()
+  await using platform = await startProcess(folder.path, {
+    QM_ADMIN_KEY: adminKey,
+    QM_EMBEDDINGS: 'off',
+    ...environment,
+  })
   const child = spawn(process.execPath, [program], {
     cwd: root,
     env: { PATH: process.env.PATH, QM_URL: platform.url, QM_KEY: adminKey },
@@ -35,4 +43,34 @@ test('examples/support-agent: an agent with http, mcp and client tools answers a
     'help_search_articles: "A parcel that is late by a week is sent again, free of charge."',
     'agent says: Order 1042 is with the courier. A parcel that is late by a week is sent again, free of charge.',
   ])
+})
+
+test('examples/mcp-client: a client uses one server directly and another in agent mode', {
+  timeout: 60_000,
+}, async () => {
+  const { code, output, errors } = await runExample('examples/mcp-client/main.ts', { QM_SAMPLE: 'true' })
+  expect(code, errors).toBe(0)
+  expect(output.trim().split('\n')).toEqual([
+    expect.stringMatching(/^direct mode: \d+ tools$/),
+    expect.stringMatching(/^found: .*Ada Almeida/),
+    expect.stringMatching(/^agent mode: .*RESOLVE_ACTIONS, EXECUTE_ACTION$/),
+    'best: finance exchange-rate',
+    expect.stringMatching(/^rate: .*6\.2/),
+  ])
+})
+
+test('examples/gateway: three MCP servers from npm behind one endpoint', { timeout: 120_000 }, async () => {
+  const { code, output, errors } = await runExample('examples/gateway/main.ts', { QM_ALLOW_STDIO: 'true' })
+  expect(code, errors).toBe(0)
+  const [counts, echo, found, ...calls] = output.trim().split('\n')
+  expect(counts).toMatch(/^everything: \d+, memory: \d+, files: 3$/)
+  expect(echo).toContain('Hello')
+  expect(found).toContain('prefers e-mail')
+  expect(calls).toEqual(['memory:search_nodes success', 'memory:create_entities success', 'everything:echo success'])
+})
+
+test('examples/embedded: the platform inside a program', { timeout: 60_000 }, async () => {
+  const { code, output, errors } = await runExample('examples/embedded/main.ts')
+  expect(code, errors).toBe(0)
+  expect(output.trim()).toBe('["/hours.md"]')
 })
