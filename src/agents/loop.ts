@@ -52,25 +52,34 @@ export class Cancelled extends Error {
 
 /**
  * Goes on with a run until it is over or has to wait for someone: ask the model, make the calls that it asks for, and
- * again. All that it knows is in the journal, so it does not matter who went on with it before, or how that ended.
+ * again. All that it knows is in the journal, so it does not matter who went on with it before, or how that ended. False
+ * if it was over already, or is another's by now.
  */
-export async function advance(id: string, signals: Signals, parts: LoopParts): Promise<void> {
+export async function advance(id: string, signals: Signals, parts: LoopParts): Promise<boolean> {
   const run = await parts.store.generations.take(id)
-  if (!run) return
+  if (!run) return false
+  try {
+    await goOnOrEnd(run, signals, parts)
+  } catch (error) {
+    if (error instanceof TurnLost) return false
+    throw error
+  }
+  parts.changed(run)
+  return true
+}
+
+async function goOnOrEnd(run: Run, signals: Signals, parts: LoopParts): Promise<void> {
   try {
     if (run.cancelRequested || (await isOrphan(run, parts))) throw new Cancelled()
     await goOn(run, signals, parts)
   } catch (error) {
-    if (error instanceof TurnLost) return
+    if (error instanceof TurnLost) throw error
     const cancelled = error instanceof Cancelled || signals.cancel.aborted
     // Whoever takes the run up finds all that was done.
     if (signals.stop.aborted && !cancelled) throw error
     if (!cancelled && !(error instanceof PlatformError) && parts.mayPass(run)) throw error
-    await endBadly(run, cancelled ? undefined : error, parts).catch((fault: unknown) => {
-      if (!(fault instanceof TurnLost)) throw fault
-    })
+    await endBadly(run, cancelled ? undefined : error, parts)
   }
-  parts.changed(run)
 }
 
 /** Whether the run that has started it is over, so that nobody waits for it: it was started while that was cancelled. */

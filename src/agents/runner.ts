@@ -35,6 +35,9 @@ export interface RunnerParts {
   conclude(asked: Asked, outcome: Output | PlatformError): Promise<void>
   passedGate(callId: string): Promise<boolean>
   modelOf(run: Run): Promise<Asking>
+  /** Told once of each run that was started here, and of each that came to its end here. */
+  onStart?(): void
+  onEnd?(run: Run): void
   /** Told how a run stands when it rests. Telling the same twice is one telling. */
   onRest(run: Run, result: GenerationResult): Promise<void>
 }
@@ -72,6 +75,11 @@ export class Runner {
     this.#sweeper.unref()
   }
 
+  /** How many runs this process goes on with just now. */
+  get running(): number {
+    return this.#underWay.size
+  }
+
   /** Begins to go on with runs in this process. */
   async work(): Promise<void> {
     await this.#parts.queue.work(kind, { atOnce: runsAtOnce, look: (id, signal) => this.#look(id, signal) })
@@ -87,7 +95,10 @@ export class Runner {
   /** A row, and then whoever is free goes on with it. */
   async start(fresh: NewGeneration): Promise<Run> {
     const { run, isNew } = await this.#parts.store.generations.create(fresh)
-    if (isNew) await this.wake(run.id)
+    if (isNew) {
+      this.#parts.onStart?.()
+      await this.wake(run.id)
+    }
     return run
   }
 
@@ -201,9 +212,11 @@ export class Runner {
     const cancel = new AbortController()
     this.#underWay.set(id, cancel)
     try {
-      await advance(id, { stop: signal, cancel: cancel.signal }, this.#loopParts())
+      const wasOpen = await advance(id, { stop: signal, cancel: cancel.signal }, this.#loopParts())
       this.#faults.delete(id)
-      await this.#afterwards(id)
+      const run = await this.#parts.store.generations.find(id)
+      if (run && wasOpen && isOver(run.status)) this.#parts.onEnd?.(run)
+      if (run && isResting(run.status)) await this.#afterwards(run)
     } finally {
       this.#underWay.delete(id)
       this.#watchers.left(id)
@@ -214,18 +227,16 @@ export class Runner {
    * What follows from how a run stands. It is done before the look is over, so that a crash in between makes the next
    * look do it; each of these can be done twice.
    */
-  async #afterwards(id: string): Promise<void> {
+  async #afterwards(run: Run): Promise<void> {
     const { store, onRest } = this.#parts
-    const run = await store.generations.find(id)
-    if (!run || !isResting(run.status)) return
-    const journal = await store.generations.journal(id)
     await onRest(run, await this.result(run))
     if (run.initiator_generation_id !== null) await this.wake(run.initiator_generation_id)
     if (isOver(run.status)) return
-    const deadlines = journal.calls.flatMap(({ output, awaits }) =>
+    const { calls } = await store.generations.journal(run.id)
+    const deadlines = calls.flatMap(({ output, awaits }) =>
       output === undefined && awaits?.kind === 'approval' ? [awaits.expiresAt] : [],
     )
-    if (deadlines.length > 0) await this.wake(id, Math.min(...deadlines) + 1)
+    if (deadlines.length > 0) await this.wake(run.id, Math.min(...deadlines) + 1)
   }
 
   /** Calls whose outcome the journal has and the record has not, because a crash came between. */
