@@ -169,8 +169,11 @@ export async function createPlatform(config: Config): Promise<Platform> {
     conclude: (asked, outcome) => conclude(asked, outcome, host),
     passedGate: async (callId) => ((await store.approvals.findByCall(callId))?.status ?? 'used') === 'used',
     modelOf: (run) => modelOf(run, store, models),
+    onStart: () => metrics.generationStarted(),
+    onEnd: (run) => metrics.generationEnded(run),
     onRest: (run, result) => tellWebhooks(run, result, webhooks),
   })
+  metrics.watchGenerations(() => runner.running)
   const parts: Parts = {
     store,
     runner,

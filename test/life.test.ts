@@ -274,4 +274,35 @@ describe('watching over it', () => {
     expect((await platform.get('/tools')).status).toBe(503)
     expect((await platform.fetch('/health')).status).toBe(200)
   })
+
+  test('/metrics counts generations: started, ended by status, how long, what they used, how many run now', async () => {
+    await using platform = await startPlatform()
+    const usage = { input_tokens: 30, output_tokens: 7 }
+    const steps = [
+      { when: { last_user: 'wait' }, answer: { text: 'late', delay_ms: 20_000 } },
+      { when: { last_user: 'fail' }, error: { status: 401 } },
+      { when: {}, answer: { text: 'hi', usage } },
+    ]
+    const provider = await platform.post('/ai-providers', { name: 'p', type: 'replay', script: { steps } })
+    const agent = await platform.post('/agents', { name: 'a', ai_provider_id: provider.body.id })
+    const generate = (prompt: string, more: object = {}) =>
+      platform.post(`/agents/${agent.body.id}/generate`, { prompt, ...more })
+    const metrics = async () => (await platform.fetch('/metrics')).text()
+
+    await generate('hello')
+    await generate('fail')
+    const { id } = (await generate('wait', { async: true })).body
+    await expect.poll(metrics, { timeout: 5000 }).toContain('quartermaster_generations_running 1\n')
+    await platform.post(`/generations/${id}/cancel`)
+
+    await expect.poll(metrics, { timeout: 5000 }).toContain('quartermaster_generations_running 0\n')
+    const text = await metrics()
+    expect(text).toContain('quartermaster_generations_started_total 3\n')
+    for (const status of ['completed', 'failed', 'cancelled']) {
+      expect(text).toContain(`quartermaster_generations_ended_total{status="${status}"} 1\n`)
+      expect(text).toContain(`quartermaster_generation_duration_seconds_count{status="${status}"} 1\n`)
+    }
+    expect(text).toContain('quartermaster_generation_tokens_total{direction="input"} 30\n')
+    expect(text).toContain('quartermaster_generation_tokens_total{direction="output"} 7\n')
+  })
 })

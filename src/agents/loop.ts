@@ -1,12 +1,15 @@
 import type { Keys } from '../access/keys.ts'
+import type { ToolChoice } from '../model/agent.ts'
 import { errorBody, PlatformError } from '../model/errors.ts'
+import { isOver } from '../model/generation.ts'
 import { newId } from '../model/ids.ts'
+import { keepable } from '../model/page.ts'
 import type { Principal } from '../model/principal.ts'
 import { type Journal, type JournalCall, type NewCall, type Run, TurnLost } from '../store/generations.ts'
 import { askedOf, type CallMaker, type Made, makeCall } from './make-call.ts'
 import type { ModelAnswer, ModelDelta, ModelRequest } from './models/model.ts'
 import { settingsFor, stopAfter } from './rules.ts'
-import { type Toolbox, toolboxOf } from './toolbox.ts'
+import { type AgentTool, type Toolbox, toolboxOf } from './toolbox.ts'
 import { transcript } from './transcript.ts'
 
 /** Who is asked for the next step, and what an answer costs. */
@@ -23,6 +26,8 @@ export interface LoopParts extends CallMaker {
   heal(run: Run, journal: Journal): Promise<void>
   /** Stops a run that this one has started. */
   cancel(id: string): Promise<unknown>
+  /** Whether a fault that nobody has made, such as a database that was away, may be gone when the run is taken up again. */
+  mayPass(run: Run): boolean
   /** Something of the run was written down. */
   changed(run: Run): void
   said(run: Run, step: number, delta: ModelDelta): void
@@ -47,22 +52,40 @@ export class Cancelled extends Error {
 
 /**
  * Goes on with a run until it is over or has to wait for someone: ask the model, make the calls that it asks for, and
- * again. All that it knows is in the journal, so it does not matter who went on with it before, or how that ended.
+ * again. All that it knows is in the journal, so it does not matter who went on with it before, or how that ended. False
+ * if it was over already, or is another's by now.
  */
-export async function advance(id: string, signals: Signals, parts: LoopParts): Promise<void> {
+export async function advance(id: string, signals: Signals, parts: LoopParts): Promise<boolean> {
   const run = await parts.store.generations.take(id)
-  if (!run) return
+  if (!run) return false
   try {
-    if (run.cancelRequested) throw new Cancelled()
+    await goOnOrEnd(run, signals, parts)
+  } catch (error) {
+    if (error instanceof TurnLost) return false
+    throw error
+  }
+  parts.changed(run)
+  return true
+}
+
+async function goOnOrEnd(run: Run, signals: Signals, parts: LoopParts): Promise<void> {
+  try {
+    if (run.cancelRequested || (await isOrphan(run, parts))) throw new Cancelled()
     await goOn(run, signals, parts)
   } catch (error) {
-    if (error instanceof TurnLost) return
+    if (error instanceof TurnLost) throw error
     const cancelled = error instanceof Cancelled || signals.cancel.aborted
     // Whoever takes the run up finds all that was done.
     if (signals.stop.aborted && !cancelled) throw error
+    if (!cancelled && !(error instanceof PlatformError) && parts.mayPass(run)) throw error
     await endBadly(run, cancelled ? undefined : error, parts)
   }
-  parts.changed(run)
+}
+
+/** Whether the run that has started it is over, so that nobody waits for it: it was started while that was cancelled. */
+async function isOrphan({ initiator_generation_id: above }: Run, { store }: LoopParts): Promise<boolean> {
+  const status = above === null ? undefined : await store.generations.statusOf(above)
+  return status !== undefined && isOver(status)
 }
 
 async function goOn(run: Run, { stop, cancel }: Signals, parts: LoopParts): Promise<void> {
@@ -71,19 +94,20 @@ async function goOn(run: Run, { stop, cancel }: Signals, parts: LoopParts): Prom
     const ending = { status: 'completed' as const, stop_reason: 'depth_limit' as const, error: null }
     return generations.end(run, { ...ending, content: 'Maximum call depth reached', finish_reason: null })
   }
-  const principal = await principalOf(run, parts.keys)
   const toolbox = await toolboxOf(run.settings.tool_ids, run.project_id, parts.catalogue)
   const fresh = new Set<string>()
-  const making = { run, principal, toolbox, signal: cancel, fresh }
   const either = AbortSignal.any([stop, cancel])
 
   let journal = await generations.journal(run.id)
   if (run.turn > 1) await parts.heal(run, journal)
   for (;;) {
     either.throwIfAborted()
+    // For each step anew: a key that is revoked in the middle of a run does nothing more.
+    const principal = await principalOf(run, parts.keys)
     const last = journal.steps.at(-1)
     if (last && last.answered_at !== null) {
       const isLast = (call: JournalCall) => call.step === last.number
+      const making = { run, principal, toolbox, signal: cancel, fresh }
       const made = await makeCalls(
         journal.calls.filter((call) => isLast(call) && call.output === undefined),
         (call) => makeCall(call, making, parts).finally(() => parts.changed(run)),
@@ -137,47 +161,33 @@ async function askModel(
 ): Promise<Journal> {
   const { generations } = parts.store
   const model = await parts.modelOf(run)
-  const step = await generations.startStep(run, number)
+  const { step, isWanted } = await generations.startStep(run, number)
+  if (!isWanted) throw new Cancelled()
   parts.changed(run)
   const { toolChoice, activeToolIds } = settingsFor(number, run.settings)
   const tools = toolbox.active(activeToolIds)
-  const named = typeof toolChoice === 'object' ? tools.find(({ name }) => name === toolChoice.tool_name) : undefined
   const answer = await model.ask({
     messages: transcript(run, journal),
     tools: tools.map(({ name, offer }) => ({ name, description: offer.action.description, schema: offer.shown })),
-    // What is not there cannot be chosen: its server may be away.
-    toolChoice:
-      typeof toolChoice === 'string'
-        ? tools.length > 0
-          ? toolChoice
-          : 'auto'
-        : named
-          ? { tool_name: named.name }
-          : 'auto',
+    toolChoice: choiceAmong(tools, toolChoice),
     temperature: run.settings.temperature,
     signal,
     onDelta: (delta) => parts.said(run, number, delta),
   })
-  const taken = new Set(journal.calls.map(({ tool_call_id }) => tool_call_id))
-  const calls = answer.tool_calls.map((call): NewCall => {
-    const tool = toolbox.find(call.name)
-    // Some models count their calls anew in each step, but outputs are submitted by these ids.
-    const id = call.id === '' || taken.has(call.id) ? newId('call') : call.id
-    taken.add(id)
-    return {
-      call_id: newId('call'),
-      tool_call_id: id,
-      tool_name: tool?.name ?? call.name,
-      tool_id: tool?.entry.tool.id ?? null,
-      action: tool?.offer.action.name ?? null,
-      args: call.args,
-    }
-  })
+  const calls = callsOf(answer, toolbox, journal)
   fresh.clear()
   for (const { call_id } of calls) fresh.add(call_id)
-  const { usage, tool_calls: _, ...said } = answer
-  const { input_tokens, output_tokens } = usage
-  const answered = { ...said, input_tokens, output_tokens, cost: model.costOf(answer) }
+  const { input_tokens, output_tokens } = answer.usage
+  const answered = {
+    model: keepable(answer.model),
+    text: keepable(answer.text),
+    reasoning: answer.reasoning === null ? null : keepable(answer.reasoning),
+    metadata: answer.metadata,
+    finish_reason: answer.finish_reason,
+    input_tokens,
+    output_tokens,
+    cost: model.costOf(answer),
+  }
   const written = await generations.answerStep(run, number, answered, calls)
   parts.changed(run)
   const before = journal.steps.filter((one) => one.number !== number)
@@ -187,6 +197,37 @@ async function askModel(
   }
 }
 
+/** What is not there cannot be chosen: its server may be away. */
+function choiceAmong(tools: readonly AgentTool[], choice: ToolChoice): ModelRequest['toolChoice'] {
+  if (tools.length === 0) return 'auto'
+  if (typeof choice === 'string') return choice
+  return tools.some(({ name }) => name === choice.tool_name) ? { tool_name: choice.tool_name } : 'auto'
+}
+
+/** Outputs are submitted by a call's id, so that is not longer than what can be submitted. */
+const longestId = 500
+
+/** The calls that a model asks for, each with an id that no other call of the run has. */
+function callsOf({ tool_calls }: ModelAnswer, toolbox: Toolbox, journal: Journal): NewCall[] {
+  const taken = new Set(journal.calls.map(({ tool_call_id }) => tool_call_id))
+  return tool_calls.map((call): NewCall => {
+    const tool = toolbox.find(call.name)
+    const given = keepable(call.id)
+    // Some models count their calls anew in each step.
+    const isUsable = given !== '' && given.length <= longestId && !taken.has(given)
+    const id = isUsable ? given : newId('call')
+    taken.add(id)
+    return {
+      call_id: newId('call'),
+      tool_call_id: id,
+      tool_name: tool?.name ?? keepable(call.name),
+      tool_id: tool?.entry.tool.id ?? null,
+      action: tool?.offer.action.name ?? null,
+      args: keepable(call.args),
+    }
+  })
+}
+
 /** Whoever started it, with what it may do now; and no more than the agents in between may. */
 async function principalOf({ started_by, project_id, settings }: Run, keys: Keys): Promise<Principal> {
   const principal = await keys.principal(started_by.id)
@@ -194,29 +235,28 @@ async function principalOf({ started_by, project_id, settings }: Run, keys: Keys
   return { ...principal, projectId: project_id, boundaries: settings.boundaries }
 }
 
+/** Without an error, because it was cancelled. It ends last of all, so that a crash in between leaves nothing undone. */
 async function endBadly(run: Run, error: unknown, parts: LoopParts): Promise<void> {
   const { generations } = parts.store
+  await generations.requireTurn(run)
   const journal = await generations.journal(run.id)
-  const content = journal.steps.at(-1)?.text ?? null
-  if (error === undefined) {
-    const ending = { status: 'cancelled' as const, stop_reason: 'cancelled' as const, error: null }
-    await generations.end(run, { ...ending, content, finish_reason: null })
-  } else {
-    const known = error instanceof PlatformError ? error : new PlatformError('INTERNAL', {})
-    const ending = { status: 'failed' as const, stop_reason: 'error' as const, error: errorBody(known).error }
-    await generations.end(run, { ...ending, content, finish_reason: null })
-  }
   await letGo(run, journal.calls, parts)
+  const known = error === undefined || error instanceof PlatformError ? error : new PlatformError('INTERNAL', {})
+  await generations.end(run, {
+    ...(known ? { status: 'failed', stop_reason: 'error' } : { status: 'cancelled', stop_reason: 'cancelled' }),
+    error: known ? errorBody(known).error : null,
+    content: journal.steps.at(-1)?.text ?? null,
+    finish_reason: null,
+  })
 }
 
 /** What nobody waits for any more is not left looking as if it went on, and nobody is asked to decide on it. */
 async function letGo(run: Run, calls: readonly JournalCall[], parts: LoopParts): Promise<void> {
   const { store, keys, conclude } = parts
   const open = calls.filter(({ output, awaits }) => output === undefined && awaits)
-  for (const { awaits } of open) {
-    if (awaits?.kind === 'approval') await store.approvals.cancel({ id: awaits.id })
-    if (awaits?.kind === 'generation') await parts.cancel(awaits.id)
-  }
+  for (const { awaits } of open) if (awaits?.kind === 'approval') await store.approvals.cancel({ id: awaits.id })
+  // Not by what the calls wait for: one may have been started and the call broken off before it said so.
+  for (const id of await store.generations.openUnder(run)) await parts.cancel(id)
   const own = open.filter(({ awaits }) => awaits?.kind !== 'approval')
   const principal = own.length > 0 ? await principalOf(run, keys).catch(() => undefined) : undefined
   if (!principal) return

@@ -1,14 +1,16 @@
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Asked } from '../dispatch/call.ts'
+import { hide, secretsOf } from '../dispatch/redact.ts'
 import { PlatformError } from '../model/errors.ts'
 import { type AwaitedBy, type GenerationStatus, isOver } from '../model/generation.ts'
-import { isObject, type Json, type JsonObject } from '../model/json.ts'
+import { deepestJson, isObject, isTooDeep, type Json, type JsonObject } from '../model/json.ts'
 import type { Principal } from '../model/principal.ts'
 import { Suspended } from '../model/suspended.ts'
 import { done, type Output } from '../model/tool.ts'
 import type { JournalCall, Run } from '../store/generations.ts'
 import type { Store } from '../store/store.ts'
 import { toldOf, toldOfError } from './output.ts'
+import { failureOf, nothingPending, resultOf } from './result.ts'
 import type { Toolbox } from './toolbox.ts'
 
 export interface CallMaker {
@@ -60,10 +62,13 @@ export type Made = { readonly call: JournalCall; readonly waits?: Waits }
 
 /** Makes one call of the journal, or goes on with one that was begun, and writes down what came of it. */
 export async function makeCall(call: JournalCall, making: Making, parts: CallMaker): Promise<Made> {
-  const { run, signal } = making
+  const { run, signal, toolbox } = making
   const { generations } = parts.store
   let made: Made | undefined
-  const give = async (output: Json, isError: boolean): Promise<Made> => {
+  const tool = toolbox.find(call.tool_name)?.entry.tool
+  const give = async (said: Json, isError: boolean): Promise<Made> => {
+    // What a tool proves with who it is, a model has no use for, and whoever reads the run must not see it.
+    const output = tool ? hide(said, secretsOf(tool)) : said
     const given = { ...call, output, is_error: isError }
     // The first word counts: whoever took the run up before us may have had it.
     made = { call: (await generations.finishCall(call, output, isError)) ? given : await generations.findCall(call) }
@@ -72,10 +77,11 @@ export async function makeCall(call: JournalCall, making: Making, parts: CallMak
 
   if (call.awaits?.kind === 'client') return { call, waits: call.awaits }
   if (call.awaits?.kind === 'generation') {
-    const status = await generations.statusOf(call.awaits.id)
-    if (status && !isOver(status)) return { call, waits: { ...call.awaits, status } }
+    const started = await generations.find(call.awaits.id)
+    if (started && !isOver(started.status)) return { call, waits: { ...call.awaits, status: started.status } }
+    if (started) return giveAnswer(call, started, give, making, parts)
   }
-  const input = inputOf(call, making.toolbox)
+  const input = inputOf(call, toolbox)
   if (input instanceof PlatformError) return give(toldOfError(input), true)
   const recorded = await recordedOutcome(call, making, parts)
   if (recorded === 'unknown') {
@@ -101,18 +107,41 @@ export async function makeCall(call: JournalCall, making: Making, parts: CallMak
   return made as Made
 }
 
+/**
+ * The run that the call has started is over, and what that came to is what the call gives. The call does not go to the door
+ * again: its agent may be gone by now, and where it was made by another call, that one would make a second.
+ */
+async function giveAnswer(
+  call: JournalCall,
+  started: Run,
+  give: (output: Json, isError: boolean) => Promise<Made>,
+  making: Making,
+  { conclude }: CallMaker,
+): Promise<Made> {
+  const result = resultOf(started, nothingPending)
+  const failure = failureOf(result)
+  const output = done(JSON.parse(JSON.stringify(result)) as Json)
+  const made = await (failure ? give(toldOfError(failure), true) : give(output.value, false))
+  const asked = { ...askedOf(call, making, {}), begunAt: call.created_at }
+  // Its own record, and that of the call in between.
+  for (const id of new Set([call.call_id, started.parent_call_id ?? call.call_id])) {
+    await conclude({ ...asked, id }, failure ?? output)
+  }
+  return made
+}
+
 /** What the model sent, or what is wrong with it, in words that let it try again. */
 function inputOf({ tool_id, tool_name, args }: JournalCall, toolbox: Toolbox): JsonObject | PlatformError {
   if (tool_id === null) return new PlatformError('UNKNOWN_TOOL', { tool_name, known: toolbox.names.slice(0, 50) })
+  const wrong = (message: string) => new PlatformError('VALIDATION_FAILED', { errors: [{ path: '', message }] })
+  if (isTooDeep(args)) return wrong(`the arguments are nested more than ${deepestJson} deep`)
   let input: unknown
   try {
     input = args.trim() === '' ? {} : JSON.parse(args)
   } catch (error) {
-    const message = `the arguments are not valid JSON: ${(error as Error).message}`
-    return new PlatformError('VALIDATION_FAILED', { errors: [{ path: '', message }] })
+    return wrong(`the arguments are not valid JSON: ${(error as Error).message}`)
   }
-  if (isObject(input)) return input as JsonObject
-  return new PlatformError('VALIDATION_FAILED', { errors: [{ path: '', message: 'the arguments must be an object' }] })
+  return isObject(input) ? (input as JsonObject) : wrong('the arguments must be an object')
 }
 
 /**

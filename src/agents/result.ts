@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { type ErrorCode, PlatformError } from '../model/errors.ts'
 import type {
   Generation,
   GenerationDetail,
@@ -7,7 +8,7 @@ import type {
   Step,
   StepView,
 } from '../model/generation.ts'
-import type { Json, JsonObject } from '../model/json.ts'
+import { isTooDeep, type Json, type JsonObject } from '../model/json.ts'
 import { iso } from '../model/page.ts'
 import type { Journal, JournalCall, Run } from '../store/generations.ts'
 
@@ -26,6 +27,12 @@ export function resultOf(run: Run, pending: Pending): GenerationResult {
     ...(run.error && { error: run.error }),
     usage: run.usage,
   }
+}
+
+/** The error that a run failed with, for whoever has to be told of it as an error. */
+export function failureOf({ id, status, error }: GenerationResult): PlatformError | undefined {
+  if (status !== 'failed' || !error) return undefined
+  return new PlatformError(error.code as ErrorCode, { ...error.details, generation_id: id } as never)
 }
 
 const outputOf = ({ model, content, finish_reason }: Run) => ({ model, content: content ?? '', finish_reason })
@@ -120,6 +127,7 @@ function statusOf({ output, is_error, awaits }: JournalCall): StepView['calls'][
 function readArgs({ args, awaits }: JournalCall): Json {
   if (awaits?.kind === 'client') return awaits.input
   try {
+    if (isTooDeep(args)) return args
     return args.trim() === '' ? ({} as JsonObject) : JSON.parse(args)
   } catch {
     return args

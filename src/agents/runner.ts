@@ -2,11 +2,12 @@ import type { Logger } from 'pino'
 import type { Keys } from '../access/keys.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Asked } from '../dispatch/call.ts'
-import { type Fault, PlatformError } from '../model/errors.ts'
-import { type GenerationResult, isOver, isResting } from '../model/generation.ts'
+import { canonical } from '../model/canonical.ts'
+import { PlatformError } from '../model/errors.ts'
+import { type GenerationResult, type GenerationStatus, isOver, isResting } from '../model/generation.ts'
 import { isObject, type Json } from '../model/json.ts'
 import type { Output } from '../model/tool.ts'
-import type { Journal, JournalCall, NewGeneration, Run, SubmittedOutput } from '../store/generations.ts'
+import type { GivenOutput, Journal, JournalCall, NewGeneration, Run, SubmittedOutput } from '../store/generations.ts'
 import type { Queue } from '../store/queue.ts'
 import type { Store } from '../store/store.ts'
 import { type Asking, advance, Cancelled, type LoopParts } from './loop.ts'
@@ -19,6 +20,8 @@ const runsAtOnce = 200
 const sweepEvery = 30_000
 /** A run that is said to go on and of which nothing was heard for this long is looked at. */
 const silence = 60_000
+/** A fault that comes back as often as this does not pass. */
+const mostFaults = 5
 /** Notices can be lost, so whoever waits looks for itself now and then. */
 const lookEvery = 5000
 
@@ -32,6 +35,9 @@ export interface RunnerParts {
   conclude(asked: Asked, outcome: Output | PlatformError): Promise<void>
   passedGate(callId: string): Promise<boolean>
   modelOf(run: Run): Promise<Asking>
+  /** Told once of each run that was started here, and of each that came to its end here. */
+  onStart?(): void
+  onEnd?(run: Run): void
   /** Told how a run stands when it rests. Telling the same twice is one telling. */
   onRest(run: Run, result: GenerationResult): Promise<void>
 }
@@ -39,7 +45,6 @@ export interface RunnerParts {
 interface Line {
   readonly run: Run
   readonly calls: readonly JournalCall[]
-  readonly above: readonly string[]
 }
 
 export interface Submission {
@@ -52,6 +57,8 @@ export class Runner {
   readonly #parts: RunnerParts
   readonly #watchers: Watchers
   readonly #underWay = new Map<string, AbortController>()
+  /** How often in a row going on with a run has failed here, for no reason of its own. */
+  readonly #faults = new Map<string, number>()
   readonly #sweeper: NodeJS.Timeout
   readonly #closing = new AbortController()
   readonly watch: Watchers['watch']
@@ -59,13 +66,18 @@ export class Runner {
   constructor(parts: RunnerParts) {
     this.#parts = parts
     this.#watchers = new Watchers(parts.store, (run) => this.result(run))
-    this.watch = (id, send, end) => this.#watchers.watch(id, send, end)
+    this.watch = (id, ...rest) => this.#watchers.watch(id, ...rest)
     parts.store.notices.hear('generations', (ids, data) => {
       if (!isObject(data) || data.cancel !== true) return
       for (const id of ids) this.#underWay.get(id)?.abort(new Cancelled())
     })
     this.#sweeper = setInterval(() => void this.#sweep(), sweepEvery)
     this.#sweeper.unref()
+  }
+
+  /** How many runs this process goes on with just now. */
+  get running(): number {
+    return this.#underWay.size
   }
 
   /** Begins to go on with runs in this process. */
@@ -83,7 +95,10 @@ export class Runner {
   /** A row, and then whoever is free goes on with it. */
   async start(fresh: NewGeneration): Promise<Run> {
     const { run, isNew } = await this.#parts.store.generations.create(fresh)
-    if (isNew) await this.wake(run.id)
+    if (isNew) {
+      this.#parts.onStart?.()
+      await this.wake(run.id)
+    }
     return run
   }
 
@@ -91,26 +106,30 @@ export class Runner {
     return this.#parts.queue.ask(kind, id, at)
   }
 
-  /** The run once nothing more comes by itself. */
-  async settled(id: string): Promise<Run> {
+  /** The run once it stands as it should: by default, once nothing more comes by itself. */
+  async settled(id: string, stands: (status: GenerationStatus) => boolean = isResting): Promise<Run> {
     const { store } = this.#parts
-    for (;;) {
-      const { promise: changed, resolve } = Promise.withResolvers<void>()
-      const stop = store.notices.hear('generations', (ids) => {
-        if (ids.length === 0 || ids.includes(id)) resolve()
-      })
-      const timer = setTimeout(resolve, lookEvery)
-      this.#closing.signal.addEventListener('abort', () => resolve(), { once: true })
-      try {
+    let bell = Promise.withResolvers<void>()
+    const ring = () => bell.resolve()
+    const stop = store.notices.hear('generations', (ids, data) => {
+      const isWords = isObject(data) && 'text' in data
+      if (!isWords && (ids.length === 0 || ids.includes(id))) ring()
+    })
+    const timer = setInterval(ring, lookEvery)
+    this.#closing.signal.addEventListener('abort', ring)
+    try {
+      for (;;) {
+        bell = Promise.withResolvers()
         const run = await store.generations.find(id)
         if (!run) throw new PlatformError('GENERATION_NOT_FOUND', { generation_id: id })
-        if (isResting(run.status)) return run
+        if (stands(run.status)) return run
         if (this.#closing.signal.aborted) throw new PlatformError('SHUTTING_DOWN', {})
-        await changed
-      } finally {
-        stop()
-        clearTimeout(timer)
+        await bell.promise
       }
+    } finally {
+      stop()
+      clearInterval(timer)
+      this.#closing.signal.removeEventListener('abort', ring)
     }
   }
 
@@ -141,32 +160,43 @@ export class Runner {
   async submit(run: Run, { tool_outputs, settings }: Submission): Promise<void> {
     const { generations } = this.#parts.store
     const lines = await this.#linesUnder(run)
-    const calls = lines.flatMap((line) => line.calls)
-    const found = tool_outputs.map((given, index) => ({ ...pendingCall(given, index, calls, run), ...given }))
+    const found = callsFor(tool_outputs, lines, run)
     for (const line of lines) {
       const outputs = found.filter(({ generation_id }) => generation_id === line.run.id)
       if (outputs.length === 0) continue
-      const { kept, goesOn } = await generations.submit(line.run, outputs, settings)
+      // What is said of steps is about the tools of the run that was asked for, and of no other.
+      const own = line.run.id === run.id ? settings : { step_rules: [], defaults: {} }
+      const { kept, goesOn } = await generations.submit(line.run, outputs, own)
       const principal = await this.#parts.keys.principal(run.started_by.id)
-      for (const { tool_call_id, output, is_error } of kept) {
-        const call = line.calls.find((one) => one.tool_call_id === tool_call_id)
+      for (const { step, position, output, is_error } of kept) {
+        const call = line.calls.find((one) => one.step === step && one.position === position)
         const making = principal && { run: line.run, principal: { ...principal, projectId: run.project_id } }
         if (call && making) await concludeClientCall(call, output, is_error, making, this.#parts)
       }
-      if (!goesOn) continue
-      await generations.resume(line.above)
-      await this.wake(line.run.id)
+      if (goesOn) await this.goOn(line.run)
     }
   }
 
-  /** A run and those that it waits for, each with its calls and with the runs above it. */
-  async #linesUnder(run: Run, above: readonly string[] = []): Promise<Line[]> {
+  /** Something that the run has waited for has come: neither it nor those above it wait for anyone now. */
+  async goOn({ id, initiator_generation_id }: Pick<Run, 'id' | 'initiator_generation_id'>): Promise<void> {
+    const { generations } = this.#parts.store
+    const ids = [id]
+    for (let above = initiator_generation_id; above !== null; ) {
+      ids.push(above)
+      above = (await generations.find(above))?.initiator_generation_id ?? null
+    }
+    await generations.resume(ids)
+    await this.wake(id)
+  }
+
+  /** A run and those that it waits for, each with its calls. */
+  async #linesUnder(run: Run): Promise<Line[]> {
     const { generations } = this.#parts.store
     const { calls } = await generations.journal(run.id)
-    const lines: Line[] = [{ run, calls, above }]
+    const lines: Line[] = [{ run, calls }]
     for (const { awaits } of calls) {
       const child = awaits?.kind === 'generation' ? await generations.find(awaits.id) : undefined
-      if (child) lines.push(...(await this.#linesUnder(child, [...above, run.id])))
+      if (child) lines.push(...(await this.#linesUnder(child)))
     }
     return lines
   }
@@ -182,8 +212,11 @@ export class Runner {
     const cancel = new AbortController()
     this.#underWay.set(id, cancel)
     try {
-      await advance(id, { stop: signal, cancel: cancel.signal }, this.#loopParts())
-      await this.#afterwards(id)
+      const wasOpen = await advance(id, { stop: signal, cancel: cancel.signal }, this.#loopParts())
+      this.#faults.delete(id)
+      const run = await this.#parts.store.generations.find(id)
+      if (run && wasOpen && isOver(run.status)) this.#parts.onEnd?.(run)
+      if (run && isResting(run.status)) await this.#afterwards(run)
     } finally {
       this.#underWay.delete(id)
       this.#watchers.left(id)
@@ -194,18 +227,16 @@ export class Runner {
    * What follows from how a run stands. It is done before the look is over, so that a crash in between makes the next
    * look do it; each of these can be done twice.
    */
-  async #afterwards(id: string): Promise<void> {
+  async #afterwards(run: Run): Promise<void> {
     const { store, onRest } = this.#parts
-    const run = await store.generations.find(id)
-    if (!run || !isResting(run.status)) return
-    const journal = await store.generations.journal(id)
     await onRest(run, await this.result(run))
     if (run.initiator_generation_id !== null) await this.wake(run.initiator_generation_id)
     if (isOver(run.status)) return
-    const deadlines = journal.calls.flatMap(({ output, awaits }) =>
+    const { calls } = await store.generations.journal(run.id)
+    const deadlines = calls.flatMap(({ output, awaits }) =>
       output === undefined && awaits?.kind === 'approval' ? [awaits.expiresAt] : [],
     )
-    if (deadlines.length > 0) await this.wake(id, Math.min(...deadlines) + 1)
+    if (deadlines.length > 0) await this.wake(run.id, Math.min(...deadlines) + 1)
   }
 
   /** Calls whose outcome the journal has and the record has not, because a crash came between. */
@@ -229,6 +260,12 @@ export class Runner {
     }
   }
 
+  #mayPass({ id }: Run): boolean {
+    const faults = (this.#faults.get(id) ?? 0) + 1
+    this.#faults.set(id, faults)
+    return faults < mostFaults
+  }
+
   async #sweep(): Promise<void> {
     try {
       const silent = await this.#parts.store.generations.silentSince(Date.now() - silence)
@@ -243,6 +280,7 @@ export class Runner {
     return {
       ...{ store, catalogue, keys, dispatch, conclude, passedGate, modelOf },
       cancel: (id) => this.cancel(id),
+      mayPass: (run) => this.#mayPass(run),
       heal: (run, journal) => this.#heal(run, journal),
       changed: (run) => this.#watchers.changed(run),
       said: (run, step, delta) => this.#watchers.said(run, step, delta),
@@ -254,24 +292,47 @@ export class Runner {
 const isUnknown = ({ output, is_error }: JournalCall) =>
   is_error && isObject(output) && isObject(output.error) && output.error.code === 'OUTCOME_UNKNOWN'
 
-/** The call that an output is for. The same output again is no fault; another one is. */
-function pendingCall(given: SubmittedOutput, index: number, calls: readonly JournalCall[], run: Run): JournalCall {
-  const found = calls.find(
-    ({ tool_call_id, awaits }) => tool_call_id === given.tool_call_id && awaits?.kind === 'client',
-  )
-  if (!found) throw new PlatformError('VALIDATION_FAILED', { errors: [notPending(given, index, calls, run)] })
-  if (found.output !== undefined && JSON.stringify(found.output) !== JSON.stringify(given.output)) {
-    throw new PlatformError('OUTPUT_GIVEN', { tool_call_id: given.tool_call_id })
-  }
-  return found
+/** The call that each output is for. The same output again is no fault; another one is. */
+function callsFor(outputs: readonly SubmittedOutput[], lines: readonly Line[], run: Run): GivenOutput[] {
+  const seen = new Map<JournalCall, SubmittedOutput>()
+  return outputs.map((given, index) => {
+    const { tool_call_id, output, is_error } = given
+    const refuse = (message: string) =>
+      new PlatformError('VALIDATION_FAILED', {
+        errors: [{ path: `tool_outputs[${index}].tool_call_id`, message: `"${tool_call_id}" ${message}` }],
+      })
+    const call = callFor(given, lines, refuse)
+    if (!call) throw refuse(`does not wait for an output; ${othersThatWait(lines, run)}`)
+    const before = seen.get(call)
+    if (before && canonical(before.output) !== canonical(output)) throw refuse('is there twice, with different outputs')
+    seen.set(call, given)
+    if (call.output !== undefined && canonical(call.output) !== canonical(output)) {
+      throw new PlatformError('OUTPUT_GIVEN', { tool_call_id })
+    }
+    return { ...call, output, is_error }
+  })
 }
 
-function notPending({ tool_call_id }: SubmittedOutput, index: number, calls: readonly JournalCall[], run: Run): Fault {
-  const open = calls.filter(({ output, awaits }) => output === undefined && awaits?.kind === 'client')
-  const pending = open.map((call) => `"${call.tool_call_id}"`).join(', ')
-  const rest = pending === '' ? `none are: the generation is ${run.status}` : `those that are: ${pending}`
-  return {
-    path: `tool_outputs[${index}].tool_call_id`,
-    message: `"${tool_call_id}" does not wait for an output; ${rest}`,
-  }
+/** The one that waits, before one that has waited. Models of several runs may have given their calls the same id. */
+function callFor(
+  { tool_call_id, generation_id }: SubmittedOutput,
+  lines: readonly Line[],
+  refuse: (message: string) => PlatformError,
+): JournalCall | undefined {
+  const own = lines.filter(({ run }) => generation_id === undefined || run.id === generation_id)
+  const [open, another] = own.flatMap(openCalls).filter((call) => call.tool_call_id === tool_call_id)
+  if (another) throw refuse('waits in several runs: say which with "generation_id", as in required_action')
+  if (open) return open
+  return own
+    .flatMap(({ calls }) => calls)
+    .find((call) => call.tool_call_id === tool_call_id && call.awaits?.kind === 'client' && call.output !== undefined)
+}
+
+/** Those of its caller's own tools that a run still waits for. */
+const openCalls = ({ run, calls }: Line): JournalCall[] =>
+  isOver(run.status) ? [] : calls.filter(({ output, awaits }) => output === undefined && awaits?.kind === 'client')
+
+function othersThatWait(lines: readonly Line[], run: Run): string {
+  const pending = lines.flatMap(openCalls).map((call) => `"${call.tool_call_id}"`)
+  return pending.length === 0 ? `none are: the generation is ${run.status}` : `those that are: ${pending.join(', ')}`
 }

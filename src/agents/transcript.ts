@@ -36,15 +36,15 @@ const resultOf = ({ tool_call_id, tool_name, output, is_error }: JournalCall): M
   is_error,
 })
 
-/** The last so many. The results of a call make no sense without the message that asked for it, so they go with it. */
+/** The last so many, and the question they are about. The results of a call make no sense without the message that asked for it, so they go with it. */
 function latest(messages: readonly Message[], most: number | null): readonly Message[] {
   if (most === null || messages.length <= most) return messages
   const kept = messages.slice(-most)
   const start = kept.findIndex(({ role }) => role !== 'tool')
   // All of them are results: then what asked for them is kept, too.
-  if (start < 0) {
-    const asked = messages.findLastIndex(({ role }) => role === 'assistant')
-    return messages.slice(Math.max(asked, 0))
-  }
-  return kept.slice(start)
+  const asked = messages.findLastIndex(({ role }) => role === 'assistant')
+  const last = start < 0 ? messages.slice(Math.max(asked, 0)) : kept.slice(start)
+  // Without the question nobody can answer it, and some providers refuse a conversation that begins with an answer.
+  const question = messages.findLast(({ role }) => role === 'user')
+  return !question || last.some(({ role }) => role === 'user') ? last : [question, ...last]
 }

@@ -1,7 +1,7 @@
 import type { GenerationResult, StepView } from '../model/generation.ts'
 import { isResting } from '../model/generation.ts'
 import { isObject } from '../model/json.ts'
-import type { Run } from '../store/generations.ts'
+import type { Journal, Run } from '../store/generations.ts'
 import type { Store } from '../store/store.ts'
 import type { ModelDelta as Delta } from './models/model.ts'
 import { callView, stepView } from './result.ts'
@@ -25,11 +25,16 @@ export type GenerationEvent =
       readonly result: GenerationResult
     }
 
-type Listener = { changed(): void; said(step: number, delta: Delta): void }
+/** A piece of what a model says, and where in its answer to the step it stands. */
+type Piece = { readonly step: number; readonly at: number; readonly text: string }
+
+type Listener = { changed(): void; said(step: number, delta: Delta): void; heard(piece: Piece): void }
 
 /** How long words are gathered before they are told to other processes. */
 const gatherMs = 40
 const mostAtOnce = 3000
+/** How many pieces are kept that come before what they follow was read. */
+const mostEarly = 1000
 /** Notices can be lost, so whoever watches looks for itself now and then. */
 const lookEvery = 2000
 
@@ -42,8 +47,9 @@ export class Watchers {
   readonly #listeners = new Map<string, Set<Listener>>()
   /** What the model has said so far of the step it is at, for those who come late. */
   readonly #partial = new Map<string, { step: number; text: string }>()
-  readonly #gathered = new Map<string, { step: number; text: string; timer: NodeJS.Timeout }>()
-
+  readonly #gathered = new Map<string, Piece & { text: string; timer: NodeJS.Timeout }>()
+  /** What is being told to other processes of a run: one piece after the other, or they would change places. */
+  readonly #telling = new Map<string, Promise<void>>()
   readonly #resultOf: (run: Run) => Promise<GenerationResult>
 
   constructor(store: Store, resultOf: (run: Run) => Promise<GenerationResult>) {
@@ -52,7 +58,7 @@ export class Watchers {
     store.notices.hear('generations', (ids, data) => {
       for (const id of ids) {
         if (isObject(data) && typeof data.text === 'string') {
-          this.#pass(id, Number(data.step), { type: 'text', text: data.text })
+          this.#pass(id, { step: Number(data.step), at: Number(data.at), text: data.text })
         } else for (const listener of this.#listeners.get(id) ?? []) listener.changed()
       }
     })
@@ -64,15 +70,17 @@ export class Watchers {
   }
 
   said(run: Run, step: number, delta: Delta): void {
-    if (delta.type === 'text') {
-      const partial = this.#partial.get(run.id)
-      this.#partial.set(run.id, { step, text: partial?.step === step ? partial.text + delta.text : delta.text })
-    }
     if (delta.type === 'reset') this.#partial.delete(run.id)
-    this.#pass(run.id, step, delta)
-    if (run.settings.streamed && delta.type === 'text' && this.#store.engine.name === 'postgres') {
-      this.#gather(run.id, step, delta.text)
+    if (delta.type !== 'text') {
+      for (const listener of this.#listeners.get(run.id) ?? []) listener.said(step, delta)
+      return
     }
+    const known = this.#partial.get(run.id)
+    const before = known?.step === step ? known.text : ''
+    const piece = { step, at: before.length, text: delta.text.replaceAll('\0', '') }
+    this.#partial.set(run.id, { step, text: before + piece.text })
+    this.#pass(run.id, piece)
+    if (run.settings.streamed && this.#store.engine.name === 'postgres') this.#gather(run.id, piece)
   }
 
   /** The run is left alone: nobody adds to what was said. */
@@ -81,16 +89,16 @@ export class Watchers {
     this.#flush(id)
   }
 
-  #pass(id: string, step: number, delta: Delta): void {
-    for (const listener of this.#listeners.get(id) ?? []) listener.said(step, delta)
+  #pass(id: string, piece: Piece): void {
+    for (const listener of this.#listeners.get(id) ?? []) listener.heard(piece)
   }
 
-  #gather(id: string, step: number, text: string): void {
+  #gather(id: string, piece: Piece): void {
     const known = this.#gathered.get(id)
-    if (known?.step === step) known.text += text
+    if (known?.step === piece.step && piece.at > 0) known.text += piece.text
     else {
       this.#flush(id)
-      this.#gathered.set(id, { step, text, timer: setTimeout(() => this.#flush(id), gatherMs) })
+      this.#gathered.set(id, { ...piece, timer: setTimeout(() => this.#flush(id), gatherMs) })
     }
     if ((this.#gathered.get(id)?.text.length ?? 0) > mostAtOnce) this.#flush(id)
   }
@@ -100,15 +108,23 @@ export class Watchers {
     if (!known) return
     this.#gathered.delete(id)
     clearTimeout(known.timer)
-    for (let start = 0; start < known.text.length; start += mostAtOnce / 2) {
-      const text = known.text.slice(start, start + mostAtOnce / 2)
-      void this.#store.notices.tellOthers('generations', [id], { step: known.step, text }).catch(() => {})
-    }
+    const { step, at, text } = known
+    const telling = (this.#telling.get(id) ?? Promise.resolve()).then(async () => {
+      for (let start = 0; start < text.length; start += mostAtOnce / 2) {
+        const piece = { step, at: at + start, text: text.slice(start, start + mostAtOnce / 2) }
+        await this.#store.notices.tellOthers('generations', [id], piece).catch(() => {})
+      }
+      if (this.#telling.get(id) === telling) this.#telling.delete(id)
+    })
+    this.#telling.set(id, telling)
   }
 
-  /** Tells all that has happened, then all that happens, until the run rests. Returns the function that stops it. */
-  watch(id: string, send: (event: GenerationEvent) => void, end: () => void): () => void {
-    const told = new Told(send)
+  /**
+   * Tells all that has happened, then all that happens, until the run rests; but for what a reader has been told before.
+   * Returns the function that stops it.
+   */
+  watch(id: string, send: (event: GenerationEvent) => void, end: () => void, before?: Journal): () => void {
+    const told = new Told(send, before)
     let stopped = false
     let isReading = false
     let again = false
@@ -118,7 +134,7 @@ export class Watchers {
       if (stopped || !run) return
       const partial = this.#partial.get(id)
       told.journal(run, journal)
-      if (partial) told.whole(partial.step, partial.text)
+      if (partial) told.heard({ step: partial.step, at: 0, text: partial.text })
       if (!isResting(run.status)) return
       const result = await this.#resultOf(run)
       if (stopped) return
@@ -137,7 +153,11 @@ export class Watchers {
       }
       isReading = false
     }
-    const listener: Listener = { changed: () => void changed(), said: (step, delta) => told.said(step, delta) }
+    const listener: Listener = {
+      changed: () => void changed(),
+      said: (step, delta) => told.said(step, delta),
+      heard: (piece) => told.heard(piece),
+    }
     const listeners = this.#listeners.get(id) ?? new Set()
     this.#listeners.set(id, listeners.add(listener))
     const timer = setInterval(() => void changed(), lookEvery)
@@ -160,32 +180,58 @@ class Told {
   #answered = 0
   #text = ''
   readonly #calls = new Map<string, string>()
+  readonly #early: (() => void)[] = []
 
-  constructor(send: (event: GenerationEvent) => void) {
+  constructor(send: (event: GenerationEvent) => void, before: Journal = { steps: [], calls: [] }) {
     this.#send = send
+    this.#answered = before.steps.findLast(({ answered_at }) => answered_at !== null)?.number ?? 0
+    this.#step = this.#answered
+    for (const call of before.calls) this.#calls.set(call.call_id, callView(call).status)
   }
 
   said(step: number, delta: Delta): void {
-    // The journal comes first: nothing is said of a run before it has started, nor of a step that was answered.
-    if (!this.#started || step <= this.#answered) return
+    if (!this.#isNow(step, () => this.said(step, delta))) return
     this.#begin(step)
-    if (delta.type === 'text') {
-      this.#text += delta.text
-      this.#send({ type: 'text.delta', step, text: delta.text })
-    } else if (delta.type === 'reasoning') this.#send({ type: 'reasoning.delta', step, text: delta.text })
+    if (delta.type === 'reasoning') this.#send({ type: 'reasoning.delta', step, text: delta.text })
     else if (delta.type === 'tool_call') {
       this.#send({ type: 'tool_call.started', step, tool_call_id: delta.id, tool_name: delta.name })
-    } else if (delta.type === 'reset') {
-      this.#text = ''
-      this.#send({ type: 'step.reset', step })
-    }
+    } else if (delta.type === 'reset') this.#reset(step)
   }
 
-  /** All that was said of a step so far, of which the beginning may be known. */
-  whole(step: number, text: string): void {
-    if (step <= this.#answered || (step === this.#step && text.length <= this.#text.length)) return
+  /**
+   * A piece of the text, of which the beginning may be known. One whose beginning is missing is left: the journal has the
+   * whole in the end. One that says something else than was said comes from a model that was asked again.
+   */
+  heard(piece: Piece): void {
+    const { step, at, text } = piece
+    if (!this.#isNow(step, () => this.heard(piece))) return
     this.#begin(step)
-    if (text.startsWith(this.#text)) this.said(step, { type: 'text', text: text.slice(this.#text.length) })
+    if (at > this.#text.length) return
+    const known = this.#text.slice(at)
+    if (known.length >= text.length && known.startsWith(text)) return
+    if (!text.startsWith(known)) {
+      this.#reset(step)
+      if (at > 0) return
+    }
+    const fresh = text.slice(this.#text.length - at)
+    this.#text += fresh
+    if (fresh !== '') this.#send({ type: 'text.delta', step, text: fresh })
+  }
+
+  /**
+   * The journal comes first: nothing is said of a run before it has started, nor of a step before the ones before it were
+   * answered. What comes too early is kept until then.
+   */
+  #isNow(step: number, again: () => void): boolean {
+    if (step <= this.#answered) return false
+    if (this.#started && step === this.#answered + 1) return true
+    if (this.#early.length < mostEarly) this.#early.push(again)
+    return false
+  }
+
+  #reset(step: number): void {
+    this.#text = ''
+    this.#send({ type: 'step.reset', step })
   }
 
   #begin(step: number): void {
@@ -195,7 +241,7 @@ class Told {
     this.#send({ type: 'step.started', step })
   }
 
-  journal(run: Run, { steps, calls }: Awaited<ReturnType<Store['generations']['journal']>>): void {
+  journal(run: Run, { steps, calls }: Journal): void {
     if (!this.#started) {
       this.#started = true
       this.#send({ type: 'generation.started', generation_id: run.id, agent_id: run.agent_id })
@@ -203,13 +249,17 @@ class Told {
     for (const step of steps) {
       this.#begin(step.number)
       if (step.answered_at !== null && step.number > this.#answered) {
-        this.whole(step.number, step.text ?? '')
+        const text = step.text ?? ''
+        // More was said than was answered in the end.
+        if (this.#step === step.number && this.#text.length > text.length) this.#reset(step.number)
+        this.heard({ step: step.number, at: 0, text })
         this.#answered = step.number
         const { number: _, started_at: _started, ...view } = stepView(step, calls)
         this.#send({ type: 'step.answered', step: step.number, ...view })
       }
       for (const call of calls.filter((one) => one.step === step.number)) this.#call(step.number, callView(call))
     }
+    for (const again of this.#early.splice(0)) again()
   }
 
   #call(step: number, view: StepView['calls'][number]): void {

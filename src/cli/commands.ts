@@ -909,6 +909,7 @@ export const commands: readonly Command[] = [
         parts: [
           { name: 'tool_outputs[].tool_call_id', type: 'string' },
           { name: 'tool_outputs[].id', type: 'string', description: 'The same as tool_call_id' },
+          { name: 'tool_outputs[].generation_id', type: 'string', description: 'As in required_action, where it is there' },
           { name: 'tool_outputs[].output', type: 'any', required: true },
           { name: 'tool_outputs[].is_error', type: 'boolean', description: 'The tool failed, and the output says how', default: 'false' },
         ],

@@ -4,7 +4,7 @@ import type { Output } from '../model/tool.ts'
 import type { Calls } from '../store/calls.ts'
 import type { CallEnd, CallRow } from '../store/tables.ts'
 import type { Asked, Resolved, Valid } from './call.ts'
-import { redact, secretsIn } from './redact.ts'
+import { redact, secretsOf } from './redact.ts'
 
 const requestLimit = 32 * 1024
 const responseLimit = 64 * 1024
@@ -44,12 +44,7 @@ export class CallRecord {
   /** From here on it is known what is called, however the call ends. */
   resolved({ entry: { tool, type }, offer: { action } }: Resolved): void {
     this.#type = type.type
-    this.#secrets = [
-      ...secretsIn(tool.execute?.headers),
-      ...secretsIn(queryOf(tool.execute?.url)),
-      ...secretsIn(tool.mcp?.headers),
-      ...secretsIn(tool.mcp?.env),
-    ]
+    this.#secrets = secretsOf(tool)
     this.#target = {
       project_id: tool.project_id,
       tool_id: tool.id,
@@ -151,10 +146,6 @@ export class CallRecord {
     }
   }
 }
-
-/** What is fixed in the query of an address. */
-const queryOf = (url = '') =>
-  url.includes('?') ? Object.fromEntries(new URLSearchParams(/\?([^#]*)/.exec(url)?.[1])) : undefined
 
 /** Text that every database takes: no lone halves of a character pair, no NUL, and not without end. */
 const plain = (text: string | null): string | null => text?.toWellFormed().replaceAll('\0', '').slice(0, 200) ?? null

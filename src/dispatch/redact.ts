@@ -1,5 +1,6 @@
 import type { Approval } from '../model/approval.ts'
 import { isObject, type Json, type JsonObject } from '../model/json.ts'
+import type { ToolRecord } from '../store/tools.ts'
 
 /** What stands for a secret. */
 export const hidden = '[redacted]'
@@ -73,6 +74,27 @@ function redactText(text: string, known: readonly string[]): string {
   for (const secret of known) redacted = redacted.replaceAll(secret, hidden)
   return redacted
 }
+
+/** A value without those texts, and otherwise as it is. */
+export function hide(value: Json, known: readonly string[]): Json {
+  if (known.length === 0) return value
+  if (typeof value === 'string') return known.reduce((text, secret) => text.replaceAll(secret, hidden), value)
+  if (Array.isArray(value)) return value.map((item) => hide(item, known))
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, hide(inner as Json, known)]))
+}
+
+/** What a tool proves with who it is. */
+export const secretsOf = ({ execute, mcp }: Pick<ToolRecord, 'execute' | 'mcp'>): string[] => [
+  ...secretsIn(execute?.headers),
+  ...secretsIn(queryOf(execute?.url)),
+  ...secretsIn(mcp?.headers),
+  ...secretsIn(mcp?.env),
+]
+
+/** What is fixed in the query of an address. */
+const queryOf = (url = '') =>
+  url.includes('?') ? Object.fromEntries(new URLSearchParams(/\?([^#]*)/.exec(url)?.[1])) : undefined
 
 /** Headers that everyone may see, whatever their values look like. */
 const harmless = /^(accept|content|cache|if|user-agent|host|origin|referer|range|date|mcp-protocol)\b/i

@@ -34,6 +34,9 @@ export const Id = z
   .max(128)
   .regex(/^[\x21-\x7e]+$/, 'is not an id')
 
+/** What was said by someone who cannot be asked to say it again, as text that every database can keep. */
+export const keepable = (text: string): string => text.replaceAll('\0', '').toWellFormed()
+
 /** Text that every database can keep. */
 export const Text = z
   .string()

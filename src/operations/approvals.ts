@@ -184,8 +184,9 @@ async function decide(context: Context & { readonly target: Approval }, verdict:
 }
 
 /** A run that rests because of it is told; a call that waits hears of it by itself. */
-async function goOnWith({ status, generation_id }: Approval, { runner }: Context): Promise<void> {
-  if (status !== 'pending' && generation_id !== null) await runner.wake(generation_id)
+async function goOnWith({ status, generation_id }: Approval, { runner, store }: Context): Promise<void> {
+  const run = status === 'pending' || generation_id === null ? undefined : await store.generations.find(generation_id)
+  if (run) await runner.goOn(run)
 }
 
 /** What an approval becomes by a decision. Only those count who approved the arguments as they are now. */

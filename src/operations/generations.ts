@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { evaluate } from '../access/evaluate.ts'
 import { openAiStream } from '../agents/openai-stream.ts'
-import { detailOf } from '../agents/result.ts'
+import { detailOf, failureOf } from '../agents/result.ts'
 import type { GenerationEvent } from '../agents/watch.ts'
 import { type Agent, AgentFields, StepRule, ToolChoice } from '../model/agent.ts'
-import { type ErrorCode, PlatformError } from '../model/errors.ts'
+import { PlatformError } from '../model/errors.ts'
 import {
   Generation,
   GenerationDetail,
@@ -21,7 +21,8 @@ import { Id, Paging, pageOf, Text } from '../model/page.ts'
 import type { Grant } from '../model/principal.ts'
 import { Suspended } from '../model/suspended.ts'
 import { jsonObject } from '../model/tool.ts'
-import type { Run } from '../store/generations.ts'
+import type { Journal, Run } from '../store/generations.ts'
+import { whenAccessChanges } from './access-changes.ts'
 import { agent, checkSteps } from './agents.ts'
 import { acts, type Context, type EventStream, JsonText, type Kind, lists } from './operation.ts'
 import { call } from './tools.ts'
@@ -156,6 +157,7 @@ export const submitToolOutputs = acts({
           .object({
             tool_call_id: z.string().min(1).max(500).optional(),
             id: z.string().min(1).max(500).optional().describe('The same as tool_call_id'),
+            generation_id: Id.optional().describe('As in required_action, where it is there'),
             output: AnyJson.refine((value) => value !== undefined, 'is missing'),
             is_error: z.boolean().default(false).describe('The tool failed, and the output says how'),
           })
@@ -200,16 +202,21 @@ export const submitToolOutputs = acts({
       { ...context, projectId: run.project_id },
     )
     if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
+    // Who streams hears what comes after the outputs, and nothing twice.
+    const told = input.stream ? await store.generations.journal(run.id) : undefined
     await runner.submit(run, {
-      tool_outputs: input.tool_outputs.map(({ tool_call_id, id, output, is_error }) => ({
+      tool_outputs: input.tool_outputs.map(({ tool_call_id, id, generation_id, output, is_error }) => ({
         tool_call_id: (tool_call_id ?? id) as string,
+        generation_id,
         output: output as Json,
         is_error,
       })),
       settings: { tool_choice, active_tool_ids, step_rules, defaults },
     })
-    if (input.async) return later(await runner.result((await store.generations.find(run.id)) ?? run))
-    if (input.stream) return streamOf(run, input.stream_format ?? 'openai', context)
+    // A run that waited for one that it did not start could wait for itself.
+    const isLater = input.async || context.generation !== undefined
+    if (isLater) return later(await runner.result((await store.generations.find(run.id)) ?? run))
+    if (input.stream) return streamOf(run, input.stream_format ?? 'openai', context, told)
     return answerOf(run, context)
   },
 })
@@ -251,8 +258,9 @@ export const getGenerationTrace = acts({
   on: generation as Kind<Run>,
   input: z.strictObject({ id: Id }),
   output: z.custom<TraceNode>().meta({ type: 'object', description: 'A generation with its `children`' }),
-  async run(_, { store, target }) {
-    const runs = await store.generations.trace(target.trace_id)
+  async run(_, { store, target, principal }) {
+    const all = await store.generations.trace(target.trace_id)
+    const runs = all.filter((run) => evaluate(principal, 'agents:GetGeneration', generation.resource(run)).allowed)
     const details = await Promise.all(runs.map(async (run) => detailOf(run, await store.generations.journal(run.id))))
     const nodeOf = (detail: GenerationDetail): TraceNode => ({
       ...detail,
@@ -273,15 +281,10 @@ export const cancelGeneration = acts({
   on: generation as Kind<Run>,
   input: z.strictObject({ id: Id }),
   output: GenerationResult,
-  async run({ id }, { runner, store, target }) {
+  async run({ id }, { runner }) {
     await runner.cancel(id)
-    for (;;) {
-      const run = await runner.settled(id)
-      // It may rest for another reason until the word has reached whoever goes on with it.
-      if (isOver(run.status)) return runner.result(run)
-      await new Promise((resolve) => setTimeout(resolve, 20))
-      if (!(await store.generations.find(id))) return runner.result(target)
-    }
+    // It may rest for another reason until the word has reached whoever goes on with it.
+    return runner.result(await runner.settled(id, isOver))
   },
 })
 
@@ -294,7 +297,20 @@ export const watchGeneration = acts({
   on: generation as Kind<Run>,
   input: z.strictObject({ id: Id }),
   output: z.custom<GenerationEvent>().meta({ type: 'object' }),
-  run: async (_, context) => streamOf(context.target, 'events', context),
+  async run(_, context) {
+    const { target, principal, store } = context
+    const stream = streamOf(target, 'events', context)
+    return {
+      async subscribe(send, end) {
+        const stopAsking = whenAccessChanges(principal, store, end)
+        const stopWatching = await stream.subscribe(send, end)
+        return () => {
+          stopAsking()
+          stopWatching()
+        }
+      },
+    }
+  },
 })
 
 type StartInput = {
@@ -442,12 +458,13 @@ const later = (result: z.infer<typeof GenerationResult>) => new JsonText(JSON.st
 
 /** A run that failed is answered as the error it failed with. */
 function ended(result: z.infer<typeof GenerationResult>): z.infer<typeof GenerationResult> {
-  if (result.status !== 'failed' || !result.error) return result
-  const details = { ...result.error.details, generation_id: result.id }
-  throw new PlatformError(result.error.code as ErrorCode, details as never)
+  const failure = failureOf(result)
+  if (failure) throw failure
+  return result
 }
 
-function streamOf(run: Run, format: 'openai' | 'events', { runner }: Context): EventStream {
+/** What happens, until the run rests; without what the journal said when the reader had heard it before. */
+function streamOf(run: Run, format: 'openai' | 'events', { runner }: Context, told?: Journal): EventStream {
   return {
     async subscribe(send, end) {
       const chunks = openAiStream(run.settings.model)
@@ -458,6 +475,7 @@ function streamOf(run: Run, format: 'openai' | 'events', { runner }: Context): E
           else for (const chunk of chunks(event)) send(chunk)
         },
         end,
+        told,
       )
     },
   }

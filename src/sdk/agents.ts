@@ -87,12 +87,13 @@ async function outputsOf({ status, required_action }: GenerationResult, tools: N
   if (status !== 'requires_action' || calls.length === 0) return undefined
   if (calls.some(({ tool_name }) => !Object.hasOwn(tools, tool_name))) return undefined
   return Promise.all(
-    calls.map(async ({ tool_call_id, tool_name, args }) => {
+    calls.map(async ({ tool_call_id, tool_name, args, generation_id }) => {
+      const call = { tool_call_id, ...(generation_id && { generation_id }) }
       try {
         const output = await (tools[tool_name] as ClientTool)(args as never, { tool_call_id, tool_name })
-        return { tool_call_id, output: output === undefined ? null : output }
+        return { ...call, output: output === undefined ? null : output }
       } catch (error) {
-        return { tool_call_id, output: error instanceof Error ? error.message : String(error), is_error: true }
+        return { ...call, output: error instanceof Error ? error.message : String(error), is_error: true }
       }
     }),
   )

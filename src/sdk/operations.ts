@@ -2234,6 +2234,8 @@ export interface Operations {
           tool_call_id?: string
           /** The same as tool_call_id */
           id?: string
+          /** As in required_action, where it is there */
+          generation_id?: string
           output: unknown
           /** The tool failed, and the output says how */
           is_error?: boolean

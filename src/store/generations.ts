@@ -158,9 +158,17 @@ export interface Ending {
 
 export interface SubmittedOutput {
   readonly tool_call_id: string
+  /** Which run's, where several have a call of that id. */
+  readonly generation_id?: string | undefined
   readonly output: Json
   readonly is_error: boolean
 }
+
+/** An output and the call that it is for. */
+export type GivenOutput = Key & Omit<SubmittedOutput, keyof Key>
+
+/** The states of a run that is not over. */
+const open = ['in_progress', 'requires_action'] as const
 
 type Key = Pick<JournalCall, 'generation_id' | 'step' | 'position'>
 
@@ -228,6 +236,18 @@ export class Generations {
     return row && toRun(row)
   }
 
+  /** Those that a run has started and that are not over. */
+  async openUnder({ id, trace_id }: Pick<Run, 'id' | 'trace_id'>): Promise<string[]> {
+    const rows = await this.#engine.db
+      .selectFrom('generations')
+      .select('id')
+      .where('trace_id', '=', trace_id)
+      .where('parent_generation_id', '=', id)
+      .where('status', 'in', open)
+      .execute()
+    return rows.map((row) => row.id)
+  }
+
   async statusOf(id: string): Promise<GenerationStatus | undefined> {
     const row = await this.#engine.db.selectFrom('generations').select('status').where('id', '=', id).executeTakeFirst()
     return row?.status as GenerationStatus | undefined
@@ -290,14 +310,17 @@ export class Generations {
       .updateTable('generations')
       .set((e) => ({ turn: e('turn', '+', 1), last_activity_at: Date.now() }))
       .where('id', '=', id)
-      .where('status', 'in', ['in_progress', 'requires_action'])
+      .where('status', 'in', open)
       .returningAll()
       .executeTakeFirst()
     return row && toRun(row)
   }
 
-  /** The step is asked of the model from here on. Asked for a second time, the same step is asked again. */
-  async startStep(run: Run, number: number): Promise<Step> {
+  /**
+   * The step is asked of the model from here on. Asked for a second time, the same step is asked again. `isWanted` is false
+   * once someone has asked for the run to be cancelled, of which a notice may have been lost.
+   */
+  async startStep(run: Run, number: number): Promise<{ step: Step; isWanted: boolean }> {
     const row: GenerationStepRow = {
       generation_id: run.id,
       number,
@@ -312,14 +335,19 @@ export class Generations {
       started_at: Date.now(),
       answered_at: null,
     }
-    await this.#asTurn(run, { status: 'in_progress' }, (tx) =>
+    const { cancel_requested } = await this.#asTurn(run, { status: 'in_progress' }, (tx) =>
       tx
         .insertInto('generation_steps')
         .values(row)
         .onConflict((conflict) => conflict.columns(['generation_id', 'number']).doNothing())
         .execute(),
     )
-    return toStep(row)
+    return { step: toStep(row), isWanted: cancel_requested === 0 }
+  }
+
+  /** Fails if the turn is another's by now. */
+  async requireTurn(run: Run): Promise<void> {
+    await this.#asTurn(run, {})
   }
 
   /** What the model answered, and with it the calls that it asked for: in one commit. */
@@ -446,9 +474,9 @@ export class Generations {
    */
   async submit(
     run: Run,
-    outputs: readonly (SubmittedOutput & Key)[],
+    outputs: readonly GivenOutput[],
     settings: Overrides & Pick<GenerationSettings, 'step_rules' | 'defaults'>,
-  ): Promise<{ kept: (SubmittedOutput & Key)[]; goesOn: boolean }> {
+  ): Promise<{ kept: GivenOutput[]; goesOn: boolean }> {
     return this.#engine.db.transaction().execute(async (tx) => {
       const now = Date.now()
       // First of all the row that others wait for: whoever rests the run meanwhile comes before or after, not between.
@@ -458,7 +486,7 @@ export class Generations {
         .where('id', '=', run.id)
         .returning(['settings', 'steps', 'status'])
         .executeTakeFirstOrThrow()
-      const kept: (SubmittedOutput & Key)[] = []
+      const kept: GivenOutput[] = []
       for (const given of outputs) {
         const updated = await at(
           tx
@@ -470,20 +498,19 @@ export class Generations {
           .executeTakeFirst()
         if (updated.numUpdatedRows === 1n) kept.push(given)
       }
-      const open = await tx
+      const left = await tx
         .selectFrom('generation_calls')
         .select('awaits')
         .where('generation_id', '=', run.id)
         .where('output', 'is', null)
         .execute()
-      const goesOn = kept.length > 0 && !open.some(({ awaits }) => awaits?.includes('"kind":"client"'))
+      const goesOn = kept.length > 0 && !left.some(({ awaits }) => awaits?.includes('"kind":"client"'))
       if (kept.length > 0) {
         const { tool_choice, active_tool_ids, step_rules, defaults } = settings
         const before = JSON.parse(row.settings) as GenerationSettings
         const next: GenerationSettings = {
           ...before,
-          // Being forced to call a tool is over once it was called.
-          defaults: { tool_choice: 'auto', ...before.defaults, ...defaults },
+          defaults: { ...onceCalled(before), ...before.defaults, ...defaults },
           step_rules: [...step_rules, ...before.step_rules],
           next: { step: row.steps + 1, tool_choice, active_tool_ids },
         }
@@ -500,7 +527,7 @@ export class Generations {
     })
   }
 
-  /** Of runs that rest only because of one that they started, and which goes on now. */
+  /** What these runs have rested for has come. */
   async resume(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return
     await this.#engine.db
@@ -517,7 +544,7 @@ export class Generations {
       .updateTable('generations')
       .set({ cancel_requested: 1 })
       .where('id', '=', id)
-      .where('status', 'in', ['in_progress', 'requires_action'])
+      .where('status', 'in', open)
       .executeTakeFirst()
     await this.#notices.tell('generations', [id], { cancel: true })
     return updated.numUpdatedRows === 1n
@@ -527,29 +554,36 @@ export class Generations {
     return this.#notices.tell('generations', [id])
   }
 
-  /** One commit, if it is still this turn's to make. */
+  /** One commit, if it is still this turn's to make: what is over stays as it ended. */
   async #asTurn(
     run: Run,
     change: Partial<GenerationRow>,
     write?: (tx: Transaction<Tables>) => Promise<unknown>,
-  ): Promise<void> {
-    const guard = (db: Pick<Transaction<Tables>, 'updateTable'>) =>
-      db
+  ): Promise<Pick<GenerationRow, 'cancel_requested'>> {
+    const guard = async (db: Pick<Transaction<Tables>, 'updateTable'>) => {
+      const row = await db
         .updateTable('generations')
         .set({ last_activity_at: Date.now(), ...change })
         .where('id', '=', run.id)
         .where('turn', '=', run.turn)
+        .where('status', 'in', open)
+        .returning('cancel_requested')
         .executeTakeFirst()
-    if (!write) {
-      if ((await guard(this.#engine.db)).numUpdatedRows !== 1n) throw new TurnLost()
-      return
+      if (!row) throw new TurnLost()
+      return row
     }
-    await this.#engine.db.transaction().execute(async (tx) => {
-      if ((await guard(tx)).numUpdatedRows !== 1n) throw new TurnLost()
+    if (!write) return guard(this.#engine.db)
+    return this.#engine.db.transaction().execute(async (tx) => {
+      const row = await guard(tx)
       await write(tx)
+      return row
     })
   }
 }
+
+/** Being forced to call a tool is over once it was called. */
+const onceCalled = ({ tool_choice }: GenerationSettings): Overrides =>
+  tool_choice === 'none' ? {} : { tool_choice: 'auto' }
 
 interface Narrowed {
   where(column: 'generation_id' | 'step' | 'position', operator: '=', value: string | number): this

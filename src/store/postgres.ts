@@ -85,6 +85,8 @@ export async function openPostgres(url: string, poolSize = 10): Promise<Engine> 
   })
   // A connection that breaks while idle is replaced by the pool; the query that needs it next reports a real failure.
   pool.on('error', () => {})
+  // So does one that breaks in the middle of a transaction; unheard, it would end the process.
+  pool.on('connect', (client) => client.on('error', () => {}))
   await requireReachable(pool, url)
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   const listeners: ((notice: Notice) => void)[] = []

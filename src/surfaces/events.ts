@@ -44,6 +44,8 @@ export function events(source: EventStream, given: Readonly<Record<string, strin
             ),
           close,
         )
+        // Whoever left meanwhile could not stop what had not begun.
+        if (!isOpen) unsubscribe()
       },
       cancel() {
         isOpen = false

@@ -34,9 +34,10 @@ export async function idempotently(
   if (kept) {
     if (kept.request_hash !== hash) throw new PlatformError('IDEMPOTENCY_KEY_REUSED', { key })
     if (!kept.answer) throw new PlatformError('IDEMPOTENCY_IN_PROGRESS', { key })
+    const type = isEvents(kept.answer.body) ? eventStream : 'application/json'
     return new Response(kept.answer.body, {
       status: kept.answer.status,
-      headers: { ...request.headers, 'content-type': 'application/json', 'idempotency-replayed': 'true' },
+      headers: { ...request.headers, 'content-type': type, 'idempotency-replayed': 'true' },
     })
   }
   const keep = (response: Response, body: string) => keys.keep(principalId, key, { status: response.status, body })
@@ -44,6 +45,7 @@ export async function idempotently(
     const response = await run()
     // The answer is still to come, so the same request is to be made again.
     if (response.status === 202) await keys.release(principalId, key)
+    else if (response.headers.get('content-type') === eventStream) return passedOn(response, keep)
     else await keep(response, withoutSecrets(await response.clone().text(), request.secretFields))
     return response
   } catch (error) {
@@ -56,6 +58,25 @@ export async function idempotently(
     throw error
   }
 }
+
+/** A stream is passed on as it comes, and ends for its reader once it is kept; a reader who leaves before loses nothing. */
+function passedOn(response: Response, keep: (response: Response, body: string) => Promise<unknown>): Response {
+  const kept = response
+    .clone()
+    .text()
+    .then((body) => keep(response, body))
+    .then(
+      () => {},
+      () => {},
+    )
+  const body = response.body?.pipeThrough(new TransformStream<Uint8Array, Uint8Array>({ flush: () => kept }))
+  return new Response(body ?? null, response)
+}
+
+const eventStream = 'text/event-stream'
+
+/** No JSON begins like that, and every stream of ours does. */
+const isEvents = (body: string): boolean => body.startsWith(':')
 
 const hadNoEffect = (error: unknown): boolean =>
   error instanceof PlatformError && (error.status < 500 || error.code === 'SHUTTING_DOWN')

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Generation } from '../model/generation.ts'
 import type { UpstreamState } from '../tools/upstreams.ts'
 
 /** How many upstreams have a line of their own; the rest are only counted. */
@@ -27,6 +28,31 @@ export class Metrics {
     registers: [this.#registry],
   })
 
+  readonly #started = new Counter({
+    name: 'quartermaster_generations_started_total',
+    help: 'Generations that were started here',
+    registers: [this.#registry],
+  })
+  readonly #ended = new Counter({
+    name: 'quartermaster_generations_ended_total',
+    help: 'Generations that came to their end here, by status',
+    labelNames: ['status'] as const,
+    registers: [this.#registry],
+  })
+  readonly #generationDuration = new Histogram({
+    name: 'quartermaster_generation_duration_seconds',
+    help: 'How long generations took from start to end, with all that they waited for, by status',
+    labelNames: ['status'] as const,
+    buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200, 86_400],
+    registers: [this.#registry],
+  })
+  readonly #tokens = new Counter({
+    name: 'quartermaster_generation_tokens_total',
+    help: 'Tokens of generations that came to their end here, by direction',
+    labelNames: ['direction'] as const,
+    registers: [this.#registry],
+  })
+
   constructor() {
     collectDefaultMetrics({ register: this.#registry })
   }
@@ -34,6 +60,30 @@ export class Metrics {
   callEnded({ type, status, seconds }: { type: string; status: string; seconds: number }): void {
     this.#calls.inc({ type, status })
     this.#duration.observe({ type }, seconds)
+  }
+
+  generationStarted(): void {
+    this.#started.inc()
+  }
+
+  generationEnded({ status, usage, started_at, completed_at }: Generation): void {
+    this.#ended.inc({ status })
+    this.#tokens.inc({ direction: 'input' }, usage.input_tokens)
+    this.#tokens.inc({ direction: 'output' }, usage.output_tokens)
+    if (completed_at === null) return
+    this.#generationDuration.observe({ status }, (Date.parse(completed_at) - Date.parse(started_at)) / 1000)
+  }
+
+  /** Has it read whenever someone looks how many generations this process goes on with. */
+  watchGenerations(running: () => number): void {
+    new Gauge({
+      name: 'quartermaster_generations_running',
+      help: 'Generations that this process goes on with just now',
+      registers: [this.#registry],
+      collect() {
+        this.set(running())
+      },
+    })
   }
 
   /** Has the health of MCP servers read whenever someone looks. */

@@ -1,8 +1,5 @@
 import { PlatformError } from '../model/errors.ts'
-import { isObject } from '../model/json.ts'
-
-/** Deeper than anything people write, and shallow enough for every function that walks JSON. */
-const deepest = 100
+import { deepestJson, isObject, isTooDeep } from '../model/json.ts'
 
 /** The body as JSON, or an error that tells what is wrong with it without repeating what was sent. */
 export async function readJson(request: Request, limit: number): Promise<unknown> {
@@ -18,10 +15,7 @@ export async function readJson(request: Request, limit: number): Promise<unknown
 /** Undefined where there is no text. */
 export function parseJson(text: string): unknown {
   if (text === '') return undefined
-  // What is nested so deep has as many brackets twice.
-  if (text.length > 2 * deepest && depthOf(text) > deepest) {
-    throw new PlatformError('INVALID_JSON', { reason: `it is nested more than ${deepest} deep` })
-  }
+  if (isTooDeep(text)) throw new PlatformError('INVALID_JSON', { reason: `it is nested more than ${deepestJson} deep` })
   try {
     return JSON.parse(text)
   } catch (error) {
@@ -59,25 +53,6 @@ export async function* cut(body: ReadableStream<Uint8Array> | null, limit: numbe
 
 function brokenOff(cause: unknown): never {
   throw new PlatformError('BODY_INCOMPLETE', {}, { cause })
-}
-
-/** How deeply brackets are nested, outside of strings. */
-function depthOf(text: string): number {
-  let depth = 0
-  let most = 0
-  let inString = false
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index)
-    if (inString) {
-      if (code === 0x5c) index++
-      else if (code === 0x22) inString = false
-    } else if (code === 0x22) inString = true
-    else if (code === 0x5b || code === 0x7b) {
-      depth++
-      if (depth > most) most = depth
-    } else if (code === 0x5d || code === 0x7d) depth--
-  }
-  return most
 }
 
 /** The fields of a body. What the path names is not named again in it. */
