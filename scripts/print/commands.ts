@@ -14,8 +14,8 @@ ${operations.map(command).join('')}]
 `
 
 function command(operation: Operation): string {
-  const { name, route, permission, summary, accepts, answers } = operation
-  const head = { name, module: moduleOf(operation), route, permission, summary, accepts, answers }
+  const { name, route, permission, summary, accepts, answers, example } = operation
+  const head = { name, module: moduleOf(operation), route, permission, summary, accepts, answers, example }
   const lines = Object.entries(head).flatMap(([key, value]) =>
     value === undefined ? [] : [`    ${key}: ${literal(value)},\n`],
   )

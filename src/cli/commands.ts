@@ -8,6 +8,7 @@ export const commands: readonly Command[] = [
     route: 'POST /projects',
     permission: 'projects:CreateProject',
     summary: 'Create a project',
+    example: { name: 'Support' },
     fields: [
       { name: 'name', type: 'string', required: true, where: 'body', reads: 'text' },
       { name: 'approval_timeout_seconds', type: 'number | null', description: 'How long a human’s decision may take, unless the rule, the tool or the server says', where: 'body', reads: 'JSON' },
@@ -50,6 +51,7 @@ export const commands: readonly Command[] = [
     route: 'PATCH /projects/{project_id}',
     permission: 'projects:UpdateProject',
     summary: 'Change a project',
+    example: { name: 'Customer support' },
     fields: [
       { name: 'project_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'name', type: 'string', where: 'body', reads: 'text' },
@@ -62,6 +64,7 @@ export const commands: readonly Command[] = [
     route: 'POST /api-keys',
     permission: 'api-keys:CreateApiKey',
     summary: 'Create an API key; its value is in this answer only',
+    example: { name: 'laptop', access_policy_ids: ['pol_administrator'] },
     fields: [
       { name: 'project_id', type: 'string | null', description: 'The only project it will see; without one, all of them', where: 'body', reads: 'text or null' },
       { name: 'name', type: 'string', required: true, where: 'body', reads: 'text' },
@@ -108,6 +111,7 @@ export const commands: readonly Command[] = [
     route: 'PATCH /api-keys/{api_key_id}',
     permission: 'api-keys:UpdateApiKey',
     summary: 'Change what an API key may do',
+    example: { rate_limit: 600 },
     fields: [
       { name: 'api_key_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'name', type: 'string', where: 'body', reads: 'text' },
@@ -122,6 +126,7 @@ export const commands: readonly Command[] = [
     route: 'POST /access/check',
     permission: 'access-policies:CheckAccess',
     summary: 'Ask whether a key may do something, and which rule says so',
+    example: { api_key_id: 'key_environment', permission: 'tools:CallTool', resource: 'qm:*:tool:tool_1' },
     fields: [
       { name: 'api_key_id', type: 'string', required: true, where: 'body', reads: 'text' },
       { name: 'permission', type: 'string', description: 'As in tools:CallTool', required: true, where: 'body', reads: 'text' },
@@ -134,6 +139,7 @@ export const commands: readonly Command[] = [
     route: 'POST /access-policies',
     permission: 'access-policies:CreateAccessPolicy',
     summary: 'Create an access policy',
+    example: { name: 'Call tools', document: { statement: [{ effect: 'Allow', action: ['tools:CallTool'], resource: ['*'] }] } },
     fields: [
       { name: 'project_id', type: 'string | null', description: 'The project it belongs to; without one, keys of every project can hold it', where: 'body', reads: 'text or null' },
       { name: 'name', type: 'string', required: true, where: 'body', reads: 'text' },
@@ -191,6 +197,7 @@ export const commands: readonly Command[] = [
     route: 'PATCH /access-policies/{access_policy_id}',
     permission: 'access-policies:UpdateAccessPolicy',
     summary: 'Change an access policy; its holders feel it at once',
+    example: { description: 'For those who only call tools' },
     fields: [
       { name: 'access_policy_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'name', type: 'string', where: 'body', reads: 'text' },
@@ -227,6 +234,7 @@ export const commands: readonly Command[] = [
     route: 'POST /tools/{tool_id}/call',
     permission: 'tools:CallTool',
     summary: 'Call a tool and get what it answers',
+    example: { input: { city: 'Recife' } },
     fields: [
       { name: 'tool_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'action', type: 'string | null', description: 'Which action, for tools that offer several', where: 'body', reads: 'text or null' },
@@ -240,6 +248,7 @@ export const commands: readonly Command[] = [
     route: 'POST /tools',
     permission: 'tools:CreateTool',
     summary: 'Register a tool',
+    example: { name: 'get-weather', description: 'The weather in a city', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }, execute: { url: 'https://api.example.com/weather/{city}', method: 'GET' } },
     fields: [
       { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
       { name: 'name', type: 'string', description: 'The name a model sees, or the prefix of its actions’ names', required: true, where: 'body', reads: 'text' },
@@ -312,6 +321,7 @@ export const commands: readonly Command[] = [
     route: 'POST /tools/import',
     permission: 'tools:ImportMcpServers',
     summary: 'Register the MCP servers of an mcpServers file, as editors and desktop assistants keep it',
+    example: { mcpServers: { docs: { url: 'https://mcp.example.com/mcp' } } },
     fields: [
       { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
       { name: 'mcpServers', type: 'object', description: 'The content of the file, under this key', required: true, where: 'body', reads: 'JSON' },
@@ -349,6 +359,7 @@ export const commands: readonly Command[] = [
     route: 'PATCH /tools/{tool_id}',
     permission: 'tools:UpdateTool',
     summary: 'Change a tool; the result is checked as if it were new',
+    example: { timeout_seconds: 10 },
     fields: [
       { name: 'tool_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'name', type: 'string', description: 'The name a model sees, or the prefix of its actions’ names', where: 'body', reads: 'text' },
@@ -391,6 +402,7 @@ export const commands: readonly Command[] = [
     route: 'POST /servers',
     permission: 'servers:CreateServer',
     summary: 'Create an MCP server',
+    example: { slug: 'support', apps: [{ slug: 'tools' }] },
     fields: [
       { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
       { name: 'slug', type: 'string', required: true, where: 'body', reads: 'text' },
@@ -462,6 +474,7 @@ export const commands: readonly Command[] = [
     route: 'POST /servers/{server_id}/resolve',
     permission: 'servers:ResolveActions',
     summary: 'Rank the actions of a server for requests in words, as RESOLVE_ACTIONS does',
+    example: { integration_query: ['List contacts Salesforce', 'Send a message Slack'] },
     fields: [
       { name: 'server_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'integration_query', type: 'string[]', description: 'One entry for each action: a short description and the app', required: true, where: 'body', reads: 'list' },
@@ -474,6 +487,7 @@ export const commands: readonly Command[] = [
     route: 'PATCH /servers/{server_id}',
     permission: 'servers:UpdateServer',
     summary: 'Change an MCP server',
+    example: { agent_mode: true },
     fields: [
       { name: 'server_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'slug', type: 'string', where: 'body', reads: 'text' },
@@ -503,6 +517,7 @@ export const commands: readonly Command[] = [
     route: 'POST /skills',
     permission: 'skills:CreateSkill',
     summary: 'Create a skill',
+    example: { name: 'refunds', summary: 'How to refund an order', content: 'Look up the order first.' },
     fields: [
       { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
       { name: 'name', type: 'string', required: true, where: 'body', reads: 'text' },
@@ -549,6 +564,7 @@ export const commands: readonly Command[] = [
     route: 'POST /skills/import',
     permission: 'skills:ImportSkills',
     summary: 'Take over skills from folders with a SKILL.md; one of the same name is replaced',
+    example: { files: { 'refunds/SKILL.md': '---\nname: refunds\ndescription: How to refund\n---\nLook first.' } },
     fields: [
       { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
       { name: 'files', type: 'object', description: 'The text of each file, by its path', required: true, where: 'body', reads: 'JSON' },
@@ -572,6 +588,7 @@ export const commands: readonly Command[] = [
     route: 'PATCH /skills/{skill_id}',
     permission: 'skills:UpdateSkill',
     summary: 'Change a skill',
+    example: { summary: 'How to refund an order in full' },
     fields: [
       { name: 'skill_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'name', type: 'string', where: 'body', reads: 'text' },
@@ -588,6 +605,7 @@ export const commands: readonly Command[] = [
     route: 'POST /ai-providers',
     permission: 'ai-providers:CreateAiProvider',
     summary: 'Say where language models are asked',
+    example: { name: 'local', type: 'openai-compatible', base_url: 'http://127.0.0.1:11434/v1', default_model: 'qwen3' },
     fields: [
       { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
       { name: 'name', type: 'string', required: true, where: 'body', reads: 'text' },
@@ -661,6 +679,7 @@ export const commands: readonly Command[] = [
     route: 'POST /ai-providers/{ai_provider_id}/test',
     permission: 'ai-providers:TestAiProvider',
     summary: 'Ask the model for one word, and see what is wrong if none comes',
+    example: { model: 'qwen3' },
     fields: [
       { name: 'ai_provider_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'model', type: 'string', description: 'Which model; the provider’s default unless given', where: 'body', reads: 'text' },
@@ -672,6 +691,7 @@ export const commands: readonly Command[] = [
     route: 'PATCH /ai-providers/{ai_provider_id}',
     permission: 'ai-providers:UpdateAiProvider',
     summary: 'Change an AI provider; whoever points it elsewhere sends its key anew',
+    example: { default_model: 'qwen3:14b' },
     fields: [
       { name: 'ai_provider_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'name', type: 'string', where: 'body', reads: 'text' },
@@ -693,6 +713,7 @@ export const commands: readonly Command[] = [
     route: 'POST /generations/{generation_id}/cancel',
     permission: 'agents:CancelGeneration',
     summary: 'Stop a generation; what its calls have done stays done',
+    example: {},
     fields: [
       { name: 'generation_id', type: 'string', required: true, where: 'path', reads: 'text' },
     ],
@@ -703,6 +724,7 @@ export const commands: readonly Command[] = [
     route: 'POST /agents',
     permission: 'agents:CreateAgent',
     summary: 'Create an agent: a model with instructions and tools',
+    example: { name: 'support', ai_provider_id: 'aip_0mh1k2x9c4f', instructions: 'Help customers with their orders.' },
     fields: [
       { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
       { name: 'name', type: 'string', required: true, where: 'body', reads: 'text' },
@@ -759,6 +781,7 @@ export const commands: readonly Command[] = [
     route: 'POST /agents/{agent_id}/generate',
     permission: 'agents:CreateAgentGeneration',
     summary: 'Run an agent until it has answered, or needs something',
+    example: { prompt: 'Where is order 1042?' },
     fields: [
       { name: 'agent_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'prompt', type: 'string', description: 'What to do; after the messages, if there are some', where: 'body', reads: 'text' },
@@ -901,6 +924,7 @@ export const commands: readonly Command[] = [
     route: 'POST /agents/{agent_id}/generate/{generation_id}/tool-outputs',
     permission: 'agents:CreateAgentGeneration',
     summary: 'Give a generation what the caller’s own tools answered, and let it go on',
+    example: { tool_outputs: [{ tool_call_id: 'call_xyz', output: 'col1,col2' }] },
     fields: [
       { name: 'agent_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'generation_id', type: 'string', required: true, where: 'path', reads: 'text' },
@@ -952,6 +976,7 @@ export const commands: readonly Command[] = [
     route: 'PATCH /agents/{agent_id}',
     permission: 'agents:UpdateAgent',
     summary: 'Change an agent; runs that have started go on as they were',
+    example: { instructions: 'Help customers, in their own language.' },
     fields: [
       { name: 'agent_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'name', type: 'string', where: 'body', reads: 'text' },
@@ -1019,6 +1044,7 @@ export const commands: readonly Command[] = [
     route: 'POST /documents',
     permission: 'documents:CreateDocument',
     summary: 'Create a text document',
+    example: { path: '/handbook/refunds.md', content: 'Refunds take two days.', tags: { team: 'support' } },
     fields: [
       { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
       { name: 'path', type: 'string', required: true, where: 'body', reads: 'text' },
@@ -1065,6 +1091,7 @@ export const commands: readonly Command[] = [
     route: 'POST /documents/search',
     permission: 'documents:SearchDocuments',
     summary: 'Find documents by the words in them, best first',
+    example: { query: 'refunds' },
     fields: [
       { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
       { name: 'query', type: 'string', description: 'What to look for, in plain words', required: true, where: 'body', reads: 'text' },
@@ -1077,6 +1104,7 @@ export const commands: readonly Command[] = [
     route: 'PATCH /documents/{document_id}',
     permission: 'documents:UpdateDocument',
     summary: 'Change a document',
+    example: { content: 'Refunds take three days.' },
     fields: [
       { name: 'document_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'path', type: 'string', where: 'body', reads: 'text' },
@@ -1090,6 +1118,7 @@ export const commands: readonly Command[] = [
     route: 'POST /files',
     permission: 'files:CreateFile',
     summary: 'Create a file; large content is sent with upload-file afterwards',
+    example: { path: '/logo.svg', content: '<svg xmlns="http://www.w3.org/2000/svg"/>', content_type: 'image/svg+xml' },
     fields: [
       { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
       { name: 'path', type: 'string', required: true, where: 'body', reads: 'text' },
@@ -1161,6 +1190,7 @@ export const commands: readonly Command[] = [
     route: 'PATCH /files/{file_id}',
     permission: 'files:UpdateFile',
     summary: 'Move, retype or tag a file',
+    example: { path: '/brand/logo.svg' },
     fields: [
       { name: 'file_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'path', type: 'string', where: 'body', reads: 'text' },
@@ -1253,6 +1283,7 @@ export const commands: readonly Command[] = [
     route: 'POST /webhooks',
     permission: 'webhooks:CreateWebhook',
     summary: 'Create a webhook; its secret is in this answer only',
+    example: { name: 'runs', url: 'https://example.com/hooks/quartermaster', events: ['generation.completed'] },
     fields: [
       { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
       { name: 'name', type: 'string', required: true, where: 'body', reads: 'text' },
@@ -1324,6 +1355,7 @@ export const commands: readonly Command[] = [
     route: 'POST /webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver',
     permission: 'webhooks:RedeliverWebhookDelivery',
     summary: 'Send a delivery again, with the same id',
+    example: {},
     fields: [
       { name: 'webhook_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'delivery_id', type: 'string', required: true, where: 'path', reads: 'text' },
@@ -1335,6 +1367,7 @@ export const commands: readonly Command[] = [
     route: 'POST /webhooks/{webhook_id}/rotate-secret',
     permission: 'webhooks:RotateWebhookSecret',
     summary: 'Give a webhook a new secret, which is in this answer only; for a day the old one signs too',
+    example: {},
     fields: [
       { name: 'webhook_id', type: 'string', required: true, where: 'path', reads: 'text' },
     ],
@@ -1345,6 +1378,7 @@ export const commands: readonly Command[] = [
     route: 'POST /webhooks/{webhook_id}/test',
     permission: 'webhooks:TestWebhook',
     summary: 'Send a webhook.test event now, and say how it went',
+    example: {},
     fields: [
       { name: 'webhook_id', type: 'string', required: true, where: 'path', reads: 'text' },
     ],
@@ -1355,6 +1389,7 @@ export const commands: readonly Command[] = [
     route: 'PATCH /webhooks/{webhook_id}',
     permission: 'webhooks:UpdateWebhook',
     summary: 'Change a webhook',
+    example: { events: ['generation.completed', 'generation.failed'] },
     fields: [
       { name: 'webhook_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'name', type: 'string', where: 'body', reads: 'text' },
@@ -1369,6 +1404,7 @@ export const commands: readonly Command[] = [
     route: 'POST /approvals/{approval_id}/approve',
     permission: 'approvals:DecideApproval',
     summary: 'Approve a call, as it is or with other arguments',
+    example: { reason: 'Checked with the customer.' },
     fields: [
       { name: 'approval_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'input', type: 'object | null', description: 'Other arguments, all of them; what is hidden stays as it is where it is left hidden', where: 'body', reads: 'JSON' },
@@ -1382,6 +1418,7 @@ export const commands: readonly Command[] = [
     route: 'POST /approvals/{approval_id}/cancel',
     permission: 'approvals:CancelApproval',
     summary: 'Withdraw a request for approval; whoever asked for it may, too',
+    example: {},
     fields: [
       { name: 'approval_id', type: 'string', required: true, where: 'path', reads: 'text' },
     ],
@@ -1418,6 +1455,7 @@ export const commands: readonly Command[] = [
     route: 'POST /approvals/{approval_id}/reject',
     permission: 'approvals:DecideApproval',
     summary: 'Reject a call; whoever made it is told the reason',
+    example: { reason: 'The amount is too high.' },
     fields: [
       { name: 'approval_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'reason', type: 'string | null', where: 'body', reads: 'text or null' },
@@ -1445,6 +1483,7 @@ export const commands: readonly Command[] = [
     route: 'POST /approval-rules',
     permission: 'approval-rules:CreateApprovalRule',
     summary: 'Add a rule on which calls need approval',
+    example: { name: 'Large refunds', expression: 'action.id == "tools:refund" && input.amount > 100', reason: 'Refunds over 100 are checked.' },
     fields: [
       { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
       { name: 'name', type: 'string', required: true, where: 'body', reads: 'text' },
@@ -1493,6 +1532,7 @@ export const commands: readonly Command[] = [
     route: 'PATCH /approval-rules/{approval_rule_id}',
     permission: 'approval-rules:UpdateApprovalRule',
     summary: 'Change an approval rule',
+    example: { enabled: false },
     fields: [
       { name: 'approval_rule_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'name', type: 'string', where: 'body', reads: 'text' },

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
-import type { ApiError } from '../sdk/outcome.ts'
 import { type Connection, send } from '../sdk/send.ts'
-import { UsageError } from './command.ts'
-import type { Given } from './flags.ts'
+import { exit, type Runner, UsageError } from './command.ts'
+import { connectionOf, Refused } from './connection.ts'
+import { readArguments, textOf } from './flags.ts'
 
 /** One line of the file: a request, and the actions that would be right for it. */
 interface Asked {
@@ -16,17 +16,22 @@ interface Answered extends Asked {
   readonly found: readonly string[]
 }
 
-export const evalUsage = `Usage: quartermaster eval resolve <queries.jsonl> --server-id <id or slug> [--url <url>] [--key <sk_…>]
-
-Measures how well a server finds the right action for your own requests. Each line of the file is
-{"query": "List contacts Salesforce", "relevant": ["salesforce/get_contacts"]}: any of those named is right.
-The file may be - for standard input. Prints how often the right action came first (Hit@1) and among the first
-five (R@5), and how far up it was (NDCG@10), then the requests whose first action was wrong.`
+/** How well a server answers a team's own requests. */
+export const run: Runner = async (args, { flags }) => {
+  const read = readArguments(flags, args, 2)
+  const [what, file] = read.words
+  if (what !== 'resolve') throw new UsageError('What can be measured is "resolve".')
+  if (file === undefined) throw new UsageError('The file of queries is missing.')
+  const serverId = textOf(read, 'server-id')
+  if (serverId === undefined) throw new UsageError('--server-id is missing: it names the server to measure.')
+  console.log(await evaluate(file, serverId, await connectionOf({ fields: [] }, read.given)))
+  return exit.ok
+}
 
 const atOnce = 50
 
 /** Resolves with what to print. Throws the platform's own error where it answers one. */
-export async function evaluate(file: string, serverId: string, connection: Connection): Promise<string> {
+async function evaluate(file: string, serverId: string, connection: Connection): Promise<string> {
   const asked = readLines(file === '-' ? await text(process.stdin) : await read(file))
   const answered: Answered[] = []
   for (let start = 0; start < asked.length; start += atOnce) {
@@ -36,7 +41,7 @@ export async function evaluate(file: string, serverId: string, connection: Conne
       { route: 'POST /servers/{server_id}/resolve' },
       { path: { server_id: serverId }, body: { integration_query: some.map(({ query }) => query), limit: 10 } },
     )
-    if (error) throw new Refused(error)
+    if (error) throw new Refused(error, connection.baseUrl)
     const { results } = data as { results: { candidates: { slug: string; identifier: string }[] }[] }
     for (const [at, one] of some.entries()) {
       const found = (results[at]?.candidates ?? []).map(({ slug, identifier }) => `${slug}/${identifier}`)
@@ -44,16 +49,6 @@ export async function evaluate(file: string, serverId: string, connection: Conne
     }
   }
   return report(answered)
-}
-
-/** The platform answered, but not what was asked for. */
-export class Refused extends Error {
-  readonly error: ApiError
-
-  constructor(error: ApiError) {
-    super(error.message)
-    this.error = error
-  }
 }
 
 async function read(file: string): Promise<string> {
@@ -97,22 +92,4 @@ function report(answered: readonly Answered[]): string {
       ({ query, relevant, found }) => `missed: "${query}" wants ${relevant.join(' or ')}, got ${found[0] ?? 'nothing'}`,
     ),
   ].join('\n')
-}
-
-/** `eval resolve queries.jsonl --server-id desk`. */
-export function readEval(args: readonly string[]): { file: string; serverId: string; given: Given } {
-  const [what, file, ...rest] = args
-  if (what !== 'resolve') throw new UsageError('What can be measured is "resolve".')
-  if (file === undefined || file.startsWith('--')) throw new UsageError('The file of queries is missing.')
-  const given = new Map<string, string[]>()
-  for (let at = 0; at < rest.length; at += 2) {
-    const name = /^--(server-id|url|key)$/.exec(rest[at] ?? '')?.[1]
-    const value = rest[at + 1]
-    if (name === undefined) throw new UsageError(`"${rest[at]}" is not a flag of eval.`)
-    if (value === undefined) throw new UsageError(`--${name} needs a value.`)
-    given.set(name, [value])
-  }
-  const serverId = given.get('server-id')?.[0]
-  if (serverId === undefined) throw new UsageError('--server-id is missing: it names the server to measure.')
-  return { file, serverId, given }
 }

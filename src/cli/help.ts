@@ -1,6 +1,9 @@
-import type { Command, Described } from './command.ts'
+import type { Command, Described, Flag, OwnCommand } from './command.ts'
 import { commands } from './commands.ts'
+import { exampleOf } from './example.ts'
 import { commonFlags, flagOf } from './flags.ts'
+import { ownCommands } from './own.ts'
+import { columnsOf, paint } from './terminal.ts'
 
 type Lines = readonly (readonly [left: string, right: string])[]
 
@@ -16,7 +19,7 @@ function columns(lines: Lines): string {
     .join('\n')
 }
 
-/** Every command, by module. */
+/** Every command: those for people first, then the operations, by module. */
 export function overview(version: string): string {
   const modules = [...Map.groupBy(commands, ({ module }) => module)]
   const width = Math.max(...commands.map(({ name }) => name.length))
@@ -25,28 +28,59 @@ export function overview(version: string): string {
     `Quartermaster ${version}: tools for AI agents, issued to whoever may have them`,
     'Usage: quartermaster <command> [flags]',
     list([
-      ['up', 'Run the platform'],
-      ['eval resolve', 'Measure how well a server finds the right actions for your own requests'],
-      ['replay', 'Serve a script as a language model, to test agents with'],
+      ...ownCommands.map(({ name, summary }) => [name, summary] as const),
       ['help', 'Print this, or what one command takes: quartermaster help create-tool'],
       ['version', 'Print the version'],
     ]),
-    ...modules.map(([name, members]) => `${name}\n${list(members.map((one) => [one.name, one.summary]))}`),
+    ...modules.map(([name, members]) => `${heading(name)}\n${list(members.map((one) => [one.name, one.summary]))}`),
     `Commands that ask a platform take\n${columns([
-      ['--url <url>', 'Where the platform is; else QM_URL, else http://127.0.0.1:4600'],
-      ['--key <sk_…>', 'The API key to speak with; else QM_KEY'],
-      ['--help', 'What it takes'],
+      ['--url <url>', 'Where the platform is; else QM_URL, the profile, http://127.0.0.1:4600'],
+      ['--key <sk_…>', 'The API key to speak with; else QM_KEY, the profile'],
+      ['--profile <name>', 'Which saved address and key to use; else QM_PROFILE'],
+      ['--json', 'Print JSON on a terminal, too'],
+      ['--no-color', 'No colours; NO_COLOR says the same'],
+      ['--help', 'What it takes, with an example'],
     ])}`,
     'A value may be @file for what is in a file, or - for standard input.',
+    'Exit codes: 0 done, 1 refused by the platform or found wanting, 2 wrong usage, 3 the platform cannot be reached.',
   ].join('\n\n')
 }
 
-export const replayUsage = `Usage: quartermaster replay <script.yaml> [--port <port>]
+const heading = (text: string) => paint('bold', text)
 
-Serves a script as a language model, for tests of agents and of anything else that asks one: as OpenAI's
-/v1/chat/completions and /v1/models, Anthropic's /v1/messages, and Google's :generateContent, streaming and not. The file
-may be - for standard input. The port is 4610 unless given; 0 takes a free one. docs/guides/replay.md says how scripts
-are written.`
+/** What a command for people takes. */
+export function describeOwn(command: OwnCommand): string {
+  const { summary, about, flags, examples } = command
+  return [
+    `${summary}.`,
+    usageOfOwn(command),
+    ...(about ? [wrapped(about)] : []),
+    ...(flags.length > 0 ? [columns(flags.map(flagLine))] : []),
+    examplesText(examples.map((example) => `quartermaster ${example}`)),
+  ].join('\n\n')
+}
+
+export const usageOfOwn = ({ name, usage: ways }: OwnCommand): string =>
+  ways.map((way, at) => `${at === 0 ? 'Usage:' : '      '} quartermaster ${`${name} ${way}`.trim()}`).join('\n')
+
+const flagLine = ({ name, value, help, choices }: Flag) =>
+  [value ? `--${name} <${choices?.join('|') ?? value}>` : `--${name}`, help] as const
+
+const examplesText = (examples: readonly string[]) =>
+  [heading(examples.length === 1 ? 'Example' : 'Examples'), ...examples.map((one) => indented(one))].join('\n')
+
+const indented = (text: string) => text.replaceAll(/^/gm, '  ')
+
+/** Paragraphs, at the terminal's width within reason. */
+function wrapped(text: string): string {
+  const width = Math.min(100, columnsOf(process.stdout))
+  return text
+    .split('\n')
+    .map((line) =>
+      line.startsWith(' ') ? line : line.replaceAll(new RegExp(`(?=.{${width},})(.{1,${width - 1}}) `, 'g'), '$1\n'),
+    )
+    .join('\n')
+}
 
 /** What one command takes. */
 export function describeCommand(command: Command): string {
@@ -54,9 +88,7 @@ export function describeCommand(command: Command): string {
     const parts = (field.parts ?? []).map((part) => [`  ${part.name} ${shape(part)}`, notes(part)] as const)
     return [[`--${flagOf(field)} ${shape(field)}`, notes(field)], ...parts]
   })
-  const common = commonFlags(command).map(
-    ({ name, value, help }) => [value ? `--${name} <${value}>` : `--${name}`, help] as const,
-  )
+  const common = commonFlags(command).map(flagLine)
   const [method, path] = command.route.split(' ')
   return [
     `${command.summary}.`,
@@ -65,6 +97,7 @@ export function describeCommand(command: Command): string {
     ...(fields.length > 0 ? [columns(fields)] : []),
     columns(common),
     ...(fields.length > 0 ? ['A value may be @file for what is in a file, or - for standard input.'] : []),
+    examplesText([exampleOf(command)]),
   ].join('\n\n')
 }
 

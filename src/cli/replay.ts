@@ -3,10 +3,10 @@ import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
 import { startReplayServer } from '../agents/models/replay-server.ts'
 import { PlatformError } from '../model/errors.ts'
-import { UsageError } from './command.ts'
+import { type Runner, UsageError } from './command.ts'
 
 /** Serves a script as a model until it is told to stop. Resolves with the exit code. */
-export async function replay(args: readonly string[]): Promise<number> {
+export const run: Runner = async (args) => {
   const { file, port } = readArgs(args)
   const told = new Promise<void>((resolve) => {
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve())

@@ -4,9 +4,20 @@ import { StartError } from '../model/start-error.ts'
 import { sampleCompany } from '../sample/crm.ts'
 import { createSample, type Sample } from '../sample/project.ts'
 import { listen } from '../surfaces/server.ts'
+import { exit, type Runner } from './command.ts'
+
+/** An operator's mistake is said in a line; anything else is a bug, and shown whole. */
+export const run: Runner = async (args) => {
+  try {
+    return await up(args)
+  } catch (error) {
+    console.error(error instanceof StartError ? `quartermaster: ${error.message}` : error)
+    return exit.refused
+  }
+}
 
 /** Runs the platform until it is told to stop. Resolves with the exit code. */
-export async function up(flags: readonly string[]): Promise<number> {
+async function up(flags: readonly string[]): Promise<number> {
   const config = readConfig(flags, process.env)
   // From the start, so that whoever is told to stop while starting stops as gently as later.
   const told = new Promise<string>((resolve) => {
@@ -76,8 +87,6 @@ function watchParent(onEnd: () => void): void {
   }, 200)
   timer.unref()
 }
-
-export const isOperatorMistake = (error: unknown): error is Error => error instanceof StartError
 
 const welcome = (url: string, database: string, { adminKey, hasDashboard }: Platform) =>
   [
