@@ -63,7 +63,7 @@ export interface OwnCommand {
 export type Runner = (args: readonly string[], command: OwnCommand) => Promise<number>
 
 /** What the exit codes mean; docs/guides/command-line.md tells people. */
-export const exit = { ok: 0, refused: 1, misused: 2, unreachable: 3, interrupted: 130 } as const
+export const exit = { ok: 0, refused: 1, misused: 2, unreachable: 3, waiting: 4, interrupted: 130 } as const
 
 /** The command was not written as it must be. Said in a line or two, with exit code 2. */
 export class UsageError extends Error {}

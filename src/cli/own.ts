@@ -5,6 +5,10 @@ const asking = [...platformFlags, ...outputFlags]
 const [, , helpFlag] = outputFlags
 const help = helpFlag ? [helpFlag] : []
 
+const statuses = ['pending', 'success', 'validation_error', 'permission_denied', 'rejected', 'execution_error']
+const surfaces = ['rest', 'mcp', 'xml', 'cli', 'sdk', 'agent', 'workflow', 'web']
+const approvalStatuses = ['pending', 'approved', 'rejected', 'expired', 'cancelled', 'used']
+
 /** The commands for people, as help lists them. */
 export const ownCommands: readonly OwnCommand[] = [
   {
@@ -53,6 +57,65 @@ export const ownCommands: readonly OwnCommand[] = [
     flags: asking,
     examples: ['whoami', 'whoami --profile work'],
     load: async () => (await import('./login.ts')).whoami,
+  },
+  {
+    name: 'call',
+    summary: 'Call a tool by its name, with its arguments as flags',
+    usage: ['[--url <url>] [--key <sk_…>] <tool> [action] [--argument value …]'],
+    about: `Arguments are flags: --order-id 7 is order_id, and a value may be @file or - for standard input. On a terminal you are asked for what is missing. Flags that say which platform to ask go before the tool's name. Where a person must approve the call, it says where, and waits.`,
+    flags: [
+      { name: 'input', value: 'json', help: 'All arguments at once; other flags are laid over it' },
+      { name: 'no-wait', help: 'Where a person must approve, end with exit code 4; the same call again goes on' },
+      ...asking,
+    ],
+    examples: [
+      'call get-weather --city Recife',
+      `call crm create_contact --input '{"name":"Ada"}'`,
+      'call --profile work get-weather --city -',
+    ],
+    load: async () => (await import('./call.ts')).call,
+  },
+  {
+    name: 'logs',
+    summary: 'See the latest calls, and with --follow those to come',
+    usage: ['[--follow] [filters]'],
+    flags: [
+      { name: 'follow', help: 'Go on as calls end, until Ctrl-C' },
+      { name: 'limit', value: 'number', help: 'How many of the latest to show first. Default 20.' },
+      { name: 'tool', value: 'name', help: 'Only calls of this tool' },
+      { name: 'app', value: 'slug', help: 'Only calls of this app' },
+      { name: 'action', value: 'namespace:name', help: 'Only calls of this action' },
+      { name: 'status', value: 'status', choices: statuses, help: 'Only calls that ended so' },
+      { name: 'surface', value: 'surface', choices: surfaces, help: 'Only calls that came this way' },
+      ...asking,
+    ],
+    examples: ['logs', 'logs --follow --tool get-weather', 'logs --status execution_error --limit 5'],
+    load: async () => (await import('./logs.ts')).logs,
+  },
+  {
+    name: 'approvals',
+    summary: 'Decide on the calls that wait for a person',
+    usage: ['', 'list [--status <status>]', 'approve <id> [--reason <text>]', 'reject <id> [--reason <text>]'],
+    words: ['list', 'approve', 'reject'],
+    about:
+      'On a terminal, a live list: choose with the arrow keys, a approves, r rejects with a reason, enter shows the arguments, q ends.',
+    flags: [
+      { name: 'reason', value: 'text', help: 'Told to whoever asked' },
+      { name: 'status', value: 'status', choices: approvalStatuses, help: 'Which to list. Default pending.' },
+      ...asking,
+    ],
+    examples: ['approvals', 'approvals approve apr_…', `approvals reject apr_… --reason 'The amount is too high.'`],
+    load: async () => (await import('./approvals.ts')).approvals,
+  },
+  {
+    name: 'chat',
+    summary: 'Talk with an agent',
+    usage: ['<agent> [message]'],
+    about:
+      'Without a message, a conversation on the terminal. Calls are shown as they are made; you are asked for what tools of your own answer.',
+    flags: asking,
+    examples: ['chat support', `chat support 'Where is order 1042?'`],
+    load: async () => (await import('./chat.ts')).chat,
   },
   {
     name: 'eval',

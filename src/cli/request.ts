@@ -28,7 +28,7 @@ export async function requestOf(command: Command, given: Given): Promise<Request
 }
 
 /** `@file` stands for what is in a file, `-` for standard input, and `@@` for an at sign. */
-async function readSources({ fields }: Command, given: Given): Promise<Map<string, string[]>> {
+export async function readSources({ fields }: Command, given: Given): Promise<Map<string, string[]>> {
   const sources = new Set(['body', ...fields.map(flagOf)])
   const result = new Map<string, string[]>()
   let usedBy: string | undefined
@@ -43,7 +43,7 @@ async function readSources({ fields }: Command, given: Given): Promise<Map<strin
   return result
 }
 
-async function readSource(name: string, value: string): Promise<string> {
+export async function readSource(name: string, value: string): Promise<string> {
   if (value === '-') return decode(name, await buffer(process.stdin))
   if (!value.startsWith('@')) return value
   if (value.startsWith('@@')) return value.slice(1)

@@ -1,0 +1,41 @@
+import { nearest } from '../model/nearest.ts'
+import type { Quartermaster } from '../sdk/index.ts'
+import { UsageError } from './command.ts'
+import { got } from './connection.ts'
+
+/** The id of a tool, by its id or its name. */
+export async function findTool(qm: Quartermaster, wanted: string): Promise<string> {
+  if (/^tool_/.test(wanted)) return wanted
+  const { data } = got(await qm.tools.listTools({ query: { name: wanted } }))
+  if (data.length > 1) throw ambiguous('tool', wanted, data)
+  if (data[0]) return data[0].id
+  const others = got(await qm.tools.listTools({ query: { limit: 500 } }))
+  throw unknown('tool', wanted, others.data)
+}
+
+/** The id of an agent, by its id or its name. */
+export async function findAgent(qm: Quartermaster, wanted: string): Promise<string> {
+  if (/^agt_/.test(wanted)) return wanted
+  const { data } = got(await qm.agents.listAgents({ query: { limit: 500 } }))
+  const found = data.filter(({ name }) => name === wanted)
+  if (found.length > 1) throw ambiguous('agent', wanted, found)
+  if (found[0]) return found[0].id
+  throw unknown('agent', wanted, data)
+}
+
+const ambiguous = (kind: string, name: string, found: readonly { id: string }[]) =>
+  new UsageError(`Several ${kind}s are named "${name}": ${found.map(({ id }) => id).join(', ')}. Give the id of one.`)
+
+function unknown(kind: string, wanted: string, known: readonly { name: string }[]): UsageError {
+  const close = nearest(
+    wanted,
+    known.map(({ name }) => name),
+  )
+  const hint =
+    close.length > 0
+      ? `Did you mean ${close.map((name) => `"${name}"`).join(' or ')}?`
+      : known.length === 0
+        ? 'This key sees none; by its id one can be called that cannot be seen.'
+        : `"quartermaster list-${kind}s" lists them.`
+  return new UsageError(`There is no ${kind} named "${wanted}". ${hint}`)
+}

@@ -1,0 +1,241 @@
+import { createInterface } from 'node:readline'
+import { describe, expect, test } from 'vitest'
+import { city, gated, pending } from './approving.ts'
+import { as, runCli, spawnCli, startListening } from './clients.ts'
+import { startService } from './kit.ts'
+import { onTerminal, runOnTerminal } from './terminal.ts'
+
+const weather = {
+  type: 'object',
+  properties: {
+    city: { type: 'string', description: 'Which city' },
+    days: { type: 'integer' },
+    unit_system: { type: 'string', enum: ['metric', 'imperial'] },
+    tags: { type: 'array', items: { type: 'string' } },
+    detailed: { type: 'boolean' },
+    url: { type: 'string' },
+  },
+  required: ['city', 'unit_system'],
+}
+
+async function weatherPlatform() {
+  const platform = await startListening()
+  const service = await startService(({ body }) => ({ body }))
+  const tool = await platform.post('/tools', {
+    name: 'get-weather',
+    parameters: weather,
+    execute: { url: service.url },
+  })
+  return {
+    ...platform,
+    toolId: tool.body.id as string,
+    async [Symbol.asyncDispose]() {
+      await platform[Symbol.asyncDispose]()
+      await service[Symbol.asyncDispose]()
+    },
+  }
+}
+
+describe('call', () => {
+  test('takes a tool by its name and its arguments as flags, read as the schema says', async () => {
+    await using platform = await weatherPlatform()
+
+    const args = ['--city', '123', '--days', '3', '--unit-system', 'metric', '--tags', 'a', '--tags', 'b', '--detailed']
+    const byName = await runCli(['call', 'get-weather', ...args, '--url', 'x'], as(platform.url))
+    const byId = await runCli(['call', platform.toolId, '--input', '-', '--days=4'], {
+      ...as(platform.url),
+      stdin: '{"city":"Rio","unit_system":"metric","days":3}',
+    })
+
+    expect(JSON.parse(byName.stdout)).toEqual({
+      city: '123',
+      days: 3,
+      unit_system: 'metric',
+      tags: ['a', 'b'],
+      detailed: true,
+      url: 'x',
+    })
+    expect(JSON.parse(byId.stdout)).toEqual({ city: 'Rio', unit_system: 'metric', days: 4 })
+  })
+
+  test('says what is missing or wrong, and exits with 2', async () => {
+    await using platform = await weatherPlatform()
+    const call = async (...args: string[]) => {
+      const { code, stderr } = await runCli(['call', ...args], as(platform.url))
+      return `${code} ${stderr}`
+    }
+
+    expect(await call('get-weather', '--days', '3')).toMatch(
+      /^2 .*are missing:\n {2}--city <string> {2}Which city\n {2}--unit-system <metric\|imperial>/,
+    )
+    expect(await call('get-weather', '--ctiy', 'Rio')).toMatch(/^2 .*no flag --ctiy here\. Did you mean --city\?/)
+    expect(await call('get-weather', '--days', 'many')).toMatch(/^2 .*--days must be an integer/)
+    expect(await call('get-wether')).toMatch(/^2 .*no tool named "get-wether"\. Did you mean "get-weather"\?/)
+    expect(await call('get-weather', 'forecast')).toMatch(/^2 .*no action "forecast"/)
+    expect(await call('get-weather', '--key', 'sk_topsecret')).toMatch(/^2 .*--key goes before the tool's name/)
+    expect(await call('get-weather', '--key', 'sk_topsecret')).not.toContain('topsecret')
+  })
+
+  test('asks for what is missing on a terminal', async () => {
+    await using platform = await weatherPlatform()
+    await using terminal = onTerminal(['call', 'get-weather', '--days', '2'], as(platform.url))
+
+    await terminal.sees('city string:')
+    terminal.type('Recife\r')
+    await terminal.sees('2) imperial')
+    terminal.type('7\r')
+    await terminal.sees('none of them')
+    terminal.type('2\r')
+
+    expect(await terminal.ended).toBe(0)
+    expect(terminal.text()).toContain('Which city')
+    expect(terminal.text()).toMatch(/"city": "Recife"[\s\S]*"unit_system": "imperial"/)
+  })
+
+  test('says where to approve, waits, and gives the answer; with --no-wait it exits with 4', async () => {
+    await using platform = await startListening()
+    await using service = await startService()
+    const { id, caller, reviewer } = await gated(platform, service.url)
+    const args = ['call', id, '--city', 'Rio']
+
+    const left = await runCli([...args, '--no-wait'], as(platform.url, caller))
+    const waiting = spawnCli(args, as(platform.url, caller))
+    const lines = createInterface({ input: waiting.stderr })[Symbol.asyncIterator]()
+    const said = [await lines.next(), await lines.next(), await lines.next()].map(({ value }) => value).join('\n')
+    const { id: approval } = await pending(platform)
+    const ended = new Promise((resolve) => waiting.once('close', resolve))
+    let printed = ''
+    waiting.stdout.on('data', (chunk) => {
+      printed += chunk
+    })
+    const approved = await runCli(['approvals', 'approve', approval], as(platform.url, reviewer))
+
+    expect(left.code).toBe(4)
+    expect(JSON.parse(left.stdout)).toMatchObject({ status: 'pending_approval', approval_id: approval })
+    expect(said).toContain(`quartermaster approvals approve ${approval}`)
+    expect(said).toContain(`${platform.url}/approvals/${approval}`)
+    expect(JSON.parse(approved.stdout)).toMatchObject({ status: 'approved' })
+    expect(await ended).toBe(0)
+    expect(JSON.parse(printed)).toEqual({ ok: true })
+  })
+
+  test('that is rejected exits with 1 and the reason', async () => {
+    await using platform = await startListening()
+    await using service = await startService()
+    const { id, caller, reviewer } = await gated(platform, service.url)
+
+    const called = runCli(['call', id, '--city', 'Rio'], as(platform.url, caller))
+    const { id: approval } = await pending(platform)
+    await runCli(['approvals', 'reject', approval, '--reason', 'Too far'], as(platform.url, reviewer))
+
+    expect(await called).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/APPROVAL_REJECTED.*Too far/),
+    })
+    expect(service.received).toEqual([])
+  })
+})
+
+describe('logs', () => {
+  test('shows the latest calls, oldest first: lines on a terminal, JSON for programs', async () => {
+    await using platform = await weatherPlatform()
+    await platform.post(`/tools/${platform.toolId}/call`, { input: { city: 'Rio', unit_system: 'metric' } })
+    await platform.post(`/tools/${platform.toolId}/call`, { input: {} })
+
+    const json = await runCli(['logs', '--tool', 'get-weather'], as(platform.url))
+    const shown = await runOnTerminal(['logs'], as(platform.url))
+    const failed = await runCli(['logs', '--status', 'validation_error', '--limit', '5'], as(platform.url))
+
+    const calls = json.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(calls.map(({ status }) => status)).toEqual(['success', 'validation_error'])
+    expect(shown.text).toMatch(/^\d\d:\d\d:\d\d ✓ tools:get-weather .* ms {2}call_\w+\n.* ✗ .*\n {2}VALIDATION_FAILED/)
+    for (const line of shown.text.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
+    expect(failed.stdout.trim().split('\n')).toHaveLength(1)
+  })
+
+  test('follows calls as they end', async () => {
+    await using platform = await weatherPlatform()
+    const watcher = spawnCli(['logs', '--follow', '--limit', '0'], as(platform.url))
+    const lines = createInterface({ input: watcher.stdout })[Symbol.asyncIterator]()
+    const first = lines.next()
+
+    for (let heard = false; !heard; ) {
+      await platform.post(`/tools/${platform.toolId}/call`, { input: { city: 'Rio', unit_system: 'metric' } })
+      heard = await Promise.race([first.then(() => true), new Promise<boolean>((ok) => setTimeout(ok, 100, false))])
+    }
+    watcher.kill('SIGKILL')
+
+    expect(JSON.parse((await first).value ?? '')).toMatchObject({ tool: 'get-weather', status: 'success' })
+  })
+})
+
+describe('approvals', () => {
+  test('is a live list on a terminal, where calls are looked at, approved and rejected with keys', async () => {
+    await using platform = await startListening()
+    await using service = await startService()
+    const { id, reviewer, caller } = await gated(platform, service.url, { parameters: city })
+    const ask = (name: string) => platform.post(`/tools/${id}/call`, { input: { city: name } }, { key: caller })
+    await using terminal = onTerminal(['approvals'], as(platform.url, reviewer))
+
+    await terminal.sees('nothing waits')
+    const first = ask('Rio')
+    await terminal.sees('❯ tools:pay')
+    terminal.type('\r')
+    await terminal.sees('"city": "Rio"')
+    terminal.type('a')
+    await terminal.sees('is approved')
+    const second = ask('Oslo')
+    await terminal.sees('1 waiting')
+    terminal.type('r')
+    await terminal.sees('Reason to reject')
+    terminal.type('Too cold\r')
+    await terminal.sees('is rejected')
+    terminal.type('q')
+
+    expect(await terminal.ended).toBe(0)
+    expect((await first).status).toBe(200)
+    expect((await second).body.error).toMatchObject({
+      code: 'APPROVAL_REJECTED',
+      message: expect.stringContaining('Too cold'),
+    })
+    expect(service.received).toHaveLength(1)
+  })
+
+  test('is a plain list for programs, and refuses whoever asked', async () => {
+    await using platform = await startListening()
+    await using service = await startService()
+    const { id, caller } = await gated(platform, service.url)
+    await platform.post(`/tools/${id}/call`, { input: { city: 'Rio' }, wait: false }, { key: caller })
+
+    const listed = await runCli(['approvals'], as(platform.url))
+    const [one] = JSON.parse(listed.stdout).data
+    const own = await runCli(['approvals', 'approve', one.id], as(platform.url, caller))
+
+    expect(one).toMatchObject({ tool: 'pay', status: 'pending' })
+    expect(own.code).toBe(1)
+  })
+})
+
+describe('chat', () => {
+  test('streams what an agent says, once or in a conversation', async () => {
+    await using platform = await startListening()
+    const script = { steps: [{ answer: { text: 'It is sunny in Recife.' } }] }
+    const provider = await platform.post('/ai-providers', { name: 'script', type: 'replay', script })
+    const made = await platform.post('/agents', { name: 'support', ai_provider_id: provider.body.id })
+    expect(made.status).toBe(201)
+
+    const once = await runCli(['chat', 'support', 'How is the weather?'], as(platform.url))
+    await using terminal = onTerminal(['chat', 'support'], as(platform.url))
+    await terminal.sees('you:')
+    terminal.type('And now?\r')
+    await terminal.sees(/sunny[^]*you:/)
+    terminal.type('\r')
+
+    expect(once).toMatchObject({ code: 0, stdout: 'It is sunny in Recife.\n' })
+    expect(await terminal.ended).toBe(0)
+  })
+})
