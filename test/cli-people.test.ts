@@ -232,7 +232,7 @@ describe('chat', () => {
     await using terminal = onTerminal(['chat', 'support'], as(platform.url))
     await terminal.sees('you:')
     terminal.type('And now?\r')
-    await terminal.sees(/sunny[^]*you:/)
+    await terminal.sees(/sunny[\s\S]*you:/)
     terminal.type('\r')
 
     expect(once).toMatchObject({ code: 0, stdout: 'It is sunny in Recife.\n' })

@@ -118,6 +118,51 @@ export const ownCommands: readonly OwnCommand[] = [
     load: async () => (await import('./chat.ts')).chat,
   },
   {
+    name: 'connect',
+    summary: 'Print or write the settings with which an MCP client uses a server',
+    usage: ['<client> [--server <slug>] [--write] [--with-key]'],
+    words: ['claude-desktop', 'claude-code', 'cursor', 'vscode', 'windsurf', 'zed', 'generic'],
+    about:
+      'Clients: claude-desktop, claude-code, cursor, vscode, windsurf, zed, generic. Where a client can read the key from its environment or ask for it, the settings hold no key.',
+    flags: [
+      { name: 'server', value: 'slug', help: 'Which server; the only one unless given' },
+      {
+        name: 'write',
+        help: 'Write it where the client looks, keep a copy of what was there, and show the difference',
+      },
+      { name: 'file', value: 'path', help: 'Another file than the one that the client usually has' },
+      { name: 'name', value: 'name', help: 'What the client calls it; the slug unless given' },
+      { name: 'with-key', help: 'Put the API key itself into the settings' },
+      ...asking,
+    ],
+    examples: ['connect claude-code --server support', 'connect cursor --server support --write'],
+    load: async () => (await import('./connect.ts')).connect,
+  },
+  {
+    name: 'import',
+    summary: 'Take over MCP servers or skills from files of other programs',
+    usage: ['mcp-servers <file>', 'skills <folder>'],
+    words: ['mcp-servers', 'skills'],
+    about:
+      'MCP servers come from an mcpServers file, as editors and desktop assistants keep it; - is standard input. Skills come from every SKILL.md below a folder.',
+    flags: [{ name: 'project-id', value: 'id', help: 'The project to put them in' }, ...asking],
+    examples: ['import mcp-servers ~/.cursor/mcp.json', 'import skills ~/.claude/skills'],
+    load: async () => (await import('./import.ts')).importFrom,
+  },
+  {
+    name: 'export',
+    summary: 'Write skills as SKILL.md files',
+    usage: ['skills <folder> [--force]'],
+    words: ['skills'],
+    flags: [
+      { name: 'force', help: 'Replace files that are there and differ' },
+      { name: 'project-id', value: 'id', help: 'Only those of this project' },
+      ...asking,
+    ],
+    examples: ['export skills ./skills'],
+    load: async () => (await import('./import.ts')).exportTo,
+  },
+  {
     name: 'eval',
     summary: 'Measure how well a server finds the right actions for your own requests',
     usage: ['resolve <queries.jsonl> --server-id <id or slug> [--url <url>] [--key <sk_…>]'],

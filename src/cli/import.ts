@@ -1,0 +1,153 @@
+import { glob, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join, relative, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { exit, type Runner, UsageError } from './command.ts'
+import { openSession, Refused, type Session } from './connection.ts'
+import { type Arguments, isSet, readArguments, textOf } from './flags.ts'
+import { print } from './print.ts'
+import { harmless, isForPeople, paint, withProgress } from './terminal.ts'
+
+/** Takes over what other programs keep in files. */
+export const importFrom: Runner = async (args, { flags }) => {
+  const read = readArguments(flags, args, 2)
+  const [what, path] = read.words
+  if (what !== 'mcp-servers' && what !== 'skills')
+    throw new UsageError('What can be imported is "mcp-servers" and "skills".')
+  if (path === undefined) throw new UsageError(what === 'skills' ? 'The folder is missing.' : 'The file is missing.')
+  const session = await openSession(read.given)
+  return what === 'skills' ? importSkills(path, read, session) : importServers(path, read, session)
+}
+
+const projectOf = (read: Arguments) => {
+  const id = textOf(read, 'project-id')
+  return id === undefined ? {} : { project_id: id }
+}
+
+async function importServers(path: string, read: Arguments, { qm, connection }: Session): Promise<number> {
+  const mcpServers = serversIn(path === '-' ? await text(process.stdin) : await load(path), path)
+  const asked = qm.tools.importMcpServers({ body: { mcpServers, ...projectOf(read) } as never })
+  const { data, error } = await withProgress('Registering …', asked)
+  if (error) throw new Refused(error, connection.baseUrl)
+  const lines = [
+    ...data.created.map(({ name, id }) => line('+', 'green', `${name}  ${id}`)),
+    ...data.skipped.map(({ name, reason }) => line('✗', 'red', `${name}: ${reason}`)),
+  ]
+  return finish(data, lines, data.skipped.length, read)
+}
+
+/** Editors call it by three names. */
+function serversIn(content: string, path: string): Record<string, unknown> {
+  let value: unknown
+  try {
+    value = JSON.parse(content)
+  } catch (error) {
+    throw new UsageError(`${path} is not JSON: ${(error as Error).message}.`)
+  }
+  const { mcpServers, servers, context_servers } = (value ?? {}) as Record<string, unknown>
+  const found = mcpServers ?? servers ?? context_servers
+  if (typeof found === 'object' && found !== null) return found as Record<string, unknown>
+  throw new UsageError(`${path} has no "mcpServers".`)
+}
+
+const load = (path: string) =>
+  readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new UsageError(`cannot read ${path} (${error.code}).`)
+  })
+
+const atOnce = 1_000_000
+const most = 2000
+
+async function importSkills(folder: string, read: Arguments, { qm, connection }: Session): Promise<number> {
+  const paths: string[] = []
+  for await (const path of glob('**/SKILL.md', { cwd: folder })) if (!path.includes('node_modules')) paths.push(path)
+  if (paths.length === 0) throw new UsageError(`There is no SKILL.md in ${folder} or below it.`)
+  if (paths.length > most)
+    throw new UsageError(`There are ${paths.length} skills in ${folder}: at most ${most} at once.`)
+  const all = { created: [] as unknown[], updated: [] as unknown[], skipped: [] as { path: string; reason: string }[] }
+  const lines: string[] = []
+  for (const files of await batches(folder, paths.sort())) {
+    const asked = qm.skills.importSkills({ body: { files, ...projectOf(read) } })
+    const { data, error } = await withProgress('Taking over skills …', asked)
+    if (error) throw new Refused(error, connection.baseUrl)
+    all.created.push(...data.created)
+    all.updated.push(...data.updated)
+    all.skipped.push(...data.skipped)
+    lines.push(
+      ...data.created.map(({ name }) => line('+', 'green', name)),
+      ...data.updated.map(({ name }) => line('~', 'yellow', name)),
+      ...data.skipped.map(({ path, reason }) => line('✗', 'red', `${path}: ${reason}`)),
+    )
+  }
+  return finish(all, lines, all.skipped.length, read)
+}
+
+/** A few files to a request, so that none is too large for the platform. */
+async function batches(folder: string, paths: readonly string[]): Promise<Record<string, string>[]> {
+  const result: Record<string, string>[] = []
+  let size = Number.POSITIVE_INFINITY
+  for (const path of paths) {
+    const content = await load(join(folder, path))
+    if (size + content.length > atOnce) {
+      result.push({})
+      size = 0
+    }
+    size += content.length
+    Object.assign(result.at(-1) ?? {}, { [path.replaceAll('\\', '/')]: content })
+  }
+  return result
+}
+
+const line = (mark: string, style: 'green' | 'yellow' | 'red', what: string) =>
+  `${paint(style, mark)} ${harmless(what)}`
+
+/** What could not be taken over makes the exit code 1, so that a script notices. */
+function finish(data: unknown, lines: readonly string[], skipped: number, read: Arguments): number {
+  const json = isSet(read.given, 'json')
+  if (isForPeople(json)) console.log(lines.join('\n'))
+  else print(data, { json })
+  return skipped > 0 ? exit.refused : exit.ok
+}
+
+/** Writes every skill as a SKILL.md in a folder of its own. */
+export const exportTo: Runner = async (args, { flags }) => {
+  const read = readArguments(flags, args, 2)
+  const [what, folder] = read.words
+  if (what !== 'skills') throw new UsageError('What can be exported is "skills".')
+  if (folder === undefined) throw new UsageError('The folder is missing.')
+  const { qm, connection } = await openSession(read.given)
+  const written: { path: string; state: 'written' | 'same' | 'kept' }[] = []
+  for (let total = 1, offset = 0; offset < total; ) {
+    const { data: page, error } = await qm.skills.listSkills({ query: { limit: 100, offset, ...projectOf(read) } })
+    if (error) throw new Refused(error, connection.baseUrl)
+    for (const { id } of page.data) {
+      const { data, error: refused } = await qm.skills.exportSkill({ path: { skill_id: id } })
+      if (refused) throw new Refused(refused, connection.baseUrl)
+      written.push({ path: data.path, state: await writeInto(folder, data, isSet(read.given, 'force')) })
+    }
+    offset += page.data.length
+    total = page.data.length === 0 ? 0 : page.total
+  }
+  const marks = { written: ['+', 'green'], same: ['=', 'yellow'], kept: ['✗', 'red'] } as const
+  const lines = written.map(({ path, state }) => {
+    const [mark, style] = marks[state]
+    return line(mark, style, state === 'kept' ? `${path}: another is there; --force replaces it` : path)
+  })
+  return finish({ written }, lines, written.filter(({ state }) => state === 'kept').length, read)
+}
+
+async function writeInto(folder: string, file: { path: string; content: string }, force: boolean) {
+  const path = resolve(folder, file.path)
+  // The name comes from the platform; it must not lead elsewhere.
+  if (relative(folder, path).split(/[\\/]/)[0] === '..')
+    throw new UsageError(`"${file.path}" would be outside of ${folder}.`)
+  const before = await readFile(path, 'utf8').catch(() => undefined)
+  if (before === file.content) return 'same'
+  if (before !== undefined && !force) return 'kept'
+  try {
+    await mkdir(dirname(path), { recursive: true })
+    await writeFile(path, file.content)
+  } catch (error) {
+    throw new UsageError(`cannot write ${path} (${(error as NodeJS.ErrnoException).code}).`)
+  }
+  return 'written'
+}

@@ -1,0 +1,150 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { as, runCli, startListening } from './clients.ts'
+import { adminKey } from './kit.ts'
+
+async function folder() {
+  const path = await mkdtemp(join(tmpdir(), 'quartermaster-files-'))
+  return {
+    path,
+    at: (name: string) => join(path, name),
+    [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }),
+  }
+}
+
+describe('connect', () => {
+  test.each([
+    ['claude-code', 'mcpServers', 'Bearer ${QM_KEY}'],
+    ['cursor', 'mcpServers', 'Bearer ${env:QM_KEY}'],
+    ['windsurf', 'mcpServers', 'Bearer ${env:QM_KEY}'],
+    ['vscode', 'servers', 'Bearer ${input:quartermaster-key}'],
+    ['zed', 'context_servers', 'Bearer sk_…'],
+    ['generic', 'mcpServers', 'Bearer sk_…'],
+    ['claude-desktop', 'mcpServers', 'Bearer sk_…'],
+  ])('prints what %s must be told, without the key', async (client, root, authorization) => {
+    await using platform = await startListening()
+    await platform.post('/servers', { slug: 'support' })
+
+    const { code, stdout, stderr } = await runCli(['connect', client, '--server', 'support'], as(platform.url))
+
+    expect(code, stderr).toBe(0)
+    expect(JSON.parse(stdout)[root].support).toBeDefined()
+    expect(stdout).toContain(`${platform.url}/mcp/support`)
+    expect(stdout).toContain(authorization)
+    expect(stdout + stderr).not.toContain(adminKey)
+  })
+
+  test('--write keeps what is there and a copy of it, shows the difference, and changes nothing twice', async () => {
+    await using platform = await startListening()
+    await using home = await folder()
+    await platform.post('/servers', { slug: 'support' })
+    const file = home.at('mcp.json')
+    const before = '{\n    "mcpServers": { "other": { "url": "https://example.com" } },\n    "theme": "dark"\n}\n'
+    await writeFile(file, before)
+    const args = ['connect', 'cursor', '--write', '--file', file]
+
+    const first = await runCli(args, as(platform.url))
+    const written = await readFile(file, 'utf8')
+    const second = await runCli(args, as(platform.url))
+
+    expect(first.stdout).toMatch(/^\+ +"support": \{$/m)
+    expect(JSON.parse(written)).toEqual({
+      mcpServers: {
+        other: { url: 'https://example.com' },
+        support: { url: `${platform.url}/mcp/support`, headers: { Authorization: 'Bearer ${env:QM_KEY}' } },
+      },
+      theme: 'dark',
+    })
+    const copies = (await readdir(home.path)).filter((name) => name.endsWith('.bak'))
+    expect(copies).toHaveLength(1)
+    expect(await readFile(home.at(copies[0] ?? ''), 'utf8')).toBe(before)
+    expect(second.stderr).toContain('has it already')
+    expect(await readFile(file, 'utf8')).toBe(written)
+  })
+
+  test('a key is written only where that is asked for, said, and for its owner alone', async () => {
+    await using platform = await startListening()
+    await using home = await folder()
+    await platform.post('/servers', { slug: 'support' })
+    const file = home.at('zed/settings.json')
+
+    const refused = await runCli(['connect', 'zed', '--write', '--file', file], as(platform.url))
+    const written = await runCli(['connect', 'zed', '--write', '--with-key', '--file', file], as(platform.url))
+
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('--with-key') })
+    expect(written).toMatchObject({ code: 0, stderr: expect.stringContaining('The API key stands in it') })
+    expect(written.stdout).not.toContain(adminKey)
+    expect(JSON.parse(await readFile(file, 'utf8')).context_servers.support.headers.Authorization).toBe(
+      `Bearer ${adminKey}`,
+    )
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+  })
+
+  test('a file with comments is left alone, and what is not there is said', async () => {
+    await using platform = await startListening()
+    await using home = await folder()
+    const file = home.at('settings.json')
+    await writeFile(file, '// mine\n{}\n')
+    const none = await runCli(['connect', 'cursor'], as(platform.url))
+    await platform.post('/servers', { slug: 'one' })
+    await platform.post('/servers', { slug: 'two' })
+
+    const commented = await runCli(
+      ['connect', 'cursor', '--server', 'one', '--write', '--file', file],
+      as(platform.url),
+    )
+    const which = await runCli(['connect', 'cursor'], as(platform.url))
+    const unknown = await runCli(['connect', 'cursro', '--server', 'one'], as(platform.url))
+    const missing = await runCli(['connect', 'cursor', '--server', 'three'], as(platform.url))
+
+    expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('create-server') })
+    expect(commented).toMatchObject({ code: 2, stderr: expect.stringContaining('left alone') })
+    expect(await readFile(file, 'utf8')).toBe('// mine\n{}\n')
+    expect(which).toMatchObject({ code: 2, stderr: expect.stringMatching(/--server: (one, two|two, one)/) })
+    expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('Did you mean cursor?') })
+    expect(missing.code).toBe(1)
+  })
+})
+
+describe('import and export', () => {
+  test('MCP servers come from an mcpServers file; what cannot be registered is said', async () => {
+    await using platform = await startListening()
+    await using home = await folder()
+    await writeFile(
+      home.at('mcp.json'),
+      JSON.stringify({ mcpServers: { docs: { url: 'https://mcp.example.com/mcp' }, old: { url: 'ftp://x' } } }),
+    )
+
+    const { code, stdout } = await runCli(['import', 'mcp-servers', home.at('mcp.json')], as(platform.url))
+    const piped = await runCli(['import', 'mcp-servers', '-'], {
+      ...as(platform.url),
+      stdin: '{"servers":{"more":{"type":"http","url":"https://mcp.example.com/more"}}}',
+    })
+
+    expect(code).toBe(1)
+    expect(JSON.parse(stdout)).toMatchObject({ created: [{ name: 'docs' }], skipped: [{ name: 'old' }] })
+    expect(piped.code).toBe(0)
+  })
+
+  test('skills go out as SKILL.md files and come back as they were', async () => {
+    await using platform = await startListening()
+    await using home = await folder()
+    for (const name of ['refunds', 'returns']) {
+      await platform.post('/skills', { name, summary: `About ${name}`, content: `# ${name}\n\nLook first.\n` })
+    }
+
+    const out = await runCli(['export', 'skills', home.at('skills')], as(platform.url))
+    const again = await runCli(['export', 'skills', home.at('skills')], as(platform.url))
+    const back = await runCli(['import', 'skills', home.at('skills')], as(platform.url))
+    await mkdir(home.at('empty'))
+    const empty = await runCli(['import', 'skills', home.at('empty')], as(platform.url))
+
+    expect(JSON.parse(out.stdout).written).toHaveLength(2)
+    expect(JSON.parse(again.stdout).written).toMatchObject([{ state: 'same' }, { state: 'same' }])
+    expect(JSON.parse(back.stdout)).toMatchObject({ created: [], skipped: [] })
+    expect(JSON.parse(back.stdout).updated).toHaveLength(2)
+    expect(empty).toMatchObject({ code: 2, stderr: expect.stringContaining('no SKILL.md') })
+  })
+})
