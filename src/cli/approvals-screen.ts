@@ -1,9 +1,9 @@
 import type { Operations } from '../sdk/index.ts'
-import { type Approval, verdict } from './approvals.ts'
 import { exit } from './command.ts'
 import { got, type Session } from './connection.ts'
 import { ago } from './print.ts'
 import { columnsOf, cut, harmless, oneLine, pad, paint } from './terminal.ts'
+import { type Approval, verdict } from './verdict.ts'
 
 type Whole = Operations['approvals']['getApproval']['answer']
 

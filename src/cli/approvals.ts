@@ -1,11 +1,9 @@
-import type { Operations } from '../sdk/index.ts'
 import { exit, type Runner, UsageError } from './command.ts'
 import { openSession, Refused, type Session } from './connection.ts'
 import { type Arguments, isSet, readArguments, textOf } from './flags.ts'
 import { listColumns, print } from './print.ts'
-import { isForPeople, note, paint } from './terminal.ts'
-
-export type Approval = Operations['approvals']['listApprovals']['answer']['data'][number]
+import { isForPeople, note } from './terminal.ts'
+import { verdict } from './verdict.ts'
 
 /** What waits for a person: a live list on a terminal, and words for everyone else. */
 export const approvals: Runner = async (args, { flags }) => {
@@ -41,11 +39,4 @@ async function decide(
   if (!isForPeople(json)) print(outcome.data, { json })
   else note(verdict(outcome.data))
   return exit.ok
-}
-
-export function verdict({ status, action, decisions, approvals_needed }: Approval): string {
-  if (status === 'pending') return `One approval of ${approvals_needed} for ${action}; ${decisions.length} so far.`
-  return status === 'rejected'
-    ? `${paint('red', '✗')} ${action} is rejected.`
-    : `${paint('green', '✓')} ${action} is approved.`
 }

@@ -163,6 +163,21 @@ export const ownCommands: readonly OwnCommand[] = [
     load: async () => (await import('./import.ts')).exportTo,
   },
   {
+    name: 'doctor',
+    summary: 'Find what is wrong with this machine and the platform, and what to do',
+    usage: ['[flags]'],
+    about:
+      'Looks at Node, the settings, the port, the data folder, the database, the secret key, the model that searches and the dashboard; and, with a key, at the platform: whether it answers, its clock, its MCP servers, what its http tools may call, and its keys. Changes nothing. Exits with 1 if anything is wrong.',
+    flags: [
+      { name: 'port', value: 'port', help: 'Where the platform listens, or is to; else QM_PORT' },
+      { name: 'host', value: 'address', help: 'The address it listens on; else QM_HOST' },
+      { name: 'data', value: 'folder', help: 'Its data folder; else QM_DATA' },
+      ...asking,
+    ],
+    examples: ['doctor', 'doctor --url https://tools.example.com --json'],
+    load: async () => (await import('./doctor/doctor.ts')).doctor,
+  },
+  {
     name: 'eval',
     summary: 'Measure how well a server finds the right actions for your own requests',
     usage: ['resolve <queries.jsonl> --server-id <id or slug> [--url <url>] [--key <sk_…>]'],

@@ -1,0 +1,94 @@
+import { fileURLToPath } from 'node:url'
+import { type Config, readConfig } from '../../config.ts'
+import { exit, type Runner, UsageError } from '../command.ts'
+import { openSession, type Session } from '../connection.ts'
+import { type Arguments, isSet, readArguments, textOf } from '../flags.ts'
+import { print } from '../print.ts'
+import { harmless, isForPeople, paint, withProgress } from '../terminal.ts'
+import { type Finding, reasonOf, skipped, wrong } from './finding.ts'
+import {
+  checkDashboard,
+  checkFolder,
+  checkModel,
+  checkNode,
+  checkPort,
+  checkPostgres,
+  checkSecretKey,
+  checkSqlite,
+} from './machine.ts'
+import { checkEgress, checkKeys, checkPlatform, checkReady, checkUpstreams } from './platform.ts'
+
+/** Looks at this machine and at the platform, and says what is wrong and what to do. Changes nothing. */
+export const doctor: Runner = async (args, { flags }) => {
+  const read = readArguments(flags, args, 0)
+  const findings = await withProgress('Looking …', examine(read))
+  const json = isSet(read.given, 'json')
+  if (isForPeople(json)) console.log(textFor(findings))
+  else print({ findings, wrong: findings.filter(({ state }) => state === 'wrong').length }, { json })
+  return findings.some(({ state }) => state === 'wrong') ? exit.refused : exit.ok
+}
+
+async function examine(read: Arguments): Promise<Finding[]> {
+  let config: Config
+  try {
+    config = readConfig(
+      ['port', 'host', 'data'].flatMap((name) => {
+        const value = textOf(read, name)
+        return value === undefined ? [] : [`--${name}`, value]
+      }),
+      process.env,
+    )
+  } catch (error) {
+    return [
+      checkNode(),
+      wrong('settings', `${reasonOf(error)}.`, 'Mend it; "quartermaster up --help" lists the settings.'),
+    ]
+  }
+  return [checkNode(), ...(await machine(config)), ...(await platform(read, config))]
+}
+
+async function machine(config: Config): Promise<Finding[]> {
+  const port = await checkPort(config)
+  const isRunning = port.what.startsWith('A Quartermaster')
+  const look = checkSecretKey(config)
+  const folder = await checkFolder(config.data, isRunning)
+  const database = config.databaseUrl
+    ? await checkPostgres(config.databaseUrl, look)
+    : folder.state === 'wrong' && !folder.what.includes('in use')
+      ? []
+      : await checkSqlite(config.data, look)
+  const root = fileURLToPath(new URL('../../..', import.meta.url))
+  return [port, folder, ...database, await checkModel(config), await checkDashboard(root)]
+}
+
+async function platform(read: Arguments, config: Config): Promise<Finding[]> {
+  let session: Session
+  try {
+    session = await openSession(read.given)
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    return [skipped('platform', `Not looked at: ${error.message}`)]
+  }
+  const first = await checkPlatform(session)
+  if (first.some(({ check, state }) => state === 'wrong' && check !== 'clock')) return first
+  return [
+    ...first,
+    await checkReady(session),
+    await checkUpstreams(session),
+    await checkEgress(session, config),
+    ...(await checkKeys(session)),
+  ]
+}
+
+const marks = { fine: ['green', '✓'], wrong: ['red', '✗'], skipped: ['dim', '-'] } as const
+
+function textFor(findings: readonly Finding[]): string {
+  const lines = findings.map(({ check, state, what, advice }) => {
+    const [style, mark] = marks[state]
+    const first = `${paint(style, mark)} ${paint('bold', check)}: ${harmless(what)}`
+    return advice === undefined ? first : `${first}\n  ${paint('yellow', '→')} ${harmless(advice)}`
+  })
+  const count = findings.filter(({ state }) => state === 'wrong').length
+  const sum = count === 0 ? paint('green', 'Nothing is wrong.') : paint('red', `${count} to mend.`)
+  return [...lines, '', sum].join('\n')
+}

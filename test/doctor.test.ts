@@ -1,0 +1,216 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { checkDashboard, checkNode } from '../src/cli/doctor/machine.ts'
+import { as, closedAddress, runCli, startListening } from './clients.ts'
+import { startService } from './kit.ts'
+import { startProcess } from './process.ts'
+import { runOnTerminal } from './terminal.ts'
+
+interface Finding {
+  check: string
+  state: string
+  what: string
+  advice?: string
+}
+
+async function folder() {
+  const path = await mkdtemp(join(tmpdir(), 'quartermaster-doctor-'))
+  return {
+    path,
+    at: (name: string) => join(path, name),
+    [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }),
+  }
+}
+
+/** What the doctor finds wrong, with nothing else on this machine in its way. */
+async function examine(environment: Record<string, string>, args: string[] = []) {
+  const { code, stdout, stderr } = await runCli(['doctor', ...args], {
+    QM_EMBEDDINGS: 'off',
+    QM_PORT: String(new URL(await closedAddress()).port),
+    QM_DATA: join(tmpdir(), 'quartermaster-nowhere'),
+    XDG_CONFIG_HOME: join(tmpdir(), 'quartermaster-nowhere'),
+    ...environment,
+  })
+  expect(stderr).toBe('')
+  const { findings } = JSON.parse(stdout) as { findings: Finding[] }
+  const wrong = findings.filter(({ state }) => state === 'wrong')
+  for (const { advice } of wrong) expect(advice).toMatch(/\.$|pol_caller$/)
+  return { code, findings, wrong }
+}
+
+const found = (check: string, what: RegExp) => ({
+  code: 1,
+  wrong: [expect.objectContaining({ check, what: expect.stringMatching(what) })],
+})
+
+describe('the doctor finds', () => {
+  test('nothing where nothing is wrong, and exits with 0', async () => {
+    await using platform = await startListening()
+    await using home = await folder()
+
+    const { code, wrong, findings } = await examine({ ...as(platform.url), QM_DATA: home.path })
+
+    expect([code, wrong]).toEqual([0, []])
+    expect(findings.map(({ check }) => check)).toEqual(
+      expect.arrayContaining(['node', 'port', 'clock', 'keys', 'MCP servers']),
+    )
+  })
+
+  test('a port that something else uses', async () => {
+    await using other = await startService()
+
+    expect(await examine({ QM_PORT: new URL(other.url).port })).toMatchObject(found('port', /used by something else/))
+  })
+
+  test('a data folder that cannot be one', async () => {
+    await using home = await folder()
+    await writeFile(home.at('data'), 'a file')
+
+    expect(await examine({ QM_DATA: home.at('data') })).toMatchObject(found('data folder', /not a folder/))
+    expect(await examine({ QM_DATA: home.at('data/inside') })).toMatchObject(found('data folder', /cannot be/))
+  })
+
+  test('a data folder that a platform elsewhere has, and leaves it working', async () => {
+    await using home = await folder()
+    await using running = await startProcess(home.path, { QM_EMBEDDINGS: 'off' })
+
+    const elsewhere = await examine({ QM_DATA: home.path })
+    const here = await examine({ QM_DATA: home.path, QM_PORT: new URL(running.url).port })
+
+    expect(elsewhere).toMatchObject(found('data folder', new RegExp(`process ${running.child.pid}`)))
+    expect(here).toMatchObject({ code: 0, wrong: [] })
+    expect((await fetch(`${running.url}/ready`)).status).toBe(200)
+  })
+
+  test('a database that is damaged', async () => {
+    await using home = await folder()
+    await writeFile(home.at('quartermaster.db'), 'this is no database, but long enough to be looked at'.repeat(100))
+
+    expect(await examine({ QM_DATA: home.path })).toMatchObject(found('database', /cannot be read/))
+  })
+
+  test('a PostgreSQL that cannot be reached, without its password', async () => {
+    const { port } = new URL(await closedAddress())
+    const result = await examine({ DATABASE_URL: `postgres://quartermaster:hush@127.0.0.1:${port}/qm` })
+
+    expect(result).toMatchObject(found('database', new RegExp(`127.0.0.1:${port}/qm cannot be used`)))
+    expect(JSON.stringify(result)).not.toContain('hush')
+  })
+
+  test('a secret key that is not the one that secrets were sealed with', async () => {
+    await using home = await folder()
+    const key = (letter: string) => letter.repeat(64)
+    {
+      await using running = await startProcess(home.path, {
+        QM_EMBEDDINGS: 'off',
+        QM_SECRET_KEY: key('a'),
+        QM_ADMIN_KEY: 'sk_doctor',
+      })
+      const body = JSON.stringify({ name: 'openai', type: 'openai', api_key: 'sk-test' })
+      const headers = { authorization: 'Bearer sk_doctor', 'content-type': 'application/json' }
+      const made = await fetch(`${running.url}/api/v1/ai-providers`, { method: 'POST', headers, body })
+      expect(made.status).toBe(201)
+      await running.stop('SIGTERM')
+    }
+
+    expect(await examine({ QM_DATA: home.path, QM_SECRET_KEY: key('b') })).toMatchObject(found('secret key', /key/))
+    expect(await examine({ QM_DATA: home.path, QM_SECRET_KEY: key('a') })).toMatchObject({ code: 0 })
+  })
+
+  test('a setting that is none', async () => {
+    expect(await examine({ QM_PORT: 'many' })).toMatchObject(found('settings', /QM_PORT/))
+  })
+
+  test('a model that is missing', async () => {
+    await using home = await folder()
+
+    const result = await examine({ QM_EMBEDDINGS: 'embedded', QM_EMBEDDINGS_FOLDER: home.path })
+
+    expect(result).toMatchObject(found('search', /built-in model cannot be used/))
+  })
+
+  test('a platform that does not answer, and something else in its place', async () => {
+    await using other = await startService(() => ({ body: 'hello', headers: { 'content-type': 'text/plain' } }))
+
+    expect(await examine(as(await closedAddress()))).toMatchObject(found('platform', /Nothing answers/))
+    expect(await examine(as(other.url))).toMatchObject(found('platform', /not a Quartermaster/))
+  })
+
+  test('a key that the platform does not know', async () => {
+    await using platform = await startListening()
+
+    expect(await examine(as(platform.url, 'sk_wrong'))).toMatchObject(found('key', /not known/))
+  })
+
+  test('clocks that are apart', async () => {
+    await using platform = await startListening()
+    const later = 'const now = Date.now; Date.now = () => now() + 600000'
+
+    const result = await examine({
+      ...as(platform.url),
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(later)}`,
+    })
+
+    expect(result).toMatchObject(found('clock', /(59\d|60\d) s apart/))
+  })
+
+  test('an MCP server that is down', async () => {
+    await using platform = await startListening()
+    await platform.post('/tools', { name: 'crm', type: 'mcp', mcp: { url: `${await closedAddress()}/mcp` } })
+
+    expect(await examine(as(platform.url))).toMatchObject(found('MCP servers', /1 of 1 cannot be reached: crm/))
+  })
+
+  test('an http tool that points at an address which is not called', async () => {
+    await using platform = await startListening()
+    await platform.post('/tools', { name: 'inside', execute: { url: 'http://10.1.2.3/x' }, parameters: {} })
+
+    expect(await examine(as(platform.url))).toMatchObject(
+      found('http tools', /inside calls 10\.1\.2\.3, a private address/),
+    )
+  })
+
+  test('keys that may do nothing, and keys that have expired', async () => {
+    await using platform = await startListening()
+    const made = await platform.post('/api-keys', { name: 'idle' })
+    const expires_at = new Date(Date.now() + 300).toISOString()
+    const old = await platform.post('/api-keys', { name: 'old', access_policy_ids: ['pol_caller'], expires_at })
+    expect(old.status).toBe(201)
+    await new Promise((resolve) => setTimeout(resolve, 400))
+
+    const { wrong } = await examine(as(platform.url))
+
+    expect(wrong.map(({ what }) => what)).toEqual(
+      expect.arrayContaining([
+        expect.stringContaining(`idle (${made.body.id})`),
+        expect.stringContaining(`Expired: old (${old.body.id})`),
+      ]),
+    )
+  })
+
+  test('a Node that is too old, and a dashboard that is not built', async () => {
+    await using home = await folder()
+    await mkdir(home.at('dashboard'))
+
+    const old = await runCli(['doctor'], {
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent("Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.1.0' } })")}`,
+    })
+
+    expect(old).toMatchObject({ code: 1, stderr: expect.stringContaining('needs Node 22.18') })
+    expect(checkNode('22.17.0').state).toBe('wrong')
+    expect(await checkDashboard(home.path)).toMatchObject({ state: 'wrong', advice: expect.stringContaining('build') })
+  })
+})
+
+test('on a terminal each finding is a line, with what to do below it', async () => {
+  await using other = await startService()
+  const environment = { QM_EMBEDDINGS: 'off', QM_PORT: new URL(other.url).port, XDG_CONFIG_HOME: '/nowhere' }
+
+  const { code, text } = await runOnTerminal(['doctor'], environment)
+
+  expect(code).toBe(1)
+  expect(text).toMatch(/✗ port: .* is used by something else\.\n {2}→ Stop that program/)
+  expect(text).toContain('1 to mend.')
+})
