@@ -19,7 +19,9 @@ async function main(written: readonly string[]): Promise<number> {
   if (name === undefined) return misused(overview(version()))
   if (name === 'version' || name === '--version') return say(version())
   if (name === 'help' || name === '--help' || name === '-h') return help(args[0])
-  if (wantsHelp) return help(name)
+  if (wantsHelp && name !== 'complete') return help(name)
+  // Asked by shells, of words that need not be right.
+  if (name === 'complete') return (await import('./completion.ts')).complete(args)
   const own = ownCommands.find((one) => one.name === name)
   return own ? perform(own, args) : remote(name, args)
 }

@@ -1,0 +1,74 @@
+import { faultsOf } from '../../model/faults.ts'
+import { operations } from '../../operations/index.ts'
+import { exit, type Runner, UsageError } from '../command.ts'
+import { isSet, readArguments } from '../flags.ts'
+import { print } from '../print.ts'
+import { harmless, isForPeople, note, paint } from '../terminal.ts'
+import { type Fault, type Project, readProject } from './file.ts'
+import { type Fields, inputOf, type Kind, kinds } from './kinds.ts'
+
+export const defaultFile = 'quartermaster.yaml'
+
+/** Says what is wrong with a project file, line by line, without asking a platform. */
+export const check: Runner = async (args, { flags }) => {
+  const { words, given } = readArguments(flags, args, 1)
+  const project = await readProject(words[0] ?? defaultFile)
+  const faults = allFaults(project)
+  const json = isSet(given, 'json')
+  if (!isForPeople(json)) print({ faults, unset: project.unset }, { json })
+  else if (faults.length === 0) console.log(`${paint('green', '✓')} ${counted(project)}`)
+  if (faults.length > 0 || isForPeople(json)) tell(project, faults)
+  return faults.length > 0 ? exit.refused : exit.ok
+}
+
+/** A file that is not right is not applied. */
+export function requireSound(project: Project): void {
+  const faults = allFaults(project)
+  if (project.unset.length > 0) throw new UsageError(`These variables are not set: ${project.unset.join(', ')}.`)
+  if (faults.length === 0) return
+  throw new UsageError(['The file is not right:', ...faults.map((fault) => faultLine(project, fault))].join('\n'))
+}
+
+function tell(project: Project, faults: readonly Fault[]): void {
+  for (const fault of faults) note(faultLine(project, fault))
+  if (project.unset.length > 0) note(`Not set, and needed to apply it: ${project.unset.join(', ')}`)
+}
+
+const faultLine = ({ path }: Project, { line, message }: Fault) => `${path}:${line}: ${harmless(message)}`
+
+const counted = ({ sections }: Project): string =>
+  `The file is right: ${[...sections].map(([section, entries]) => `${entries.size} ${section}`).join(', ') || 'it declares nothing'}.`
+
+function allFaults(project: Project): Fault[] {
+  const entries = kinds.flatMap((kind) => {
+    const declared = project.sections.get(kind.section) ?? new Map<string, Fields>()
+    return [...declared].flatMap(([name, fields]) => faultsIn(project, kind, name, fields))
+  })
+  return [...project.faults, ...entries].sort((a, b) => a.line - b.line)
+}
+
+function faultsIn(project: Project, kind: Kind, name: string, fields: Fields): Fault[] {
+  if (kind.by in fields && fields[kind.by] !== name) {
+    const line = project.lineOf([kind.section, name, kind.by])
+    return [{ line, message: `${kind.section}.${name}.${kind.by} is what it stands under: leave it out` }]
+  }
+  const result = parsed(
+    kind,
+    inputOf(kind, name, fields, (_, one) => one),
+  )
+  if (result.success) return []
+  const written = new Map(Object.entries(kind.references).map(([key, { field }]) => [field, key]))
+  return faultsOf(result.error).map(({ path, message }) => {
+    const [first = '', ...rest] = path.split(/[.[\]]+/).filter((part) => part !== '')
+    const place = [written.get(first) ?? first, ...rest]
+    const words = [kind.section, name, ...(first === kind.by ? [] : place)]
+    return { line: project.lineOf(words), message: `${words.join('.')} ${message}` }
+  })
+}
+
+/** By the schema of the operation itself. */
+export function parsed(kind: Kind, input: Fields) {
+  const operation = operations.find(({ name }) => name === kind.create)
+  if (!operation) throw new Error(`there is no operation ${kind.create}`)
+  return operation.input.safeParse(input)
+}

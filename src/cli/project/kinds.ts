@@ -1,0 +1,59 @@
+/** What a project file can declare: which operations make it, and which of its fields name other things in the file. */
+export interface Kind {
+  /** The section in the file. */
+  readonly section: string
+  readonly create: string
+  readonly list: string
+  readonly get: string
+  readonly update: string
+  readonly remove: string
+  /** The field that holds its name. */
+  readonly by: 'name' | 'slug'
+  /** `tools: [get-weather]` stands for `tool_ids`. */
+  readonly references: Readonly<Record<string, { readonly field: string; readonly section: string }>>
+  /** Fields that are never shown again, so that they cannot be compared. */
+  readonly secrets: readonly string[]
+}
+
+const kind = (noun: string, section: string, more: Partial<Kind> = {}): Kind => ({
+  section,
+  create: `create-${noun}`,
+  list: `list-${noun}s`,
+  get: `get-${noun}`,
+  update: `update-${noun}`,
+  remove: `delete-${noun}`,
+  by: 'name',
+  references: {},
+  secrets: [],
+  ...more,
+})
+
+/** In the order in which they are made: what is referred to comes first. */
+export const kinds: readonly Kind[] = [
+  kind('ai-provider', 'ai_providers', { secrets: ['api_key', 'headers'] }),
+  kind('tool', 'tools'),
+  kind('skill', 'skills'),
+  kind('server', 'servers', { by: 'slug', references: { skills: { field: 'skill_ids', section: 'skills' } } }),
+  kind('agent', 'agents', {
+    references: {
+      ai_provider: { field: 'ai_provider_id', section: 'ai_providers' },
+      tools: { field: 'tool_ids', section: 'tools' },
+      active_tools: { field: 'active_tool_ids', section: 'tools' },
+    },
+  }),
+]
+
+export type Fields = Record<string, unknown>
+export type FindId = (section: string, name: string) => string
+
+/** What the operation takes: the name among the fields, and ids for names. */
+export function inputOf({ by, references }: Kind, name: string, fields: Fields, findId: FindId): Fields {
+  const input: Fields = { [by]: name }
+  for (const [key, value] of Object.entries(fields)) {
+    const reference = Object.hasOwn(references, key) ? references[key] : undefined
+    if (!reference) input[key] = value
+    else if (Array.isArray(value)) input[reference.field] = value.map((one) => findId(reference.section, String(one)))
+    else input[reference.field] = value === null ? null : findId(reference.section, String(value))
+  }
+  return input
+}

@@ -1,0 +1,143 @@
+import { isDeepStrictEqual } from 'node:util'
+import { readReplayScript } from '../../model/replay-script.ts'
+import { send } from '../../sdk/send.ts'
+import { UsageError } from '../command.ts'
+import { commands } from '../commands.ts'
+import { Refused, type Session } from '../connection.ts'
+import { parsed } from './check.ts'
+import type { Project } from './file.ts'
+import { type Fields, type FindId, inputOf, type Kind, kinds } from './kinds.ts'
+
+export interface Change {
+  readonly kind: Kind
+  readonly name: string
+  readonly change: 'create' | 'update' | 'delete' | 'none'
+  /** The fields that differ. */
+  readonly fields: readonly string[]
+  readonly id?: string
+}
+
+export interface Plan {
+  readonly changes: readonly Change[]
+  /** Ids by section and name, of what is there and of what is made on the way. */
+  readonly ids: Map<string, string>
+}
+
+/** Asks for an operation by its name. */
+export async function ask(
+  { connection }: Session,
+  name: string,
+  request: Parameters<typeof send>[2],
+): Promise<unknown> {
+  const command = commands.find((one) => one.name === name)
+  if (!command) throw new Error(`there is no operation ${name}`)
+  const { data, error } = await send(connection, command, request)
+  if (error) throw new Refused(error, connection.baseUrl)
+  return data
+}
+
+/** The parameter of an operation's route: `tool_id`. */
+export const parameterOf = (name: string): string =>
+  commands.find((one) => one.name === name)?.fields.find(({ where }) => where === 'path')?.name ?? ''
+
+export interface PlanOptions {
+  readonly projectId: string | undefined
+  readonly prune: boolean
+}
+
+/** What would have to change for the platform to be as the file says. */
+export async function plan(project: Project, session: Session, options: PlanOptions): Promise<Plan> {
+  const ids = new Map<string, string>()
+  const changes: Change[] = []
+  const removals: Change[] = []
+  const there = new Map<Kind, Map<string, Fields>>()
+  for (const kind of kinds) {
+    const existing = await listAll(kind, session, options)
+    there.set(kind, existing)
+    for (const [name, record] of existing) ids.set(`${kind.section}/${name}`, String(record.id))
+  }
+  const findId = finder(ids, project)
+  for (const kind of kinds) {
+    const declared = project.sections.get(kind.section)
+    if (!declared) continue
+    const existing = there.get(kind) ?? new Map<string, Fields>()
+    for (const [name, fields] of declared) {
+      changes.push(await compare(kind, name, inputOf(kind, name, fields, findId), existing.get(name), session))
+    }
+    if (!options.prune) continue
+    for (const [name, { id }] of existing) {
+      if (!declared.has(name)) removals.unshift({ kind, name, change: 'delete', fields: [], id: String(id) })
+    }
+  }
+  return { changes: [...changes, ...removals], ids }
+}
+
+/** Names become ids; what the file declares and is still to be made has none yet. */
+export const finder =
+  (ids: ReadonlyMap<string, string>, project: Project): FindId =>
+  (section, name) => {
+    const known = ids.get(`${section}/${name}`)
+    if (known !== undefined) return known
+    if (project.sections.get(section)?.has(name)) return `(new) ${name}`
+    if (/^[a-z]+_[A-Za-z0-9]{10,}$/.test(name)) return name
+    throw new UsageError(`"${name}" is referred to, but neither the file nor the platform has it among its ${section}.`)
+  }
+
+async function listAll(kind: Kind, session: Session, { projectId }: PlanOptions): Promise<Map<string, Fields>> {
+  const found = new Map<string, Fields>()
+  for (let offset = 0, total = 1; offset < total; ) {
+    const query = { limit: 500, offset, ...(projectId && { project_id: projectId }) }
+    const page = (await ask(session, kind.list, { query })) as { data: Fields[]; total: number }
+    for (const record of page.data) found.set(String(record[kind.by]), record)
+    offset += page.data.length
+    total = page.data.length === 0 ? 0 : page.total
+  }
+  return found
+}
+
+async function compare(
+  kind: Kind,
+  name: string,
+  input: Fields,
+  listed: Fields | undefined,
+  session: Session,
+): Promise<Change> {
+  if (!listed) return { kind, name, change: 'create', fields: [] }
+  const id = String(listed.id)
+  // A list may leave out what is long.
+  const path = { [parameterOf(kind.get)]: id }
+  const record = (await ask(session, kind.get, { path })) as Fields
+  const read = parsed(kind, input)
+  const wanted = (read.success ? read.data : input) as Fields
+  const fields = Object.keys(input).filter((field) => !isSame(kind, field, wanted[field], record))
+  return { kind, name, id, change: fields.length > 0 ? 'update' : 'none', fields }
+}
+
+function isSame(kind: Kind, field: string, wanted: unknown, record: Fields): boolean {
+  if (kind.secrets.includes(field)) return isSameSecret(field, wanted, record)
+  if (isDeepStrictEqual(plain(wanted), plain(record[field]))) return true
+  // A script is kept as text, however it was given.
+  return field === 'script' && isDeepStrictEqual(asScript(wanted), asScript(record[field]))
+}
+
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value ?? null))
+
+/** As the platform reads it. */
+function asScript(value: unknown): unknown {
+  const read = readReplayScript(value)
+  return 'script' in read ? plain(read.script) : value
+}
+
+/** Of a key the last characters are known, and of headers the names; that is all there is to go by. */
+function isSameSecret(field: string, wanted: unknown, record: Fields): boolean {
+  if (field === 'api_key') {
+    const hint = typeof record.api_key_hint === 'string' ? record.api_key_hint.replaceAll(/[^\x21-\x7e]/g, '') : ''
+    if (wanted === null) return record.has_api_key === false
+    return record.has_api_key === true && String(wanted).endsWith(hint.replaceAll(/^[.*]+/g, ''))
+  }
+  const names = (value: unknown) =>
+    Object.keys((value ?? {}) as Fields)
+      .map((name) => name.toLowerCase())
+      .sort()
+  return isDeepStrictEqual(names(wanted), names(record[field]))
+}
