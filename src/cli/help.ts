@@ -9,14 +9,30 @@ type Lines = readonly (readonly [left: string, right: string])[]
 
 /** Two columns, as wide as the left one needs within reason; what is too long for it has a line of its own. */
 function columns(lines: Lines): string {
-  const width = Math.min(34, Math.max(...lines.map(([left]) => left.length)))
+  const terminal = process.stdout.isTTY ? columnsOf(process.stdout) : undefined
+  const most = terminal === undefined || terminal >= 100 ? 34 : 30
+  const width = Math.min(most, Math.max(...lines.map(([left]) => left.length)))
+  const margin = `\n${' '.repeat(width + 4)}`
+  const room = terminal === undefined ? Number.POSITIVE_INFINITY : terminal - width - 4
   return lines
-    .map(([left, right]) =>
-      left.length > width && right !== ''
-        ? `  ${left}\n  ${' '.repeat(width)}  ${right}`
-        : `  ${left.padEnd(width)}  ${right}`.trimEnd(),
-    )
+    .map(([left, right]) => {
+      const text = broken(right, room).join(margin)
+      return left.length > width && right !== ''
+        ? `  ${left}${margin}${text}`
+        : `  ${left.padEnd(width)}  ${text}`.trimEnd()
+    })
     .join('\n')
+}
+
+/** A text in lines of at most so many characters, broken between words. */
+function broken(text: string, width: number): string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(word)
+  }
+  return lines
 }
 
 /** Every command: those for people first, then the operations, by module. */
@@ -42,7 +58,14 @@ export function overview(version: string): string {
       ['--help', 'What it takes, with an example'],
     ])}`,
     'A value may be @file for what is in a file, or - for standard input.',
-    'Exit codes: 0 done, 1 refused by the platform or found wanting, 2 wrong usage, 3 the platform cannot be reached.',
+    `Exit codes\n${columns([
+      ['0', 'Done'],
+      ['1', 'The platform refused it, or something was found wrong'],
+      ['2', 'Wrong usage; the platform was asked to change nothing'],
+      ['3', 'The platform cannot be reached, or a stream broke off'],
+      ['4', 'It waits for a person'],
+      ['130', 'Ended by Ctrl-C'],
+    ])}`,
   ].join('\n\n')
 }
 
@@ -71,16 +94,8 @@ const examplesText = (examples: readonly string[]) =>
 
 const indented = (text: string) => text.replaceAll(/^/gm, '  ')
 
-/** Paragraphs, at the terminal's width within reason. */
-function wrapped(text: string): string {
-  const width = Math.min(100, columnsOf(process.stdout))
-  return text
-    .split('\n')
-    .map((line) =>
-      line.startsWith(' ') ? line : line.replaceAll(new RegExp(`(?=.{${width},})(.{1,${width - 1}}) `, 'g'), '$1\n'),
-    )
-    .join('\n')
-}
+/** A paragraph, at the terminal's width within reason. */
+const wrapped = (text: string): string => broken(text, Math.min(100, columnsOf(process.stdout))).join('\n')
 
 /** What one command takes. */
 export function describeCommand(command: Command): string {

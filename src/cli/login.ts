@@ -85,7 +85,8 @@ async function use(name: string | undefined, saved: Awaited<ReturnType<typeof re
   return exit.ok
 }
 
-const hint = (key: string): string => `${key.slice(0, 6)}…`
+/** Enough to tell keys apart. */
+const hint = (key: string): string => `${key.slice(0, key.length < 16 ? 3 : 6)}…`
 
 export const whoami: Runner = async (args, { flags }) => {
   const { given } = readArguments(flags, args, 0)

@@ -112,10 +112,17 @@ function fitted(natural: readonly number[], whole: readonly boolean[], width: nu
 const at = (one: Fields, name: string): unknown =>
   name.split('.').reduce<unknown>((value, key) => (isFields(value) ? value[key] : undefined), one)
 
-/** `principal.name` as WHO would be guessing: its own words, in capitals. */
+/** A field's own words in capitals, but for some that would take more room than what they head. */
 const title = (name: string): string =>
-  ({ 'principal.name': 'WHO', created_at: 'SINCE', duration_ms: 'MS', access_policy_ids: 'POLICIES' })[name] ??
-  name.replaceAll(/[._]/g, ' ').toUpperCase()
+  ({
+    'principal.name': 'WHO',
+    created_at: 'CREATED',
+    last_used_at: 'USED',
+    expires_at: 'EXPIRES',
+    updated_at: 'UPDATED',
+    duration_ms: 'MS',
+    access_policy_ids: 'POLICIES',
+  })[name] ?? name.replaceAll(/[._]/g, ' ').toUpperCase()
 
 function cellOf(name: string, value: unknown): string {
   if (value === null || value === undefined) return '-'
@@ -162,6 +169,10 @@ function valueText(value: unknown, indent: string): string {
     return text.includes('\n') ? `\n${indented(text.replace(/\n$/, ''), indent)}` : styled(text)
   }
   if (typeof value !== 'object') return String(value)
+  if (Array.isArray(value) && value.every((one) => typeof one === 'string' && !one.includes('\n'))) {
+    const list = value.map(oneLine).join(', ')
+    if (list.length <= 60) return list === '' ? '[]' : list
+  }
   const flat = JSON.stringify(value)
   if (flat.length <= 60) return flat
   if (isFields(value) && Object.values(value).every((one) => typeof one !== 'object' || one === null)) {
