@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline'
 import { describe, expect, test } from 'vitest'
-import { city, gated, pending } from './approving.ts'
+import { city, gated, pending, until } from './approving.ts'
 import { as, runCli, spawnCli, startListening } from './clients.ts'
-import { startService } from './kit.ts'
+import { startService, type TestPlatform } from './kit.ts'
 import { onTerminal, runOnTerminal } from './terminal.ts'
 
 const weather = {
@@ -237,5 +237,53 @@ describe('chat', () => {
 
     expect(once).toMatchObject({ code: 0, stdout: 'It is sunny in Recife.\n' })
     expect(await terminal.ended).toBe(0)
+  })
+
+  const agentWith = async (platform: TestPlatform, steps: object[], toolId: string) => {
+    const provider = await platform.post('/ai-providers', { name: 'script', type: 'replay', script: { steps } })
+    const fields = { name: 'support', ai_provider_id: provider.body.id, tool_ids: [toolId] }
+    const made = await platform.post('/agents', fields)
+    expect(made.status, JSON.stringify(made.body)).toBe(201)
+  }
+
+  test('says which call a person must approve, and goes on once that is done', async () => {
+    await using platform = await startListening()
+    await using service = await startService()
+    const { id, reviewer } = await gated(platform, service.url)
+    const calls = { answer: { tool_calls: [{ name: 'pay', args: { city: 'Rio' } }] } }
+    const again = { answer: { tool_calls: [{ name: 'pay', args: { city: 'Oslo' } }] } }
+    await agentWith(platform, [calls, again, { answer: 'Both are paid.' }], id)
+
+    await using chatting = onTerminal(['chat', 'support', 'Pay, please'], as(platform.url))
+    const first = await pending(platform)
+    await chatting.sees(`approvals approve ${first.id}`)
+    await platform.post(`/approvals/${first.id}/approve`, {}, { key: reviewer })
+    const second = await until(async () => {
+      const [next] = (await platform.get('/approvals?status=pending')).body.data
+      return next?.id
+    })
+    await chatting.sees(`approvals approve ${second}`)
+    await platform.post(`/approvals/${second}/approve`, {}, { key: reviewer })
+
+    await chatting.sees('Both are paid.')
+    expect(await chatting.ended).toBe(0)
+    expect(service.received).toHaveLength(2)
+  })
+
+  test('asks what a tool of the caller answers, or exits with 4 where nobody can be asked', async () => {
+    await using platform = await startListening()
+    const tool = await platform.post('/tools', { name: 'read-file', type: 'client', parameters: {} })
+    const calls = { answer: { tool_calls: [{ name: 'read-file', args: { path: 'a.txt' } }] } }
+    await agentWith(platform, [calls, { answer: 'I have read it.' }], tool.body.id)
+
+    const alone = await runCli(['chat', 'support', 'Read it'], as(platform.url))
+    await using terminal = onTerminal(['chat', 'support', 'Read it'], as(platform.url))
+    await terminal.sees('What does it answer?')
+    terminal.type('Hello\r')
+
+    expect(alone.code).toBe(4)
+    expect(await terminal.ended).toBe(0)
+    expect(terminal.text()).toContain('read-file {"path":"a.txt"}')
+    expect(terminal.text()).toContain('I have read it.')
   })
 })

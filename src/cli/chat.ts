@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { GenerationResult, Quartermaster } from '../sdk/index.ts'
 import { askText } from './ask.ts'
 import { exit, Interrupted, type Runner, UsageError } from './command.ts'
@@ -77,8 +78,8 @@ async function settle(qm: Quartermaster, agent: string, first: GenerationResult)
       )
     }
     if (tool_calls.length === 0) {
-      const next = await withProgress('Waiting for approval …', afterDecision(qm, result.id))
-      return { ...result, ...next }
+      result = await withProgress('Waiting for approval …', afterDecision(qm, result))
+      continue
     }
     const outputs = []
     for (const { tool_call_id, tool_name, args } of tool_calls) {
@@ -92,15 +93,14 @@ async function settle(qm: Quartermaster, agent: string, first: GenerationResult)
   return result
 }
 
-/** The run goes on by itself once it is decided; how it ended is in its trace. */
-async function afterDecision(qm: Quartermaster, id: string): Promise<Partial<GenerationResult>> {
+/** The run goes on by itself once it is decided; it comes to rest at its end, or where it needs something else. */
+async function afterDecision(qm: Quartermaster, before: GenerationResult): Promise<GenerationResult> {
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, 500))
-    const now = got(await qm.agents.getGeneration({ path: { generation_id: id } }))
-    if (now.status === 'in_progress' || now.status === 'requires_action') continue
-    const events = got(await qm.agents.watchGeneration({ path: { generation_id: id } }))
-    for await (const { data } of events)
-      if ('result' in (data as object)) return (data as { result: GenerationResult }).result
-    return { status: now.status } as Partial<GenerationResult>
+    const events = got(await qm.agents.watchGeneration({ path: { generation_id: before.id } }))
+    for await (const { data } of events) {
+      const { result } = data as { result?: GenerationResult }
+      if (result && !isDeepStrictEqual(result.required_action, before.required_action)) return result
+    }
   }
 }

@@ -17,8 +17,9 @@ export function checkNode(version = process.versions.node): Finding {
 /** Who has the port that the platform would take: nobody, a Quartermaster, or something else. */
 export async function checkPort({ host, port }: Pick<Config, 'host' | 'port'>): Promise<Finding> {
   const where = `${host}:${port}`
-  if (!(await listens(host, port))) return fine('port', `${where} is free; no platform runs there.`)
-  if (await isQuartermaster(`http://${host.includes(':') ? `[${host}]` : host}:${port}`)) {
+  const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
+  if (!(await listens(reached, port))) return fine('port', `${where} is free; no platform runs there.`)
+  if (await isQuartermaster(`http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`)) {
     return fine('port', `A Quartermaster runs at ${where}.`)
   }
   return wrong(
@@ -28,9 +29,9 @@ export async function checkPort({ host, port }: Pick<Config, 'host' | 'port'>): 
   )
 }
 
-export const listens = (host: string, port: number): Promise<boolean> =>
+const listens = (host: string, port: number): Promise<boolean> =>
   new Promise((answer) => {
-    const socket = connect({ host: host === '0.0.0.0' ? '127.0.0.1' : host, port, timeout: 2000 })
+    const socket = connect({ host, port, timeout: 2000 })
     const end = (found: boolean) => {
       socket.destroy()
       answer(found)
@@ -40,7 +41,7 @@ export const listens = (host: string, port: number): Promise<boolean> =>
     socket.once('timeout', () => end(false))
   })
 
-export async function isQuartermaster(url: string): Promise<boolean> {
+async function isQuartermaster(url: string): Promise<boolean> {
   try {
     const response = await fetch(`${url}/health`, { signal: AbortSignal.timeout(3000), redirect: 'manual' })
     const { status } = (await response.json()) as { status?: string }
