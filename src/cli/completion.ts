@@ -1,40 +1,10 @@
 import { Quartermaster } from '../sdk/index.ts'
-import { type Command, exit, type Flag, type OwnCommand, type Runner, UsageError } from './command.ts'
+import { type Command, exit, type Flag, type OwnCommand } from './command.ts'
 import { commands } from './commands.ts'
 import { connectionOf } from './connection.ts'
 import { commonFlags, flagOf } from './flags.ts'
 import { ownCommands } from './own.ts'
 import { readProfiles } from './profiles.ts'
-
-/** What each shell is told; it asks "quartermaster complete" for the words as they are typed. */
-const scripts: Readonly<Record<string, string>> = {
-  bash: `_quartermaster() {
-  local IFS=$'\\n'
-  COMPREPLY=($("\${COMP_WORDS[0]}" complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
-}
-complete -o default -F _quartermaster quartermaster qm`,
-  zsh: `#compdef quartermaster qm
-_quartermaster() {
-  local -a candidates
-  candidates=("\${(@f)$("\${words[1]}" complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
-  if [[ -n "\${candidates[1]}" ]]; then compadd -a candidates; else _files; fi
-}
-compdef _quartermaster quartermaster qm`,
-  fish: `function __quartermaster_complete
-  set -l words (commandline -opc) (commandline -ct)
-  $words[1] complete -- $words[2..-1] 2>/dev/null
-end
-complete -c quartermaster -a '(__quartermaster_complete)'
-complete -c qm -a '(__quartermaster_complete)'`,
-}
-
-export const completion: Runner = async (args) => {
-  const [shell = ''] = args
-  if (!Object.hasOwn(scripts, shell))
-    throw new UsageError(`For which shell? There are ${Object.keys(scripts).join(', ')}.`)
-  console.log(scripts[shell])
-  return exit.ok
-}
 
 /** Prints what may stand where the last of these words is being typed, one to a line. */
 export async function complete(args: readonly string[]): Promise<number> {

@@ -241,6 +241,6 @@ export const ownCommands: readonly OwnCommand[] = [
     words: ['bash', 'zsh', 'fish'],
     flags: [...help],
     examples: ['completion bash >> ~/.bashrc', 'completion fish > ~/.config/fish/completions/quartermaster.fish'],
-    load: async () => (await import('./completion.ts')).completion,
+    load: async () => (await import('./shells.ts')).completion,
   },
 ]
