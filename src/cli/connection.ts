@@ -9,8 +9,11 @@ import { version } from './version.ts'
 
 export const defaultUrl = 'http://127.0.0.1:4600'
 
+/** Whoever uses the command line has a key. */
+export type KeyConnection = Connection & { readonly token: string }
+
 /** Flags come first, then the environment, the profile, and a platform on this machine. */
-export async function connectionOf({ fields }: Pick<Command, 'fields'>, given: Given): Promise<Connection> {
+export async function connectionOf({ fields }: Pick<Command, 'fields'>, given: Given): Promise<KeyConnection> {
   // A field of the same name has the flag; then the environment is left to say it.
   const common = (name: string) => (fields.some((field) => field.name === name) ? undefined : given.get(name)?.[0])
   const named = common('profile') ?? (process.env.QM_PROFILE || undefined)
@@ -44,7 +47,7 @@ export function checkedKey(key: string): string {
 const sameOrigin = (one: string, other: string) => URL.parse(one)?.origin === URL.parse(other)?.origin
 
 /** The record of calls says that they came from here. */
-export const withHeaders = ({ baseUrl, token }: Pick<Connection, 'baseUrl' | 'token'>): Connection => ({
+export const withHeaders = ({ baseUrl, token }: Pick<KeyConnection, 'baseUrl' | 'token'>): KeyConnection => ({
   baseUrl,
   token,
   fetch(url, init) {
@@ -74,7 +77,7 @@ export function got<Data>({ data, error }: Outcome<Data>): Data {
 }
 
 export interface Session {
-  readonly connection: Connection
+  readonly connection: KeyConnection
   readonly qm: Quartermaster
 }
 
