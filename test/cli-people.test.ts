@@ -205,6 +205,26 @@ describe('approvals', () => {
     expect(service.received).toHaveLength(1)
   })
 
+  test('a key never hits another call than the one that was chosen, however the list changes', async () => {
+    await using platform = await startListening()
+    await using service = await startService()
+    const { id, reviewer, caller } = await gated(platform, service.url, { parameters: city })
+    const ask = (name: string) =>
+      platform.post(`/tools/${id}/call`, { input: { city: name }, wait: false }, { key: caller })
+    const first = await ask('Rio')
+    const second = await ask('Oslo')
+    await using terminal = onTerminal(['approvals'], as(platform.url, reviewer))
+
+    await terminal.sees(/❯ tools:pay \{"city":"Rio"\}/)
+    await platform.post(`/approvals/${first.body.approval_id}/reject`, {})
+    await terminal.sees(/1 waiting\s+tools:pay \{"city":"Oslo"\}/)
+    terminal.type('a')
+    terminal.type('q')
+
+    expect(await terminal.ended).toBe(0)
+    expect((await platform.get(`/approvals/${second.body.approval_id}`)).body.status).toBe('pending')
+  })
+
   test('is a plain list for programs, and refuses whoever asked', async () => {
     await using platform = await startListening()
     await using service = await startService()

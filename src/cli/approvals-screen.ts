@@ -2,7 +2,7 @@ import type { Operations } from '../sdk/index.ts'
 import { exit } from './command.ts'
 import { got, type Session } from './connection.ts'
 import { ago } from './print.ts'
-import { columnsOf, cut, harmless, oneLine, pad, paint } from './terminal.ts'
+import { columnsOf, cut, harmless, oneLine, pad, paint, widthOf } from './terminal.ts'
 import { type Approval, verdict } from './verdict.ts'
 
 type Whole = Operations['approvals']['getApproval']['answer']
@@ -13,7 +13,10 @@ type Whole = Operations['approvals']['getApproval']['answer']
  */
 interface State {
   waiting: Approval[]
-  selected: number
+  /** By its id: the list changes while someone reads it, and a key must never hit another one than was meant. */
+  selected: string | undefined
+  /** What each would do, in a line, by the hash of its arguments: a reviewer may change them. */
+  inputs: Map<string, string>
   whole: Whole | undefined
   /** What is typed as a reason, while one is asked for. */
   reason: string | undefined
@@ -26,8 +29,15 @@ const leaveScreen = '\x1b[?25h\x1b[?1049l'
 export async function watchApprovals(session: Session): Promise<number> {
   const { qm } = session
   const { stdin, stdout } = process
-  const state: State = { waiting: [], selected: 0, whole: undefined, reason: undefined, message: '' }
-  state.waiting = await pending(session)
+  const state: State = {
+    waiting: [],
+    selected: undefined,
+    inputs: new Map(),
+    whole: undefined,
+    reason: undefined,
+    message: '',
+  }
+  await refresh(state, await pending(session), qm)
   const draw = () =>
     stdout.write(
       `\x1b[H${linesOf(state, stdout)
@@ -68,12 +78,12 @@ async function listen(session: Session, state: State, draw: () => void, signal: 
   while (!signal.aborted) {
     try {
       const events = got(await session.qm.approvals.streamApprovals({ signal }))
-      state.waiting = await pending(session)
+      await refresh(state, await pending(session), session.qm)
+      draw()
       for await (const { data } of events) {
         const one = data as Approval
         const others = state.waiting.filter(({ id }) => id !== one.id)
-        state.waiting = one.status === 'pending' ? sorted([...others, one]) : others
-        state.selected = Math.max(0, Math.min(state.selected, state.waiting.length - 1))
+        await refresh(state, one.status === 'pending' ? sorted([...others, one]) : others, session.qm)
         draw()
       }
     } catch (error) {
@@ -85,6 +95,28 @@ async function listen(session: Session, state: State, draw: () => void, signal: 
   }
 }
 
+const mostInputs = 50
+
+/** Takes the list as it is now. The first of an empty list is chosen; where the chosen one has gone, nobody is. */
+async function refresh(state: State, waiting: Approval[], qm: Session['qm']): Promise<void> {
+  const wasEmpty = state.waiting.length === 0
+  state.waiting = waiting
+  if (wasEmpty) state.selected = waiting[0]?.id
+  else if (!waiting.some(({ id }) => id === state.selected)) state.selected = undefined
+  if (state.whole && !waiting.some(({ id }) => id === state.whole?.id)) {
+    state.whole = undefined
+    state.reason = undefined
+    state.message = 'It was decided elsewhere.'
+  }
+  const unknown = waiting.filter(({ args_hash }) => !state.inputs.has(args_hash)).slice(0, mostInputs)
+  await Promise.all(
+    unknown.map(async ({ id }) => {
+      const { data } = await qm.approvals.getApproval({ path: { approval_id: id } })
+      if (data) state.inputs.set(data.args_hash, oneLine(JSON.stringify(data.edited_input ?? data.input)).slice(0, 500))
+    }),
+  )
+}
+
 const sorted = (list: Approval[]) => list.sort((a, b) => a.created_at.localeCompare(b.created_at))
 
 /** Arrow keys come as several characters. */
@@ -92,12 +124,15 @@ const sorted = (list: Approval[]) => list.sort((a, b) => a.created_at.localeComp
 const keysOf = (typed: string): string[] => typed.match(/\x1b\[[A-D]|[\s\S]/gu) ?? []
 
 async function press(key: string, state: State, qm: Session['qm']): Promise<void> {
-  const one = state.whole ?? state.waiting[state.selected]
+  const at = state.waiting.findIndex(({ id }) => id === state.selected)
+  const one = state.whole ?? state.waiting[at]
   if (state.reason !== undefined) return typeReason(key, state, one, qm)
   state.message = ''
-  if (key === '\x1b[A' || key === 'k') state.selected = Math.max(0, state.selected - 1)
-  if (key === '\x1b[B' || key === 'j')
-    state.selected = Math.max(0, Math.min(state.waiting.length - 1, state.selected + 1))
+  const move = (to: number) => {
+    state.selected = state.waiting[Math.max(0, Math.min(to, state.waiting.length - 1))]?.id
+  }
+  if (key === '\x1b[A' || key === 'k') move(at - 1)
+  if (key === '\x1b[B' || key === 'j') move(at + 1)
   if (key === '\x1b' || key === '\x7f') state.whole = undefined
   if (!one) return
   if (key === '\r')
@@ -117,17 +152,23 @@ async function typeReason(key: string, state: State, one: Approval | undefined, 
   else if (key !== '\r') state.reason = key >= ' ' ? reason + key : reason
   else {
     state.reason = undefined
-    if (!one) return
+    if (!one) {
+      state.message = 'It was decided elsewhere.'
+      return
+    }
     const body = reason.trim() === '' ? {} : { reason: reason.trim() }
     settle(state, got(await qm.approvals.rejectCall({ path: { approval_id: one.id }, body })))
   }
 }
 
+/** The next one is chosen after a decision of one's own. */
 function settle(state: State, decided: Approval): void {
   state.message = verdict(decided)
   state.whole = undefined
-  if (decided.status !== 'pending') state.waiting = state.waiting.filter(({ id }) => id !== decided.id)
-  state.selected = Math.max(0, Math.min(state.selected, state.waiting.length - 1))
+  if (decided.status === 'pending') return
+  const at = state.waiting.findIndex(({ id }) => id === decided.id)
+  state.waiting = state.waiting.filter(({ id }) => id !== decided.id)
+  state.selected = state.waiting[Math.max(0, Math.min(at, state.waiting.length - 1))]?.id
 }
 
 function linesOf(state: State, stdout: NodeJS.WriteStream): string[] {
@@ -142,16 +183,17 @@ function linesOf(state: State, stdout: NodeJS.WriteStream): string[] {
   const foot =
     reason === undefined ? paint('dim', keys) : `Reason to reject (enter sends, esc goes back): ${oneLine(reason)}▏`
   const cutBody = body.length > height - 5 ? [...body.slice(0, height - 6), paint('dim', '…')] : body
-  return [head, '', ...cutBody, '', cut(message, width + 9), foot]
+  return [head, '', ...cutBody, '', message.includes('\x1b') ? message : cut(message, width), foot]
 }
 
-function listLines({ waiting, selected }: State, width: number, height: number): string[] {
-  const start = Math.max(0, Math.min(selected - height + 1, waiting.length - height))
-  return waiting.slice(start, start + height).map((one, at) => {
-    const isSelected = start + at === selected
-    const left = `${isSelected ? '❯' : ' '} ${oneLine(one.action)}  ${oneLine(one.principal.name)}`
-    const right = `expires ${ago(one.expires_at)}`
-    const text = pad(cut(left, width - right.length - 2), width - right.length - 1) + right
+function listLines({ waiting, selected, inputs }: State, width: number, height: number): string[] {
+  const chosen = waiting.findIndex(({ id }) => id === selected)
+  const start = Math.max(0, Math.min(chosen - height + 1, waiting.length - height))
+  return waiting.slice(start, start + height).map((one) => {
+    const isSelected = one.id === selected
+    const left = `${isSelected ? '❯' : ' '} ${oneLine(one.action)} ${inputs.get(one.args_hash) ?? ''}`
+    const right = `${cut(oneLine(one.principal.name), 16)}, ${ago(one.expires_at)}`
+    const text = pad(cut(left, width - widthOf(right) - 2), width - widthOf(right) - 1) + right
     return isSelected ? paint('cyan', text) : text
   })
 }
