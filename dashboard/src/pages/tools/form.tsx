@@ -22,11 +22,10 @@ interface Props {
   readonly isNew: boolean
   readonly busy: boolean
   readonly error: unknown
-  readonly isSaved?: boolean
   onSave(draft: Draft): void
 }
 
-export function ToolForm({ start, isNew, busy, error, isSaved = false, onSave }: Props) {
+export function ToolForm({ start, isNew, busy, error, onSave }: Props) {
   const [draft, setDraft] = useState(start)
   const set = (change: Partial<Draft>) => setDraft((now) => ({ ...now, ...change }))
   const faults = error instanceof Failure ? error.faults : []
@@ -154,14 +153,9 @@ export function ToolForm({ start, isNew, busy, error, isSaved = false, onSave }:
         </div>
       </Panel>
       <ErrorNotice error={error} />
-      <div className="flex items-center gap-3">
-        <Button look="main" type="submit" busy={busy} disabled={cannotRead}>
-          {isNew ? 'Create the tool' : 'Save'}
-        </Button>
-        <span role="status" className="text-sm text-soft">
-          {isSaved && draft === start ? 'Saved' : ''}
-        </span>
-      </div>
+      <Button look="main" type="submit" busy={busy} disabled={cannotRead}>
+        {isNew ? 'Create the tool' : 'Save'}
+      </Button>
     </form>
   )
 }
