@@ -295,7 +295,7 @@ function PlatformActions({ draft, set, faultOf }: PartProps) {
       <ul className="grid max-h-72 gap-x-4 overflow-y-auto sm:grid-cols-2">
         {actions.map(({ command, summary }) => (
           <li key={command}>
-            <label className="flex gap-2 rounded-md px-1 py-1 text-sm hover:bg-hover">
+            <label className="flex items-start gap-2 rounded-md px-1 py-1 text-sm hover:bg-hover">
               <input
                 type="checkbox"
                 className="mt-1 accent-accent"
