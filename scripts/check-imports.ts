@@ -1,7 +1,7 @@
 /**
  * Imports point one way and never in a circle:
  *
- *     surfaces ▶ operations ▶ agents ▶ dispatch ▶ catalogue ▶ tools ▶ credentials ▶ access ▶ store ▶ model
+ *     surfaces ▶ operations ▶ agents ▶ webhooks ▶ dispatch ▶ catalogue ▶ tools ▶ credentials ▶ access ▶ store ▶ model
  *
  * `main.ts` and `cli` put the parts together, so they may import them all; `sdk` takes types only. The dashboard knows
  * nothing of the platform but the SDK.
@@ -13,6 +13,7 @@ const order = [
   'surfaces',
   'operations',
   'agents',
+  'webhooks',
   'dispatch',
   'catalogue',
   'tools',

@@ -31,6 +31,14 @@ const settings = {
     schema: z.string().min(1).optional(),
     help: 'The first admin key; without it one is made and printed once',
   },
+  secretKey: {
+    variable: 'QM_SECRET_KEY',
+    schema: z
+      .string()
+      .min(16, 'must be 32 bytes in base64 or hex, or a passphrase of at least 16 characters')
+      .optional(),
+    help: 'What secrets are sealed with: 32 bytes in base64 or hex, or a passphrase of at least 16 characters; without it, a key file is made in the data folder. Processes that share a database need the same',
+  },
   databaseUrl: {
     variable: 'DATABASE_URL',
     schema: z.string().min(1).optional(),
@@ -103,6 +111,19 @@ const settings = {
     variable: 'QM_EMBEDDINGS_KEY',
     schema: z.string().min(1).optional(),
     help: 'The key to send to QM_EMBEDDINGS_URL',
+  },
+  approvalSeconds: {
+    variable: 'QM_APPROVAL_SECONDS',
+    schema: z.coerce.number().min(1).max(604_800).default(300),
+    help: 'How long a human may take to approve a call, unless a rule, the tool or the server says; then it is rejected',
+  },
+  publicUrl: {
+    variable: 'QM_PUBLIC_URL',
+    schema: z
+      .string()
+      .refine((url) => /^https?:/i.test(url) && URL.canParse(url), 'must be an http or https address')
+      .optional(),
+    help: 'Where people reach the platform, for links; without it, where the caller does',
   },
   drainSeconds: {
     variable: 'QM_DRAIN_SECONDS',

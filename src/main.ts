@@ -6,6 +6,10 @@ import { firstKeyShown, firstStart } from './access/first-start.ts'
 import { Keys } from './access/keys.ts'
 import { RateLimit } from './access/rate-limit.ts'
 import { Sessions } from './access/sessions.ts'
+import { modelOf } from './agents/model-of.ts'
+import type { Models } from './agents/models/model.ts'
+import { createModels } from './agents/models/models.ts'
+import { Runner } from './agents/runner.ts'
 import { Catalogue } from './catalogue/catalogue.ts'
 import { EmbeddedModel } from './catalogue/resolve/embedded.ts'
 import { Meanings } from './catalogue/resolve/meanings.ts'
@@ -14,12 +18,21 @@ import { Resolver } from './catalogue/resolve/resolver.ts'
 import { keepWarm } from './catalogue/resolve/warm.ts'
 import { Shelves } from './catalogue/shelf.ts'
 import type { Config } from './config.ts'
-import { dispatch, type Host } from './dispatch/dispatch.ts'
+import { Vault } from './credentials/vault.ts'
+import { conclude } from './dispatch/conclude.ts'
+import { Desk } from './dispatch/desk.ts'
+import { dispatch } from './dispatch/dispatch.ts'
+import type { Host } from './dispatch/host.ts'
+import { keepSwept } from './dispatch/sweep.ts'
+import type { Approval } from './model/approval.ts'
+import type { GenerationResult } from './model/generation.ts'
 import { firstIdAt } from './model/ids.ts'
-import type { Json } from './model/json.ts'
+import type { Json, JsonObject } from './model/json.ts'
 import { done } from './model/tool.ts'
 import { operations, permissions, platformActions } from './operations/index.ts'
 import { JsonText, type Operation, type Parts, routeOf } from './operations/operation.ts'
+import type { Run } from './store/generations.ts'
+import { openQueue } from './store/open-queue.ts'
 import { openStore, type Store } from './store/store.ts'
 import { callLane } from './surfaces/call-lane.ts'
 import { dashboard, isBuilt } from './surfaces/dashboard.ts'
@@ -39,6 +52,7 @@ import { Outbound } from './tools/outbound.ts'
 import { Schemas } from './tools/schema.ts'
 import type { Reach } from './tools/tool-type.ts'
 import { Upstreams } from './tools/upstreams.ts'
+import { Webhooks } from './webhooks/webhooks.ts'
 
 export const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string
@@ -48,6 +62,9 @@ export interface Platform {
   readonly config: Config
   readonly log: Logger
   readonly store: Store
+  readonly webhooks: Webhooks
+  readonly vault: Vault
+  readonly models: Models
   /** Answers HTTP: `fetch(request)` needs no port. */
   readonly app: Hono
   /** The short way to a tool, for the process's own port. */
@@ -78,7 +95,23 @@ export async function createPlatform(config: Config): Promise<Platform> {
   })
   const store = await openStore(config)
   const adminKey = await firstStart(store, config.adminKey)
-
+  const queue = await openQueue(store, {
+    onError: (err, about) =>
+      log.warn({ err, ...about }, about.id ? 'could not be looked at' : 'trouble with the queue'),
+  }).catch(async (error: unknown) => {
+    await store.close()
+    throw error
+  })
+  const vault = await Vault.open({ ...config, settings: store.settings })
+  const wrongKey = await vault.findFault()
+  if (wrongKey !== undefined) log.warn(wrongKey)
+  const models = createModels({
+    outbound,
+    vault,
+    recordings: store.aiProviders,
+    onFault: (err) => log.warn({ err }, 'could not record the answer of a model'),
+  })
+  const webhooks = new Webhooks({ store: store.webhooks, queue, outbound, seal: vault })
   const closing = new AbortController()
   const metrics = new Metrics()
   const schemas = new Schemas()
@@ -96,7 +129,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
     allowStdio: config.allowStdio,
     findSecret: () => () => undefined,
     platformActions,
-    async perform(name, input, { principal, callId, depth, signal, generation, patience = 'waits' }) {
+    async perform(name, input, { principal, callId, depth, signal, generation, context, patience = 'waits', home }) {
       const result = await (byName.get(name) as Operation).perform(input, {
         ...parts,
         principal,
@@ -106,28 +139,57 @@ export async function createPlatform(config: Config): Promise<Platform> {
         depth: depth + 1,
         live: { signal },
         generation,
-        patience,
+        context,
+        // Only the one who comes back can be told to; a caller who leaves has nobody here to leave for.
+        patience: patience === 'comes back' ? patience : 'waits',
+        home,
       })
       return result instanceof JsonText ? done(JSON.parse(result.text), result.text) : done((result ?? null) as Json)
     },
   }
   const catalogue = new Catalogue(store, reach, schemas)
   const meanings = meaningsOf(config, { store, outbound, log })
-  const host: Host = { catalogue, calls: store.calls, reach, onEnd: (call) => metrics.callEnded(call) }
+  const desk = new Desk(store, {
+    seconds: config.approvalSeconds,
+    publicUrl: config.publicUrl,
+    onRequested: (approval) => tellOfApproval(approval, webhooks, log),
+  })
+  const keys = new Keys(store)
+  const host: Host = {
+    catalogue,
+    calls: store.calls,
+    reach,
+    desk,
+    findPrincipal: (id) => keys.principal(id),
+    onEnd: (call) => metrics.callEnded(call),
+  }
+  const runner = new Runner({
+    ...{ store, queue, catalogue, keys, log },
+    dispatch: (asked) => dispatch(asked, host),
+    conclude: (asked, outcome) => conclude(asked, outcome, host),
+    passedGate: async (callId) => ((await store.approvals.findByCall(callId))?.status ?? 'used') === 'used',
+    modelOf: (run) => modelOf(run, store, models),
+    onRest: (run, result) => tellWebhooks(run, result, webhooks),
+  })
   const parts: Parts = {
     store,
+    runner,
     catalogue,
     shelves: new Shelves(store, catalogue),
     resolver: new Resolver(meanings),
     schemas,
     reach,
+    vault,
+    models,
+    webhooks,
     permissions,
     limits: { fileBytes: config.fileLimit },
     dispatch: (asked) => dispatch(asked, host),
+    linkToApproval: (id, home) => desk.linkTo({ id }, home),
     toolLists: (server, request) => toolLists(visit(server, request, parts)),
   }
+  await runner.work()
   const warm = keepWarm({ ...parts, log })
-  const keys = new Keys(store)
   const restParts: RestParts = {
     operations,
     parts,
@@ -161,16 +223,23 @@ export async function createPlatform(config: Config): Promise<Platform> {
   const sweep = async () => {
     await store.idempotencyKeys.sweep(Date.now() - day)
     await store.results.sweep()
+    await webhooks.sweep()
+    await webhooks.remind()
     await store.webSessions.sweep()
     await store.files.sweep(firstIdAt('bytes', Date.now() - day))
   }
   const sweeper = setInterval(() => sweep().catch((err: unknown) => log.warn({ err }, 'could not sweep')), day / 24)
   sweeper.unref()
+  await webhooks.start()
+  const swept = keepSwept(store, log)
 
   return {
     config,
     log,
     store,
+    webhooks,
+    vault,
+    models,
     app,
     lanes: [callLane(restParts), mcpLane(endpoints, restParts)],
     adminKey,
@@ -178,14 +247,22 @@ export async function createPlatform(config: Config): Promise<Platform> {
     adminKeyShown: () => firstKeyShown(store),
     drain() {
       closing.abort()
+      runner.close()
+      void queue.stop()
+      desk.close()
       void endpoints.drain()
     },
     async close() {
       closing.abort()
+      desk.close()
       clearInterval(sweeper)
       warm.close()
+      runner.close()
+      await swept.close()
       await endpoints.close()
+      await queue.stop()
       await meanings?.close()
+      await models.close()
       await upstreams.close()
       await outbound.close()
       await store.close()
@@ -205,4 +282,20 @@ function meaningsOf(
   const meanings = new Meanings(embedder, store, log)
   void meanings.check()
   return meanings
+}
+
+/** A run that rests is news, once for each time that it rests. */
+async function tellWebhooks(run: Run, result: GenerationResult, webhooks: Webhooks): Promise<void> {
+  if (run.status === 'in_progress' || run.status === 'cancelled') return
+  const waiting = result.required_action?.tool_calls.map((call) => call.tool_call_id).join() ?? ''
+  const key = `${run.id}/${run.status}/${run.steps}/${waiting}`
+  await webhooks.tell(run.project_id, `generation.${run.status}`, result as unknown as JsonObject, { key })
+}
+
+/** Reviewers hear of it as soon as can be; the call does not wait for that. */
+function tellOfApproval(approval: Approval, webhooks: Webhooks, log: Logger): void {
+  const data = approval as unknown as JsonObject
+  webhooks
+    .tell(approval.project_id, 'approval.requested', data, { key: approval.id })
+    .catch((err: unknown) => log.warn({ err }, 'could not tell webhooks of an approval'))
 }

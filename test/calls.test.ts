@@ -73,7 +73,11 @@ describe('the record', () => {
     await using service = await startService(() => ({ status: 500, body: 'no' }))
     await using platform = await startPlatform()
     const id = await register(platform, service.url, { parameters: { type: 'object', required: ['city'] } })
-    const gated = await register(platform, service.url, { name: 'gated', auto_approve: false })
+    const gated = await register(platform, service.url, {
+      name: 'gated',
+      auto_approve: false,
+      approval_timeout_seconds: 1,
+    })
     const local = (await platform.post('/tools', { name: 'local', type: 'client', parameters: anything })).body.id
     const stranger = await platform.keyFor([{ effect: 'Allow', action: ['tools:ListTools'] }])
 
@@ -91,7 +95,7 @@ describe('the record', () => {
       ['execution_error', 'TOOL_HTTP_ERROR'],
       ['validation_error', 'VALIDATION_FAILED'],
       ['permission_denied', 'FORBIDDEN'],
-      ['rejected', 'APPROVAL_REQUIRED'],
+      ['rejected', 'APPROVAL_EXPIRED'],
       ['validation_error', 'TOOL_CALL_NOT_SUPPORTED'],
       ['validation_error', 'RESOURCE_NOT_FOUND'],
     ])

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { startListening } from './clients.ts'
@@ -15,6 +16,15 @@ const scriptOf = (guide: string) =>
     .replaceAll(/^export QM_(URL|KEY)=.*$/gm, '')
     .replaceAll('npx quartermaster', '"$NODE" bin/quartermaster.js')
 
+/** For guides that start something of their own. */
+async function freePort(): Promise<string> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return String(port)
+}
+
 test.each(globSync('docs/guides/*.md', { cwd: root }))(
   'what %s says works as it says',
   { timeout: 60_000 },
@@ -23,7 +33,13 @@ test.each(globSync('docs/guides/*.md', { cwd: root }))(
 
     const shell = spawn('bash', ['-euo', 'pipefail', '-c', scriptOf(`${root}${guide}`)], {
       cwd: root,
-      env: { PATH: process.env.PATH, NODE: process.execPath, QM_URL: platform.url, QM_KEY: adminKey },
+      env: {
+        PATH: process.env.PATH,
+        NODE: process.execPath,
+        PORT: await freePort(),
+        QM_URL: platform.url,
+        QM_KEY: adminKey,
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     const [code, output, errors] = await Promise.all([

@@ -18,6 +18,7 @@ test('a call is answered the same by the short way and by the long one, whatever
   })
   const bad = await make({ name: 'bad', execute: { url: `${service.url}/bad` }, parameters: {} })
   const docs = await make({ name: 'docs', type: 'platform', actions: ['list-documents'] })
+  const gated = await make({ name: 'gated', execute: { url: service.url }, parameters: {}, auto_approve: false })
   const local = await make({ name: 'local', type: 'client', parameters: {} })
   const limited = await platform.keyFor([{ effect: 'Allow', action: ['tools:CallTool'] }], { rate_limit: 1 })
 
@@ -55,6 +56,10 @@ test('a call is answered the same by the short way and by the long one, whatever
     [docs, '{"action":"list-documents"}'],
     [docs, '{"action":"list-documents","input":{"limit":0}}'],
     [local, '{"input":{}}'],
+    [gated, '{"input":{},"wait":false}'],
+    [gated, '{"input":{},"wait":"no"}'],
+    [good, '{"input":{"city":"x"},"wait":false}'],
+    [local, '{"input":{},"wait":false}'],
     ['tool_none', '{"input":{}}'],
   ]
   for (const [id, body, ...keys] of requests) {

@@ -51,7 +51,7 @@ const keeper = `
 `
 
 /** The package's own class is not used: as root it needs folders that all may enter, and it creates a system user. */
-async function startPostgres(): Promise<{ url: string; stop: () => Promise<void> }> {
+export async function startPostgres(): Promise<{ url: string; stop: () => Promise<void> }> {
   const user = serverUser()
   const folder = mkdtempSync(join(user && !isOpenToAll(tmpdir()) ? '/tmp' : tmpdir(), 'quartermaster-postgres-'))
   const data = mkdtempSync(join(memoryFolder() ?? folder, 'quartermaster-postgres-'))

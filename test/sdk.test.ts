@@ -207,3 +207,43 @@ test('the token is not to be seen in the client, nor in the error that it causes
     expect.objectContaining({ message: expect.not.stringContaining('secret') }),
   )
 })
+
+test('an agent is run to its end, with functions of the caller’s own as its tools', async () => {
+  await using platform = await startListening()
+  const qm = new Quartermaster({ baseUrl: platform.url, token: adminKey })
+  const steps = [
+    { answer: { tool_calls: [{ name: 'read_local_file', args: { path: '/tmp/a' } }] } },
+    { answer: { tool_calls: [{ name: 'read_local_file', args: { path: '/none' } }] } },
+    { when: { last_tool: { is_error: true } }, answer: 'The second failed: {{last_tool_output}}' },
+  ]
+  const provider = await qm.aiProviders.createAiProvider({
+    body: { name: 'script', type: 'replay', default_model: 'script', script: { steps } },
+  })
+  const tool = await qm.tools.createTool({ body: { name: 'read_local_file', type: 'client', parameters: {} } })
+  const agent = await qm.agents.createAgent({
+    body: { name: 'reader', ai_provider_id: provider.data?.id ?? '', tool_ids: [tool.data?.id ?? ''] },
+  })
+  const read: string[] = []
+  const tools = {
+    read_local_file: ({ path }: { path: string }) => {
+      read.push(path)
+      if (path === '/none') throw new Error('no such file')
+      return 'contents'
+    },
+  }
+
+  const { data, error } = await qm.agents.run(agent.data?.id ?? '', { prompt: 'Read', tools })
+
+  expect(error).toBeUndefined()
+  expect(data?.output?.content).toBe('The second failed: no such file')
+  expect(read).toEqual(['/tmp/a', '/none'])
+  const without = await qm.agents.run(agent.data?.id ?? '', { prompt: 'Read' })
+  expect(without.data?.status).toBe('requires_action')
+  const wrong = await qm.agents.run('agt_none', { prompt: 'Read' })
+  expect(wrong.error?.code).toBe('RESOURCE_NOT_FOUND')
+  const types: string[] = []
+  const streamed = await qm.agents.stream(agent.data?.id ?? '', { prompt: 'Read', tools })
+  for await (const event of streamed.data ?? []) types.push(event.type)
+  expect(types.filter((type) => type === 'generation.requires_action')).toHaveLength(2)
+  expect(types.at(-1)).toBe('generation.completed')
+})

@@ -35,6 +35,8 @@ const draft = (fields: Partial<ToolDraft> = {}): ToolDraft => ({
   level: 'open',
   auto_approve: null,
   timeout_seconds: null,
+  ask_destructive: false,
+  approval_timeout_seconds: null,
   ...fields,
 })
 
@@ -280,14 +282,14 @@ describe.each(engines)('projects on %s', (engine) => {
 
     const made = await projects.create('Shop')
     const found = await projects.find(made.id)
-    const renamed = await projects.rename(made.id, 'Store')
+    const renamed = await projects.update(made.id, { name: 'Store', approval_timeout_seconds: null })
     await projects.remove(made.id)
 
     expect(made.id).toMatch(/^proj_/)
     expect(found).toEqual(made)
     expect(renamed).toEqual({ ...made, name: 'Store', updated_at: expect.any(String) })
     expect(await projects.find(made.id)).toBeUndefined()
-    expect(await projects.rename(made.id, 'Gone')).toBeUndefined()
+    expect(await projects.update(made.id, { name: 'Gone', approval_timeout_seconds: null })).toBeUndefined()
   })
 
   test('have different names', async () => {
@@ -299,7 +301,7 @@ describe.each(engines)('projects on %s', (engine) => {
 
     const again = projects.create('Shop')
     await expect(again).rejects.toMatchObject(taken)
-    const renamed = projects.rename(other.id, 'Shop')
+    const renamed = projects.update(other.id, { name: 'Shop', approval_timeout_seconds: null })
     await expect(renamed).rejects.toMatchObject(taken)
 
     expect(await projects.count()).toBe(2)

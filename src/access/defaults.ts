@@ -38,4 +38,18 @@ export const defaultPolicies: readonly { id: string; name: string; description: 
       ],
     },
   },
+  {
+    id: 'pol_reviewer',
+    name: 'reviewer',
+    description: 'May see and decide approvals, and nothing else: for a person who looks at what agents want to do.',
+    document: {
+      statement: [
+        {
+          effect: 'Allow',
+          action: ['approvals:ListApprovals', 'approvals:GetApproval', 'approvals:DecideApproval'],
+          resource: ['*'],
+        },
+      ],
+    },
+  },
 ]

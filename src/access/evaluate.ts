@@ -17,19 +17,43 @@ export const resourceName = ({ projectId, kind, id }: Resource): string => `qm:$
 
 export type Decision =
   | { readonly allowed: true; readonly by: string }
-  | { readonly allowed: false; readonly layer: 'project' | 'access policy'; readonly by?: string }
+  | { readonly allowed: false; readonly layer: 'project' | 'access policy' | 'agent boundary'; readonly by?: string }
 
 /** Default deny; an explicit deny wins; a principal bound to a project reaches nothing outside it. */
 export function evaluate(principal: Principal, permission: string, resource: Resource): Decision {
   if (outside(principal, resource)) return { allowed: false, layer: 'project' }
+  const { allowedBy, deniedBy } = judge(principal.grants, permission, resource)
+  if (allowedBy === undefined || deniedBy !== undefined) {
+    return { allowed: false, layer: 'access policy', ...(deniedBy !== undefined && { by: deniedBy }) }
+  }
+  for (const boundary of principal.boundaries ?? []) {
+    const within = judge(boundary, permission, resource)
+    if (within.allowedBy === undefined || within.deniedBy !== undefined) {
+      return { allowed: false, layer: 'agent boundary' }
+    }
+  }
+  return { allowed: true, by: allowedBy }
+}
 
+/** Whether it is forbidden in so many words, by an access policy or by a boundary. */
+export const isDenied = (principal: Principal, permission: string, resource: Resource): boolean =>
+  outside(principal, resource) ||
+  [principal.grants, ...(principal.boundaries ?? [])].some(
+    (grants) => judge(grants, permission, resource).deniedBy !== undefined,
+  )
+
+function judge(
+  grants: readonly Grant[],
+  permission: string,
+  resource: Resource,
+): { allowedBy: string | undefined; deniedBy?: string } {
   let allowedBy: string | undefined
-  for (const { policyId, statement } of statementsOn(principal.grants, permission)) {
+  for (const { policyId, statement } of statementsOn(grants, permission)) {
     if (!matchesResource(statement, resource) || !matchesCondition(statement.condition, resource)) continue
-    if (statement.effect === 'Deny') return { allowed: false, layer: 'access policy', by: policyId }
+    if (statement.effect === 'Deny') return { allowedBy, deniedBy: policyId }
     allowedBy ??= policyId
   }
-  return allowedBy === undefined ? { allowed: false, layer: 'access policy' } : { allowed: true, by: allowedBy }
+  return { allowedBy }
 }
 
 /**
@@ -46,7 +70,7 @@ export function visibility(principal: Principal, permission: string, kind: strin
       !statement.condition &&
       statement.resource.some((pattern) => coversKind(pattern, principal.projectId)),
   )
-  return whole && !denies ? 'all' : 'some'
+  return whole && !denies && !principal.boundaries?.length ? 'all' : 'some'
 }
 
 /** The principal as if it were bound to a project, where there is only one in which it may do this to a kind at all. */

@@ -61,6 +61,13 @@ export class Keys {
     return known.principal
   }
 
+  /** Who started something that goes on without a request; nobody, once the key is revoked or has expired. */
+  async principal(id: string, now = Date.now()): Promise<Principal | undefined> {
+    const known = this.#known.get(id) ?? (await this.#load(() => this.#store.apiKeys.findRow(id)))
+    const { expiresAt = null } = known?.principal ?? {}
+    return expiresAt !== null && expiresAt <= now ? undefined : known?.principal
+  }
+
   async #load(find: () => Promise<ApiKeyRow | undefined>): Promise<Known | undefined> {
     const changesBefore = this.#changes
     const row = await find()

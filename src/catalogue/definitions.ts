@@ -1,19 +1,9 @@
-import { createHash } from 'node:crypto'
+import { canonical, hashOf } from '../model/canonical.ts'
 import { newId } from '../model/ids.ts'
-import { isObject, type Json } from '../model/json.ts'
+import type { Json } from '../model/json.ts'
 import type { Store } from '../store/store.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import type { ActionSketch } from '../tools/tool-type.ts'
-
-/** The same JSON has the same text, in whatever order its fields stand. */
-const canonical = (value: Json): string => {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
-  if (!isObject(value)) return JSON.stringify(value)
-  const fields = Object.keys(value).sort()
-  return `{${fields.map((key) => `${JSON.stringify(key)}:${canonical(value[key] as Json)}`).join(',')}}`
-}
-
-const hashOf = (value: Json): string => createHash('sha256').update(canonical(value)).digest('hex')
 
 /**
  * Notices when someone else's tool is described otherwise than before under the same name, which is how a tool that was

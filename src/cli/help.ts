@@ -27,6 +27,7 @@ export function overview(version: string): string {
     list([
       ['up', 'Run the platform'],
       ['eval resolve', 'Measure how well a server finds the right actions for your own requests'],
+      ['replay', 'Serve a script as a language model, to test agents with'],
       ['help', 'Print this, or what one command takes: quartermaster help create-tool'],
       ['version', 'Print the version'],
     ]),
@@ -39,6 +40,13 @@ export function overview(version: string): string {
     'A value may be @file for what is in a file, or - for standard input.',
   ].join('\n\n')
 }
+
+export const replayUsage = `Usage: quartermaster replay <script.yaml> [--port <port>]
+
+Serves a script as a language model, for tests of agents and of anything else that asks one: as OpenAI's
+/v1/chat/completions and /v1/models, Anthropic's /v1/messages, and Google's :generateContent, streaming and not. The file
+may be - for standard input. The port is 4610 unless given; 0 takes a free one. docs/guides/replay.md says how scripts
+are written.`
 
 /** What one command takes. */
 export function describeCommand(command: Command): string {

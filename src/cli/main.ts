@@ -4,7 +4,7 @@ import { UsageError } from './command.ts'
 import { commands } from './commands.ts'
 import { evalUsage, evaluate, Refused, readEval } from './eval.ts'
 import { readFlags } from './flags.ts'
-import { describeCommand, describeUp, overview, usage } from './help.ts'
+import { describeCommand, describeUp, overview, replayUsage, usage } from './help.ts'
 import { connectionOf, report, run } from './run.ts'
 
 // Whoever reads only the first lines of an answer closes the pipe: that is no fault.
@@ -18,6 +18,7 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
   if (name === 'help' || name === '--help' || name === '-h') return help(args[0])
   if (name === 'up') return wantsHelp ? help(name) : up(args)
   if (name === 'eval') return wantsHelp ? help(name) : measure(args)
+  if (name === 'replay') return wantsHelp ? help(name) : play(args)
   if (wantsHelp) return help(name)
   return remote(name, args)
 }
@@ -52,6 +53,17 @@ async function measure(args: readonly string[]): Promise<number> {
   }
 }
 
+/** A model that answers as a script says, for tests. Loaded here, as the platform is below. */
+async function play(args: readonly string[]): Promise<number> {
+  const { replay } = await import('./replay.ts')
+  try {
+    return await replay(args)
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    return misused(`quartermaster: ${error.message}\n${replayUsage.split('\n')[0]}`)
+  }
+}
+
 /** The server is loaded here and nowhere else, so that the other commands start at once. */
 async function up(args: readonly string[]): Promise<number> {
   const server = await import('./up.ts')
@@ -67,12 +79,13 @@ async function help(name: string | undefined): Promise<number> {
   if (name === undefined) return say(overview(version()))
   if (name === 'up') return say(describeUp((await import('../config.ts')).describeSettings()))
   if (name === 'eval') return say(evalUsage)
+  if (name === 'replay') return say(replayUsage)
   const command = commands.find((one) => one.name === name)
   return command ? say(describeCommand(command)) : unknown(name)
 }
 
 function unknown(name: string): number {
-  const close = nearest(name, ['up', 'eval', 'help', 'version', ...commands.map((command) => command.name)])
+  const close = nearest(name, ['up', 'eval', 'replay', 'help', 'version', ...commands.map((command) => command.name)])
   const hint = close.length > 0 ? ` Did you mean ${close.map((one) => `"${one}"`).join(' or ')}?` : ''
   return misused(`quartermaster: There is no command "${name}".${hint}\n"quartermaster help" lists them all.`)
 }

@@ -1,10 +1,200 @@
+import type { Approval } from '../model/approval.ts'
+import { hashOf } from '../model/canonical.ts'
 import { PlatformError } from '../model/errors.ts'
+import { Suspended } from '../model/suspended.ts'
+import { attend } from './attend.ts'
+import { requireCall } from './authorize.ts'
 import type { Approved, Valid } from './call.ts'
+import { definitionHash, repeatHash, sentInput } from './frozen.ts'
+import { type Demand, demandOn, type ReadyRule } from './gates.ts'
+import type { Host } from './host.ts'
+import type { CallRecord } from './record.ts'
+import { shown } from './redact.ts'
+import { resolve } from './resolve.ts'
 
-/** Whether it may happen now. Nobody can be asked yet, so what needs a decision is refused. */
-export function approve(call: Valid): Approved {
+/**
+ * Whether it may happen now. Where no gate asks, that is said at once. Otherwise the call is recorded as begun, an
+ * approval is asked for, and the call waits; or its caller does not, and calls again or comes back for it. The grant is
+ * taken before the effect: whoever takes it is the one who has the effect, and there is no second.
+ */
+export function approve(call: Valid, record: CallRecord, host: Host): Approved | Promise<Approved> {
   const { action, withheld } = call.offer
   if (withheld) throw new PlatformError('ACTION_WITHHELD', { action: action.id, tool_id: call.entry.tool.id })
-  if (!action.autoApprove) throw new PlatformError('APPROVAL_REQUIRED', { action: action.id })
-  return { ...call, approval: 'not needed' }
+  if (call.begunAt !== undefined) return comeBack(call, record, host)
+  return judge(call, record, host)
+}
+
+function judge(call: Valid, record: CallRecord, host: Host): Approved | Promise<Approved> {
+  const decide = (rules: readonly ReadyRule[]) => {
+    const demand = demandOn(call, rules)
+    return demand ? ask(call, demand, record, host) : { ...call, approvalId: null }
+  }
+  const rules = host.desk.rules.of(call.entry.tool.project_id)
+  return rules instanceof Promise ? rules.then(decide) : decide(rules)
+}
+
+/** Under its own id: what was decided on it holds, whatever the gates would say now. */
+async function comeBack(call: Valid, record: CallRecord, host: Host): Promise<Approved> {
+  const approval = await host.desk.approvals.findByCall(call.id)
+  // It may have been cut off before anyone was asked.
+  if (!approval) return judge(call, record, host)
+  if (approval.status === 'used') return goOn(call, approval)
+  return settle(call, approval, host)
+}
+
+/** Its grant was taken. It goes on if it had its effect by halves and waited since, or if a repeat does no harm. */
+function goOn(call: Valid, approval: Approval): Approved {
+  const waited = call.awaited === 'generation' || call.awaited === 'client'
+  if (waited || call.offer.action.idempotent) return granted(call, approval)
+  throw new PlatformError('OUTCOME_UNKNOWN', { action: approval.action })
+}
+
+async function ask(call: Valid, demand: Demand, record: CallRecord, host: Host): Promise<Approved> {
+  const approval = await request(call, demand, record, host)
+  return settle({ ...call, id: approval.call_id }, approval, host)
+}
+
+/** The approval for this call: the one that the same call asked for before and that is still open, or a new one. */
+function request(call: Valid, demand: Demand, record: CallRecord, host: Host): Promise<Approval> {
+  const { desk } = host
+  const { approvals, options } = desk
+  const input = sentInput(call.input, call.offer)
+  const repeat_hash = repeatHash(call, input)
+  return desk.inTurn(repeat_hash, async () => {
+    const open = await findOpen(repeat_hash, host)
+    if (open) {
+      record.adopt(open.call_id, Date.parse(open.created_at))
+      return open
+    }
+    await record.begin(call)
+    const { entry, offer, principal, surface, client, generation, server } = call
+    const approval = await approvals.create({
+      project_id: entry.tool.project_id,
+      call_id: call.id,
+      repeat_hash,
+      tool_id: entry.tool.id,
+      tool: entry.tool.name,
+      action: offer.action.id,
+      input,
+      args_hash: hashOf(input),
+      preset_keys: Object.keys(offer.presets),
+      definition_hash: definitionHash(entry, offer),
+      principal: { id: principal.id, name: principal.name },
+      surface,
+      client: { name: client.name, version: client.version },
+      agent_id: generation?.agentId ?? null,
+      generation_id: generation?.id ?? null,
+      server_id: server?.id ?? null,
+      why: [...demand.why],
+      approvals_needed: demand.people,
+      expires_at: Date.now() + (await desk.secondsFor(demand, entry.tool.project_id)) * 1000,
+    })
+    if (!approval) return askedElsewhere(call, host)
+    options.onRequested?.(shown(approval))
+    return approval
+  })
+}
+
+/** What the same call asked for before, if that can still be decided or made, and the record of that call is open. */
+async function findOpen(repeatHash: string, { desk: { approvals }, calls }: Host): Promise<Approval | undefined> {
+  const open = await approvals.findOpen(repeatHash)
+  if (!open) return undefined
+  if (Date.parse(open.expires_at) <= Date.now()) await approvals.expire()
+  else if ((await calls.find(open.call_id))?.status === 'pending') return open
+  // A database that failed in between may have kept the one and lost the other.
+  else await approvals.cancel({ id: open.id })
+  return undefined
+}
+
+/** Another process was asked the same at the same moment: for this very call, or for another one like it. */
+async function askedElsewhere(call: Valid, { desk: { approvals } }: Host): Promise<Approval> {
+  const own = await approvals.findByCall(call.id)
+  if (own) return own
+  throw new PlatformError('APPROVAL_USED', { action: call.offer.action.id })
+}
+
+/** The call with its grant. Whatever keeps it from that is no end of it: the same call can still have the grant. */
+async function settle(call: Valid, approval: Approval, host: Host): Promise<Approved> {
+  try {
+    return await decision(call, approval, host)
+  } catch (error) {
+    const isDecided = error instanceof PlatformError && error.code.startsWith('APPROVAL_')
+    throw isDecided || error instanceof Suspended ? error : suspended(approval, error as Error)
+  }
+}
+
+/** Waits for the decision, if the caller does, and takes the grant. */
+async function decision(call: Valid, approval: Approval, host: Host): Promise<Approved> {
+  const { patience = 'waits' } = call
+  if (patience !== 'waits') {
+    const taken = await take(call, approval, host)
+    if (taken) return taken
+    throw suspended(approval)
+  }
+  const gone = [call.live?.signal, call.gone?.()].filter((signal) => signal !== undefined)
+  using _ = attend(call, approval, host.desk)
+  return host.desk.watch(approval, gone, async (woken) => {
+    if (woken === 'changed') await requireStill(call, host)
+    // What was left to be decided stays so: the same call finds it, here or elsewhere.
+    if (woken === 'left') throw new PlatformError('CALL_CANCELLED', {})
+    if (woken === 'closing') throw new PlatformError('SHUTTING_DOWN', {})
+    return take(call, approval, host)
+  })
+}
+
+/** While people think, a key may be revoked, or lose what it was allowed. */
+async function requireStill({ principal, entry }: Valid, { findPrincipal }: Host): Promise<void> {
+  if (!findPrincipal) return
+  const now = await findPrincipal(principal.id)
+  if (!now) throw new PlatformError('UNAUTHENTICATED', { reason: 'unknown' })
+  requireCall(now, entry.tool)
+}
+
+const suspended = ({ id, expires_at }: Approval, told?: Error) =>
+  new Suspended({ kind: 'approval', id, expiresAt: Date.parse(expires_at) }, told)
+
+/** The grant, if there is one now; undefined while nobody has decided. The tool is looked at again: it may be another. */
+async function take(call: Valid, { id, definition_hash }: Approval, host: Host): Promise<Approved | undefined> {
+  const { approvals } = host.desk
+  const { entry, offer } = await resolve(call, host.catalogue)
+  const fits = !offer.withheld && definitionHash(entry, offer) === definition_hash
+  const taken = fits ? await approvals.take(id) : undefined
+  if (taken) {
+    await host.calls.settle(offer.action.idempotent ? 'repeatable' : 'once')
+    return granted({ ...call, entry, offer }, taken)
+  }
+  const seen = await approvals.find(id)
+  if (!seen) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'approval', id })
+  const isLate = Date.parse(seen.expires_at) <= Date.now()
+  if ((seen.status === 'pending' || seen.status === 'approved') && isLate) {
+    await approvals.expire()
+    return take(call, seen, host)
+  }
+  const { action } = seen
+  switch (seen.status) {
+    case 'pending':
+    case 'approved': {
+      if (fits) return undefined
+      await approvals.cancel({ id })
+      throw new PlatformError('APPROVAL_STALE', { action, approval_id: id })
+    }
+    case 'used':
+      // Its record is for the one who took it.
+      throw suspended(seen, new PlatformError('APPROVAL_USED', { action }))
+    default:
+      throw refusalOf(seen)
+  }
+}
+
+/** Why a call is not made whose approval has ended without it. */
+export const refusalOf = (approval: Pick<Approval, 'id' | 'status' | 'action' | 'reason' | 'decided_at'>) => {
+  const { id: approval_id, action, reason, decided_at } = approval
+  if (approval.status === 'rejected') return new PlatformError('APPROVAL_REJECTED', { action, approval_id, reason })
+  if (approval.status === 'cancelled') return new PlatformError('APPROVAL_CANCELLED', { action, approval_id })
+  return new PlatformError('APPROVAL_EXPIRED', { action, approval_id, approved: decided_at !== null })
+}
+
+/** With the arguments that were decided on, and what is fixed on the tool. */
+function granted(call: Valid, { id, input, edited_input }: Approval): Approved {
+  return { ...call, merged: { ...(edited_input ?? input), ...call.offer.presets }, approvalId: id }
 }

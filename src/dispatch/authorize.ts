@@ -1,4 +1,4 @@
-import { evaluate, type Resource, resourceName } from '../access/evaluate.ts'
+import { evaluate, isDenied, type Resource, resourceName } from '../access/evaluate.ts'
 import { PlatformError } from '../model/errors.ts'
 import type { Principal } from '../model/principal.ts'
 import type { ToolRecord } from '../store/tools.ts'
@@ -13,10 +13,13 @@ export const toolResource = (tool: { readonly id: string; readonly project_id?: 
 })
 
 /** Who may call what. The first "no" names its layer. */
-export const authorize = (resolved: Resolved): Authorized => ({
-  ...resolved,
-  allowedBy: requireCall(resolved.principal, resolved.entry.tool),
-})
+export function authorize(resolved: Resolved): Authorized {
+  const { principal, entry, lent, generation } = resolved
+  if (lent && generation && !isDenied(principal, permission, toolResource(entry.tool))) {
+    return { ...resolved, allowedBy: generation.agentId }
+  }
+  return { ...resolved, allowedBy: requireCall(principal, entry.tool) }
+}
 
 /** The access policy that allows it; throws if none does. */
 export function requireCall(principal: Principal, tool: ToolRecord): string {

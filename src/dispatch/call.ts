@@ -1,7 +1,9 @@
 import type { Entry, Offer } from '../catalogue/catalogue.ts'
-import type { Live, Surface, Within } from '../model/call.ts'
+import type { Live, Patience, Surface, Within } from '../model/call.ts'
 import type { JsonObject } from '../model/json.ts'
 import type { Principal } from '../model/principal.ts'
+import type { Server } from '../model/server.ts'
+import type { Awaited } from '../model/suspended.ts'
 import type { Output } from '../model/tool.ts'
 
 /**
@@ -22,13 +24,30 @@ export interface Asked {
   readonly depth: number
   readonly live?: Live | undefined
   readonly generation?: Within | undefined
-  /** Whether the caller waits for as long as the call has to wait for someone, or comes back for it (`Suspended`). */
-  readonly patience?: 'waits' | 'comes back'
+  /** The agent lends the tool to whoever may run it, so only an express "no" keeps it from being called. */
+  readonly lent?: boolean
+  /** What goes along as headers to whoever is behind the tool. */
+  readonly context?: Readonly<Record<string, string>> | undefined
+  /** The MCP server of ours that it came by. */
+  readonly server?: CalledServer | undefined
+  /**
+   * Whether the caller waits for as long as the call has to wait for someone; or leaves, and calls again; or comes back
+   * for it under its id, whatever it waits for (`Suspended`).
+   */
+  readonly patience?: Patience | undefined
   /** It came back: the call was recorded as begun, then, and goes on. */
   readonly begunAt?: number | undefined
+  /** What it waited for when it was last here, where its caller has kept that. */
+  readonly awaited?: Awaited['kind'] | undefined
+  /** Aborted once the caller is gone and nobody waits for an answer; asked for only by a call that has to wait. */
+  readonly gone?: (() => AbortSignal) | undefined
+  /** The platform's address, as the caller knows it. */
+  readonly home?: string | undefined
   /** Told what the call gave, before that is recorded: a caller that keeps a journal has it there first. */
   onOutput?(output: Output): Promise<void>
 }
+
+export type CalledServer = Pick<Server, 'id' | 'slug' | 'auto_approve' | 'approval_timeout_seconds'>
 
 export interface Resolved extends Asked {
   readonly entry: Entry
@@ -48,5 +67,6 @@ export interface Valid extends Preset {
 }
 
 export interface Approved extends Valid {
-  readonly approval: 'not needed'
+  /** Null where no gate asked. */
+  readonly approvalId: string | null
 }

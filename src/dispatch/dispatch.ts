@@ -1,26 +1,15 @@
-import type { Catalogue } from '../catalogue/catalogue.ts'
 import { PlatformError } from '../model/errors.ts'
 import { Suspended } from '../model/suspended.ts'
 import type { Output } from '../model/tool.ts'
-import type { Calls } from '../store/calls.ts'
-import type { Reach } from '../tools/tool-type.ts'
 import { approve } from './approve.ts'
 import { authorize } from './authorize.ts'
 import type { Asked } from './call.ts'
 import { execute, notRunnable } from './execute.ts'
+import type { Host } from './host.ts'
 import { preset } from './preset.ts'
-import { CallRecord, type Ended } from './record.ts'
+import { CallRecord } from './record.ts'
 import { resolve } from './resolve.ts'
 import { validate } from './validate.ts'
-
-/** What the door needs of the rest. */
-export interface Host {
-  readonly catalogue: Catalogue
-  readonly calls: Calls
-  readonly reach: Reach
-  /** Told how each call ended, for the metrics. */
-  onEnd?(call: Ended): void
-}
 
 /** Tools that call tools must end somewhere. */
 export const deepest = 10
@@ -32,18 +21,24 @@ export async function dispatch(asked: Asked, host: Host): Promise<Output> {
     if (asked.depth > deepest) throw new PlatformError('CALL_TOO_DEEP', { depth: asked.depth })
     const resolved = await resolve(asked, host.catalogue)
     record.resolved(resolved)
-    const approved = approve(validate(preset(authorize(resolved))))
-    if (!approved.entry.type.execute && asked.patience !== 'comes back') throw notRunnable(approved)
+    const valid = validate(preset(authorize(resolved)))
+    if (!valid.entry.type.execute && asked.patience !== 'comes back') throw notRunnable(valid)
+    const decision = approve(valid, record, host)
+    // What nobody has to decide on does not wait, not even for the next round of the event loop.
+    const approved = decision instanceof Promise ? await decision : decision
     await record.begin(approved)
     if (!approved.entry.type.execute) throw new Suspended({ kind: 'client', input: approved.merged })
     const output = await execute(approved, host.reach)
     await asked.onOutput?.(output)
-    host.onEnd?.(await record.succeed(output))
+    // Apart, because what an absent listener would be told is not worked out.
+    const ended = await record.succeed(output)
+    host.onEnd?.(ended)
     return output
   } catch (error) {
     // Not over: whoever called comes back for it, under the same id.
-    if (error instanceof Suspended) throw error
-    host.onEnd?.(await record.fail(error))
+    if (error instanceof Suspended) throw error.told ?? error
+    const ended = await record.fail(error)
+    host.onEnd?.(ended)
     throw error
   }
 }

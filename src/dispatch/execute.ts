@@ -1,7 +1,7 @@
 import { PlatformError } from '../model/errors.ts'
 import type { Output } from '../model/tool.ts'
 import type { Reach } from '../tools/tool-type.ts'
-import type { Approved } from './call.ts'
+import type { Approved, Valid } from './call.ts'
 
 const defaultTimeoutSeconds = 60
 
@@ -13,13 +13,13 @@ export async function execute(call: Approved, reach: Reach): Promise<Output> {
   const limit = new AbortController()
   const timer = setTimeout(() => limit.abort(new PlatformError('TOOL_TIMEOUT', { seconds })), seconds * 1000)
   const cancel = () => limit.abort(new PlatformError('CALL_CANCELLED', {}))
-  const { principal, id: callId, depth, merged: input, live, generation, patience = 'waits' } = call
+  const { principal, id: callId, depth, merged: input, live, generation, context, patience = 'waits' } = call
   live?.signal?.addEventListener('abort', cancel)
   try {
     const { action } = call.offer
     const { signal } = limit
     const timeoutMs = seconds * 1000
-    const asker = { principal, callId, depth, signal, generation, patience }
+    const asker = { principal, callId, depth, signal, generation, context, patience, home: call.home }
     return await type.execute({ ...asker, tool, action, input, timeoutMs, live }, reach)
   } finally {
     clearTimeout(timer)
@@ -28,5 +28,5 @@ export async function execute(call: Approved, reach: Reach): Promise<Output> {
 }
 
 /** Thrown before anything is recorded as begun: a call that cannot run here has no outcome to wait for. */
-export const notRunnable = ({ entry: { tool, type } }: Approved) =>
+export const notRunnable = ({ entry: { tool, type } }: Valid) =>
   new PlatformError('TOOL_CALL_NOT_SUPPORTED', { tool: tool.name, type: type.type })

@@ -3,7 +3,7 @@ import { errorBody, PlatformError } from '../model/errors.ts'
 import type { Output } from '../model/tool.ts'
 import type { Calls } from '../store/calls.ts'
 import type { CallEnd, CallRow } from '../store/tables.ts'
-import type { Approved, Asked, Resolved } from './call.ts'
+import type { Asked, Resolved, Valid } from './call.ts'
 import { redact, secretsIn } from './redact.ts'
 
 const requestLimit = 32 * 1024
@@ -20,10 +20,11 @@ export interface Ended {
 export class CallRecord {
   readonly #calls: Calls
   readonly #asked: Asked
-  readonly #createdAt: number
+  #id: string
+  #createdAt: number
   readonly #startedAt = performance.now()
   /** How long it had taken when it came back. */
-  readonly #before: number
+  #before: number
   #begun: boolean
   #secrets: readonly string[] = []
   #type = 'unknown'
@@ -32,6 +33,7 @@ export class CallRecord {
   constructor(calls: Calls, asked: Asked) {
     this.#calls = calls
     this.#asked = asked
+    this.#id = asked.id
     this.#begun = asked.begunAt !== undefined
     this.#createdAt = asked.begunAt ?? Date.now()
     this.#before = Date.now() - this.#createdAt
@@ -76,7 +78,15 @@ export class CallRecord {
     return this.#ended(end)
   }
 
-  async begin(call: Approved): Promise<void> {
+  /** Goes on with a call that was begun before, by a caller who has left and called again. */
+  adopt(id: string, begunAt: number): void {
+    this.#id = id
+    this.#begun = true
+    this.#createdAt = begunAt
+    this.#before = Date.now() - begunAt
+  }
+
+  async begin(call: Valid): Promise<void> {
     if (this.#begun) return
     this.#begun = true
     await this.#calls.begin(this.#row('pending', call.merged), call.offer.action.idempotent ? 'repeatable' : 'once')
@@ -102,10 +112,10 @@ export class CallRecord {
   }
 
   #row(status: CallStatus, input: Asked['input']): CallRow {
-    const { principal, surface, client, id, parentCallId, generation } = this.#asked
+    const { principal, surface, client, parentCallId, generation } = this.#asked
     const request = capped(redact(JSON.stringify(input), this.#secrets), requestLimit)
     return {
-      id,
+      id: this.#id,
       ...this.#target,
       parent_call_id: parentCallId,
       generation_id: generation?.id ?? null,
@@ -131,7 +141,7 @@ export class CallRecord {
   #end(status: CallStatus, output: Output | null, error: PlatformError | null): CallEnd {
     const response = output && capped(redact(output.text, this.#secrets), responseLimit)
     return {
-      id: this.#asked.id,
+      id: this.#id,
       status,
       response: response?.text ?? null,
       response_truncated: response?.truncated ?? 0,
@@ -156,9 +166,9 @@ function capped(text: string, limit: number): { text: string; truncated: 0 | 1 }
   return { text: cut.endsWith('\uFFFD') ? cut.replace(/\uFFFD+$/, '') : cut, truncated: 1 }
 }
 
-function statusOf(error: PlatformError, begun: boolean): CallStatus {
+export function statusOf(error: PlatformError, begun: boolean): CallStatus {
   if (error.code === 'FORBIDDEN' || error.code === 'UNAUTHENTICATED') return 'permission_denied'
-  if (error.code === 'APPROVAL_REQUIRED' || error.code === 'ACTION_WITHHELD') return 'rejected'
+  if (error.code.startsWith('APPROVAL_') || error.code === 'ACTION_WITHHELD') return 'rejected'
   if (error.code === 'VALIDATION_FAILED' || (!begun && error.status < 500)) return 'validation_error'
   return 'execution_error'
 }

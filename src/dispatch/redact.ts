@@ -1,6 +1,8 @@
-import { isObject, type Json } from '../model/json.ts'
+import type { Approval } from '../model/approval.ts'
+import { isObject, type Json, type JsonObject } from '../model/json.ts'
 
-const hidden = '[redacted]'
+/** What stands for a secret. */
+export const hidden = '[redacted]'
 
 /** Field names whose values are secrets wherever they stand, compared without case, dashes and underscores. */
 const secretFields = new Set([
@@ -35,6 +37,16 @@ export function redact(text: string, known: readonly string[] = []): string {
   if (!holdsKnown && !suspicious.test(text)) return text
   return JSON.stringify(walk(JSON.parse(text), known))
 }
+
+/** An approval as people see it: the arguments whole, but for secrets. */
+export const shown = (approval: Approval): Approval => ({
+  ...approval,
+  input: redacted(approval.input),
+  edited_input: approval.edited_input && redacted(approval.edited_input),
+})
+
+/** A value with secrets taken out. */
+export const redacted = (value: JsonObject): JsonObject => walk(value, []) as JsonObject
 
 function walk(value: Json, known: readonly string[], depth = 0): Json {
   // Deeper than anything that people read, and than what a function that calls itself can follow.

@@ -16,7 +16,8 @@ export interface Question {
 /** The way to ask the caller whose call it is. */
 export interface Asking {
   readonly abilities: Abilities
-  ask(question: Question): Promise<JsonObject>
+  /** With a signal that takes the question back. */
+  ask(question: Question, signal?: AbortSignal): Promise<JsonObject>
   /** Present where the caller takes questions as an answer and calls again: what it brings this time. */
   readonly round?: Round
 }

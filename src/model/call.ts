@@ -46,6 +46,9 @@ export type Call = z.infer<typeof Call>
 export const CallSummary = Call.omit({ request: true, response: true })
 export type CallSummary = z.infer<typeof CallSummary>
 
+/** What a caller does when its call has to wait: `Asked.patience` tells them apart. */
+export type Patience = 'waits' | 'leaves' | 'comes back'
+
 /** The run of an agent that a call is a part of. */
 export interface Within {
   readonly id: string

@@ -12,6 +12,9 @@ export interface Fault {
 const inWords = (faults: readonly Fault[]) =>
   faults.map((fault) => (fault.path === '' ? fault.message : `${fault.path}: ${fault.message}`)).join('; ')
 
+/** A sentence that someone wrote, with an end. */
+const ended = (text: string) => (/[.!?…]$/.test(text.trim()) ? text.trim() : `${text.trim()}.`)
+
 const didYouMean = (nearest: readonly string[] | undefined) =>
   nearest?.length ? ` Did you mean ${nearest.map((name) => `"${name}"`).join(' or ')}?` : ''
 
@@ -58,6 +61,11 @@ export const catalogue = {
     says: 'The API key sent to an MCP endpoint is unknown, revoked or expired.',
     message: (_: Record<never, never>) => 'This API key is not valid here: it may have been revoked, or have expired.',
   },
+  KEY_GONE: {
+    status: 403,
+    says: 'The key that started a run was revoked or has expired, so the run cannot go on.',
+    message: (d: { name: string }) => `The key "${d.name}" that started this was revoked or has expired.`,
+  },
   FOREIGN_ORIGIN: {
     status: 403,
     says: 'The request comes from a page of another site, or by another name of this machine.',
@@ -73,26 +81,70 @@ export const catalogue = {
   FORBIDDEN: {
     status: 403,
     says: 'The key is not allowed to do this; `layer` tells which rule said no.',
-    message: (d: { permission: string; layer: 'project' | 'access policy'; resource: string; reason?: string }) =>
+    message: (d: {
+      permission: string
+      layer: 'project' | 'access policy' | 'agent boundary'
+      resource: string
+      reason?: string
+    }) =>
       d.layer === 'project'
         ? 'This key is bound to another project.'
-        : (d.reason ?? `No access policy of this key allows ${d.permission} on ${d.resource}.`),
+        : d.layer === 'agent boundary'
+          ? `The boundary of this agent does not allow ${d.permission} on ${d.resource}.`
+          : (d.reason ?? `No access policy of this key allows ${d.permission} on ${d.resource}.`),
   },
   EGRESS_BLOCKED: {
     status: 403,
     says: 'The tool points at an address that this platform does not call.',
     message: (d: { host: string; reason: string }) => `The platform does not call "${d.host}": ${d.reason}.`,
   },
-  APPROVAL_REQUIRED: {
+  APPROVAL_REJECTED: {
     status: 403,
-    says: 'The action needs a human decision before it runs, and none can be asked for here.',
-    message: (d: { action: string }) =>
-      `"${d.action}" needs approval, and this version cannot ask for one: set auto_approve on the tool to let it run.`,
+    says: 'A person looked at the call and said no; it was not made.',
+    message: (d: { action: string; approval_id: string; reason: string | null }) =>
+      `The call of "${d.action}" was rejected by a reviewer${d.reason ? `: ${ended(d.reason)}` : '.'} It was not made. Try something else, or ask what would be acceptable.`,
+  },
+  APPROVAL_EXPIRED: {
+    status: 403,
+    says: 'Nobody decided on the call in time, or it was approved and not made in time; it was not made.',
+    message: (d: { action: string; approval_id: string; approved: boolean }) =>
+      d.approved
+        ? `The approval for "${d.action}" has expired: it was given, but the call was not made in time. Call again to ask anew.`
+        : `The call of "${d.action}" needs approval, and nobody decided in time, so it counts as rejected. It was not made. Try something else, or call again to ask anew.`,
+  },
+  APPROVAL_CANCELLED: {
+    status: 403,
+    says: 'The request for approval was withdrawn before the call was made.',
+    message: (d: { action: string; approval_id: string }) =>
+      `The request to approve "${d.action}" was withdrawn, and the call was not made.`,
+  },
+  SELF_APPROVAL: {
+    status: 403,
+    says: 'The one who asked for an approval cannot decide on it.',
+    message: (d: { approval_id: string }) =>
+      `${d.approval_id} was asked for with this very key: someone else must decide on it, with a key of their own.`,
+  },
+  PERSON_REQUIRED: {
+    status: 403,
+    says: 'Only a person decides on an approval: not a tool, an agent or a model.',
+    message: (_: Record<never, never>) =>
+      'This is for a person to decide: it cannot be done from within a call of a tool or an agent.',
   },
   RESOURCE_NOT_FOUND: {
     status: 404,
     says: 'There is no such thing, or this key may not see it.',
     message: (d: { kind: string; id: string }) => `There is no ${d.kind} "${d.id}".`,
+  },
+  GENERATION_NOT_FOUND: {
+    status: 404,
+    says: 'There is no such generation of this agent, or this key may not see it.',
+    message: (d: { generation_id: string }) => `There is no generation "${d.generation_id}" of this agent.`,
+  },
+  UNKNOWN_TOOL: {
+    status: 404,
+    says: 'A model called a tool that its agent does not have.',
+    message: (d: { tool_name: string; known: readonly string[] }) =>
+      `There is no tool "${d.tool_name}".${d.known.length > 0 ? ` There is ${d.known.map((name) => `"${name}"`).join(', ')}.` : ''}`,
   },
   ROUTE_NOT_FOUND: {
     status: 404,
@@ -123,11 +175,64 @@ export const catalogue = {
     message: (d: { action: string; tool_id: string }) =>
       `"${d.action}" is described otherwise than when it was accepted. Look at it, then accept it with POST /tools/${d.tool_id}/accept-definitions.`,
   },
+  OUTPUT_GIVEN: {
+    status: 409,
+    says: 'Another output was submitted for the same tool call before.',
+    message: (d: { tool_call_id: string }) =>
+      `An output for "${d.tool_call_id}" was submitted before, and it was another one: the first stays.`,
+  },
+  APPROVAL_STALE: {
+    status: 409,
+    says: 'The tool was changed after the approval was asked for, so the approval is not for what it does now.',
+    message: (d: { action: string; approval_id: string }) =>
+      `"${d.action}" was changed after its approval was asked for, so the approval does not fit any more. The call was not made: call again to ask anew.`,
+  },
+  APPROVAL_USED: {
+    status: 409,
+    says: 'An approval serves one call, and another call with the same input has it.',
+    message: (d: { action: string }) =>
+      `The approval for "${d.action}" with this input went to another call of yours that was made at the same time. Call again if you mean one more.`,
+  },
+  APPROVAL_DECIDED: {
+    status: 409,
+    says: 'The approval was decided before, or its time was up.',
+    message: (d: { approval_id: string; status: string; decided_by: string | null }) =>
+      `${d.approval_id} is not open any more: it is ${d.status}${d.decided_by ? `, by ${d.decided_by}` : ''}.`,
+  },
+  APPROVAL_CHANGED: {
+    status: 409,
+    says: 'Someone has changed the arguments of the call since they were looked at.',
+    message: (d: { approval_id: string; args_hash: string }) =>
+      `Someone has changed the arguments of ${d.approval_id} since you looked at them: look again before you decide.`,
+  },
+  SECOND_PERSON_REQUIRED: {
+    status: 409,
+    says: 'Two different people must approve, and this one has.',
+    message: (d: { approval_id: string }) =>
+      `You have approved ${d.approval_id} already. It needs two people: someone else must approve it, too.`,
+  },
+  OUTCOME_UNKNOWN: {
+    status: 409,
+    says: 'The call was begun before and cut off, so that it may have had its effect.',
+    message: (d: { action: string }) =>
+      `A call of "${d.action}" was cut off after it had begun: whether it took effect is not known. Look before you call again.`,
+  },
   IDEMPOTENCY_IN_PROGRESS: {
     status: 409,
     says: 'The first request with this Idempotency-Key has not been answered.',
     message: (d: { key: string }) =>
       `The first request with Idempotency-Key "${d.key}" has no recorded answer: it is still running or was interrupted. Retry in a moment; if this stays, look whether it took effect before you use a new key.`,
+  },
+  WEBHOOK_DISABLED: {
+    status: 409,
+    says: 'The webhook is disabled, so nothing is sent to it.',
+    message: (d: { webhook: string }) =>
+      `The webhook "${d.webhook}" is disabled: enable it before you send to it again.`,
+  },
+  TOO_MANY_WEBHOOKS: {
+    status: 409,
+    says: 'The project has as many webhooks as a project can have.',
+    message: (d: { limit: number }) => `The project has ${d.limit} webhooks, which is the most: delete one first.`,
   },
   BODY_TOO_LARGE: {
     status: 413,
@@ -162,6 +267,36 @@ export const catalogue = {
     says: 'The tool names a secret that the project does not have.',
     message: (d: { secret: string }) => `The tool uses the secret "${d.secret}", which the project does not have.`,
   },
+  MODEL_CONTEXT_TOO_LONG: {
+    status: 422,
+    says: 'The conversation is longer than the model can read.',
+    message: (d: { provider: string; model: string; excerpt?: string }) =>
+      `The conversation is too long for "${d.model}": begin a new one, keep fewer messages (max_context_messages), or use a model that reads more.`,
+  },
+  MODEL_REFUSED: {
+    status: 422,
+    says: 'The model, or a filter of its provider, would not answer this conversation.',
+    message: (d: { provider: string; model: string; excerpt?: string }) =>
+      `"${d.model}" would not answer: it or its provider's content filter objects to the conversation. Say it differently, or use another model.`,
+  },
+  MODEL_NOT_FOUND: {
+    status: 422,
+    says: 'The provider has no such model, or there is no API of this type at its address.',
+    message: (d: { provider: string; model: string; excerpt?: string }) =>
+      `"${d.provider}" has no model "${d.model}": check the model's name, and the provider's base_url.`,
+  },
+  MODEL_REQUEST_REFUSED: {
+    status: 502,
+    says: 'The provider refused the request for a reason that has no code of its own.',
+    message: (d: { provider: string; model: string; status: number; excerpt?: string }) =>
+      `"${d.provider}" refused the request (${d.status})${d.excerpt ? `: ${d.excerpt}` : ''}. Check the provider's type, its base_url, and what the model can do.`,
+  },
+  REPLAY_STEP_MISSING: {
+    status: 422,
+    says: 'No step of the replay script fits the conversation.',
+    message: (d: { provider: string; asked: string; expected: readonly string[] }) =>
+      `No step of the script "${d.provider}" fits. Asked was: ${d.asked}. The script knows: ${d.expected.join('; ') || 'nothing'}.`,
+  },
   IDEMPOTENCY_KEY_REUSED: {
     status: 422,
     says: 'The Idempotency-Key was used before, with another request.',
@@ -173,6 +308,14 @@ export const catalogue = {
     says: 'The key has made more requests than its limit allows.',
     message: (d: { limit: number; retry_after_seconds: number }) =>
       `This key may make ${d.limit} requests a minute: try again in ${d.retry_after_seconds} s.`,
+  },
+  MODEL_RATE_LIMITED: {
+    status: 429,
+    says: 'The provider takes no more requests for now, or the account has nothing left to spend.',
+    message: (d: { provider: string; attempts: number; quota: boolean; retry_after_seconds?: number }) =>
+      d.quota
+        ? `The account at "${d.provider}" has used up what it may spend: look at its plan and billing.`
+        : `"${d.provider}" takes no more requests for now (tried ${d.attempts} times): try again ${d.retry_after_seconds ? `in ${d.retry_after_seconds} s` : 'later'}, or ask for a higher limit there.`,
   },
   TOO_MANY_SIGN_INS: {
     status: 429,
@@ -190,6 +333,40 @@ export const catalogue = {
     says: 'A fault of the platform itself; its log has the whole of it.',
     message: (d: { request_id?: string }) =>
       `Something went wrong inside the platform.${d.request_id ? ` The log has it under ${d.request_id}.` : ''}`,
+  },
+  SECRET_UNREADABLE: {
+    status: 500,
+    says: 'A secret in the database was changed or moved, so it does not open.',
+    message: (d: { place: string }) =>
+      `The secret kept at ${d.place} was changed or moved in the database and cannot be opened: set it again.`,
+  },
+  SECRET_KEY_WRONG: {
+    status: 500,
+    says: 'The secrets in the database are sealed with another key than this process has.',
+    message: (d: { wanted: string; found: string | null; source: string }) =>
+      `The secrets in this database are sealed with the key ${d.wanted}, and this process has ${
+        d.found === null ? 'none' : `${d.found} (${d.source})`
+      }. Give every process of the platform the same QM_SECRET_KEY, or the secret.key of the data folder that sealed them.`,
+  },
+  MODEL_KEY_REFUSED: {
+    status: 502,
+    says: 'The provider does not take the key that it is asked with.',
+    message: (d: { provider: string; status: number; has_key: boolean }) =>
+      d.has_key
+        ? `"${d.provider}" does not take its API key (${d.status}): set another with PATCH /ai-providers/{id}, or give the key the rights it lacks.`
+        : `"${d.provider}" wants an API key (${d.status}) and has none: set one with PATCH /ai-providers/{id}.`,
+  },
+  MODEL_UNAVAILABLE: {
+    status: 502,
+    says: 'The provider could not be reached, failed, or broke off.',
+    message: (d: { provider: string; reason: string; attempts: number }) =>
+      `"${d.provider}" does not answer: ${d.reason} (tried ${d.attempts} times). Try again later, or check its base_url.`,
+  },
+  MODEL_ANSWER_INVALID: {
+    status: 502,
+    says: 'What the provider answered is not what its API promises.',
+    message: (d: { provider: string; reason: string; excerpt?: string }) =>
+      `What "${d.provider}" answered cannot be used: ${d.reason}. Check that its type and base_url belong together.`,
   },
   TOOL_HTTP_ERROR: {
     status: 502,
@@ -232,6 +409,12 @@ export const catalogue = {
     status: 503,
     says: 'The platform is stopping and takes no new work.',
     message: (_: Record<never, never>) => 'The platform is shutting down: try again in a moment.',
+  },
+  MODEL_TIMEOUT: {
+    status: 504,
+    says: 'The provider sent nothing for as long as it may take.',
+    message: (d: { provider: string; seconds: number }) =>
+      `"${d.provider}" sent nothing for ${d.seconds} s: try again, or raise the provider's timeout_seconds.`,
   },
   TOOL_TIMEOUT: {
     status: 504,

@@ -14,6 +14,8 @@ export interface Principal {
   /** The only project this principal can see, or null for all of them. */
   readonly projectId: string | null
   readonly grants: readonly Grant[]
+  /** What agents that act for it may do at most: each of these must allow a thing, too. */
+  readonly boundaries?: readonly (readonly Grant[])[]
   /** Requests a minute, or null for the platform's default. */
   readonly rateLimit: number | null
   /** In milliseconds, or null for never. */

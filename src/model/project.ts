@@ -1,13 +1,22 @@
 import { z } from 'zod'
+import { ApprovalSeconds } from './approval.ts'
 import { Text, Timestamp } from './page.ts'
 
 /** The tenant: everything else belongs to one. */
 export const Project = z.object({
   id: z.string(),
   name: z.string(),
+  approval_timeout_seconds: z.number().nullable(),
   created_at: Timestamp,
   updated_at: Timestamp,
 })
 export type Project = z.infer<typeof Project>
 
-export const ProjectName = Text.trim().min(1).max(200)
+export const ProjectFields = {
+  name: Text.trim().min(1).max(200),
+  approval_timeout_seconds: ApprovalSeconds.nullable().describe(
+    'How long a human’s decision may take, unless the rule, the tool or the server says',
+  ),
+}
+
+export type ProjectDraft = Pick<Project, 'name' | 'approval_timeout_seconds'>

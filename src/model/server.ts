@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ApprovalSeconds } from './approval.ts'
 import { Id, Text, Timestamp } from './page.ts'
 
 /** One app of a server, and which of its actions; all of them where they are left out. */
@@ -29,6 +30,13 @@ export const ServerFields = {
     .describe(
       'Of a result with more bytes of text a model gets the beginning, and READ_RESULT to read on; null is off',
     ),
+  auto_approve: z
+    .boolean()
+    .nullable()
+    .describe('False: a human decides on everything that is called here; otherwise it is as the tools say'),
+  approval_timeout_seconds: ApprovalSeconds.nullable().describe(
+    'How long that decision may take, unless the rule or the tool says',
+  ),
 }
 
 /** An MCP endpoint of ours: what it offers, and how. */

@@ -13,9 +13,12 @@ export type Awaited =
 export class Suspended extends Error {
   override readonly name = 'Suspended'
   readonly awaits: Awaited
+  /** What the caller is told instead: the call is not over, and it is not for this caller to come back for it. */
+  readonly told: Error | undefined
 
-  constructor(awaits: Awaited) {
+  constructor(awaits: Awaited, told?: Error) {
     super(`the call waits: ${awaits.kind}`)
     this.awaits = awaits
+    this.told = told
   }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ApprovalSeconds } from './approval.ts'
 import type { Json, JsonObject } from './json.ts'
 import { Text, Timestamp } from './page.ts'
 
@@ -9,7 +10,7 @@ export const ToolName = z
 
 export const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
-const Headers = z.record(
+export const Headers = z.record(
   z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a header name'),
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that HTTP forbids in a header
   z.string().regex(/^[^\0-\x08\x0a-\x1f\x7f]*$/, 'has a character that a header cannot hold'),
@@ -68,7 +69,7 @@ const AnyObject = z.custom<JsonObject>(
 )
 
 /** The command line sends objects as JSON text; text that is not JSON stays text and is then refused for its type. */
-const orJsonText = <T extends z.ZodType>(schema: T) =>
+export const orJsonText = <T extends z.ZodType>(schema: T) =>
   z.preprocess((value) => {
     if (typeof value !== 'string') return value
     try {
@@ -103,6 +104,12 @@ export const ToolFields = {
   level: Level.describe('How sensitive it is; above open, a human decides unless auto_approve is set'),
   auto_approve: z.boolean().nullable().describe('Whether calls run without a human’s decision'),
   timeout_seconds: z.number().positive().max(300).nullable().describe('How long a call may take; 60 unless given'),
+  ask_destructive: z
+    .boolean()
+    .describe(
+      'Whether a human decides on each call of an action that may destroy something; of an MCP server’s, every one that it does not call harmless',
+    ),
+  approval_timeout_seconds: ApprovalSeconds.nullable().describe('How long a human’s decision may take'),
 }
 
 /** A registered tool. It yields one action, or many. */
@@ -122,6 +129,8 @@ export const Tool = z.object({
   level: Level,
   auto_approve: z.boolean().describe('False: a human decides before each call'),
   timeout_seconds: z.number().nullable(),
+  ask_destructive: z.boolean(),
+  approval_timeout_seconds: z.number().nullable(),
   created_at: Timestamp,
   updated_at: Timestamp,
 })
@@ -142,6 +151,8 @@ export interface ToolDraft {
   readonly level: Level
   readonly auto_approve: boolean | null
   readonly timeout_seconds: number | null
+  readonly ask_destructive: boolean
+  readonly approval_timeout_seconds: number | null
 }
 
 /** One callable thing. */
@@ -158,6 +169,8 @@ export interface Action {
   readonly autoApprove: boolean
   /** A repeat does no further harm, so a call whose outcome is unknown may be repeated. */
   readonly idempotent: boolean
+  /** It may change what is there, and not only add to it; so too where nobody said that it does not. */
+  readonly destructive: boolean
   /** Other spellings of an input field, as in `document_id` for `id`. */
   readonly aliases?: Readonly<Record<string, string>>
   /** What an MCP server says of it, for those who speak MCP: title, annotations, the schema of its output. */

@@ -2,9 +2,8 @@ import { z } from 'zod'
 import { evaluate } from '../access/evaluate.ts'
 import { Call, CallStatus, CallSummary, Surface } from '../model/call.ts'
 import { Id, Paging, pageOf, Text } from '../model/page.ts'
-import type { Principal } from '../model/principal.ts'
 import type { CallFilter } from '../store/calls.ts'
-import type { Store } from '../store/store.ts'
+import { whenAccessChanges } from './access-changes.ts'
 import { acts, type EventStream, type Kind, lists } from './operation.ts'
 
 export const call: Kind<CallSummary> = {
@@ -88,30 +87,6 @@ export const streamCalls = lists({
     }
   },
 })
-
-/** The longest that a timer can wait. */
-const longestWait = 2 ** 31 - 1
-
-/** Tells when a key was changed, revoked or has expired, or one of its policies was: what it opened is to be asked for anew. */
-function whenAccessChanges({ id, grants, expiresAt }: Principal, { notices }: Store, tell: () => void): () => void {
-  const hear = (topic: 'api_keys' | 'access_policies', own: readonly string[]) =>
-    notices.hear(topic, (ids) => {
-      if (ids.length === 0 || ids.some((changed) => own.includes(changed))) tell()
-    })
-  const left = expiresAt === null ? undefined : Math.max(0, Math.min(expiresAt - Date.now(), longestWait))
-  const timer = left === undefined ? undefined : setTimeout(tell, left)
-  const stops = [
-    hear('api_keys', [id]),
-    hear(
-      'access_policies',
-      grants.map(({ policyId }) => policyId),
-    ),
-  ]
-  return () => {
-    clearTimeout(timer)
-    for (const stop of stops) stop()
-  }
-}
 
 function matches(one: Call, filter: CallFilter): boolean {
   const facts: CallFilter = { ...one, principal_id: one.principal.id } as CallFilter

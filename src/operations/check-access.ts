@@ -26,7 +26,7 @@ export const checkAccess = operation({
   }),
   output: z.object({
     allowed: z.boolean(),
-    layer: z.enum(['project', 'access policy']).describe('What decided'),
+    layer: z.enum(['project', 'access policy', 'agent boundary']).describe('What decided'),
     access_policy_id: z.string().nullable().describe('The access policy that decided; null where none speaks of it'),
     reason: z.string(),
   }),

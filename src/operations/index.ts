@@ -1,13 +1,18 @@
 import { isObject, type JsonObject } from '../model/json.ts'
 import type { PlatformAction } from '../tools/tool-type.ts'
 import * as accessPolicies from './access-policies.ts'
+import * as agents from './agents.ts'
+import * as aiProviders from './ai-providers.ts'
 import * as apiKeys from './api-keys.ts'
+import * as approvalRules from './approval-rules.ts'
+import * as approvals from './approvals.ts'
 import * as callStats from './call-stats.ts'
 import * as calls from './calls.ts'
 import * as checkAccess from './check-access.ts'
 import * as documents from './documents.ts'
 import * as files from './files.ts'
 import * as footprint from './footprint.ts'
+import * as generations from './generations.ts'
 import * as imports from './import-mcp-servers.ts'
 import { inputSchema } from './json-schema.ts'
 import { isAction, type Operation } from './operation.ts'
@@ -17,6 +22,7 @@ import * as servers from './servers.ts'
 import * as skillFiles from './skill-files.ts'
 import * as skills from './skills.ts'
 import * as tools from './tools.ts'
+import * as webhooks from './webhooks.ts'
 
 const isOperation = (value: unknown): value is Operation => isObject(value) && 'route' in value && 'perform' in value
 
@@ -33,9 +39,15 @@ export const operations: readonly Operation[] = [
   footprint,
   skills,
   skillFiles,
+  aiProviders,
+  agents,
+  generations,
   documents,
   files,
   calls,
+  webhooks,
+  approvals,
+  approvalRules,
   callStats,
 ].flatMap((module) => (Object.values(module) as unknown[]).filter(isOperation))
 
@@ -55,7 +67,8 @@ export const platformActions: ReadonlyMap<string, PlatformAction> = new Map(
       description: operation.summary,
       schema: inputSchema(operation) as JsonObject,
       aliases: operation.aliases,
-      idempotent: operation.route.startsWith('GET '),
+      idempotent: operation.route.startsWith('GET ') || operation.repeatable === true,
+      destructive: operation.route.startsWith('DELETE '),
     },
   ]),
 )

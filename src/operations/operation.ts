@@ -1,12 +1,16 @@
 import type { z } from 'zod'
 import { evaluate, narrowed, type Resource, resourceName, visibility } from '../access/evaluate.ts'
+import type { Models } from '../agents/models/model.ts'
+import type { Runner } from '../agents/runner.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Resolver } from '../catalogue/resolve/resolver.ts'
 import type { Shelves } from '../catalogue/shelf.ts'
+import type { Vault } from '../credentials/vault.ts'
 import type { Asked } from '../dispatch/call.ts'
-import type { Live, Surface, Within } from '../model/call.ts'
-import { type Fault, PlatformError } from '../model/errors.ts'
-import type { JsonObject } from '../model/json.ts'
+import type { Live, Patience, Surface, Within } from '../model/call.ts'
+import { PlatformError } from '../model/errors.ts'
+import { faultsOf } from '../model/faults.ts'
+import { isObject, type JsonObject } from '../model/json.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Server } from '../model/server.ts'
 import type { Output } from '../model/tool.ts'
@@ -14,6 +18,7 @@ import type { Facts, Visible } from '../store/page.ts'
 import type { Store } from '../store/store.ts'
 import type { Schemas } from '../tools/schema.ts'
 import type { Reach } from '../tools/tool-type.ts'
+import type { Webhooks } from '../webhooks/webhooks.ts'
 
 /** Who asks, and by which way. */
 export interface Request {
@@ -29,7 +34,13 @@ export interface Request {
   readonly live?: Live
   /** The run of an agent that asks. */
   readonly generation?: Within | undefined
-  readonly patience?: 'waits' | 'comes back'
+  readonly context?: Readonly<Record<string, string>> | undefined
+  readonly patience?: Patience
+  readonly server?: Asked['server']
+  /** Aborted once nobody waits for the answer; made only when it is asked for. */
+  readonly gone?: Asked['gone']
+  /** The platform's address, as the caller knows it. */
+  readonly home?: string | undefined
 }
 
 /** What operations work with. */
@@ -40,10 +51,16 @@ export interface Parts {
   readonly resolver: Resolver
   readonly schemas: Schemas
   readonly reach: Reach
+  readonly vault: Vault
+  readonly models: Models
+  readonly webhooks: Webhooks
   readonly limits: { readonly fileBytes: number }
   /** Every permission there is, so that a policy cannot name one that does not exist. */
   readonly permissions: ReadonlySet<string>
+  readonly runner: Runner
   dispatch(asked: Asked): Promise<Output>
+  /** Where a person decides on an approval: at the operator's address, or where the caller reaches us. */
+  linkToApproval(id: string, home: string | undefined): string | undefined
   /** What a client of a server would be told of, in either mode. */
   toolLists(
     server: Server,
@@ -74,8 +91,19 @@ export interface Download {
 
 /** A stream of events that lasts until the reader leaves, or until it is ended from here. */
 export interface EventStream {
-  subscribe(send: (event: { name: string; id?: string; data: unknown }) => void, end: () => void): Promise<() => void>
+  subscribe(send: (event: StreamEvent) => void, end: () => void): Promise<() => void>
 }
+
+export interface StreamEvent {
+  /** Left out where the readers that it is for know no names. */
+  readonly name?: string
+  readonly id?: string
+  /** Sent as JSON; text that is sent as it is comes as `raw`. */
+  readonly data?: unknown
+  readonly raw?: string
+}
+
+export const isEventStream = (value: unknown): value is EventStream => isObject(value) && 'subscribe' in value
 
 /**
  * Everything the platform can do for a caller is one of these values. REST routes, the OpenAPI document, the command
@@ -98,8 +126,14 @@ export interface Operation {
   /** What the caller sends or gets beside JSON. */
   readonly accepts?: 'bytes'
   readonly answers?: 'bytes' | 'events'
+  /** Asked again by the same call, it does nothing again, though it is no GET. */
+  readonly repeatable?: boolean
   /** Fields of the answer that are shown once: never to a model, never again. */
   readonly secretFields?: readonly string[]
+  /** What the answer is, with the status 202, where it is still to come. */
+  readonly later?: z.ZodType
+  /** Whether only people may do it: it is never offered to a model, and refused from within a call. */
+  readonly byPeople?: true
   /** Other spellings of the input's fields. */
   readonly aliases: Readonly<Record<string, string>>
   perform(input: unknown, context: Context): Promise<unknown>
@@ -116,17 +150,22 @@ interface Common<Input extends z.ZodObject, Output extends z.ZodType> {
   readonly status?: 200 | 201 | 204
   readonly accepts?: 'bytes'
   readonly answers?: 'bytes' | 'events'
+  readonly repeatable?: boolean
   readonly secretFields?: readonly string[]
+  readonly later?: z.ZodType
+  readonly byPeople?: true
 }
 
 type In<Input extends z.ZodObject> = z.infer<Input>
 type Answer<Output extends z.ZodType> = z.input<Output> | Download | EventStream | JsonText
 
-/** JSON that is already text, passed on without being read again. */
+/** JSON that is already text, passed on without being read again; with another status than the operation's, if given. */
 export class JsonText {
   readonly text: string
-  constructor(text: string) {
+  readonly status: 202 | undefined
+  constructor(text: string, status?: 202) {
     this.text = text
+    this.status = status
   }
 }
 
@@ -139,8 +178,17 @@ const define = <Input extends z.ZodObject, Output extends z.ZodType>(
     ...rest,
     status,
     aliases: aliasesOf(common.route),
-    perform: async (input, context) => run(parseInput(common.input, input), context),
+    perform: async (input, context) => {
+      if (common.byPeople) requirePerson(context)
+      return run(parseInput(common.input, input), context)
+    },
   }
+}
+
+/** What a model does comes from within a call, by way of an agent, or over MCP. */
+function requirePerson({ parentCallId, generation, surface }: Context): void {
+  const isPerson = parentCallId === null && generation === undefined && surface !== 'agent' && surface !== 'mcp'
+  if (!isPerson) throw new PlatformError('PERSON_REQUIRED', {})
 }
 
 /** Makes something in a project. */
@@ -239,43 +287,8 @@ async function projectOf(input: { project_id?: string | null }, { principal, sto
 export function parseInput<Input extends z.ZodObject>(schema: Input, input: unknown): z.infer<Input> {
   const result = schema.safeParse(input)
   if (result.success) return result.data
-  throw new PlatformError('VALIDATION_FAILED', { errors: result.error.issues.flatMap(toFaults) })
+  throw new PlatformError('VALIDATION_FAILED', { errors: faultsOf(result.error) })
 }
-
-function toFaults(issue: z.core.$ZodIssue): Fault[] {
-  const path = issue.path.reduce<string>(
-    (words, part) =>
-      typeof part === 'number' ? `${words}[${part}]` : words === '' ? String(part) : `${words}.${String(part)}`,
-    '',
-  )
-  switch (issue.code) {
-    case 'unrecognized_keys':
-      return issue.keys.map((key) => ({ path: path === '' ? key : `${path}.${key}`, message: 'is not a known field' }))
-    case 'invalid_type':
-      return [
-        {
-          path,
-          message: issue.input === undefined && !/received/.test(issue.message) ? 'is missing' : words(issue.message),
-        },
-      ]
-    case 'invalid_key':
-    case 'invalid_element':
-      return issue.issues.flatMap((inner) => toFaults({ ...inner, path: [...issue.path, ...inner.path] }))
-    default:
-      return [{ path, message: words(issue.message) }]
-  }
-}
-
-/** Zod's sentences, in the tone of ours. */
-const words = (message: string) =>
-  message
-    .replace(/^Invalid input: expected (\w+), received undefined$/, 'is missing')
-    .replace(/^Invalid input: expected (.+), received (.+)$/, 'must be of type $1, not $2')
-    .replace(
-      /^Invalid option: expected one of (.+)$/,
-      (_, options: string) => `must be one of ${options.replaceAll('|', ', ')}`,
-    )
-    .replace(/^(Too (?:small|big|long)|Invalid|Unrecognized)\b/, (start) => start.toLowerCase())
 
 /** `{tool_id}` fills `id`; as an action's input, `tool_id` and `toolId` are taken for `id` as well. */
 const aliasesOf = (route: string): Record<string, string> =>
@@ -287,8 +300,8 @@ const aliasesOf = (route: string): Record<string, string> =>
   )
 
 /** Whether a model can be given the operation: its answer is JSON and holds nothing that a model must not see. */
-export const isAction = ({ accepts, answers, secretFields }: Operation): boolean =>
-  !accepts && !answers && !secretFields
+export const isAction = ({ accepts, answers, secretFields, byPeople }: Operation): boolean =>
+  !accepts && !answers && !secretFields && !byPeople
 
 /** The parameters of a route, and the field of the input that each fills: `id` for the first, its own for any other. */
 export const parametersOf = (route: string): { readonly name: string; readonly field: string }[] =>

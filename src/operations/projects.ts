@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { PlatformError } from '../model/errors.ts'
 import { Id, Paging, pageOf } from '../model/page.ts'
-import { Project, ProjectName } from '../model/project.ts'
+import { Project, ProjectFields } from '../model/project.ts'
 import { acts, type Kind, lists, operation, requireAllowed } from './operation.ts'
 
 const project: Kind<Project> = {
@@ -10,6 +10,9 @@ const project: Kind<Project> = {
   resource: ({ id }) => ({ projectId: id, kind: 'project', id }),
 }
 
+const { name, ...rest } = ProjectFields
+const optional = z.object(rest).partial().shape
+
 export const createProject = operation({
   name: 'create-project',
   permission: 'projects:CreateProject',
@@ -17,11 +20,11 @@ export const createProject = operation({
   summary: 'Create a project',
   example: { name: 'Support' },
   status: 201,
-  input: z.strictObject({ name: ProjectName }),
+  input: z.strictObject({ name, ...optional }),
   output: Project,
-  async run({ name }, { principal, store }) {
+  async run({ name, approval_timeout_seconds }, { principal, store }) {
     requireAllowed(principal, 'projects:CreateProject', { projectId: null, kind: 'project', id: '*' })
-    return store.projects.create(name)
+    return store.projects.create(name, approval_timeout_seconds ?? null)
   },
 })
 
@@ -55,12 +58,15 @@ export const updateProject = acts({
   name: 'update-project',
   permission: 'projects:UpdateProject',
   route: 'PATCH /projects/{project_id}',
-  summary: 'Rename a project',
+  summary: 'Change a project',
   example: { name: 'Customer support' },
   on: project,
-  input: z.strictObject({ id: Id, name: ProjectName }),
+  input: z.strictObject({ id: Id, name: name.optional(), ...optional }),
   output: Project,
-  run: async ({ id, name }, { store, target }) => (await store.projects.rename(id, name)) ?? target,
+  async run({ id, ...change }, { store, target }) {
+    const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
+    return (await store.projects.update(id, { ...target, ...given })) ?? target
+  },
 })
 
 export const deleteProject = acts({

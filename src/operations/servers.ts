@@ -32,6 +32,8 @@ export const createServer = creates({
       apps: null,
       skill_ids: null,
       result_limit: null,
+      auto_approve: null,
+      approval_timeout_seconds: null,
       ...given(input),
       slug: input.slug,
     }),

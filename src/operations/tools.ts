@@ -3,11 +3,13 @@ import { evaluate } from '../access/evaluate.ts'
 import { appOf, autoApproveOf, type Catalogue } from '../catalogue/catalogue.ts'
 import { agentNames } from '../catalogue/names.ts'
 import { toolResource } from '../dispatch/authorize.ts'
+import { PendingApproval } from '../model/approval.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
 import { AnyJson, type JsonObject } from '../model/json.ts'
-import { Id, Paging, pageOf, Text } from '../model/page.ts'
+import { Id, iso, Paging, pageOf, Text } from '../model/page.ts'
 import type { Principal } from '../model/principal.ts'
+import { Suspended } from '../model/suspended.ts'
 import { jsonObject, Level, type Output, Tool, type ToolDraft, ToolFields } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import { findToolType, toolTypes } from '../tools/index.ts'
@@ -46,6 +48,8 @@ const empty: Omit<ToolDraft, 'name' | 'type'> = {
   level: 'open',
   auto_approve: null,
   timeout_seconds: null,
+  ask_destructive: false,
+  approval_timeout_seconds: null,
 }
 
 const fields = z.object(optionalFields).partial().shape
@@ -224,10 +228,35 @@ export const callTool = operation({
     id: Id,
     action: Text.max(200).nullish().describe('Which action, for tools that offer several'),
     input: jsonObject('The arguments').nullish(),
+    wait: z
+      .boolean()
+      .optional()
+      .describe('False: where a human must approve, do not wait for that; send the same call again later'),
   }),
   output: AnyJson.describe('Whatever the tool answers'),
-  run: async ({ id, action, input }, context) => new JsonText((await call(id, action, input, context)).text),
+  later: PendingApproval,
+  async run({ id, action, input, wait }, context) {
+    if (wait !== false || context.patience === 'comes back') {
+      return new JsonText((await call(id, action, input, context)).text)
+    }
+    try {
+      return new JsonText((await call(id, action, input, { ...context, patience: 'leaves' })).text)
+    } catch (error) {
+      if (error instanceof Suspended && error.awaits.kind === 'approval') return pending(error.awaits)
+      throw error
+    }
+  },
 })
+
+/** What a caller is told who does not wait for the decision. */
+function pending({ id, expiresAt }: { readonly id: string; readonly expiresAt: number }): JsonText {
+  const answer: z.infer<typeof PendingApproval> = {
+    status: 'pending_approval',
+    approval_id: id,
+    expires_at: iso(expiresAt),
+  }
+  return new JsonText(JSON.stringify(answer), 202)
+}
 
 /** To the door, for whoever has a tool's id and its input. */
 export async function call(
@@ -237,10 +266,24 @@ export async function call(
   context: Request & Pick<Parts, 'dispatch'>,
   id = newId('call'),
 ): Promise<Output> {
-  const { principal, surface, client, parentCallId, depth, live } = context
+  const { principal, surface, client, parentCallId, depth, live, generation, patience, server, gone, home } = context
   try {
     return await context.dispatch({
-      ...{ id, principal, surface, client, toolId, parentCallId, depth, live },
+      ...{
+        id,
+        principal,
+        surface,
+        client,
+        toolId,
+        parentCallId,
+        depth,
+        live,
+        generation,
+        patience,
+        server,
+        gone,
+        home,
+      },
       action: action ?? undefined,
       input: input ?? {},
     })

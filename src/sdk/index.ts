@@ -1,7 +1,10 @@
+import { type AgentMethods, agentMethods } from './agents.ts'
 import { type Operations, routes, streams } from './operations.ts'
 import type { Outcome } from './outcome.ts'
 import { type Connection, type Endpoint, type Options, type Request, send } from './send.ts'
 
+export type { GenerationEvent } from '../agents/watch.ts'
+export type { AgentRun, ClientTool, GenerationResult } from './agents.ts'
 export type { Operations } from './operations.ts'
 export type { ApiError, ErrorCode, Outcome } from './outcome.ts'
 export type { Connection, Options } from './send.ts'
@@ -21,7 +24,7 @@ export type Quartermaster = {
   readonly [Module in keyof Operations]: {
     readonly [Name in keyof Operations[Module]]: Method<Operations[Module][Name]>
   }
-}
+} & { readonly agents: AgentMethods }
 
 /**
  * A client of one platform.
@@ -35,7 +38,8 @@ export const Quartermaster = class {
     // fetch would refuse such a header with a message that repeats the token.
     if (connection.token !== null && !/^[\x21-\x7e]+$/.test(connection.token))
       throw new TypeError('token must be an API key, "sk_…"')
-    Object.assign(this, methodsOf(connection))
+    const methods = methodsOf(connection)
+    Object.assign(this, methods, { agents: { ...methods.agents, ...agentMethods(connection) } })
   }
 } as new (
   connection: Connection,

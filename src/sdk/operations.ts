@@ -54,6 +54,30 @@ export const routes = {
     listSkills: 'GET /skills',
     updateSkill: 'PATCH /skills/{skill_id}',
   },
+  aiProviders: {
+    createAiProvider: 'POST /ai-providers',
+    deleteAiProvider: 'DELETE /ai-providers/{ai_provider_id}',
+    deleteAiProviderRecording: 'DELETE /ai-providers/{ai_provider_id}/recording',
+    getAiProvider: 'GET /ai-providers/{ai_provider_id}',
+    getAiProviderRecording: 'GET /ai-providers/{ai_provider_id}/recording',
+    listAiProviders: 'GET /ai-providers',
+    testAiProvider: 'POST /ai-providers/{ai_provider_id}/test',
+    updateAiProvider: 'PATCH /ai-providers/{ai_provider_id}',
+  },
+  agents: {
+    cancelGeneration: 'POST /generations/{generation_id}/cancel',
+    createAgent: 'POST /agents',
+    createAgentGeneration: 'POST /agents/{agent_id}/generate',
+    deleteAgent: 'DELETE /agents/{agent_id}',
+    getAgent: 'GET /agents/{agent_id}',
+    getGeneration: 'GET /generations/{generation_id}',
+    getGenerationTrace: 'GET /generations/{generation_id}/trace',
+    listAgents: 'GET /agents',
+    listGenerations: 'GET /generations',
+    submitToolOutputs: 'POST /agents/{agent_id}/generate/{generation_id}/tool-outputs',
+    updateAgent: 'PATCH /agents/{agent_id}',
+    watchGeneration: 'GET /generations/{generation_id}/events',
+  },
   documents: {
     createDocument: 'POST /documents',
     deleteDocument: 'DELETE /documents/{document_id}',
@@ -78,13 +102,42 @@ export const routes = {
     listCalls: 'GET /calls',
     streamCalls: 'GET /calls/stream',
   },
+  webhooks: {
+    createWebhook: 'POST /webhooks',
+    deleteWebhook: 'DELETE /webhooks/{webhook_id}',
+    getWebhook: 'GET /webhooks/{webhook_id}',
+    getWebhookDelivery: 'GET /webhooks/{webhook_id}/deliveries/{delivery_id}',
+    listWebhookDeliveries: 'GET /webhooks/{webhook_id}/deliveries',
+    listWebhooks: 'GET /webhooks',
+    redeliverWebhookDelivery: 'POST /webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver',
+    rotateWebhookSecret: 'POST /webhooks/{webhook_id}/rotate-secret',
+    testWebhook: 'POST /webhooks/{webhook_id}/test',
+    updateWebhook: 'PATCH /webhooks/{webhook_id}',
+  },
+  approvals: {
+    approveCall: 'POST /approvals/{approval_id}/approve',
+    cancelApproval: 'POST /approvals/{approval_id}/cancel',
+    getApproval: 'GET /approvals/{approval_id}',
+    listApprovals: 'GET /approvals',
+    rejectCall: 'POST /approvals/{approval_id}/reject',
+    streamApprovals: 'GET /approvals/stream',
+  },
+  approvalRules: {
+    createApprovalRule: 'POST /approval-rules',
+    deleteApprovalRule: 'DELETE /approval-rules/{approval_rule_id}',
+    getApprovalRule: 'GET /approval-rules/{approval_rule_id}',
+    listApprovalRules: 'GET /approval-rules',
+    updateApprovalRule: 'PATCH /approval-rules/{approval_rule_id}',
+  },
 } as const
 
 /** The methods that send or get something other than JSON. */
 export const streams = {
+  watchGeneration: { answers: 'events' },
   downloadFile: { answers: 'bytes' },
   uploadFile: { accepts: 'bytes' },
   streamCalls: { answers: 'events' },
+  streamApprovals: { answers: 'events' },
 } as const
 
 /** What goes into each method and what comes out of it. */
@@ -94,10 +147,13 @@ export interface Operations {
     createProject: {
       body: {
         name: string
+        /** How long a human’s decision may take, unless the rule, the tool or the server says */
+        approval_timeout_seconds?: number | null
       }
       answer: {
         id: string
         name: string
+        approval_timeout_seconds: number | null
         created_at: string
         updated_at: string
       }
@@ -117,6 +173,7 @@ export interface Operations {
       answer: {
         id: string
         name: string
+        approval_timeout_seconds: number | null
         created_at: string
         updated_at: string
       }
@@ -133,6 +190,7 @@ export interface Operations {
         data: Array<{
           id: string
           name: string
+          approval_timeout_seconds: number | null
           created_at: string
           updated_at: string
         }>
@@ -141,17 +199,20 @@ export interface Operations {
         offset: number
       }
     }
-    /** Rename a project */
+    /** Change a project */
     updateProject: {
       path: {
         project_id: string
       }
-      body: {
-        name: string
+      body?: {
+        name?: string
+        /** How long a human’s decision may take, unless the rule, the tool or the server says */
+        approval_timeout_seconds?: number | null
       }
       answer: {
         id: string
         name: string
+        approval_timeout_seconds: number | null
         created_at: string
         updated_at: string
       }
@@ -286,7 +347,7 @@ export interface Operations {
       answer: {
         allowed: boolean
         /** What decided */
-        layer: 'project' | 'access policy'
+        layer: 'project' | 'access policy' | 'agent boundary'
         /** The access policy that decided; null where none speaks of it */
         access_policy_id: string | null
         reason: string
@@ -468,6 +529,8 @@ export interface Operations {
         action?: string | null
         /** The arguments */
         input?: Record<string, unknown> | null
+        /** False: where a human must approve, do not wait for that; send the same call again later */
+        wait?: boolean
       }
       answer: unknown
     }
@@ -515,6 +578,10 @@ export interface Operations {
         auto_approve?: boolean | null
         /** How long a call may take; 60 unless given */
         timeout_seconds?: number | null
+        /** Whether a human decides on each call of an action that may destroy something; of an MCP server’s, every one that it does not call harmless */
+        ask_destructive?: boolean
+        /** How long a human’s decision may take */
+        approval_timeout_seconds?: number | null
       }
       answer: {
         id: string
@@ -549,6 +616,8 @@ export interface Operations {
         /** False: a human decides before each call */
         auto_approve: boolean
         timeout_seconds: number | null
+        ask_destructive: boolean
+        approval_timeout_seconds: number | null
         created_at: string
         updated_at: string
       }
@@ -598,6 +667,8 @@ export interface Operations {
         /** False: a human decides before each call */
         auto_approve: boolean
         timeout_seconds: number | null
+        ask_destructive: boolean
+        approval_timeout_seconds: number | null
         created_at: string
         updated_at: string
       }
@@ -670,6 +741,8 @@ export interface Operations {
           /** False: a human decides before each call */
           auto_approve: boolean
           timeout_seconds: number | null
+          ask_destructive: boolean
+          approval_timeout_seconds: number | null
           created_at: string
           updated_at: string
         }>
@@ -757,6 +830,8 @@ export interface Operations {
           /** False: a human decides before each call */
           auto_approve: boolean
           timeout_seconds: number | null
+          ask_destructive: boolean
+          approval_timeout_seconds: number | null
           created_at: string
           updated_at: string
         }>
@@ -811,6 +886,10 @@ export interface Operations {
         auto_approve?: boolean | null
         /** How long a call may take; 60 unless given */
         timeout_seconds?: number | null
+        /** Whether a human decides on each call of an action that may destroy something; of an MCP server’s, every one that it does not call harmless */
+        ask_destructive?: boolean
+        /** How long a human’s decision may take */
+        approval_timeout_seconds?: number | null
       }
       answer: {
         id: string
@@ -845,6 +924,8 @@ export interface Operations {
         /** False: a human decides before each call */
         auto_approve: boolean
         timeout_seconds: number | null
+        ask_destructive: boolean
+        approval_timeout_seconds: number | null
         created_at: string
         updated_at: string
       }
@@ -877,6 +958,10 @@ export interface Operations {
         skill_ids?: Array<string> | null
         /** Of a result with more bytes of text a model gets the beginning, and READ_RESULT to read on; null is off */
         result_limit?: number | null
+        /** False: a human decides on everything that is called here; otherwise it is as the tools say */
+        auto_approve?: boolean | null
+        /** How long that decision may take, unless the rule or the tool says */
+        approval_timeout_seconds?: number | null
       }
       answer: {
         id: string
@@ -903,6 +988,10 @@ export interface Operations {
         skill_ids: Array<string> | null
         /** Of a result with more bytes of text a model gets the beginning, and READ_RESULT to read on; null is off */
         result_limit: number | null
+        /** False: a human decides on everything that is called here; otherwise it is as the tools say */
+        auto_approve: boolean | null
+        /** How long that decision may take, unless the rule or the tool says */
+        approval_timeout_seconds: number | null
         /** The path of the endpoint */
         url: string
         created_at: string
@@ -946,6 +1035,10 @@ export interface Operations {
         skill_ids: Array<string> | null
         /** Of a result with more bytes of text a model gets the beginning, and READ_RESULT to read on; null is off */
         result_limit: number | null
+        /** False: a human decides on everything that is called here; otherwise it is as the tools say */
+        auto_approve: boolean | null
+        /** How long that decision may take, unless the rule or the tool says */
+        approval_timeout_seconds: number | null
         /** The path of the endpoint */
         url: string
         created_at: string
@@ -1014,6 +1107,10 @@ export interface Operations {
           skill_ids: Array<string> | null
           /** Of a result with more bytes of text a model gets the beginning, and READ_RESULT to read on; null is off */
           result_limit: number | null
+          /** False: a human decides on everything that is called here; otherwise it is as the tools say */
+          auto_approve: boolean | null
+          /** How long that decision may take, unless the rule or the tool says */
+          approval_timeout_seconds: number | null
           /** The path of the endpoint */
           url: string
           created_at: string
@@ -1077,6 +1174,10 @@ export interface Operations {
         skill_ids?: Array<string> | null
         /** Of a result with more bytes of text a model gets the beginning, and READ_RESULT to read on; null is off */
         result_limit?: number | null
+        /** False: a human decides on everything that is called here; otherwise it is as the tools say */
+        auto_approve?: boolean | null
+        /** How long that decision may take, unless the rule or the tool says */
+        approval_timeout_seconds?: number | null
       }
       answer: {
         id: string
@@ -1103,6 +1204,10 @@ export interface Operations {
         skill_ids: Array<string> | null
         /** Of a result with more bytes of text a model gets the beginning, and READ_RESULT to read on; null is off */
         result_limit: number | null
+        /** False: a human decides on everything that is called here; otherwise it is as the tools say */
+        auto_approve: boolean | null
+        /** How long that decision may take, unless the rule or the tool says */
+        approval_timeout_seconds: number | null
         /** The path of the endpoint */
         url: string
         created_at: string
@@ -1284,6 +1389,1041 @@ export interface Operations {
         created_at: string
         updated_at: string
       }
+    }
+  }
+  aiProviders: {
+    /** Say where language models are asked */
+    createAiProvider: {
+      body: {
+        project_id?: string
+        name: string
+        type: 'openai-compatible' | 'openai' | 'anthropic' | 'google' | 'replay'
+        /** Where the API begins, as in https://api.openai.com/v1; openai-compatible needs it */
+        base_url?: string | null
+        /** The model of agents that name none */
+        default_model?: string | null
+        /** US dollars per million tokens, by model; "*" is for every other one */
+        prices?: Record<string, {
+          input: number
+          output: number
+          /** Of input that the provider had kept; input unless given */
+          cached_input?: number
+        }> | null
+        /** Whether its answers are recorded into a script that replay can play */
+        record?: boolean
+        /** How long it may send nothing */
+        timeout_seconds?: number
+        /** How often a request is repeated that the provider could not take */
+        max_retries?: number
+        /** Kept sealed, never returned */
+        api_key?: string | null
+        /** Sent with every request; the values are kept sealed and never returned */
+        headers?: Record<string, string> | null
+        /** What a replay provider answers: a script in YAML or JSON */
+        script?: string | Record<string, unknown> | null
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        type: 'openai-compatible' | 'openai' | 'anthropic' | 'google' | 'replay'
+        /** Where the API begins, as in https://api.openai.com/v1; openai-compatible needs it */
+        base_url: string | null
+        /** The model of agents that name none */
+        default_model: string | null
+        /** US dollars per million tokens, by model; "*" is for every other one */
+        prices: Record<string, {
+          input: number
+          output: number
+          /** Of input that the provider had kept; input unless given */
+          cached_input?: number
+        }> | null
+        /** Whether its answers are recorded into a script that replay can play */
+        record: boolean
+        /** How long it may send nothing */
+        timeout_seconds: number
+        /** How often a request is repeated that the provider could not take */
+        max_retries: number
+        has_api_key: boolean
+        /** The key’s last characters */
+        api_key_hint: string | null
+        /** Their names; the values are hidden */
+        headers: Record<string, string> | null
+        script: string | null
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** Delete an AI provider that no agent uses */
+    deleteAiProvider: {
+      path: {
+        ai_provider_id: string
+      }
+      answer: null
+    }
+    /** Delete what was recorded of a provider */
+    deleteAiProviderRecording: {
+      path: {
+        ai_provider_id: string
+      }
+      answer: null
+    }
+    /** Get an AI provider; its key is never shown */
+    getAiProvider: {
+      path: {
+        ai_provider_id: string
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        type: 'openai-compatible' | 'openai' | 'anthropic' | 'google' | 'replay'
+        /** Where the API begins, as in https://api.openai.com/v1; openai-compatible needs it */
+        base_url: string | null
+        /** The model of agents that name none */
+        default_model: string | null
+        /** US dollars per million tokens, by model; "*" is for every other one */
+        prices: Record<string, {
+          input: number
+          output: number
+          /** Of input that the provider had kept; input unless given */
+          cached_input?: number
+        }> | null
+        /** Whether its answers are recorded into a script that replay can play */
+        record: boolean
+        /** How long it may send nothing */
+        timeout_seconds: number
+        /** How often a request is repeated that the provider could not take */
+        max_retries: number
+        has_api_key: boolean
+        /** The key’s last characters */
+        api_key_hint: string | null
+        /** Their names; the values are hidden */
+        headers: Record<string, string> | null
+        script: string | null
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** Get what a provider with "record" has answered, as a script that a replay provider plays */
+    getAiProviderRecording: {
+      path: {
+        ai_provider_id: string
+      }
+      answer: {
+        steps: number
+        /** YAML; null while nothing is recorded */
+        script: string | null
+      }
+    }
+    /** List AI providers, without their scripts */
+    listAiProviders: {
+      query?: {
+        project_id?: string
+        /** How many to return, at most */
+        limit?: number
+        /** How many to skip */
+        offset?: number
+      }
+      answer: {
+        data: Array<{
+          id: string
+          project_id: string
+          name: string
+          type: 'openai-compatible' | 'openai' | 'anthropic' | 'google' | 'replay'
+          /** Where the API begins, as in https://api.openai.com/v1; openai-compatible needs it */
+          base_url: string | null
+          /** The model of agents that name none */
+          default_model: string | null
+          /** US dollars per million tokens, by model; "*" is for every other one */
+          prices: Record<string, {
+            input: number
+            output: number
+            /** Of input that the provider had kept; input unless given */
+            cached_input?: number
+          }> | null
+          /** Whether its answers are recorded into a script that replay can play */
+          record: boolean
+          /** How long it may send nothing */
+          timeout_seconds: number
+          /** How often a request is repeated that the provider could not take */
+          max_retries: number
+          has_api_key: boolean
+          /** The key’s last characters */
+          api_key_hint: string | null
+          /** Their names; the values are hidden */
+          headers: Record<string, string> | null
+          created_at: string
+          updated_at: string
+        }>
+        total: number
+        limit: number
+        offset: number
+      }
+    }
+    /** Ask the model for one word, and see what is wrong if none comes */
+    testAiProvider: {
+      path: {
+        ai_provider_id: string
+      }
+      body?: {
+        /** Which model; the provider’s default unless given */
+        model?: string
+      }
+      answer: {
+        ok: boolean
+        model: string | null
+        /** What the model answered */
+        text: string | null
+        duration_ms: number
+        /** What is wrong, and what to do about it */
+        error: {
+          code: string
+          message: string
+          details: Record<string, unknown>
+        } | null
+      }
+    }
+    /** Change an AI provider; whoever points it elsewhere sends its key anew */
+    updateAiProvider: {
+      path: {
+        ai_provider_id: string
+      }
+      body?: {
+        name?: string
+        type?: 'openai-compatible' | 'openai' | 'anthropic' | 'google' | 'replay'
+        /** Where the API begins, as in https://api.openai.com/v1; openai-compatible needs it */
+        base_url?: string | null
+        /** The model of agents that name none */
+        default_model?: string | null
+        /** US dollars per million tokens, by model; "*" is for every other one */
+        prices?: Record<string, {
+          input: number
+          output: number
+          /** Of input that the provider had kept; input unless given */
+          cached_input?: number
+        }> | null
+        /** Whether its answers are recorded into a script that replay can play */
+        record?: boolean
+        /** How long it may send nothing */
+        timeout_seconds?: number
+        /** How often a request is repeated that the provider could not take */
+        max_retries?: number
+        /** Kept sealed, never returned */
+        api_key?: string | null
+        /** Sent with every request; the values are kept sealed and never returned */
+        headers?: Record<string, string> | null
+        /** What a replay provider answers: a script in YAML or JSON */
+        script?: string | Record<string, unknown> | null
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        type: 'openai-compatible' | 'openai' | 'anthropic' | 'google' | 'replay'
+        /** Where the API begins, as in https://api.openai.com/v1; openai-compatible needs it */
+        base_url: string | null
+        /** The model of agents that name none */
+        default_model: string | null
+        /** US dollars per million tokens, by model; "*" is for every other one */
+        prices: Record<string, {
+          input: number
+          output: number
+          /** Of input that the provider had kept; input unless given */
+          cached_input?: number
+        }> | null
+        /** Whether its answers are recorded into a script that replay can play */
+        record: boolean
+        /** How long it may send nothing */
+        timeout_seconds: number
+        /** How often a request is repeated that the provider could not take */
+        max_retries: number
+        has_api_key: boolean
+        /** The key’s last characters */
+        api_key_hint: string | null
+        /** Their names; the values are hidden */
+        headers: Record<string, string> | null
+        script: string | null
+        created_at: string
+        updated_at: string
+      }
+    }
+  }
+  agents: {
+    /** Stop a generation; what its calls have done stays done */
+    cancelGeneration: {
+      path: {
+        generation_id: string
+      }
+      answer: {
+        id: string
+        generation_id: string
+        agent_id: string
+        trace_id: string
+        status: 'in_progress' | 'requires_action' | 'completed' | 'failed' | 'cancelled'
+        stop_reason: 'end_turn' | 'max_steps' | 'stop_condition' | 'depth_limit' | 'cancelled' | 'error' | null
+        output?: {
+          model: string | null
+          content: string
+          finish_reason: string | null
+        }
+        required_action?: {
+          /** Outputs come from the caller; a decision comes from a reviewer */
+          type: 'submit_tool_outputs' | 'decide_approvals'
+          tool_calls: Array<{
+            tool_call_id: string
+            tool_name: string
+            args: Record<string, unknown>
+            /** The run that it belongs to, where that is one this one has started */
+            generation_id?: string
+          }>
+          approvals?: Array<{
+            approval_id: string
+            tool_call_id: string
+            tool_name: string
+            expires_at: string
+          }>
+        }
+        error?: {
+          code: string
+          message: string
+          details: Record<string, unknown>
+        }
+        usage: {
+          input_tokens: number
+          output_tokens: number
+          /** In US dollars, where the provider’s prices are known */
+          cost: number | null
+        }
+      }
+    }
+    /** Create an agent: a model with instructions and tools */
+    createAgent: {
+      body: {
+        project_id?: string
+        name: string
+        /** Who answers for it */
+        ai_provider_id: string
+        /** Which model; the provider’s default unless given */
+        model?: string | null
+        /** What the model is told first */
+        instructions?: string | null
+        /** What it can call */
+        tool_ids?: Array<string>
+        /** Which of those the model is told of; all of them unless given */
+        active_tool_ids?: Array<string> | null
+        /** Whether the model must call a tool, or which one */
+        tool_choice?: 'auto' | 'required' | 'none' | {
+          type: 'tool'
+          tool_name: string
+        }
+        /** Any of these ends the run */
+        stop_conditions?: Array<{
+          type: 'hasToolCall'
+          tool_name: string
+        }>
+        /** What is different at some steps */
+        step_rules?: Array<{
+          /** Counted from 1 */
+          step: number
+          tool_choice?: 'auto' | 'required' | 'none' | {
+            type: 'tool'
+            tool_name: string
+          }
+          active_tool_ids?: Array<string>
+        }>
+        /** The run ends after so many */
+        max_steps?: number
+        temperature?: number | null
+        /** What platform tools may do at most, whoever runs the agent: both this and the caller’s policies must allow it */
+        boundary_policy?: {
+          statement: Array<{
+            effect: 'Allow' | 'Deny'
+            action: Array<string> | string
+            resource?: Array<string> | string
+            condition?: {
+              StringEquals?: Record<string, string | Array<string>>
+              StringNotEquals?: Record<string, string | Array<string>>
+              StringLike?: Record<string, string | Array<string>>
+            }
+          }>
+        } | null
+        /** How many of the latest messages the model sees; all of them unless given */
+        max_context_messages?: number | null
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        /** Who answers for it */
+        ai_provider_id: string
+        /** Which model; the provider’s default unless given */
+        model: string | null
+        /** What the model is told first */
+        instructions: string | null
+        /** What it can call */
+        tool_ids: Array<string>
+        /** Which of those the model is told of; all of them unless given */
+        active_tool_ids: Array<string> | null
+        /** Whether the model must call a tool, or which one */
+        tool_choice: 'auto' | 'required' | 'none' | {
+          type: 'tool'
+          tool_name: string
+        }
+        /** Any of these ends the run */
+        stop_conditions: Array<{
+          type: 'hasToolCall'
+          tool_name: string
+        }>
+        /** What is different at some steps */
+        step_rules: Array<{
+          /** Counted from 1 */
+          step: number
+          tool_choice?: 'auto' | 'required' | 'none' | {
+            type: 'tool'
+            tool_name: string
+          }
+          active_tool_ids?: Array<string>
+        }>
+        /** The run ends after so many */
+        max_steps: number
+        temperature: number | null
+        /** What platform tools may do at most, whoever runs the agent: both this and the caller’s policies must allow it */
+        boundary_policy: {
+          statement: Array<{
+            effect: 'Allow' | 'Deny'
+            action: Array<string> | unknown
+            resource: Array<string> | unknown
+            condition?: {
+              StringEquals?: Record<string, string | Array<string>>
+              StringNotEquals?: Record<string, string | Array<string>>
+              StringLike?: Record<string, string | Array<string>>
+            }
+          }>
+        } | null
+        /** How many of the latest messages the model sees; all of them unless given */
+        max_context_messages: number | null
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** Run an agent until it has answered, or needs something */
+    createAgentGeneration: {
+      path: {
+        agent_id: string
+      }
+      body?: {
+        /** What to do; after the messages, if there are some */
+        prompt?: string
+        /** A conversation to go on with */
+        messages?: Array<{
+          role: 'system' | 'user'
+          content: string | Array<{
+            type: 'text'
+            text: string
+          } | {
+            type: 'image'
+            media_type: string
+            data: string
+          } | {
+            type: 'image_url'
+            url: string
+          }> | {
+            type: 'document'
+            document_id: string
+          } | {
+            type: 'tool_output'
+            tool_id: string
+            action?: string
+            /** The arguments */
+            input?: Record<string, unknown>
+            output_path?: string
+          }
+        } | {
+          role: 'assistant'
+          content: string | null
+          tool_calls?: Array<{
+            id: string
+            name: string
+            /** The arguments */
+            args?: string | Record<string, unknown>
+          }>
+        } | {
+          role: 'tool'
+          tool_call_id: string
+          tool_name: string
+          output: unknown
+          is_error?: boolean
+        }>
+        tool_choice?: 'auto' | 'required' | 'none' | {
+          type: 'tool'
+          tool_name: string
+        }
+        active_tool_ids?: Array<string>
+        step_rules?: Array<{
+          /** Counted from 1 */
+          step: number
+          tool_choice?: 'auto' | 'required' | 'none' | {
+            type: 'tool'
+            tool_name: string
+          }
+          active_tool_ids?: Array<string>
+        }>
+        /** Any of these ends the run */
+        stop_conditions?: Array<{
+          type: 'hasToolCall'
+          tool_name: string
+        }>
+        /** The run ends after so many */
+        max_steps?: number
+        /** How deep agents may call agents */
+        max_call_depth?: number
+        /** Sent along to http and mcp tools as X-Quartermaster-Context-<key> headers */
+        tool_context?: Record<string, string>
+        /** Answer with server-sent events, as they come */
+        stream?: boolean
+        /** openai: chunks that OpenAI’s clients read; events: everything that happens */
+        stream_format?: 'openai' | 'events'
+        /** Answer 202 at once; look at the generation, or have a webhook told */
+        async?: boolean
+      }
+      answer: {
+        id: string
+        generation_id: string
+        agent_id: string
+        trace_id: string
+        status: 'in_progress' | 'requires_action' | 'completed' | 'failed' | 'cancelled'
+        stop_reason: 'end_turn' | 'max_steps' | 'stop_condition' | 'depth_limit' | 'cancelled' | 'error' | null
+        output?: {
+          model: string | null
+          content: string
+          finish_reason: string | null
+        }
+        required_action?: {
+          /** Outputs come from the caller; a decision comes from a reviewer */
+          type: 'submit_tool_outputs' | 'decide_approvals'
+          tool_calls: Array<{
+            tool_call_id: string
+            tool_name: string
+            args: Record<string, unknown>
+            /** The run that it belongs to, where that is one this one has started */
+            generation_id?: string
+          }>
+          approvals?: Array<{
+            approval_id: string
+            tool_call_id: string
+            tool_name: string
+            expires_at: string
+          }>
+        }
+        error?: {
+          code: string
+          message: string
+          details: Record<string, unknown>
+        }
+        usage: {
+          input_tokens: number
+          output_tokens: number
+          /** In US dollars, where the provider’s prices are known */
+          cost: number | null
+        }
+      }
+    }
+    /** Delete an agent; the record of what it did stays */
+    deleteAgent: {
+      path: {
+        agent_id: string
+      }
+      answer: null
+    }
+    /** Get an agent */
+    getAgent: {
+      path: {
+        agent_id: string
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        /** Who answers for it */
+        ai_provider_id: string
+        /** Which model; the provider’s default unless given */
+        model: string | null
+        /** What the model is told first */
+        instructions: string | null
+        /** What it can call */
+        tool_ids: Array<string>
+        /** Which of those the model is told of; all of them unless given */
+        active_tool_ids: Array<string> | null
+        /** Whether the model must call a tool, or which one */
+        tool_choice: 'auto' | 'required' | 'none' | {
+          type: 'tool'
+          tool_name: string
+        }
+        /** Any of these ends the run */
+        stop_conditions: Array<{
+          type: 'hasToolCall'
+          tool_name: string
+        }>
+        /** What is different at some steps */
+        step_rules: Array<{
+          /** Counted from 1 */
+          step: number
+          tool_choice?: 'auto' | 'required' | 'none' | {
+            type: 'tool'
+            tool_name: string
+          }
+          active_tool_ids?: Array<string>
+        }>
+        /** The run ends after so many */
+        max_steps: number
+        temperature: number | null
+        /** What platform tools may do at most, whoever runs the agent: both this and the caller’s policies must allow it */
+        boundary_policy: {
+          statement: Array<{
+            effect: 'Allow' | 'Deny'
+            action: Array<string> | unknown
+            resource: Array<string> | unknown
+            condition?: {
+              StringEquals?: Record<string, string | Array<string>>
+              StringNotEquals?: Record<string, string | Array<string>>
+              StringLike?: Record<string, string | Array<string>>
+            }
+          }>
+        } | null
+        /** How many of the latest messages the model sees; all of them unless given */
+        max_context_messages: number | null
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** Get a generation whole: each step, each call, and what it came to */
+    getGeneration: {
+      path: {
+        generation_id: string
+      }
+      answer: {
+        id: string
+        project_id: string
+        agent_id: string
+        /** The same for a run and all that it started */
+        trace_id: string
+        /** The run whose call started this one */
+        initiator_generation_id: string | null
+        parent_call_id: string | null
+        status: 'in_progress' | 'requires_action' | 'completed' | 'failed' | 'cancelled'
+        stop_reason: 'end_turn' | 'max_steps' | 'stop_condition' | 'depth_limit' | 'cancelled' | 'error' | null
+        /** Why the model ended its last answer */
+        finish_reason: string | null
+        model: string | null
+        steps: number
+        usage: {
+          input_tokens: number
+          output_tokens: number
+          /** In US dollars, where the provider’s prices are known */
+          cost: number | null
+        }
+        error: {
+          code: string
+          message: string
+          details: Record<string, unknown>
+        } | null
+        started_by: {
+          id: string
+          name: string
+        }
+        started_at: string
+        last_activity_at: string
+        completed_at: string | null
+        created_at: string
+        /** The messages it started with */
+        input: Array<unknown>
+        output?: {
+          model: string | null
+          content: string
+          finish_reason: string | null
+        }
+        required_action?: {
+          /** Outputs come from the caller; a decision comes from a reviewer */
+          type: 'submit_tool_outputs' | 'decide_approvals'
+          tool_calls: Array<{
+            tool_call_id: string
+            tool_name: string
+            args: Record<string, unknown>
+            /** The run that it belongs to, where that is one this one has started */
+            generation_id?: string
+          }>
+          approvals?: Array<{
+            approval_id: string
+            tool_call_id: string
+            tool_name: string
+            expires_at: string
+          }>
+        }
+        step_list: Array<{
+          number: number
+          model: string | null
+          text: string | null
+          reasoning: string | null
+          finish_reason: string | null
+          usage: {
+            input_tokens: number
+            output_tokens: number
+            /** In US dollars, where the provider’s prices are known */
+            cost: number | null
+          } | null
+          started_at: string
+          answered_at: string | null
+          calls: Array<{
+            call_id: string
+            tool_call_id: string
+            tool_name: string
+            tool_id: string | null
+            action: string | null
+            args: unknown
+            status: 'running' | 'awaiting_client' | 'awaiting_approval' | 'awaiting_generation' | 'done' | 'failed'
+            output: unknown
+            approval_id: string | null
+            /** The run that it started */
+            generation_id: string | null
+            started_at: string
+            completed_at: string | null
+          }>
+        }>
+      }
+    }
+    /** Get a generation with all that it started, as a tree */
+    getGenerationTrace: {
+      path: {
+        generation_id: string
+      }
+      answer: Record<string, unknown>
+    }
+    /** List agents */
+    listAgents: {
+      query?: {
+        project_id?: string
+        name?: string
+        /** How many to return, at most */
+        limit?: number
+        /** How many to skip */
+        offset?: number
+      }
+      answer: {
+        data: Array<{
+          id: string
+          project_id: string
+          name: string
+          /** Who answers for it */
+          ai_provider_id: string
+          /** Which model; the provider’s default unless given */
+          model: string | null
+          /** What the model is told first */
+          instructions: string | null
+          /** What it can call */
+          tool_ids: Array<string>
+          /** Which of those the model is told of; all of them unless given */
+          active_tool_ids: Array<string> | null
+          /** Whether the model must call a tool, or which one */
+          tool_choice: 'auto' | 'required' | 'none' | {
+            type: 'tool'
+            tool_name: string
+          }
+          /** Any of these ends the run */
+          stop_conditions: Array<{
+            type: 'hasToolCall'
+            tool_name: string
+          }>
+          /** What is different at some steps */
+          step_rules: Array<{
+            /** Counted from 1 */
+            step: number
+            tool_choice?: 'auto' | 'required' | 'none' | {
+              type: 'tool'
+              tool_name: string
+            }
+            active_tool_ids?: Array<string>
+          }>
+          /** The run ends after so many */
+          max_steps: number
+          temperature: number | null
+          /** What platform tools may do at most, whoever runs the agent: both this and the caller’s policies must allow it */
+          boundary_policy: {
+            statement: Array<{
+              effect: 'Allow' | 'Deny'
+              action: Array<string> | unknown
+              resource: Array<string> | unknown
+              condition?: {
+                StringEquals?: Record<string, string | Array<string>>
+                StringNotEquals?: Record<string, string | Array<string>>
+                StringLike?: Record<string, string | Array<string>>
+              }
+            }>
+          } | null
+          /** How many of the latest messages the model sees; all of them unless given */
+          max_context_messages: number | null
+          created_at: string
+          updated_at: string
+        }>
+        total: number
+        limit: number
+        offset: number
+      }
+    }
+    /** List generations, newest first */
+    listGenerations: {
+      query?: {
+        project_id?: string
+        agent_id?: string
+        status?: 'in_progress' | 'requires_action' | 'completed' | 'failed' | 'cancelled'
+        trace_id?: string
+        /** How many to return, at most */
+        limit?: number
+        /** How many to skip */
+        offset?: number
+      }
+      answer: {
+        data: Array<{
+          id: string
+          project_id: string
+          agent_id: string
+          /** The same for a run and all that it started */
+          trace_id: string
+          /** The run whose call started this one */
+          initiator_generation_id: string | null
+          parent_call_id: string | null
+          status: 'in_progress' | 'requires_action' | 'completed' | 'failed' | 'cancelled'
+          stop_reason: 'end_turn' | 'max_steps' | 'stop_condition' | 'depth_limit' | 'cancelled' | 'error' | null
+          /** Why the model ended its last answer */
+          finish_reason: string | null
+          model: string | null
+          steps: number
+          usage: {
+            input_tokens: number
+            output_tokens: number
+            /** In US dollars, where the provider’s prices are known */
+            cost: number | null
+          }
+          error: {
+            code: string
+            message: string
+            details: Record<string, unknown>
+          } | null
+          started_by: {
+            id: string
+            name: string
+          }
+          started_at: string
+          last_activity_at: string
+          completed_at: string | null
+          created_at: string
+        }>
+        total: number
+        limit: number
+        offset: number
+      }
+    }
+    /** Give a generation what the caller’s own tools answered, and let it go on */
+    submitToolOutputs: {
+      path: {
+        agent_id: string
+        generation_id: string
+      }
+      body: {
+        tool_outputs: Array<{
+          tool_call_id?: string
+          /** The same as tool_call_id */
+          id?: string
+          output: unknown
+          /** The tool failed, and the output says how */
+          is_error?: boolean
+        }>
+        tool_choice?: 'auto' | 'required' | 'none' | {
+          type: 'tool'
+          tool_name: string
+        }
+        active_tool_ids?: Array<string>
+        step_rules?: Array<{
+          /** Counted from 1 */
+          step: number
+          tool_choice?: 'auto' | 'required' | 'none' | {
+            type: 'tool'
+            tool_name: string
+          }
+          active_tool_ids?: Array<string>
+        }>
+        /** For all steps that nothing else is said of */
+        defaults?: {
+          tool_choice?: 'auto' | 'required' | 'none' | {
+            type: 'tool'
+            tool_name: string
+          }
+          active_tool_ids?: Array<string>
+        }
+        stream?: boolean
+        stream_format?: 'openai' | 'events'
+        async?: boolean
+      }
+      answer: {
+        id: string
+        generation_id: string
+        agent_id: string
+        trace_id: string
+        status: 'in_progress' | 'requires_action' | 'completed' | 'failed' | 'cancelled'
+        stop_reason: 'end_turn' | 'max_steps' | 'stop_condition' | 'depth_limit' | 'cancelled' | 'error' | null
+        output?: {
+          model: string | null
+          content: string
+          finish_reason: string | null
+        }
+        required_action?: {
+          /** Outputs come from the caller; a decision comes from a reviewer */
+          type: 'submit_tool_outputs' | 'decide_approvals'
+          tool_calls: Array<{
+            tool_call_id: string
+            tool_name: string
+            args: Record<string, unknown>
+            /** The run that it belongs to, where that is one this one has started */
+            generation_id?: string
+          }>
+          approvals?: Array<{
+            approval_id: string
+            tool_call_id: string
+            tool_name: string
+            expires_at: string
+          }>
+        }
+        error?: {
+          code: string
+          message: string
+          details: Record<string, unknown>
+        }
+        usage: {
+          input_tokens: number
+          output_tokens: number
+          /** In US dollars, where the provider’s prices are known */
+          cost: number | null
+        }
+      }
+    }
+    /** Change an agent; runs that have started go on as they were */
+    updateAgent: {
+      path: {
+        agent_id: string
+      }
+      body?: {
+        name?: string
+        /** Who answers for it */
+        ai_provider_id?: string
+        /** Which model; the provider’s default unless given */
+        model?: string | null
+        /** What the model is told first */
+        instructions?: string | null
+        /** What it can call */
+        tool_ids?: Array<string>
+        /** Which of those the model is told of; all of them unless given */
+        active_tool_ids?: Array<string> | null
+        /** Whether the model must call a tool, or which one */
+        tool_choice?: 'auto' | 'required' | 'none' | {
+          type: 'tool'
+          tool_name: string
+        }
+        /** Any of these ends the run */
+        stop_conditions?: Array<{
+          type: 'hasToolCall'
+          tool_name: string
+        }>
+        /** What is different at some steps */
+        step_rules?: Array<{
+          /** Counted from 1 */
+          step: number
+          tool_choice?: 'auto' | 'required' | 'none' | {
+            type: 'tool'
+            tool_name: string
+          }
+          active_tool_ids?: Array<string>
+        }>
+        /** The run ends after so many */
+        max_steps?: number
+        temperature?: number | null
+        /** What platform tools may do at most, whoever runs the agent: both this and the caller’s policies must allow it */
+        boundary_policy?: {
+          statement: Array<{
+            effect: 'Allow' | 'Deny'
+            action: Array<string> | string
+            resource?: Array<string> | string
+            condition?: {
+              StringEquals?: Record<string, string | Array<string>>
+              StringNotEquals?: Record<string, string | Array<string>>
+              StringLike?: Record<string, string | Array<string>>
+            }
+          }>
+        } | null
+        /** How many of the latest messages the model sees; all of them unless given */
+        max_context_messages?: number | null
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        /** Who answers for it */
+        ai_provider_id: string
+        /** Which model; the provider’s default unless given */
+        model: string | null
+        /** What the model is told first */
+        instructions: string | null
+        /** What it can call */
+        tool_ids: Array<string>
+        /** Which of those the model is told of; all of them unless given */
+        active_tool_ids: Array<string> | null
+        /** Whether the model must call a tool, or which one */
+        tool_choice: 'auto' | 'required' | 'none' | {
+          type: 'tool'
+          tool_name: string
+        }
+        /** Any of these ends the run */
+        stop_conditions: Array<{
+          type: 'hasToolCall'
+          tool_name: string
+        }>
+        /** What is different at some steps */
+        step_rules: Array<{
+          /** Counted from 1 */
+          step: number
+          tool_choice?: 'auto' | 'required' | 'none' | {
+            type: 'tool'
+            tool_name: string
+          }
+          active_tool_ids?: Array<string>
+        }>
+        /** The run ends after so many */
+        max_steps: number
+        temperature: number | null
+        /** What platform tools may do at most, whoever runs the agent: both this and the caller’s policies must allow it */
+        boundary_policy: {
+          statement: Array<{
+            effect: 'Allow' | 'Deny'
+            action: Array<string> | unknown
+            resource: Array<string> | unknown
+            condition?: {
+              StringEquals?: Record<string, string | Array<string>>
+              StringNotEquals?: Record<string, string | Array<string>>
+              StringLike?: Record<string, string | Array<string>>
+            }
+          }>
+        } | null
+        /** How many of the latest messages the model sees; all of them unless given */
+        max_context_messages: number | null
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** Hear of all that a generation does, as server-sent events, until it rests */
+    watchGeneration: {
+      path: {
+        generation_id: string
+      }
+      answer: AsyncIterable<ServerEvent<Record<string, unknown>>>
     }
   }
   documents: {
@@ -1756,6 +2896,845 @@ export interface Operations {
       }>>
     }
   }
+  webhooks: {
+    /** Create a webhook; its secret is in this answer only */
+    createWebhook: {
+      body: {
+        project_id?: string
+        name: string
+        /** Where events are posted to */
+        url: string
+        /** Which events; `*` for all */
+        events: Array<'generation.completed' | 'generation.failed' | 'generation.requires_action' | 'approval.requested' | 'connection.expired' | '*'>
+        enabled?: boolean
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        url: string
+        events: Array<string>
+        enabled: boolean
+        /** Why the platform has disabled it */
+        disabled_reason: string | null
+        created_at: string
+        updated_at: string
+        /** What deliveries are signed with: `whsec_…`, in this answer only */
+        secret: string
+      }
+    }
+    /** Delete a webhook and its deliveries */
+    deleteWebhook: {
+      path: {
+        webhook_id: string
+      }
+      answer: null
+    }
+    /** Get a webhook, without its secret */
+    getWebhook: {
+      path: {
+        webhook_id: string
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        url: string
+        events: Array<string>
+        enabled: boolean
+        /** Why the platform has disabled it */
+        disabled_reason: string | null
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** Get one delivery with its body */
+    getWebhookDelivery: {
+      path: {
+        webhook_id: string
+        delivery_id: string
+      }
+      answer: {
+        /** Sent as `webhook-id`, the same each time */
+        id: string
+        webhook_id: string
+        project_id: string
+        type: string
+        status: 'pending' | 'delivered' | 'failed'
+        attempts: number
+        last_status_code: number | null
+        last_error: string | null
+        /** The beginning of the last answer */
+        response_excerpt: string | null
+        next_attempt_at: string | null
+        last_attempt_at: string | null
+        delivered_at: string | null
+        created_at: string
+        /** What is sent: `type`, `timestamp` and `data` */
+        body: Record<string, unknown>
+      }
+    }
+    /** List what was sent to a webhook and how it went, newest first */
+    listWebhookDeliveries: {
+      path: {
+        webhook_id: string
+      }
+      query?: {
+        status?: 'pending' | 'delivered' | 'failed'
+        /** The event */
+        type?: string
+        /** How many to return, at most */
+        limit?: number
+        /** How many to skip */
+        offset?: number
+      }
+      answer: {
+        data: Array<{
+          /** Sent as `webhook-id`, the same each time */
+          id: string
+          webhook_id: string
+          project_id: string
+          type: string
+          status: 'pending' | 'delivered' | 'failed'
+          attempts: number
+          last_status_code: number | null
+          last_error: string | null
+          /** The beginning of the last answer */
+          response_excerpt: string | null
+          next_attempt_at: string | null
+          last_attempt_at: string | null
+          delivered_at: string | null
+          created_at: string
+        }>
+        total: number
+        limit: number
+        offset: number
+      }
+    }
+    /** List webhooks */
+    listWebhooks: {
+      query?: {
+        project_id?: string
+        /** How many to return, at most */
+        limit?: number
+        /** How many to skip */
+        offset?: number
+      }
+      answer: {
+        data: Array<{
+          id: string
+          project_id: string
+          name: string
+          url: string
+          events: Array<string>
+          enabled: boolean
+          /** Why the platform has disabled it */
+          disabled_reason: string | null
+          created_at: string
+          updated_at: string
+        }>
+        total: number
+        limit: number
+        offset: number
+      }
+    }
+    /** Send a delivery again, with the same id */
+    redeliverWebhookDelivery: {
+      path: {
+        webhook_id: string
+        delivery_id: string
+      }
+      answer: {
+        /** Sent as `webhook-id`, the same each time */
+        id: string
+        webhook_id: string
+        project_id: string
+        type: string
+        status: 'pending' | 'delivered' | 'failed'
+        attempts: number
+        last_status_code: number | null
+        last_error: string | null
+        /** The beginning of the last answer */
+        response_excerpt: string | null
+        next_attempt_at: string | null
+        last_attempt_at: string | null
+        delivered_at: string | null
+        created_at: string
+      }
+    }
+    /** Give a webhook a new secret, which is in this answer only; for a day the old one signs too */
+    rotateWebhookSecret: {
+      path: {
+        webhook_id: string
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        url: string
+        events: Array<string>
+        enabled: boolean
+        /** Why the platform has disabled it */
+        disabled_reason: string | null
+        created_at: string
+        updated_at: string
+        /** What deliveries are signed with: `whsec_…`, in this answer only */
+        secret: string
+      }
+    }
+    /** Send a webhook.test event now, and say how it went */
+    testWebhook: {
+      path: {
+        webhook_id: string
+      }
+      answer: {
+        /** Sent as `webhook-id`, the same each time */
+        id: string
+        webhook_id: string
+        project_id: string
+        type: string
+        status: 'pending' | 'delivered' | 'failed'
+        attempts: number
+        last_status_code: number | null
+        last_error: string | null
+        /** The beginning of the last answer */
+        response_excerpt: string | null
+        next_attempt_at: string | null
+        last_attempt_at: string | null
+        delivered_at: string | null
+        created_at: string
+      }
+    }
+    /** Change a webhook */
+    updateWebhook: {
+      path: {
+        webhook_id: string
+      }
+      body?: {
+        name?: string
+        /** Where events are posted to */
+        url?: string
+        /** Which events; `*` for all */
+        events?: Array<'generation.completed' | 'generation.failed' | 'generation.requires_action' | 'approval.requested' | 'connection.expired' | '*'>
+        enabled?: boolean
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        url: string
+        events: Array<string>
+        enabled: boolean
+        /** Why the platform has disabled it */
+        disabled_reason: string | null
+        created_at: string
+        updated_at: string
+      }
+    }
+  }
+  approvals: {
+    /** Approve a call, as it is or with other arguments */
+    approveCall: {
+      path: {
+        approval_id: string
+      }
+      body?: {
+        /** Other arguments, all of them; what is hidden stays as it is where it is left hidden */
+        input?: Record<string, unknown> | null
+        reason?: string | null
+        /** The args_hash that was looked at: refused if the arguments were changed since */
+        args_hash?: string
+      }
+      answer: {
+        id: string
+        project_id: string
+        /** The call that waits */
+        call_id: string
+        tool_id: string
+        /** The tool’s name at the time */
+        tool: string
+        /** namespace:name */
+        action: string
+        status: 'pending' | 'approved' | 'rejected' | 'expired' | 'cancelled' | 'used'
+        /** What the caller sent, with secrets hidden */
+        input: Record<string, unknown>
+        /** What a reviewer made of it; this is what runs */
+        edited_input: Record<string, unknown> | null
+        /** SHA-256 of the arguments that would run, as canonical JSON */
+        args_hash: string
+        /** The arguments that are fixed on the tool and are not shown */
+        preset_keys: Array<string>
+        /** Of what the action was when it was asked for */
+        definition_hash: string
+        /** Who asked */
+        principal: {
+          id: string
+          name: string
+        }
+        surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        client: {
+          name: string | null
+          version: string | null
+        }
+        agent_id: string | null
+        generation_id: string | null
+        server_id: string | null
+        /** Every gate that asked for the decision */
+        why: Array<{
+          /** tool: auto_approve is off; level: above open; annotation: destructive; rule: an approval rule; server: auto_approve is off there */
+          gate: 'tool' | 'level' | 'annotation' | 'rule' | 'server'
+          /** Of the tool, the rule or the server */
+          id?: string
+          name?: string
+          reason?: string
+        }>
+        /** How many different people must approve */
+        approvals_needed: number
+        /** Everything that was decided, in order */
+        decisions: Array<{
+          decision: 'approve' | 'reject'
+          by: {
+            id: string
+            name: string
+          }
+          at: string
+          reason: string | null
+          /** Of the arguments that were decided on */
+          args_hash: string
+        }>
+        decided_by: {
+          id: string
+          name: string
+        } | null
+        decided_at: string | null
+        /** The reviewer’s */
+        reason: string | null
+        /** Until when it can be decided; once approved, until when the call can be made */
+        expires_at: string
+        used_at: string | null
+        created_at: string
+      }
+    }
+    /** Withdraw a request for approval; whoever asked for it may, too */
+    cancelApproval: {
+      path: {
+        approval_id: string
+      }
+      answer: {
+        id: string
+        project_id: string
+        /** The call that waits */
+        call_id: string
+        tool_id: string
+        /** The tool’s name at the time */
+        tool: string
+        /** namespace:name */
+        action: string
+        status: 'pending' | 'approved' | 'rejected' | 'expired' | 'cancelled' | 'used'
+        /** What the caller sent, with secrets hidden */
+        input: Record<string, unknown>
+        /** What a reviewer made of it; this is what runs */
+        edited_input: Record<string, unknown> | null
+        /** SHA-256 of the arguments that would run, as canonical JSON */
+        args_hash: string
+        /** The arguments that are fixed on the tool and are not shown */
+        preset_keys: Array<string>
+        /** Of what the action was when it was asked for */
+        definition_hash: string
+        /** Who asked */
+        principal: {
+          id: string
+          name: string
+        }
+        surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        client: {
+          name: string | null
+          version: string | null
+        }
+        agent_id: string | null
+        generation_id: string | null
+        server_id: string | null
+        /** Every gate that asked for the decision */
+        why: Array<{
+          /** tool: auto_approve is off; level: above open; annotation: destructive; rule: an approval rule; server: auto_approve is off there */
+          gate: 'tool' | 'level' | 'annotation' | 'rule' | 'server'
+          /** Of the tool, the rule or the server */
+          id?: string
+          name?: string
+          reason?: string
+        }>
+        /** How many different people must approve */
+        approvals_needed: number
+        /** Everything that was decided, in order */
+        decisions: Array<{
+          decision: 'approve' | 'reject'
+          by: {
+            id: string
+            name: string
+          }
+          at: string
+          reason: string | null
+          /** Of the arguments that were decided on */
+          args_hash: string
+        }>
+        decided_by: {
+          id: string
+          name: string
+        } | null
+        decided_at: string | null
+        /** The reviewer’s */
+        reason: string | null
+        /** Until when it can be decided; once approved, until when the call can be made */
+        expires_at: string
+        used_at: string | null
+        created_at: string
+      }
+    }
+    /** Get an approval with its arguments; whoever asked for it may, too */
+    getApproval: {
+      path: {
+        approval_id: string
+      }
+      answer: {
+        id: string
+        project_id: string
+        /** The call that waits */
+        call_id: string
+        tool_id: string
+        /** The tool’s name at the time */
+        tool: string
+        /** namespace:name */
+        action: string
+        status: 'pending' | 'approved' | 'rejected' | 'expired' | 'cancelled' | 'used'
+        /** What the caller sent, with secrets hidden */
+        input: Record<string, unknown>
+        /** What a reviewer made of it; this is what runs */
+        edited_input: Record<string, unknown> | null
+        /** SHA-256 of the arguments that would run, as canonical JSON */
+        args_hash: string
+        /** The arguments that are fixed on the tool and are not shown */
+        preset_keys: Array<string>
+        /** Of what the action was when it was asked for */
+        definition_hash: string
+        /** Who asked */
+        principal: {
+          id: string
+          name: string
+        }
+        surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        client: {
+          name: string | null
+          version: string | null
+        }
+        agent_id: string | null
+        generation_id: string | null
+        server_id: string | null
+        /** Every gate that asked for the decision */
+        why: Array<{
+          /** tool: auto_approve is off; level: above open; annotation: destructive; rule: an approval rule; server: auto_approve is off there */
+          gate: 'tool' | 'level' | 'annotation' | 'rule' | 'server'
+          /** Of the tool, the rule or the server */
+          id?: string
+          name?: string
+          reason?: string
+        }>
+        /** How many different people must approve */
+        approvals_needed: number
+        /** Everything that was decided, in order */
+        decisions: Array<{
+          decision: 'approve' | 'reject'
+          by: {
+            id: string
+            name: string
+          }
+          at: string
+          reason: string | null
+          /** Of the arguments that were decided on */
+          args_hash: string
+        }>
+        decided_by: {
+          id: string
+          name: string
+        } | null
+        decided_at: string | null
+        /** The reviewer’s */
+        reason: string | null
+        /** Until when it can be decided; once approved, until when the call can be made */
+        expires_at: string
+        used_at: string | null
+        created_at: string
+      }
+    }
+    /** List approvals, newest first */
+    listApprovals: {
+      query?: {
+        project_id?: string
+        status?: 'pending' | 'approved' | 'rejected' | 'expired' | 'cancelled' | 'used'
+        tool_id?: string
+        agent_id?: string
+        /** Who asked */
+        principal_id?: string
+        /** How many to return, at most */
+        limit?: number
+        /** How many to skip */
+        offset?: number
+      }
+      answer: {
+        data: Array<{
+          id: string
+          project_id: string
+          /** The call that waits */
+          call_id: string
+          tool_id: string
+          /** The tool’s name at the time */
+          tool: string
+          /** namespace:name */
+          action: string
+          status: 'pending' | 'approved' | 'rejected' | 'expired' | 'cancelled' | 'used'
+          /** SHA-256 of the arguments that would run, as canonical JSON */
+          args_hash: string
+          /** The arguments that are fixed on the tool and are not shown */
+          preset_keys: Array<string>
+          /** Of what the action was when it was asked for */
+          definition_hash: string
+          /** Who asked */
+          principal: {
+            id: string
+            name: string
+          }
+          surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+          client: {
+            name: string | null
+            version: string | null
+          }
+          agent_id: string | null
+          generation_id: string | null
+          server_id: string | null
+          /** Every gate that asked for the decision */
+          why: Array<{
+            /** tool: auto_approve is off; level: above open; annotation: destructive; rule: an approval rule; server: auto_approve is off there */
+            gate: 'tool' | 'level' | 'annotation' | 'rule' | 'server'
+            /** Of the tool, the rule or the server */
+            id?: string
+            name?: string
+            reason?: string
+          }>
+          /** How many different people must approve */
+          approvals_needed: number
+          /** Everything that was decided, in order */
+          decisions: Array<{
+            decision: 'approve' | 'reject'
+            by: {
+              id: string
+              name: string
+            }
+            at: string
+            reason: string | null
+            /** Of the arguments that were decided on */
+            args_hash: string
+          }>
+          decided_by: {
+            id: string
+            name: string
+          } | null
+          decided_at: string | null
+          /** The reviewer’s */
+          reason: string | null
+          /** Until when it can be decided; once approved, until when the call can be made */
+          expires_at: string
+          used_at: string | null
+          created_at: string
+        }>
+        total: number
+        limit: number
+        offset: number
+      }
+    }
+    /** Reject a call; whoever made it is told the reason */
+    rejectCall: {
+      path: {
+        approval_id: string
+      }
+      body?: {
+        reason?: string | null
+        /** The args_hash that was looked at: refused if the arguments were changed since */
+        args_hash?: string
+      }
+      answer: {
+        id: string
+        project_id: string
+        /** The call that waits */
+        call_id: string
+        tool_id: string
+        /** The tool’s name at the time */
+        tool: string
+        /** namespace:name */
+        action: string
+        status: 'pending' | 'approved' | 'rejected' | 'expired' | 'cancelled' | 'used'
+        /** What the caller sent, with secrets hidden */
+        input: Record<string, unknown>
+        /** What a reviewer made of it; this is what runs */
+        edited_input: Record<string, unknown> | null
+        /** SHA-256 of the arguments that would run, as canonical JSON */
+        args_hash: string
+        /** The arguments that are fixed on the tool and are not shown */
+        preset_keys: Array<string>
+        /** Of what the action was when it was asked for */
+        definition_hash: string
+        /** Who asked */
+        principal: {
+          id: string
+          name: string
+        }
+        surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        client: {
+          name: string | null
+          version: string | null
+        }
+        agent_id: string | null
+        generation_id: string | null
+        server_id: string | null
+        /** Every gate that asked for the decision */
+        why: Array<{
+          /** tool: auto_approve is off; level: above open; annotation: destructive; rule: an approval rule; server: auto_approve is off there */
+          gate: 'tool' | 'level' | 'annotation' | 'rule' | 'server'
+          /** Of the tool, the rule or the server */
+          id?: string
+          name?: string
+          reason?: string
+        }>
+        /** How many different people must approve */
+        approvals_needed: number
+        /** Everything that was decided, in order */
+        decisions: Array<{
+          decision: 'approve' | 'reject'
+          by: {
+            id: string
+            name: string
+          }
+          at: string
+          reason: string | null
+          /** Of the arguments that were decided on */
+          args_hash: string
+        }>
+        decided_by: {
+          id: string
+          name: string
+        } | null
+        decided_at: string | null
+        /** The reviewer’s */
+        reason: string | null
+        /** Until when it can be decided; once approved, until when the call can be made */
+        expires_at: string
+        used_at: string | null
+        created_at: string
+      }
+    }
+    /** Watch approvals be asked for and decided, as server-sent events */
+    streamApprovals: {
+      query?: {
+        project_id?: string
+        status?: 'pending' | 'approved' | 'rejected' | 'expired' | 'cancelled' | 'used'
+        tool_id?: string
+        agent_id?: string
+        /** Who asked */
+        principal_id?: string
+      }
+      answer: AsyncIterable<ServerEvent<{
+        id: string
+        project_id: string
+        /** The call that waits */
+        call_id: string
+        tool_id: string
+        /** The tool’s name at the time */
+        tool: string
+        /** namespace:name */
+        action: string
+        status: 'pending' | 'approved' | 'rejected' | 'expired' | 'cancelled' | 'used'
+        /** SHA-256 of the arguments that would run, as canonical JSON */
+        args_hash: string
+        /** The arguments that are fixed on the tool and are not shown */
+        preset_keys: Array<string>
+        /** Of what the action was when it was asked for */
+        definition_hash: string
+        /** Who asked */
+        principal: {
+          id: string
+          name: string
+        }
+        surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        client: {
+          name: string | null
+          version: string | null
+        }
+        agent_id: string | null
+        generation_id: string | null
+        server_id: string | null
+        /** Every gate that asked for the decision */
+        why: Array<{
+          /** tool: auto_approve is off; level: above open; annotation: destructive; rule: an approval rule; server: auto_approve is off there */
+          gate: 'tool' | 'level' | 'annotation' | 'rule' | 'server'
+          /** Of the tool, the rule or the server */
+          id?: string
+          name?: string
+          reason?: string
+        }>
+        /** How many different people must approve */
+        approvals_needed: number
+        /** Everything that was decided, in order */
+        decisions: Array<{
+          decision: 'approve' | 'reject'
+          by: {
+            id: string
+            name: string
+          }
+          at: string
+          reason: string | null
+          /** Of the arguments that were decided on */
+          args_hash: string
+        }>
+        decided_by: {
+          id: string
+          name: string
+        } | null
+        decided_at: string | null
+        /** The reviewer’s */
+        reason: string | null
+        /** Until when it can be decided; once approved, until when the call can be made */
+        expires_at: string
+        used_at: string | null
+        created_at: string
+      }>>
+    }
+  }
+  approvalRules: {
+    /** Add a rule on which calls need approval */
+    createApprovalRule: {
+      body: {
+        project_id?: string
+        name: string
+        /** CEL: where it is true, a human decides. It sees input, action, tool, principal, agent, server and surface */
+        expression: string
+        enabled?: boolean
+        /** How long the decision may take */
+        timeout_seconds?: number | null
+        /** Whether two different people must approve */
+        two_people?: boolean
+        /** Shown to the reviewer */
+        reason?: string | null
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        enabled: boolean
+        /** CEL: where it is true, a human decides. It sees input, action, tool, principal, agent, server and surface */
+        expression: string
+        /** How long the decision may take */
+        timeout_seconds: number | null
+        /** Whether two different people must approve */
+        two_people: boolean
+        /** Shown to the reviewer */
+        reason: string | null
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** Delete an approval rule; what it has asked for stays to be decided */
+    deleteApprovalRule: {
+      path: {
+        approval_rule_id: string
+      }
+      answer: null
+    }
+    /** Get an approval rule */
+    getApprovalRule: {
+      path: {
+        approval_rule_id: string
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        enabled: boolean
+        /** CEL: where it is true, a human decides. It sees input, action, tool, principal, agent, server and surface */
+        expression: string
+        /** How long the decision may take */
+        timeout_seconds: number | null
+        /** Whether two different people must approve */
+        two_people: boolean
+        /** Shown to the reviewer */
+        reason: string | null
+        created_at: string
+        updated_at: string
+      }
+    }
+    /** List approval rules */
+    listApprovalRules: {
+      query?: {
+        project_id?: string
+        /** How many to return, at most */
+        limit?: number
+        /** How many to skip */
+        offset?: number
+      }
+      answer: {
+        data: Array<{
+          id: string
+          project_id: string
+          name: string
+          enabled: boolean
+          /** CEL: where it is true, a human decides. It sees input, action, tool, principal, agent, server and surface */
+          expression: string
+          /** How long the decision may take */
+          timeout_seconds: number | null
+          /** Whether two different people must approve */
+          two_people: boolean
+          /** Shown to the reviewer */
+          reason: string | null
+          created_at: string
+          updated_at: string
+        }>
+        total: number
+        limit: number
+        offset: number
+      }
+    }
+    /** Change an approval rule */
+    updateApprovalRule: {
+      path: {
+        approval_rule_id: string
+      }
+      body?: {
+        name?: string
+        enabled?: boolean
+        /** CEL: where it is true, a human decides. It sees input, action, tool, principal, agent, server and surface */
+        expression?: string
+        /** How long the decision may take */
+        timeout_seconds?: number | null
+        /** Whether two different people must approve */
+        two_people?: boolean
+        /** Shown to the reviewer */
+        reason?: string | null
+      }
+      answer: {
+        id: string
+        project_id: string
+        name: string
+        enabled: boolean
+        /** CEL: where it is true, a human decides. It sees input, action, tool, principal, agent, server and surface */
+        expression: string
+        /** How long the decision may take */
+        timeout_seconds: number | null
+        /** Whether two different people must approve */
+        two_people: boolean
+        /** Shown to the reviewer */
+        reason: string | null
+        created_at: string
+        updated_at: string
+      }
+    }
+  }
 }
 
 /** Every error that the platform answers with. */
@@ -1767,29 +3746,56 @@ export type PlatformErrorCode =
   | 'ANSWER_NOT_AWAITED'
   | 'UNAUTHENTICATED'
   | 'KEY_REFUSED'
+  | 'KEY_GONE'
   | 'FOREIGN_ORIGIN'
   | 'FORGED_REQUEST'
   | 'FORBIDDEN'
   | 'EGRESS_BLOCKED'
-  | 'APPROVAL_REQUIRED'
+  | 'APPROVAL_REJECTED'
+  | 'APPROVAL_EXPIRED'
+  | 'APPROVAL_CANCELLED'
+  | 'SELF_APPROVAL'
+  | 'PERSON_REQUIRED'
   | 'RESOURCE_NOT_FOUND'
+  | 'GENERATION_NOT_FOUND'
+  | 'UNKNOWN_TOOL'
   | 'ROUTE_NOT_FOUND'
   | 'METHOD_NOT_ALLOWED'
   | 'NAME_TAKEN'
   | 'HAS_DEPENDENTS'
   | 'ACTION_WITHHELD'
+  | 'OUTPUT_GIVEN'
+  | 'APPROVAL_STALE'
+  | 'APPROVAL_USED'
+  | 'APPROVAL_DECIDED'
+  | 'APPROVAL_CHANGED'
+  | 'SECOND_PERSON_REQUIRED'
+  | 'OUTCOME_UNKNOWN'
   | 'IDEMPOTENCY_IN_PROGRESS'
+  | 'WEBHOOK_DISABLED'
+  | 'TOO_MANY_WEBHOOKS'
   | 'BODY_TOO_LARGE'
   | 'UNSUPPORTED_MEDIA_TYPE'
   | 'RANGE_NOT_SATISFIABLE'
   | 'TOOL_CALL_NOT_SUPPORTED'
   | 'CALL_TOO_DEEP'
   | 'SECRET_NOT_FOUND'
+  | 'MODEL_CONTEXT_TOO_LONG'
+  | 'MODEL_REFUSED'
+  | 'MODEL_NOT_FOUND'
+  | 'MODEL_REQUEST_REFUSED'
+  | 'REPLAY_STEP_MISSING'
   | 'IDEMPOTENCY_KEY_REUSED'
   | 'RATE_LIMITED'
+  | 'MODEL_RATE_LIMITED'
   | 'TOO_MANY_SIGN_INS'
   | 'CALL_CANCELLED'
   | 'INTERNAL'
+  | 'SECRET_UNREADABLE'
+  | 'SECRET_KEY_WRONG'
+  | 'MODEL_KEY_REFUSED'
+  | 'MODEL_UNAVAILABLE'
+  | 'MODEL_ANSWER_INVALID'
   | 'TOOL_HTTP_ERROR'
   | 'TOOL_UNREACHABLE'
   | 'TOOL_PROTOCOL_ERROR'
@@ -1798,4 +3804,5 @@ export type PlatformErrorCode =
   | 'TOO_MANY_REDIRECTS'
   | 'TOO_MANY_LISTENERS'
   | 'SHUTTING_DOWN'
+  | 'MODEL_TIMEOUT'
   | 'TOOL_TIMEOUT'

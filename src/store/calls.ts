@@ -142,6 +142,11 @@ export class Calls {
     return this.#writes.add({ ended: end })
   }
 
+  /** For an effect that waited after its row was begun: what was written since survives as much as the row does. */
+  settle(effect: 'repeatable' | 'once'): Promise<void> {
+    return effect === 'once' ? this.#syncs.add(undefined) : Promise.resolve()
+  }
+
   /** A call that ended before it had any effect, in one write. */
   refuse(row: CallRow): Promise<void> {
     return this.#writes.add({ begun: row })

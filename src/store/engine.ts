@@ -1,18 +1,35 @@
 import type { Kysely } from 'kysely'
+import type pg from 'pg'
+import type { Json } from '../model/json.ts'
 import type { CallEnd, CallRow, Tables } from './tables.ts'
 
 export type EngineName = 'sqlite' | 'postgres'
 
 /** Something changed: a topic and the ids it is about. No ids means that anything of the topic may have changed. */
 export interface Notice {
-  readonly topic: 'api_keys' | 'access_policies' | 'tools' | 'servers' | 'skills' | 'calls'
+  readonly topic:
+    | 'api_keys'
+    | 'access_policies'
+    | 'tools'
+    | 'servers'
+    | 'skills'
+    | 'calls'
+    | 'approvals'
+    | 'approval_rules'
+    | 'cancelled'
+    | 'generations'
+    | 'queue'
   readonly ids: readonly string[]
+  /** What there is to say beside that, in a few thousand bytes. */
+  readonly data?: Json
 }
 
 /** What the two databases do differently. Everything else is written once, on `db`. */
 export interface Engine {
   readonly name: EngineName
   readonly db: Kysely<Tables>
+  /** PostgreSQL's connections, for what does not go through Kysely. */
+  readonly pool?: pg.Pool
 
   /** Writes a group of call records in one commit. Survives the death of the process once it resolves. */
   writeCalls(begun: readonly CallRow[], ended: readonly CallEnd[]): Promise<void>

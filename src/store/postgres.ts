@@ -35,14 +35,17 @@ function listen(url: string, onNotice: (notice: Notice) => void, me: string) {
       delay = Math.min(delay * 2, 5000)
     })
     next.on('notification', ({ payload }) => {
-      const { from, topic, ids } = JSON.parse(payload ?? '{}')
-      if (from !== me) onNotice({ topic, ids })
+      const { from, ...notice } = JSON.parse(payload ?? '{}')
+      if (from !== me) onNotice(notice)
     })
     try {
       await next.connect()
       await next.query(`listen ${channel}`)
       if (missed)
-        for (const topic of ['api_keys', 'access_policies', 'tools', 'servers', 'skills'] as const)
+        for (const topic of [
+          ...(['api_keys', 'access_policies', 'tools', 'servers', 'skills', 'queue'] as const),
+          ...(['approvals', 'approval_rules', 'generations'] as const),
+        ])
           onNotice({ topic, ids: [] })
       missed = false
       delay = 100
@@ -92,6 +95,7 @@ export async function openPostgres(url: string, poolSize = 10): Promise<Engine> 
   return {
     name: 'postgres',
     db,
+    pool,
 
     async writeCalls(begun, ended) {
       await Promise.all([
@@ -106,7 +110,8 @@ export async function openPostgres(url: string, poolSize = 10): Promise<Engine> 
             name: 'end-calls',
             text: `update calls set status = e.status, response = e.response, response_truncated = e.response_truncated,
                      error = e.error, duration_ms = e.duration_ms, completed_at = e.completed_at
-                   from json_populate_recordset(null::calls, $1::json) e where calls.id = e.id`,
+                   from json_populate_recordset(null::calls, $1::json) e
+                   where calls.id = e.id and calls.completed_at is null`,
             values: [JSON.stringify(ended)],
           }),
       ])
@@ -128,10 +133,10 @@ export async function openPostgres(url: string, poolSize = 10): Promise<Engine> 
       return rows
     },
 
-    async tell({ topic, ids }) {
+    async tell({ topic, ids, data }) {
       // A notice holds at most 8,000 bytes.
       for (let start = 0; start < Math.max(ids.length, 1); start += 150) {
-        const payload = JSON.stringify({ from: me, topic, ids: ids.slice(start, start + 150) })
+        const payload = JSON.stringify({ from: me, topic, ids: ids.slice(start, start + 150), data })
         await pool.query('select pg_notify($1, $2)', [channel, payload])
       }
     },

@@ -1,6 +1,6 @@
 import { newId } from '../model/ids.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
-import type { Project } from '../model/project.ts'
+import type { Project, ProjectDraft } from '../model/project.ts'
 import type { Engine } from './engine.ts'
 import { pageOfRows, type Visible } from './page.ts'
 import type { ProjectRow } from './tables.ts'
@@ -9,9 +9,24 @@ import { uniquely } from './unique.ts'
 const toProject = (row: ProjectRow): Project => ({
   id: row.id,
   name: row.name,
+  approval_timeout_seconds: row.approval_timeout_seconds,
   created_at: iso(row.created_at),
   updated_at: iso(row.updated_at),
 })
+
+const contents = [
+  'tools',
+  'servers',
+  'skills',
+  'ai_providers',
+  'agents',
+  'documents',
+  'files',
+  'webhooks',
+  'approval_rules',
+  'api_keys',
+  'access_policies',
+] as const
 
 export class Projects {
   readonly #engine: Engine
@@ -20,9 +35,15 @@ export class Projects {
     this.#engine = engine
   }
 
-  async create(name: string): Promise<Project> {
+  async create(name: string, seconds: number | null = null): Promise<Project> {
     const now = Date.now()
-    const row: ProjectRow = { id: newId('proj', now), name, created_at: now, updated_at: now }
+    const row: ProjectRow = {
+      id: newId('proj', now),
+      name,
+      approval_timeout_seconds: seconds,
+      created_at: now,
+      updated_at: now,
+    }
     await uniquely(this.#engine, 'project', name, () => this.#engine.db.insertInto('projects').values(row).execute())
     return toProject(row)
   }
@@ -50,11 +71,12 @@ export class Projects {
     return pageOfRows(this.#engine.db.selectFrom('projects'), window, visible, toProject, { facts: ['id'] })
   }
 
-  async rename(id: string, name: string): Promise<Project | undefined> {
+  async update(id: string, draft: ProjectDraft): Promise<Project | undefined> {
+    const { name, approval_timeout_seconds } = draft
     const row = await uniquely(this.#engine, 'project', name, () =>
       this.#engine.db
         .updateTable('projects')
-        .set({ name, updated_at: Date.now() })
+        .set({ name, approval_timeout_seconds, updated_at: Date.now() })
         .where('id', '=', id)
         .returningAll()
         .executeTakeFirst(),
@@ -65,7 +87,7 @@ export class Projects {
   /** What the project still holds, so that it is not deleted by accident. */
   async contents(id: string): Promise<string[]> {
     const held: string[] = []
-    for (const table of ['tools', 'servers', 'skills', 'documents', 'files', 'api_keys', 'access_policies'] as const) {
+    for (const table of contents) {
       const { n } = await this.#engine.db
         .selectFrom(table)
         .select((e) => e.fn.countAll<number>().as('n'))

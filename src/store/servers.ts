@@ -20,6 +20,8 @@ const toServer = (row: ServerRow): Server => ({
   apps: row.apps === null ? null : JSON.parse(row.apps),
   skill_ids: row.skill_ids === null ? null : JSON.parse(row.skill_ids),
   result_limit: row.result_limit,
+  auto_approve: row.auto_approve === null ? null : row.auto_approve === 1,
+  approval_timeout_seconds: row.approval_timeout_seconds,
   url: `/mcp/${row.slug}`,
   created_at: iso(row.created_at),
   updated_at: iso(row.updated_at),
@@ -36,6 +38,8 @@ const toColumns = (draft: ServerDraft) => ({
   apps: draft.apps && JSON.stringify(draft.apps),
   skill_ids: draft.skill_ids && JSON.stringify(draft.skill_ids),
   result_limit: draft.result_limit,
+  auto_approve: draft.auto_approve === null ? null : Number(draft.auto_approve),
+  approval_timeout_seconds: draft.approval_timeout_seconds,
 })
 
 export class Servers {

@@ -164,7 +164,7 @@ export function openSqlite(folder: string, syncCalls = false): Engine {
         `insert into calls (${callColumns.join(', ')}) values (${callColumns.map(() => '?').join(', ')})`,
       ),
       end: database.prepare(
-        `update calls set status = ?, response = ?, response_truncated = ?, error = ?, duration_ms = ?, completed_at = ? where id = ?`,
+        `update calls set status = ?, response = ?, response_truncated = ?, error = ?, duration_ms = ?, completed_at = ? where id = ? and completed_at is null`,
       ),
     }
     return statements

@@ -1,11 +1,16 @@
 import { join } from 'node:path'
 import { AccessPolicies } from './access-policies.ts'
+import { Agents } from './agents.ts'
+import { AiProviders } from './ai-providers.ts'
 import { ApiKeys } from './api-keys.ts'
+import { ApprovalRules } from './approval-rules.ts'
+import { Approvals } from './approvals.ts'
 import { Calls } from './calls.ts'
 import { Definitions } from './definitions.ts'
 import { Documents } from './documents.ts'
 import type { Engine } from './engine.ts'
 import { Files } from './files.ts'
+import { Generations } from './generations.ts'
 import { IdempotencyKeys } from './idempotency-keys.ts'
 import { migrate } from './migrate.ts'
 import { Notices } from './notices.ts'
@@ -19,6 +24,7 @@ import { explained, openSqlite } from './sqlite.ts'
 import { Tools } from './tools.ts'
 import { Vectors } from './vectors.ts'
 import { WebSessions } from './web-sessions.ts'
+import { WebhookStore } from './webhooks.ts'
 
 export type StoreOptions = { readonly syncCalls?: boolean } & (
   | { readonly databaseUrl: string; readonly data?: string }
@@ -39,10 +45,16 @@ export interface Store {
   readonly definitions: Definitions
   readonly servers: Servers
   readonly skills: Skills
+  readonly aiProviders: AiProviders
   readonly idempotencyKeys: IdempotencyKeys
   readonly settings: Settings
   readonly vectors: Vectors
   readonly results: Results
+  readonly agents: Agents
+  readonly generations: Generations
+  readonly webhooks: WebhookStore
+  readonly approvals: Approvals
+  readonly approvalRules: ApprovalRules
   readonly webSessions: WebSessions
   close(): Promise<void>
 }
@@ -72,10 +84,16 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     definitions: new Definitions(engine),
     servers: new Servers(engine, notices),
     skills: new Skills(engine, notices),
+    aiProviders: new AiProviders(engine),
     idempotencyKeys: new IdempotencyKeys(engine),
     settings: new Settings(engine),
     vectors: new Vectors(engine),
     results: new Results(engine),
+    agents: new Agents(engine),
+    generations: new Generations(engine, notices),
+    webhooks: new WebhookStore(engine),
+    approvals: new Approvals(engine, notices),
+    approvalRules: new ApprovalRules(engine, notices),
     webSessions: new WebSessions(engine),
     async close() {
       await calls.idle()

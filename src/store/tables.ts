@@ -5,6 +5,7 @@
 export interface ProjectRow {
   id: string
   name: string
+  approval_timeout_seconds: number | null
   created_at: number
   updated_at: number
 }
@@ -49,6 +50,8 @@ export interface ToolRow {
   level: string
   auto_approve: number | null
   timeout_seconds: number | null
+  ask_destructive: number
+  approval_timeout_seconds: number | null
   created_at: number
   updated_at: number
 }
@@ -138,6 +141,8 @@ export interface ServerRow {
   apps: string | null
   skill_ids: string | null
   result_limit: number | null
+  auto_approve: number | null
+  approval_timeout_seconds: number | null
   created_at: number
   updated_at: number
 }
@@ -181,6 +186,165 @@ export interface ResultRow {
   text: string
 }
 
+export interface AgentRow {
+  id: string
+  project_id: string
+  name: string
+  ai_provider_id: string
+  model: string | null
+  instructions: string | null
+  tool_ids: string
+  active_tool_ids: string | null
+  tool_choice: string
+  stop_conditions: string
+  step_rules: string
+  max_steps: number
+  temperature: number | null
+  boundary_policy: string | null
+  max_context_messages: number | null
+  created_at: number
+  updated_at: number
+}
+
+export interface GenerationRow {
+  id: string
+  project_id: string
+  agent_id: string
+  trace_id: string
+  parent_generation_id: string | null
+  parent_call_id: string | null
+  status: string
+  stop_reason: string | null
+  /** Counts who has taken it up: only the latest may write. */
+  turn: number
+  depth: number
+  principal_id: string
+  principal_name: string
+  surface: string
+  client_name: string | null
+  client_version: string | null
+  model: string | null
+  steps: number
+  input_tokens: number
+  output_tokens: number
+  cost: number | null
+  cancel_requested: number
+  created_at: number
+  last_activity_at: number
+  completed_at: number | null
+  finish_reason: string | null
+  error: string | null
+  settings: string
+  content: string | null
+  input: string
+}
+
+export interface GenerationStepRow {
+  generation_id: string
+  number: number
+  model: string | null
+  text: string | null
+  reasoning: string | null
+  metadata: string | null
+  finish_reason: string | null
+  input_tokens: number | null
+  output_tokens: number | null
+  cost: number | null
+  started_at: number
+  answered_at: number | null
+}
+
+export interface GenerationCallRow {
+  generation_id: string
+  step: number
+  position: number
+  call_id: string
+  tool_call_id: string
+  tool_name: string
+  tool_id: string | null
+  action: string | null
+  args: string
+  awaits: string | null
+  output: string | null
+  is_error: number
+  created_at: number
+  completed_at: number | null
+}
+
+export interface AiProviderRow {
+  id: string
+  project_id: string
+  name: string
+  type: string
+  base_url: string | null
+  default_model: string | null
+  prices: string | null
+  record: number
+  timeout_seconds: number
+  max_retries: number
+  api_key: string | null
+  api_key_hint: string | null
+  headers: string | null
+  header_names: string | null
+  created_at: number
+  updated_at: number
+  script: string | null
+}
+
+export interface RecordedStepRow {
+  id: string
+  ai_provider_id: string
+  step: string
+}
+
+export interface ApprovalRow {
+  id: string
+  project_id: string
+  call_id: string
+  repeat_hash: string
+  tool_id: string
+  tool: string
+  action: string
+  status: string
+  args_hash: string
+  preset_keys: string
+  definition_hash: string
+  principal_id: string
+  principal_name: string
+  surface: string
+  client_name: string | null
+  client_version: string | null
+  agent_id: string | null
+  generation_id: string | null
+  server_id: string | null
+  why: string
+  approvals_needed: number
+  decisions: string
+  decided_by: string | null
+  decided_by_name: string | null
+  decided_at: number | null
+  reason: string | null
+  expires_at: number
+  used_at: number | null
+  closed: number
+  created_at: number
+  edited_input: string | null
+  input: string
+}
+
+export interface ApprovalRuleRow {
+  id: string
+  project_id: string
+  name: string
+  enabled: number
+  expression: string
+  timeout_seconds: number | null
+  two_people: number
+  reason: string | null
+  created_at: number
+  updated_at: number
+}
+
 export interface WebSessionRow {
   token_hash: string
   api_key_id: string
@@ -191,6 +355,48 @@ export interface WebSessionRow {
 export interface SettingRow {
   name: string
   value: string
+}
+
+/** On SQLite only. */
+export interface QueueRow {
+  kind: string
+  id: string
+  at: number | null
+  taken: number
+  failures: number
+}
+
+export interface WebhookRow {
+  id: string
+  project_id: string
+  name: string
+  url: string
+  events: string
+  enabled: number
+  disabled_reason: string | null
+  secret: string
+  previous_secret: string | null
+  previous_until: number | null
+  created_at: number
+  updated_at: number
+}
+
+export interface WebhookDeliveryRow {
+  id: string
+  webhook_id: string
+  project_id: string
+  type: string
+  key: string
+  status: string
+  attempts: number
+  last_status_code: number | null
+  last_error: string | null
+  next_attempt_at: number | null
+  last_attempt_at: number | null
+  delivered_at: number | null
+  created_at: number
+  response_excerpt: string | null
+  body: string
 }
 
 export interface Tables {
@@ -208,6 +414,17 @@ export interface Tables {
   skills: SkillRow
   vectors: VectorRow
   results: ResultRow
+  approvals: ApprovalRow
+  approval_rules: ApprovalRuleRow
+  agents: AgentRow
+  generations: GenerationRow
+  generation_steps: GenerationStepRow
+  generation_calls: GenerationCallRow
+  ai_providers: AiProviderRow
+  recorded_steps: RecordedStepRow
   settings: SettingRow
+  queue: QueueRow
+  webhooks: WebhookRow
+  webhook_deliveries: WebhookDeliveryRow
   web_sessions: WebSessionRow
 }

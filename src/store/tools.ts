@@ -34,6 +34,8 @@ const toTool = (row: ToolRow): ToolRecord => ({
   level: row.level as Tool['level'],
   auto_approve: row.auto_approve === null ? null : row.auto_approve === 1,
   timeout_seconds: row.timeout_seconds,
+  ask_destructive: row.ask_destructive === 1,
+  approval_timeout_seconds: row.approval_timeout_seconds,
   created_at: iso(row.created_at),
   updated_at: iso(row.updated_at),
 })
@@ -52,6 +54,8 @@ const toColumns = (draft: ToolDraft) => ({
   level: draft.level,
   auto_approve: draft.auto_approve === null ? null : Number(draft.auto_approve),
   timeout_seconds: draft.timeout_seconds,
+  ask_destructive: Number(draft.ask_destructive),
+  approval_timeout_seconds: draft.approval_timeout_seconds,
 })
 
 export class Tools {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import { errorBody, PlatformError } from '../model/errors.ts'
-import { type Download, type EventStream, JsonText, type Operation } from '../operations/operation.ts'
+import { type Download, isEventStream, JsonText, type Operation } from '../operations/operation.ts'
 import { events } from './events.ts'
 
 type Headers = Readonly<Record<string, string>>
@@ -10,9 +10,10 @@ type Headers = Readonly<Record<string, string>>
 export function answer(operation: Operation, result: unknown, headers: Headers, closing: AbortSignal): Response {
   if (operation.status === 204) return new Response(null, { status: 204, headers })
   if (operation.answers === 'bytes') return download(result as Download, headers)
-  if (operation.answers === 'events') return events(result as EventStream, headers, closing)
+  if (isEventStream(result)) return events(result, headers, closing)
   const text = result instanceof JsonText ? result.text : JSON.stringify(result)
-  return new Response(text, { status: operation.status, headers: { 'content-type': 'application/json', ...headers } })
+  const status = (result instanceof JsonText && result.status) || operation.status
+  return new Response(text, { status, headers: { 'content-type': 'application/json', ...headers } })
 }
 
 /** What went wrong, as HTTP. What is not in the catalogue is logged whole and told to nobody. */

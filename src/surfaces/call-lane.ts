@@ -6,7 +6,7 @@ import { call, callTool } from '../operations/tools.ts'
 import { lineageHeader } from '../tools/lineage.ts'
 import { answerError } from './answer.ts'
 import { asking, bearer, rateHeaders, restSurface } from './asking.ts'
-import { hasPlainJson, type Lane, readBody, write, writeResponse } from './lane.ts'
+import { hasPlainJson, type Lane, readBody, whenGone, write, writeResponse } from './lane.ts'
 import { fieldsOf, parseJson } from './read-json.ts'
 import type { RestParts } from './rest.ts'
 
@@ -41,8 +41,10 @@ async function serve(id: string, request: IncomingMessage, response: ServerRespo
     const surface = restSurface(sent['x-quartermaster-surface'] as string | undefined)
     const asker = asking(principal, surface, sent['user-agent'])
     const descent = host.parts.reach.lineage.read(sent[lineageHeader] as string | undefined)
-    write(response, 200, headers, await perform(id, body, { ...host.parts, ...asker, ...descent }))
-    host.metrics.answered(callTool.name, 200)
+    const context: Context = { ...host.parts, ...asker, ...descent, gone: () => whenGone(response).signal }
+    const { text, status = 200 } = await perform(id, body, context)
+    write(response, status, headers, text)
+    host.metrics.answered(callTool.name, status)
   } catch (error) {
     const failed = answerError(error, host.log, headers)
     await writeResponse(response, failed)
@@ -50,9 +52,14 @@ async function serve(id: string, request: IncomingMessage, response: ServerRespo
   }
 }
 
-async function perform(id: string, body: unknown, context: Context): Promise<string> {
+async function perform(
+  id: string,
+  body: unknown,
+  context: Context,
+): Promise<Pick<JsonText, 'text'> & { status?: 202 | undefined }> {
   if (isObject(body) && isObject(body.input) && Object.keys(body).length === 1) {
-    return (await call(id, undefined, body.input as JsonObject, context)).text
+    const { text } = await call(id, undefined, body.input as JsonObject, context)
+    return { text }
   }
-  return ((await callTool.perform({ ...fieldsOf(body, ['id']), id }, context)) as JsonText).text
+  return (await callTool.perform({ ...fieldsOf(body, ['id']), id }, context)) as JsonText
 }

@@ -38,8 +38,10 @@ export function events(source: EventStream, given: Readonly<Record<string, strin
         closing.addEventListener('abort', close)
         write(': listening\n\n')
         unsubscribe = await source.subscribe(
-          ({ name, id, data }) =>
-            write(`${id === undefined ? '' : `id: ${id}\n`}event: ${name}\ndata: ${JSON.stringify(data)}\n\n`),
+          ({ name, id, data, raw }) =>
+            write(
+              `${id === undefined ? '' : `id: ${id}\n`}${name === undefined ? '' : `event: ${name}\n`}data: ${raw ?? JSON.stringify(data)}\n\n`,
+            ),
           close,
         )
       },

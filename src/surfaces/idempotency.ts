@@ -42,10 +42,12 @@ export async function idempotently(
   const keep = (response: Response, body: string) => keys.keep(principalId, key, { status: response.status, body })
   try {
     const response = await run()
-    await keep(response, withoutSecrets(await response.clone().text(), request.secretFields))
+    // The answer is still to come, so the same request is to be made again.
+    if (response.status === 202) await keys.release(principalId, key)
+    else await keep(response, withoutSecrets(await response.clone().text(), request.secretFields))
     return response
   } catch (error) {
-    if (error instanceof PlatformError && error.status < 500) await keys.release(principalId, key)
+    if (hadNoEffect(error)) await keys.release(principalId, key)
     else {
       const response = asResponse(error)
       await keep(response, await response.clone().text())
@@ -54,6 +56,9 @@ export async function idempotently(
     throw error
   }
 }
+
+const hadNoEffect = (error: unknown): boolean =>
+  error instanceof PlatformError && (error.status < 500 || error.code === 'SHUTTING_DOWN')
 
 /** What is shown once is not kept to be shown again. */
 function withoutSecrets(text: string, fields: readonly string[] | undefined): string {

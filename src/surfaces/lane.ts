@@ -34,3 +34,14 @@ export function write(response: ServerResponse, status: number, headers: Record<
 export async function writeResponse(response: ServerResponse, answer: Response): Promise<void> {
   write(response, answer.status, Object.fromEntries(answer.headers), await answer.text())
 }
+
+/** Aborted when the one who asked has left before the answer. */
+export function whenGone(response: ServerResponse): AbortController {
+  const left = new AbortController()
+  const leave = () => {
+    if (!response.writableEnded) left.abort()
+  }
+  if (response.destroyed) leave()
+  else response.once('close', leave)
+  return left
+}

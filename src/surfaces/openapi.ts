@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import { catalogue } from '../model/errors.ts'
 import type { Json, JsonObject } from '../model/json.ts'
 import { inputSchema, outputSchema } from '../operations/json-schema.ts'
@@ -121,9 +122,18 @@ function describe(operation: Operation): JsonObject {
     ...(operation.accepts && {
       requestBody: { required: true, content: { '*/*': { schema: { type: 'string', format: 'binary' } } } },
     }),
-    responses: { [String(operation.status)]: success(operation), default: { $ref: '#/components/responses/Error' } },
+    responses: {
+      [String(operation.status)]: success(operation),
+      ...(operation.later && { '202': later(operation.later) }),
+      default: { $ref: '#/components/responses/Error' },
+    },
   }
 }
+
+const later = (schema: z.ZodType): JsonObject => ({
+  description: 'Not done yet: this tells how it stands',
+  content: { 'application/json': { schema: outputSchema({ output: schema }) } },
+})
 
 function success(operation: Operation): JsonObject {
   if (operation.status === 204) return { description: 'Done' }

@@ -55,7 +55,8 @@ function handler(operation: Operation, host: RestParts) {
     // What a browser says of itself tells nothing about who asked.
     const asker = asking(principal, surface, surface === 'web' ? 'dashboard' : req.header('user-agent'))
     const descent = host.parts.reach.lineage.read(req.header(lineageHeader))
-    const context = { ...host.parts, ...asker, ...descent, ...extras(operation, req) }
+    const gone = () => req.raw.signal
+    const context = { ...host.parts, ...asker, ...descent, ...extras(operation, req), gone }
     const perform = async () => answer(operation, await operation.perform(input, context), headers, host.closing)
 
     const key = method === 'POST' ? req.header('idempotency-key') : undefined

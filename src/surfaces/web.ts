@@ -49,6 +49,10 @@ export function web(parts: WebParts): Hono {
   app.get('/api/docs', () => new Response(reference, { headers: page }))
   app.route('/api/v1/dashboard', signIn)
   app.route('/api/v1', rest)
+  // The documents that describe agents name their routes without a prefix. A browser that asks for a page sends no key.
+  app.on(['GET', 'POST', 'PATCH', 'DELETE'], '/agents/*', (context, next) =>
+    context.req.header('authorization') === undefined ? next() : rest.fetch(context.req.raw),
+  )
   app.all('/mcp', (context) => mcp(context.req.raw, undefined))
   app.all('/mcp/:server', (context) => mcp(context.req.raw, context.req.param('server')))
   app.notFound(({ req: { method, path } }) => answerError(missing(method, path, routes), log))

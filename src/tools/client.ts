@@ -8,6 +8,12 @@ export const client = defineToolType({
   config: z.object({ parameters: z.unknown() }),
   check: () => [],
   actions: (tool) => [
-    { name: tool.name, description: tool.description, schema: tool.parameters ?? {}, idempotent: false },
+    {
+      name: tool.name,
+      description: tool.description,
+      schema: tool.parameters ?? {},
+      idempotent: false,
+      destructive: true,
+    },
   ],
 })

@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../model/json.ts'
 import { done, Execute, type Output } from '../model/tool.ts'
 import { lineageHeader } from './lineage.ts'
 import type { OutboundResponse } from './outbound.ts'
-import { defineToolType } from './tool-type.ts'
+import { contextHeaders, defineToolType } from './tool-type.ts'
 
 /** Sends the call's input to an address: in the path, then as a query or as a JSON body, by the method's custom. */
 export const http = defineToolType({
@@ -20,11 +20,12 @@ export const http = defineToolType({
       name,
       description,
       schema: parameters ?? {},
-      idempotent: execute?.method === 'GET' || execute?.method === 'HEAD',
+      idempotent: isRead(execute),
+      destructive: !isRead(execute),
     },
   ],
 
-  async execute({ tool, input, signal, callId, depth }, { outbound, findSecret, lineage }) {
+  async execute({ tool, input, signal, callId, depth, context }, { outbound, findSecret, lineage }) {
     const execute = tool.execute as Execute
     const { url, rest } = fill(execute.url, input)
     const inBody = execute.method === 'POST' || execute.method === 'PUT' || execute.method === 'PATCH'
@@ -37,6 +38,7 @@ export const http = defineToolType({
         'user-agent': 'quartermaster',
         ...(inBody && { 'content-type': 'application/json' }),
         ...lowerCased(inject(execute.headers ?? {}, findSecret(tool.project_id))),
+        ...contextHeaders(context),
         [lineageHeader]: lineage.print({ callId, depth }),
       },
       body: inBody ? JSON.stringify(rest) : undefined,
@@ -48,6 +50,8 @@ export const http = defineToolType({
       : read(response)
   },
 })
+
+const isRead = (execute: Execute | null) => execute?.method === 'GET' || execute?.method === 'HEAD'
 
 const placeholder = /\{([A-Za-z0-9_.-]+)\}/g
 

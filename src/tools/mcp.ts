@@ -5,7 +5,7 @@ import { isObject, type JsonObject } from '../model/json.ts'
 import { McpAddress, type Output } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import { lineageHeader } from './lineage.ts'
-import { defineToolType, type Reach } from './tool-type.ts'
+import { contextHeaders, defineToolType, type Reach } from './tool-type.ts'
 import type { Upstream } from './upstream.ts'
 
 /** An MCP server elsewhere: its tools are the actions, in its own words. */
@@ -38,6 +38,8 @@ export const mcp = defineToolType({
           description,
           schema: inputSchema as JsonObject,
           idempotent: annotations?.readOnlyHint === true || annotations?.idempotentHint === true,
+          // MCP's own default: what is not said to be harmless is not.
+          destructive: annotations?.readOnlyHint !== true && annotations?.destructiveHint !== false,
           definition: definition as unknown as JsonObject,
         },
       ]
@@ -46,9 +48,9 @@ export const mcp = defineToolType({
 
   health: (tool, reach) => upstreamOf(tool, reach).health,
 
-  async execute({ tool, action, input, signal, timeoutMs, live, callId, depth }, reach): Promise<Output> {
+  async execute({ tool, action, input, signal, timeoutMs, live, callId, depth, context }, reach): Promise<Output> {
     const { name, schema } = action
-    const headers = { [lineageHeader]: reach.lineage.print({ callId, depth }) }
+    const headers = { ...contextHeaders(context), [lineageHeader]: reach.lineage.print({ callId, depth }) }
     const result = await upstreamOf(tool, reach).call({ name, schema, input, signal, timeoutMs, live, headers })
     const value = withoutItsName(result as unknown as JsonObject)
     return { value, text: JSON.stringify(value), shape: 'mcp', failed: result.isError === true }

@@ -378,7 +378,8 @@ function findDecoders(encoding: string): readonly Decoder[] | undefined {
   return decoders.length <= 2 && decoders.every((decoder) => decoder !== undefined) ? decoders.reverse() : undefined
 }
 
-function explain(error: unknown, host: string): PlatformError {
+/** What a request that failed failed of, in words. */
+export function explain(error: unknown, host: string): PlatformError {
   if (error instanceof PlatformError) return error
   const options = { cause: error }
   if (error instanceof Refusal) {

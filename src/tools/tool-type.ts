@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { FindSecret } from '../credentials/inject.ts'
-import type { Live, Within } from '../model/call.ts'
+import type { Live, Patience, Within } from '../model/call.ts'
 import type { Fault } from '../model/errors.ts'
 import type { JsonObject } from '../model/json.ts'
 import type { Principal } from '../model/principal.ts'
@@ -18,6 +18,7 @@ export interface PlatformAction {
   readonly schema: JsonObject
   readonly aliases: Readonly<Record<string, string>>
   readonly idempotent: boolean
+  readonly destructive: boolean
 }
 
 /** What a type may reach, handed to it so that it is tested without the rest. */
@@ -41,8 +42,12 @@ export interface Asker {
   /** Aborted when nobody waits for the answer any more. */
   readonly signal: AbortSignal
   readonly generation?: Within | undefined
+  /** What a run was given for those behind its tools. */
+  readonly context?: Readonly<Record<string, string>> | undefined
   /** Whether a call that has to wait for long may throw `Suspended`. */
-  readonly patience?: 'waits' | 'comes back'
+  readonly patience?: Patience
+  /** The platform's address, as the caller knows it. */
+  readonly home?: string | undefined
 }
 
 /** A call that has passed every check and is about to have its effect. */
@@ -54,8 +59,17 @@ export interface Execution extends Asker {
   readonly live: Live | undefined
 }
 
+/** `{ userId: 'u1' }` as `x-quartermaster-context-userid: u1`. */
+export const contextHeaders = (context: Asker['context'] = {}): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(context).map(([key, value]) => [`x-quartermaster-context-${key.toLowerCase()}`, value]),
+  )
+
 /** What a type says of an action; what is the same for all types is added by the catalogue. */
-export type ActionSketch = Pick<Action, 'name' | 'description' | 'schema' | 'idempotent' | 'aliases' | 'definition'>
+export type ActionSketch = Pick<
+  Action,
+  'name' | 'description' | 'schema' | 'idempotent' | 'destructive' | 'aliases' | 'definition'
+>
 
 /** One of the things a tool can be. */
 export interface ToolType {

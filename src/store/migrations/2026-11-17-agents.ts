@@ -102,6 +102,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addPrimaryKeyConstraint('generation_calls_key', ['generation_id', 'step', 'position'])
     .execute()
 
+  await sql`create index generation_calls_open on generation_calls (generation_id) where output is null`.execute(db)
+
   await db.schema.alterTable('calls').addColumn('generation_id', 'text').execute()
   await db.schema.alterTable('calls').addColumn('agent_id', 'text').execute()
   await sql`create index calls_generation on calls (generation_id) where generation_id is not null`.execute(db)

@@ -5,6 +5,10 @@ import * as mcp from './2026-11-16-mcp.ts'
 import * as vectors from './2026-11-16-vectors.ts'
 import * as wholeResults from './2026-11-16-whole-results.ts'
 import * as agents from './2026-11-17-agents.ts'
+import * as aiProviders from './2026-11-17-ai-providers.ts'
+import * as queue from './2026-11-17-queue.ts'
+import * as webhooks from './2026-11-17-webhooks.ts'
+import * as approvals from './2026-11-18-approvals.ts'
 import * as webSessions from './2026-11-18-web-sessions.ts'
 
 export type MigrationStep = (db: Kysely<unknown>, engine: EngineName) => Promise<void>
@@ -16,5 +20,9 @@ export const migrations: Readonly<Record<string, MigrationStep>> = {
   '2026-11-16-vectors': vectors.up,
   '2026-11-16-whole-results': wholeResults.up,
   '2026-11-17-agents': agents.up,
+  '2026-11-17-ai-providers': aiProviders.up,
+  '2026-11-17-queue': queue.up,
+  '2026-11-17-webhooks': webhooks.up,
+  '2026-11-18-approvals': approvals.up,
   '2026-11-18-web-sessions': webSessions.up,
 }

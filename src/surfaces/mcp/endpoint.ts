@@ -22,6 +22,8 @@ import { lineageHeader } from '../../tools/lineage.ts'
 import { answerError } from '../answer.ts'
 import { asking, bearer } from '../asking.ts'
 import { executeAction, readPayload, resolveActions } from './agent-mode.ts'
+import { askedToWait } from './approvals.ts'
+import { Cancelling, givenUp } from './cancelling.ts'
 import { HeldCalls } from './held.ts'
 import { readResult, toFittingResult } from './large-results.ts'
 import { Listeners } from './listeners.ts'
@@ -59,14 +61,16 @@ export class McpEndpoints {
   readonly #handlers = new Map<string, McpHttpHandler>()
   readonly #inFlight = new Set<Promise<unknown>>()
   readonly #listeners = new Listeners()
-  readonly #correspondence: Correspondence = {
-    sessions: new Sessions(),
-    questions: new Questions(),
-    held: new HeldCalls(),
-  }
+  readonly #correspondence: Correspondence
 
   constructor(host: McpParts) {
     this.#host = host
+    this.#correspondence = {
+      sessions: new Sessions(),
+      questions: new Questions(),
+      held: new HeldCalls(),
+      cancelling: new Cancelling(host.parts.store.notices),
+    }
     const tellTools = () => {
       this.#listeners.tell('notifications/tools/list_changed')
       for (const handler of this.#handlers.values()) handler.notify.toolsChanged()
@@ -88,6 +92,10 @@ export class McpEndpoints {
       if (listens(request)) return this.#listeners.open()
       const parsedBody = await peek(request, this.#host.bodyLimit)
       if (isAnswer(parsedBody)) return this.#hear(offer.principalId, parsedBody)
+      const id = givenUp(parsedBody)
+      const session = request.headers.get('mcp-session-id')
+      if (id !== undefined)
+        await this.#correspondence.cancelling.cancel({ principalId: offer.principalId, session, id })
       const authInfo = { token: '', clientId: offer.principalId, scopes: [], extra: { offer } }
       const options = { authInfo, ...(parsedBody !== undefined && { parsedBody }) }
       const response = await this.#handlerOf(offer.key).fetch(request, options)
@@ -161,7 +169,8 @@ export class McpEndpoints {
     })
     rateLimit.take(principal.id, principal.rateLimit)
     const descent = parts.reach.lineage.read(headers[lineageHeader]?.toString())
-    return { ...asking(principal, 'mcp', headers['user-agent']), ...descent }
+    const home = headers.host && `http://${headers.host}`
+    return { ...asking(principal, 'mcp', headers['user-agent']), ...descent, home }
   }
 
   /** 404 for a server that is off, or not for this key. */
@@ -196,7 +205,7 @@ export class McpEndpoints {
       list: async (cursor) => pageOf(listOperations(context), (value) => new Listed(value), cursor),
       schemaOf: async () => undefined,
       skills: undefined,
-      answer: this.#answer('', asker, (name, input) => callOperation(name, input, context)),
+      answer: this.#answer('', asker, (name, input, live) => callOperation(name, input, { ...context, live })),
     }
   }
 
@@ -271,8 +280,11 @@ function toProtocol(
   })
   server.setRequestHandler('tools/call', async ({ params: { name, arguments: input = {} } }, { mcpReq }) => {
     const { id, signal, _meta = {}, envelope, inputResponses, requestState, notify } = mcpReq
+    const cancelling = new AbortController()
+    signal.addEventListener('abort', () => cancelling.abort())
     const incoming: Incoming = {
-      signal,
+      id,
+      cancelling,
       meta: _meta as JsonObject,
       envelope: (envelope ?? {}) as JsonObject,
       inputResponses,
@@ -328,6 +340,8 @@ async function callTool(one: Visit, name: string, input: JsonObject, live: Live)
     if (!shelved) throw unknownTool(name, one.server.agent_mode ? [] : (await one.named()).map(([name]) => name))
     return await toFittingResult(await one.call(shelved, unwrapped(input, shelved), live), one)
   } catch (error) {
+    const asked = askedToWait(error, one.linkToApproval)
+    if (asked) return asked
     const fault = faultOf(error, live)
     if (fault) throw fault
     if (error instanceof PlatformError) return toErrorResult(error)

@@ -13,7 +13,7 @@ import type { Logger } from 'pino'
 import { isObject, type JsonObject } from '../../model/json.ts'
 import { mentionsHeaders } from '../../tools/streamable.ts'
 import { answerError } from '../answer.ts'
-import { handOn, hasPlainJson, type Lane, readBody, write, writeResponse } from '../lane.ts'
+import { handOn, hasPlainJson, type Lane, readBody, whenGone, write, writeResponse } from '../lane.ts'
 import { parseJson } from '../read-json.ts'
 import type { McpEndpoints, Offering } from './endpoint.ts'
 import type { Incoming } from './live.ts'
@@ -144,18 +144,14 @@ async function isMirrored({ isModern, asks }: Plain, offering: Offering): Promis
 
 /** One JSON answer; or, once there is something to say before it, a stream of events that ends with it. */
 class Answering {
-  readonly signal: AbortSignal
+  readonly cancelling: AbortController
   readonly #start: string
   readonly #response: ServerResponse
 
   constructor(id: string | number, response: ServerResponse) {
     this.#start = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},`
     this.#response = response
-    const left = new AbortController()
-    this.signal = left.signal
-    response.once('close', () => {
-      if (!response.writableEnded) left.abort()
-    })
+    this.cancelling = whenGone(response)
   }
 
   say(message: JsonObject): void {
@@ -199,7 +195,8 @@ async function call(plain: Plain, offering: Offering, answering: Answering): Pro
   const { call: name, input } = asks as { call: string; input: JsonObject }
   const say = async (message: JsonObject) => answering.say(message)
   const incoming: Incoming = {
-    signal: answering.signal,
+    id: plain.id,
+    cancelling: answering.cancelling,
     meta,
     envelope,
     inputResponses: undefined,

@@ -2,6 +2,7 @@ import { CLIENT_CAPABILITIES_META_KEY, LOG_LEVEL_META_KEY } from '@modelcontextp
 import { type Asking, abilitiesOf, isLogLevel, type LogLevel, type LogMessage } from '../../model/asking.ts'
 import type { Live } from '../../model/call.ts'
 import { isObject, type JsonObject } from '../../model/json.ts'
+import type { Cancelling } from './cancelling.ts'
 import type { HeldCall, HeldCalls } from './held.ts'
 import { type Questions, unanswered } from './questions.ts'
 import type { Sessions } from './session.ts'
@@ -10,7 +11,10 @@ const reserved = 'io.modelcontextprotocol/'
 
 /** A call as it came, whichever way. */
 export interface Incoming {
-  readonly signal: AbortSignal
+  /** Of the request, as the caller has it. */
+  readonly id: string | number
+  /** Aborted when the caller leaves. */
+  readonly cancelling: AbortController
   /** What the caller sends along, and the token for progress. */
   readonly meta: JsonObject
   /** What a caller of 2026 says of itself with each request. */
@@ -27,6 +31,7 @@ export interface Correspondence {
   readonly sessions: Sessions
   readonly questions: Questions
   readonly held: HeldCalls
+  readonly cancelling: Cancelling
 }
 
 export interface Connection {
@@ -48,18 +53,24 @@ export interface Caller extends Connection {
 export function answerCall(
   incoming: Incoming,
   caller: Caller,
-  { sessions, questions, held }: Correspondence,
+  { sessions, questions, held, cancelling }: Correspondence,
   call: (live: Live) => Promise<JsonObject>,
 ): Promise<JsonObject> {
-  const { signal } = incoming
+  const { signal } = incoming.cancelling
   if (caller.era === 'legacy') {
     const { principalId, session } = caller
     const abilities = sessions.abilities(session)
     const asking: Asking | undefined = abilities && {
       abilities,
-      ask: (question) => questions.ask(question, { principalId, signal, send: incoming.ask }),
+      ask: (question, over) =>
+        questions.ask(question, {
+          principalId,
+          signal: over ? AbortSignal.any([signal, over]) : signal,
+          send: incoming.ask,
+        }),
     }
-    return call(liveOf(incoming, sessions.level(session) ?? 'everything', asking))
+    const live = liveOf(incoming, sessions.level(session) ?? 'everything', asking)
+    return cancelling.run({ ...incoming, principalId, session }, () => call(live))
   }
   const { inputResponses, requestState: state, envelope } = incoming
   const abilities = abilitiesOf(envelope[CLIENT_CAPABILITIES_META_KEY])
@@ -82,7 +93,7 @@ const ownerOf = ({ principalId, target }: Caller) => JSON.stringify([principalId
 const gone = () => Promise.reject(unanswered('it is gone'))
 
 function liveOf(
-  { signal, meta: { progressToken, ...others }, notify }: Incoming,
+  { cancelling: { signal }, meta: { progressToken, ...others }, notify }: Incoming,
   wanted: LogLevel | 'everything' | 'nothing',
   asking: Asking | undefined,
 ): Live {

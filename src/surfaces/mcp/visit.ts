@@ -15,6 +15,7 @@ import { findActions } from '../../operations/resolve.ts'
 import { call } from '../../operations/tools.ts'
 import type { ResultDraft } from '../../store/results.ts'
 import type { Store } from '../../store/store.ts'
+import { waiting } from './approvals.ts'
 import type { ToolResult } from './results.ts'
 
 /** What a call answered, and which call it was. */
@@ -37,6 +38,8 @@ export interface Visit {
   sent(shelved: readonly Shelved[]): Promise<(one: Shelved) => readonly JsonObject[]>
   skills(): Promise<readonly Skill[]>
   call(shelved: Shelved, input: JsonObject, live: Live): Promise<Answered>
+  /** Where a person decides on an approval, as far as anyone knows. */
+  linkToApproval(id: string): string | undefined
   /** The large results of this caller at this server. */
   readonly results: KeptResults
   /** Answers without a tool, and records that too. */
@@ -51,7 +54,7 @@ export interface KeptResults {
 export function visit(
   server: Server,
   asking: Request,
-  parts: Pick<Parts, 'dispatch' | 'store' | 'shelves' | 'resolver'>,
+  parts: Pick<Parts, 'dispatch' | 'store' | 'shelves' | 'resolver' | 'linkToApproval'>,
 ): Visit {
   const { principal } = asking
   const decided = new Map<string, boolean>()
@@ -64,6 +67,7 @@ export function visit(
     return allowed
   }
   const shelf = (): Promise<Shelf> => parts.shelves.of(server)
+  const linkToApproval = (id: string) => parts.linkToApproval(id, asking.home)
   return {
     server,
     principal,
@@ -102,9 +106,10 @@ export function visit(
     },
     async call({ tool, action }, input, live) {
       const callId = newId('call')
-      const output = await call(tool.id, action.name, input, { ...asking, live, dispatch: parts.dispatch }, callId)
-      return { callId, output }
+      const context = { ...asking, ...waiting(live, linkToApproval), server, dispatch: parts.dispatch }
+      return { callId, output: await call(tool.id, action.name, input, context, callId) }
     },
+    linkToApproval,
     results: resultsOf(server, principal, parts.store),
   }
 }

@@ -1,0 +1,80 @@
+import { readFile } from 'node:fs/promises'
+import { type Outcome, Quartermaster } from '../../src/sdk/index.ts'
+import { startShop } from './shop.ts'
+
+const { QM_URL = 'http://127.0.0.1:4600', QM_KEY = '', OPENAI_API_KEY } = process.env
+const qm = new Quartermaster({ baseUrl: QM_URL, token: QM_KEY })
+const shop = await startShop()
+
+/** The data; or the end of the program, with the platform's own words. */
+function must<Data>(outcome: Outcome<Data>): Data {
+  if (outcome.error) throw new Error(outcome.error.message)
+  return outcome.data as Data
+}
+
+// Who thinks: a script that is played, or a real model.
+const script = await readFile(new URL('script.yaml', import.meta.url), 'utf8')
+const provider = must(
+  await qm.aiProviders.createAiProvider({
+    body: OPENAI_API_KEY
+      ? { name: `openai ${Date.now()}`, type: 'openai', api_key: OPENAI_API_KEY, default_model: 'gpt-5-mini' }
+      : { name: `script ${Date.now()}`, type: 'replay', default_model: 'script', script },
+  }),
+)
+
+// What it can do. The platform calls the first two itself, and keeps a record of it.
+const order = must(
+  await qm.tools.createTool({
+    body: {
+      name: `get_order`,
+      description: 'Looks up an order by its number',
+      execute: { url: `${shop.ordersUrl}/orders/{number}`, method: 'GET' },
+      parameters: { type: 'object', properties: { number: { type: 'string' } }, required: ['number'] },
+    },
+  }),
+)
+const help = must(await qm.tools.createTool({ body: { name: 'help', type: 'mcp', mcp: { url: shop.helpUrl } } }))
+const ask = must(
+  await qm.tools.createTool({
+    body: {
+      name: 'ask_customer',
+      type: 'client',
+      description: 'Asks the customer something, and gives the answer',
+      parameters: { type: 'object', properties: { question: { type: 'string' } }, required: ['question'] },
+    },
+  }),
+)
+const agent = must(
+  await qm.agents.createAgent({
+    body: {
+      name: `support ${Date.now()}`,
+      ai_provider_id: provider.id,
+      instructions: 'You help the customers of a shop. Look things up before you answer.',
+      tool_ids: [order.id, help.id, ask.id],
+    },
+  }),
+)
+
+// The run. Each time the agent asks the customer, this function answers, and the run goes on.
+const events = must(
+  await qm.agents.stream(agent.id, {
+    prompt: 'Where is my parcel?',
+    tools: {
+      ask_customer: ({ question }: { question: string }) => {
+        console.log(`agent asks: ${question}`)
+        return 'It is order 1042.'
+      },
+    },
+  }),
+)
+for await (const event of events) {
+  if (event.type === 'call.ended') console.log(`${event.tool_name}: ${JSON.stringify(event.output)}`)
+  if (event.type === 'generation.completed') console.log(`agent says: ${event.result.output?.content}`)
+  if (event.type === 'generation.failed') throw new Error(event.result.error?.message)
+}
+
+// Tidy up, so that the example can be run again.
+await qm.agents.deleteAgent({ path: { agent_id: agent.id } })
+for (const { id } of [order, help, ask]) await qm.tools.deleteTool({ path: { tool_id: id } })
+await qm.aiProviders.deleteAiProvider({ path: { ai_provider_id: provider.id } })
+await shop.close()

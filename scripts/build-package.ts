@@ -1,0 +1,25 @@
+/**
+ * Makes what `npm pack` puts into the package: `dist`, the program as JavaScript that Node 22.18 and later run, and the
+ * dashboard. A checkout needs neither: it runs the sources as they are.
+ */
+import { execFileSync } from 'node:child_process'
+import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const root = new URL('..', import.meta.url).pathname
+const run = (...command: string[]) => execFileSync(process.execPath, command, { cwd: root, stdio: 'inherit' })
+
+rmSync(join(root, 'dist'), { recursive: true, force: true })
+run(join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json')
+
+// The compiler changes the names of files in imports; threads are started by address.
+for (const file of globSync('dist/**/*.js', { cwd: root })) {
+  const text = readFileSync(join(root, file), 'utf8')
+  const changed = text.replaceAll(
+    /new URL\('(\.\/[\w-]+)\.ts', import\.meta\.url\)/g,
+    "new URL('$1.js', import.meta.url)",
+  )
+  if (changed !== text) writeFileSync(join(root, file), changed)
+}
+// Only where it is older than its sources, for someone may be looking at it.
+run('scripts/build-dashboard.ts')

@@ -1,0 +1,150 @@
+import type { Catalogue } from '../catalogue/catalogue.ts'
+import type { Asked } from '../dispatch/call.ts'
+import { PlatformError } from '../model/errors.ts'
+import { type AwaitedBy, type GenerationStatus, isOver } from '../model/generation.ts'
+import { isObject, type Json, type JsonObject } from '../model/json.ts'
+import type { Principal } from '../model/principal.ts'
+import { Suspended } from '../model/suspended.ts'
+import { done, type Output } from '../model/tool.ts'
+import type { JournalCall, Run } from '../store/generations.ts'
+import type { Store } from '../store/store.ts'
+import { toldOf, toldOfError } from './output.ts'
+import type { Toolbox } from './toolbox.ts'
+
+export interface CallMaker {
+  readonly store: Store
+  readonly catalogue: Catalogue
+  dispatch(asked: Asked): Promise<Output>
+  conclude(asked: Asked, outcome: Output | PlatformError): Promise<void>
+  /** Whether a call that was begun has got past the gate, so that its effect may have happened. Unknown calls have. */
+  passedGate(callId: string): Promise<boolean>
+}
+
+interface Making {
+  readonly run: Run
+  readonly principal: Principal
+  readonly toolbox: Toolbox
+  readonly signal: AbortSignal
+  /** Those that nobody can have begun, because they were written down just now. */
+  readonly fresh: ReadonlySet<string>
+}
+
+/** The call as the door wants it. */
+export function askedOf(
+  call: JournalCall,
+  { run, principal }: Pick<Making, 'run' | 'principal'>,
+  input: JsonObject,
+): Asked {
+  return {
+    id: call.call_id,
+    principal,
+    surface: 'agent',
+    client: run.client,
+    toolId: call.tool_id as string,
+    action: call.action ?? undefined,
+    input,
+    parentCallId: run.parent_call_id,
+    depth: run.depth,
+    generation: { id: run.id, agentId: run.agent_id },
+    lent: true,
+    context: run.settings.tool_context,
+    patience: 'comes back',
+  }
+}
+
+/** What a call waits for; of a run that it has started, how that stands. */
+export type Waits = AwaitedBy & { readonly status?: GenerationStatus }
+
+/** What came of a call: the output that the journal has now, or what it waits for. */
+export type Made = { readonly call: JournalCall; readonly waits?: Waits }
+
+/** Makes one call of the journal, or goes on with one that was begun, and writes down what came of it. */
+export async function makeCall(call: JournalCall, making: Making, parts: CallMaker): Promise<Made> {
+  const { run, signal } = making
+  const { generations } = parts.store
+  let made: Made | undefined
+  const give = async (output: Json, isError: boolean): Promise<Made> => {
+    const given = { ...call, output, is_error: isError }
+    // The first word counts: whoever took the run up before us may have had it.
+    made = { call: (await generations.finishCall(call, output, isError)) ? given : await generations.findCall(call) }
+    return made
+  }
+
+  if (call.awaits?.kind === 'client') return { call, waits: call.awaits }
+  if (call.awaits?.kind === 'generation') {
+    const status = await generations.statusOf(call.awaits.id)
+    if (status && !isOver(status)) return { call, waits: { ...call.awaits, status } }
+  }
+  const input = inputOf(call, making.toolbox)
+  if (input instanceof PlatformError) return give(toldOfError(input), true)
+  const recorded = await recordedOutcome(call, making, parts)
+  if (recorded === 'unknown') {
+    return give(toldOfError(new PlatformError('OUTCOME_UNKNOWN', { action: call.tool_name })), true)
+  }
+  if (recorded && 'output' in recorded) return give(recorded.output, recorded.isError)
+  try {
+    await parts.dispatch({
+      ...askedOf(call, making, input),
+      live: { signal },
+      ...(recorded && { begunAt: recorded.begunAt, awaited: call.awaits?.kind }),
+      // Before it is recorded as ended: what the record has is cut and has its secrets taken out.
+      onOutput: async (output) => void (await give(toldOf(output), output.failed)),
+    })
+  } catch (error) {
+    if (error instanceof Suspended) {
+      await generations.suspendCall(run, call, error.awaits)
+      return { call: { ...call, awaits: error.awaits }, waits: error.awaits }
+    }
+    if (signal.aborted) throw error
+    return made ?? give(toldOfError(error), true)
+  }
+  return made as Made
+}
+
+/** What the model sent, or what is wrong with it, in words that let it try again. */
+function inputOf({ tool_id, tool_name, args }: JournalCall, toolbox: Toolbox): JsonObject | PlatformError {
+  if (tool_id === null) return new PlatformError('UNKNOWN_TOOL', { tool_name, known: toolbox.names.slice(0, 50) })
+  let input: unknown
+  try {
+    input = args.trim() === '' ? {} : JSON.parse(args)
+  } catch (error) {
+    const message = `the arguments are not valid JSON: ${(error as Error).message}`
+    return new PlatformError('VALIDATION_FAILED', { errors: [{ path: '', message }] })
+  }
+  if (isObject(input)) return input as JsonObject
+  return new PlatformError('VALIDATION_FAILED', { errors: [{ path: '', message: 'the arguments must be an object' }] })
+}
+
+/**
+ * How far the call had come, if it was begun before: in the same process, when it was suspended, or in one that died.
+ * One whose effect may have happened is made again only if a repeat does no harm.
+ */
+async function recordedOutcome(
+  call: JournalCall,
+  { toolbox, fresh }: Making,
+  { store, passedGate }: CallMaker,
+): Promise<undefined | 'unknown' | { begunAt: number } | { output: Json; isError: boolean }> {
+  if (fresh.has(call.call_id)) return undefined
+  const record = await store.calls.find(call.call_id)
+  if (!record) return undefined
+  if (record.error) return { output: { error: record.error } as unknown as Json, isError: true }
+  if (record.status !== 'pending') return { output: record.response, isError: record.status !== 'success' }
+  const begunAt = Date.parse(record.created_at)
+  if (call.awaits) return { begunAt }
+  const tool = toolbox.find(call.tool_name)
+  const isSafe = tool?.offer.action.idempotent === true || (tool && !tool.entry.type.execute)
+  return isSafe || !(await passedGate(call.call_id)) ? { begunAt } : 'unknown'
+}
+
+/** What a caller's own tool gave, in the record of calls, too. */
+export const concludeClientCall = (
+  call: JournalCall,
+  output: Json,
+  isError: boolean,
+  making: Pick<Making, 'run' | 'principal'>,
+  parts: Pick<CallMaker, 'conclude'>,
+): Promise<void> => {
+  const input = call.awaits?.kind === 'client' ? call.awaits.input : {}
+  const asked = { ...askedOf(call, making, input), begunAt: call.created_at }
+  return parts.conclude(asked, { ...done(output), failed: isError })
+}

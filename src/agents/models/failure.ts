@@ -1,0 +1,230 @@
+import { AISDKError, APICallError } from '@ai-sdk/provider'
+import { PlatformError } from '../../model/errors.ts'
+import { isObject } from '../../model/json.ts'
+import type { AiProviderRecord } from '../../store/ai-providers.ts'
+import { explain } from '../../tools/outbound.ts'
+
+/** Why an attempt failed. What may pass is tried again; how often is not for this file to know. */
+export type Failure =
+  | { readonly kind: 'final'; readonly error: unknown }
+  | {
+      readonly kind: 'rate limited'
+      readonly quota: boolean
+      readonly retryAfterMs: number | undefined
+      cause?: unknown
+    }
+  | {
+      readonly kind: 'unavailable'
+      readonly reason: string
+      readonly retryAfterMs: number | undefined
+      cause?: unknown
+    }
+
+/** What a provider says went wrong, read off whatever it came in. */
+export interface Complaint {
+  readonly status: number | undefined
+  /** Codes and types, of which providers have several. */
+  readonly codes: readonly string[]
+  readonly message: string
+  readonly retryAfterMs?: number | undefined
+}
+
+/** Thrown by whoever reads a provider's complaint without the SDK. */
+export class ProviderError extends Error {
+  readonly complaint: Complaint
+  constructor(complaint: Complaint) {
+    super(complaint.message)
+    this.complaint = complaint
+  }
+}
+
+/** Wraps whatever the SDK throws, so that it is not taken for a fault of ours. */
+export class SdkFailure extends Error {}
+
+/** Who was asked for what, and which values must never be shown. */
+export interface Asked {
+  readonly provider: AiProviderRecord
+  readonly model: string
+  readonly secrets: readonly string[]
+}
+
+export function failureOf(thrown: unknown, asked: Asked): Failure {
+  const error = thrown instanceof SdkFailure ? thrown.cause : thrown
+  const known = findInCauses(error, (one) => one instanceof PlatformError) as PlatformError | undefined
+  if (known?.code === 'RESPONSE_TOO_LARGE') return invalid('it is larger than QM_RESPONSE_LIMIT allows', asked, error)
+  if (known) return { kind: 'final', error: known }
+  if (error instanceof ProviderError) return judge(error.complaint, asked, error)
+  if (APICallError.isInstance(error) && error.statusCode !== undefined && error.statusCode >= 300) {
+    return judge(complaintOf(error), asked, error)
+  }
+  const network = findInCauses(error, isNetworkError)
+  if (network) return unreachable(network, asked)
+  if (AISDKError.isInstance(error)) return ofSdk(error, asked)
+  const streamed = streamedComplaint(error)
+  if (streamed) return judge(streamed, asked, error)
+  if (thrown instanceof SdkFailure) return invalid('the AI SDK cannot read it', asked, error)
+  // A fault of ours, not of the provider.
+  return { kind: 'final', error }
+}
+
+const contextTooLong =
+  /context[_ ](length|window|size)|maximum context|prompt is too long|input is too long|too many (input )?tokens|exceeds? (the )?(maximum|available|model).{0,40}(tokens|context)|token count.{0,40}exceeds|reduce the length|exceed_context_size|request_too_large/i
+// Google says "exceeded your current quota" of limits that pass within a minute, so that alone means nothing.
+const outOfQuota = /insufficient_quota|credit balance|insufficient[_ ](credits|funds|balance)/i
+const busy = /rate_limit|overloaded|too_many_requests|resource_exhausted/i
+const filtered =
+  /content_filter|content_policy|responsible_?ai|safety system|PROHIBITED_CONTENT|content management policy/i
+const keyRefused =
+  /invalid_api_key|authentication_error|permission_error|API_KEY_INVALID|API key not valid|UNAUTHENTICATED|PERMISSION_DENIED/i
+const noSuchModel =
+  /model_not_found|not_found_error|not a valid model|model .{0,200}(not found|does not exist|is not supported for)/i
+const broken = /^(api_error|server_error|internal_error|INTERNAL|UNAVAILABLE|timeout_error)$/i
+
+function judge({ status, codes, message, retryAfterMs }: Complaint, asked: Asked, cause: unknown): Failure {
+  const words = [...codes, message].join(' ').slice(0, 10_000)
+  const says = (pattern: RegExp) => pattern.test(words)
+  const coded = (pattern: RegExp) => codes.some((code) => pattern.test(code))
+  const { provider, model } = asked
+  const excerpt = excerptOf(message, asked.secrets)
+  const about = { provider: provider.name, model, ...(excerpt && { excerpt }) }
+  const final = (error: PlatformError): Failure => ({ kind: 'final', error })
+  if (status === 402 || says(outOfQuota)) return { kind: 'rate limited', quota: true, retryAfterMs, cause }
+  if (status === 429 || status === 529 || coded(busy))
+    return { kind: 'rate limited', quota: false, retryAfterMs, cause }
+  if (status === 413 || ((status ?? 400) < 500 && says(contextTooLong))) {
+    return final(new PlatformError('MODEL_CONTEXT_TOO_LONG', about, { cause }))
+  }
+  if (says(filtered)) return final(new PlatformError('MODEL_REFUSED', about, { cause }))
+  if (status === 401 || status === 403 || says(keyRefused)) {
+    const details = { provider: provider.name, status: status ?? 401, has_key: provider.api_key !== null }
+    return final(new PlatformError('MODEL_KEY_REFUSED', details, { cause }))
+  }
+  if (status === 404 || ((status ?? 400) < 500 && says(noSuchModel))) {
+    return final(new PlatformError('MODEL_NOT_FOUND', about, { cause }))
+  }
+  const isBroken = status === 408 || (status ?? 0) >= 500 || coded(broken)
+  if (isBroken || (status === undefined && !coded(/^invalid_/i))) {
+    const reason = status === undefined ? excerpt || 'it broke off with an error' : `it answers ${status}`
+    return { kind: 'unavailable', reason, retryAfterMs, cause }
+  }
+  return final(new PlatformError('MODEL_REQUEST_REFUSED', { ...about, status: status ?? 400 }, { cause }))
+}
+
+const invalid = (reason: string, { provider }: Asked, cause: unknown, excerpt?: string): Failure => ({
+  kind: 'final',
+  error: new PlatformError(
+    'MODEL_ANSWER_INVALID',
+    { provider: provider.name, reason, ...(excerpt && { excerpt }) },
+    { cause },
+  ),
+})
+
+function unreachable(error: unknown, { provider }: Asked): Failure {
+  const host = URL.parse(provider.base_url ?? '')?.host ?? provider.name
+  const explained = explain(error, host)
+  if (explained.code !== 'TOOL_UNREACHABLE') return { kind: 'final', error: explained }
+  const { reason } = explained.details as { reason: string }
+  return { kind: 'unavailable', reason, retryAfterMs: undefined, cause: error }
+}
+
+/** Faults that the SDK finds itself: in what we ask for, or in what the provider answers. */
+function ofSdk(error: AISDKError, asked: Asked): Failure {
+  const excerpt = excerptOf(error.message, asked.secrets)
+  if (/UnsupportedFunctionality|InvalidPrompt|InvalidArgument/.test(error.name)) {
+    const about = { provider: asked.provider.name, model: asked.model, status: 400, ...(excerpt && { excerpt }) }
+    return { kind: 'final', error: new PlatformError('MODEL_REQUEST_REFUSED', about, { cause: error }) }
+  }
+  // What fetch refuses without trying, such as a port that is kept for something else.
+  if (APICallError.isInstance(error) && error.statusCode === undefined) {
+    const reason = excerpt.replace(/^Cannot connect to API: /, '')
+    return { kind: 'unavailable', reason, retryAfterMs: undefined, cause: error }
+  }
+  if (/EmptyResponseBody/.test(error.name)) {
+    return { kind: 'unavailable', reason: 'it answered nothing', retryAfterMs: undefined, cause: error }
+  }
+  return invalid('it is not in the form that this type of provider promises', asked, error, excerpt)
+}
+
+/** What the SDK passes on of an error in the middle of a stream: an error of its own, or what the provider sent. */
+function streamedComplaint(error: unknown): Complaint | undefined {
+  if (!isObject(error) || typeof error.message !== 'string') return undefined
+  const inner = isObject(error.data) ? error.data : error
+  const codes = [error.code, error.type, inner.code, inner.type, inner.status].filter(
+    (code): code is string => typeof code === 'string',
+  )
+  const status = [error.statusCode, inner.code, error.code].find((code) => typeof code === 'number' && code >= 400)
+  // An error of ours has neither, and is not the provider's.
+  if (error instanceof Error && codes.length === 0 && status === undefined) return undefined
+  return { status: status as number | undefined, codes, message: error.message }
+}
+
+function complaintOf(error: APICallError): Complaint {
+  const body = error.responseBody ?? ''
+  const inner = innerError(body)
+  const codes = [inner.code, inner.type, inner.status, inner.reason].filter(
+    (code): code is string => typeof code === 'string',
+  )
+  const message = typeof inner.message === 'string' ? inner.message : body
+  return { status: error.statusCode, codes, message, retryAfterMs: retryAfterOf(error.responseHeaders ?? {}, body) }
+}
+
+/** `{"error": {…}}`, `{"error": "…"}`, or a list with one of these: all are in use. */
+function innerError(body: string): Record<string, unknown> {
+  let value: unknown
+  try {
+    value = JSON.parse(body)
+  } catch {
+    return {}
+  }
+  if (Array.isArray(value)) [value] = value
+  if (!isObject(value)) return {}
+  const { error = value } = value
+  if (typeof error === 'string') return { message: error }
+  if (!isObject(error)) return {}
+  const details = Array.isArray(error.details) ? error.details : []
+  const reason = details.find((detail) => isObject(detail) && typeof detail.reason === 'string')?.reason
+  return { ...error, reason }
+}
+
+export function retryAfterOf(headers: Readonly<Record<string, string>>, body = ''): number | undefined {
+  const milliseconds = Number(headers['retry-after-ms'] || Number.NaN)
+  if (milliseconds >= 0) return milliseconds
+  const given = headers['retry-after']
+  const seconds = Number(given || /"retryDelay":\s*"(\d+(?:\.\d+)?)s"/.exec(body)?.[1] || Number.NaN)
+  if (seconds >= 0) return seconds * 1000
+  const until = Date.parse(given ?? '') - Date.now()
+  return until >= 0 ? until : undefined
+}
+
+const mostShown = 300
+
+/** The beginning of what a provider said, in one line and without what looks like a key. */
+export function excerptOf(text: string, secrets: readonly string[]): string {
+  let shown = text.slice(0, 20_000)
+  // What is shorter is no secret, and may stand in any word.
+  for (const secret of secrets) if (secret.length >= 6) shown = shown.replaceAll(secret, '[redacted]')
+  shown = shown
+    .replaceAll(/\b(?:(?:sk|pk|key|gsk|xai)[-_]|AIza)[A-Za-z0-9*._-]{12,}/g, '[redacted]')
+    .replaceAll(/\bBearer\s+\S+/gi, 'Bearer [redacted]')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+  return shown.length > mostShown ? `${shown.slice(0, mostShown)}…` : shown
+}
+
+function findInCauses(error: unknown, isIt: (error: unknown) => boolean): unknown {
+  let current = error
+  for (let depth = 0; depth < 8 && current instanceof Error; depth++) {
+    if (isIt(current)) return current
+    current = current.cause
+  }
+  return undefined
+}
+
+const isNetworkError = (error: unknown): boolean =>
+  error instanceof Error &&
+  !AISDKError.isInstance(error) &&
+  (error.constructor.name === 'Refusal' ||
+    (error instanceof TypeError && /^(fetch failed|terminated)$/.test(error.message) && error.cause === undefined) ||
+    ('code' in error &&
+      typeof error.code === 'string' &&
+      /^(E[A-Z]+$|EAI_|UND_|ERR_|HPE_|CERT|UNABLE_|SELF_|DEPTH_)/.test(error.code)))

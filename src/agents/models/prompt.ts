@@ -1,0 +1,159 @@
+import type {
+  LanguageModelV4CallOptions,
+  LanguageModelV4FilePart,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  LanguageModelV4TextPart,
+  LanguageModelV4ToolCallPart,
+  LanguageModelV4ToolResultPart,
+} from '@ai-sdk/provider'
+import type { ProviderType } from '../../model/ai-provider.ts'
+import { isObject, type Json, type JsonObject } from '../../model/json.ts'
+import { type ContentPart, type Message, textOf } from '../../model/message.ts'
+import type { ModelRequest } from './model.ts'
+
+type Assistant = Extract<Message, { role: 'assistant' }>
+type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content']
+
+/** A part of an answer, kept because its provider wants it back as it was. Tool calls are kept by their id. */
+export interface KeptPart {
+  readonly type: 'text' | 'reasoning' | 'tool-call'
+  readonly text?: string
+  readonly id?: string
+  readonly options?: JsonObject
+}
+
+/** What the SDK is to ask for. */
+export function optionsOf(request: ModelRequest, type: ProviderType): LanguageModelV4CallOptions {
+  const { tools, toolChoice, temperature } = request
+  return {
+    prompt: promptOf(request.messages, type),
+    ...(temperature !== null && { temperature }),
+    ...(tools.length > 0 && {
+      tools: tools.map(({ name, description, schema }) => ({
+        type: 'function' as const,
+        name,
+        ...(description !== null && { description }),
+        inputSchema: schema as never,
+      })),
+      toolChoice:
+        typeof toolChoice === 'string' ? { type: toolChoice } : { type: 'tool', toolName: toolChoice.tool_name },
+    }),
+  }
+}
+
+function promptOf(messages: readonly Message[], type: ProviderType): LanguageModelV4Prompt {
+  const prompt = inOrder(messages, type)
+    .map((message) => convert(message, type))
+    // An answer that said nothing is nothing to send, and some providers refuse it.
+    .filter(({ role, content }) => role !== 'assistant' || content.length > 0)
+  const merged: LanguageModelV4Prompt = []
+  for (const message of prompt) {
+    const last = merged.at(-1)
+    // All results of one answer belong together.
+    if (last?.role === 'tool' && message.role === 'tool') last.content.push(...message.content)
+    else merged.push(message)
+  }
+  return type === 'anthropic' ? withCaching(merged) : merged
+}
+
+/** Some providers take instructions at the beginning and nowhere else. */
+function inOrder(messages: readonly Message[], type: ProviderType): readonly Message[] {
+  if (type !== 'anthropic' && type !== 'google') return messages
+  const instructions = messages.flatMap((message) => (message.role === 'system' ? [message.content] : []))
+  const rest = messages.filter(({ role }) => role !== 'system')
+  return instructions.length === 0 ? rest : [{ role: 'system', content: instructions.join('\n\n') }, ...rest]
+}
+
+/** The next step sends all of this again: what was read once is then read from the provider's cache. */
+function withCaching(prompt: LanguageModelV4Prompt): LanguageModelV4Prompt {
+  const cached = { anthropic: { cacheControl: { type: 'ephemeral' } } }
+  return prompt.map((message, at) =>
+    message.role === 'system' || at === prompt.length - 1 ? { ...message, providerOptions: cached } : message,
+  )
+}
+
+function convert(message: Message, type: ProviderType): LanguageModelV4Message {
+  switch (message.role) {
+    case 'system':
+      return { role: 'system', content: message.content }
+    case 'user':
+      return {
+        role: 'user',
+        content:
+          typeof message.content === 'string'
+            ? [{ type: 'text', text: message.content }]
+            : message.content.map((part) => contentOf(part)),
+      }
+    case 'assistant':
+      return { role: 'assistant', content: answerOf(message, type) }
+    case 'tool': {
+      const { tool_call_id: toolCallId, tool_name: toolName, output, is_error } = message
+      return {
+        role: 'tool',
+        content: [{ type: 'tool-result', toolCallId, toolName, output: outputOf(output, is_error, type) }],
+      }
+    }
+  }
+}
+
+function contentOf(part: ContentPart): LanguageModelV4TextPart | LanguageModelV4FilePart {
+  if (part.type === 'text') return { type: 'text', text: part.text }
+  return 'data' in part
+    ? { type: 'file', mediaType: part.media_type, data: { type: 'data', data: part.data } }
+    : { type: 'file', mediaType: part.media_type ?? 'image/*', data: { type: 'url', url: new URL(part.url) } }
+}
+
+function outputOf(output: Json, isError: boolean, type: ProviderType): LanguageModelV4ToolResultPart['output'] {
+  // Its API has no word for a result that is an error, and its package, unlike OpenAI's, makes none up.
+  if (isError && type === 'openai-compatible') return { type: 'json', value: { error: output as never } }
+  return typeof output === 'string'
+    ? { type: isError ? 'error-text' : 'text', value: output }
+    : { type: isError ? 'error-json' : 'json', value: output as never }
+}
+
+function answerOf(message: Assistant, type: ProviderType): AssistantContent {
+  const { content, reasoning, tool_calls = [] } = message
+  const kept = keptParts(message, type)
+  const calls = new Map(tool_calls.map((call) => [call.id, call]))
+  if (kept) {
+    return kept.flatMap((part): AssistantContent => {
+      const providerOptions = part.options && { providerOptions: part.options as never }
+      if (part.type !== 'tool-call') return [{ type: part.type, text: part.text ?? '', ...providerOptions }]
+      const call = calls.get(part.id ?? '')
+      return call ? [{ ...callOf(call, type), ...providerOptions }] : []
+    })
+  }
+  const text = textOf(content)
+  return [
+    // What an unsigned thought was is of no use to a provider that checks signatures.
+    ...(reasoning && type === 'openai-compatible' ? [{ type: 'reasoning' as const, text: reasoning }] : []),
+    ...(text === '' ? [] : [{ type: 'text' as const, text }]),
+    ...tool_calls.map((call) => callOf(call, type)),
+  ]
+}
+
+/** The parts that the same type of provider gave, as long as they still say what the message says. */
+function keptParts({ content, tool_calls = [], metadata }: Assistant, type: ProviderType): KeptPart[] | undefined {
+  if (!metadata || metadata.type !== type || !Array.isArray(metadata.parts)) return undefined
+  const parts = metadata.parts as unknown as KeptPart[]
+  const text = parts.flatMap((part) => (part.type === 'text' ? [part.text ?? ''] : [])).join('')
+  const ids = parts.flatMap((part) => (part.type === 'tool-call' ? [part.id] : []))
+  const same = text === (content ?? '') && ids.length === tool_calls.length
+  return same && tool_calls.every(({ id }) => ids.includes(id)) ? parts : undefined
+}
+
+function callOf(call: { id: string; name: string; args: string }, type: ProviderType): LanguageModelV4ToolCallPart {
+  return { type: 'tool-call', toolCallId: call.id, toolName: call.name, input: inputOf(call.args, type) }
+}
+
+/** What the model wrote goes back as it was; APIs that take nothing but an object get the text in one. */
+function inputOf(args: string, type: ProviderType): unknown {
+  try {
+    const value: unknown = JSON.parse(args)
+    if (isObject(value)) return value
+  } catch {
+    // Said below.
+  }
+  return type === 'anthropic' || type === 'google' ? { arguments: args } : args
+}

@@ -1,0 +1,195 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { z } from 'zod'
+import { PlatformError } from '../../model/errors.ts'
+import { faultsOf } from '../../model/faults.ts'
+import type { Json, JsonObject } from '../../model/json.ts'
+import type { ReplayScript } from '../../model/replay-script.ts'
+import { loadScript, type Performance, Player } from './replay.ts'
+import { anthropic } from './wires/anthropic.ts'
+import { google } from './wires/google.ts'
+import { openai } from './wires/openai.ts'
+import type { Frame, Question, Wire } from './wires/wire.ts'
+
+export interface ReplayServerOptions {
+  readonly port?: number
+  readonly host?: string
+  /** The key that requests must bring; any, or none, unless given. */
+  readonly key?: string
+}
+
+export interface ReplayRequest {
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  /** The JSON that was sent; null where there was none. */
+  readonly body: Json
+}
+
+export interface ReplayServer extends AsyncDisposable {
+  /** Without a path: `${url}/v1` is the base address for OpenAI's and Anthropic's clients, `${url}/v1beta` for Google's. */
+  readonly url: string
+  /** What was asked, the newest thousand. */
+  readonly requests: ReplayRequest[]
+  close(): Promise<void>
+}
+
+const wires: readonly Wire[] = [openai, anthropic, google]
+const mostRequests = 1000
+const mostBytes = 64 * 1024 * 1024
+
+/** Plays a script over HTTP, in the words of three providers, for the clients that those have. */
+export async function startReplayServer(
+  script: ReplayScript | string | object,
+  { port = 0, host = '127.0.0.1', key }: ReplayServerOptions = {},
+): Promise<ReplayServer> {
+  const loaded = loadScript(script)
+  const player = new Player(loaded)
+  const requests: ReplayRequest[] = []
+  const server = createServer((request, response) => {
+    const gone = new AbortController()
+    response.once('close', () => gone.abort())
+    serve(request, response, gone.signal).catch((error: unknown) => {
+      if (gone.signal.aborted) return
+      if (!response.headersSent) response.writeHead(500, { 'content-type': 'text/plain' })
+      response.end(error instanceof Error ? error.message : String(error))
+    })
+  })
+
+  const serve = async (request: IncomingMessage, response: ServerResponse, gone: AbortSignal) => {
+    const { pathname: path } = new URL(request.url ?? '/', 'http://replay')
+    const { method = 'GET', headers } = request
+    const body = readJson(await readBody(request))
+    requests.push({ method, path, headers, body: body ?? null })
+    if (requests.length > mostRequests) requests.shift()
+    if (method === 'GET' && path.endsWith('/models')) return answer(response, 200, listModels(loaded, headers))
+    const wire = method === 'POST' ? wires.find((one) => one.takes(path)) : undefined
+    if (!wire)
+      return answer(response, 404, openai.error({ status: 404, message: `There is nothing at ${method} ${path}.` }))
+    if (key !== undefined && wire.keyOf(headers) !== key) {
+      return answer(response, 401, wire.error({ status: 401, message: 'The key is not right.' }))
+    }
+    let question: Question
+    try {
+      question = wire.read({ path, headers, body })
+    } catch (error) {
+      if (!(error instanceof z.ZodError)) throw error
+      const message = faultsOf(error)
+        .map((fault) => `${fault.path}: ${fault.message}`)
+        .join('; ')
+      return answer(response, 400, wire.error({ status: 400, message }))
+    }
+    return play(wire, question, response, gone)
+  }
+
+  const play = async (wire: Wire, question: Question, response: ServerResponse, gone: AbortSignal) => {
+    const played = findAnswer(player, question)
+    if (played.kind === 'error') {
+      const { failure } = played
+      const later: Record<string, string> =
+        failure.retry_after === undefined ? {} : { 'retry-after': String(failure.retry_after) }
+      return answer(response, failure.status, wire.error(failure), later)
+    }
+    const { performance } = played
+    if (question.stream) return stream(wire.frames(performance, question), performance, response, gone)
+    const waits = performance.chunks.reduce((sum, chunk) => sum + chunk.delayMs, performance.delayMs)
+    if (waits > 0) await sleep(waits, undefined, { signal: gone })
+    if (performance.end === 'stall') return
+    if (performance.end === 'hang up') return response.destroy()
+    answer(response, 200, wire.whole(performance))
+  }
+
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+  const close = async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+  const { port: bound } = server.address() as AddressInfo
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    requests,
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+/** Where no step fits, whoever asked is told why, in the way that their provider tells of mistakes. */
+function findAnswer(player: Player, { conversation }: Question): ReturnType<Player['play']> {
+  try {
+    return player.play(conversation)
+  } catch (error) {
+    if (!(error instanceof PlatformError)) throw error
+    return { kind: 'error', failure: { status: 400, code: 'replay_step_missing', message: error.message } }
+  }
+}
+
+async function stream(
+  { text, rest }: { text: readonly Frame[]; rest: readonly Frame[] },
+  { end }: Performance,
+  response: ServerResponse,
+  gone: AbortSignal,
+): Promise<void> {
+  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' })
+  response.flushHeaders()
+  await send(text, response, gone)
+  if (end === 'stall') return
+  if (end === 'hang up') {
+    // What was written is to arrive first.
+    await sleep(20)
+    response.destroy()
+    return
+  }
+  await send(rest, response, gone)
+  response.end()
+}
+
+async function send(frames: readonly Frame[], response: ServerResponse, gone: AbortSignal): Promise<void> {
+  for (const { event, data, delayMs = 0 } of frames) {
+    if (delayMs > 0) await sleep(delayMs, undefined, { signal: gone })
+    gone.throwIfAborted()
+    const line = typeof data === 'string' ? data : JSON.stringify(data)
+    response.write(`${event ? `event: ${event}\n` : ''}data: ${line}\n\n`)
+  }
+}
+
+function answer(
+  response: ServerResponse,
+  status: number,
+  body: JsonObject,
+  headers: Record<string, string> = {},
+): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = []
+  let size = 0
+  for await (const part of request as AsyncIterable<Buffer>) {
+    size += part.length
+    if (size > mostBytes) throw new Error(`The request is larger than ${mostBytes} bytes.`)
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString('utf8')
+}
+
+function readJson(text: string): Json | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function listModels({ model = 'replay' }: ReplayScript, headers: ReplayRequest['headers']): JsonObject {
+  const since = '2026-01-01T00:00:00Z'
+  if (headers['anthropic-version'] !== undefined) {
+    const data = [{ type: 'model', id: model, display_name: model, created_at: since }]
+    return { data, has_more: false, first_id: model, last_id: model }
+  }
+  const created = Date.parse(since) / 1000
+  return { object: 'list', data: [{ id: model, object: 'model', created, owned_by: 'replay' }] }
+}

@@ -1,0 +1,282 @@
+import { createAnthropic } from '@ai-sdk/anthropic'
+import { createGoogle } from '@ai-sdk/google'
+import { createOpenAI } from '@ai-sdk/openai'
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import type { LanguageModelV4, LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider'
+import { PlatformError } from '../../model/errors.ts'
+import type { JsonObject } from '../../model/json.ts'
+import type { ToolCallPart } from '../../model/message.ts'
+import type { AiProviderRecord } from '../../store/ai-providers.ts'
+import type { Outbound } from '../../tools/outbound.ts'
+import { addressOf } from './address.ts'
+import { excerptOf, ProviderError, SdkFailure } from './failure.ts'
+import type { FinishReason, ModelAnswer, ModelRequest, ModelUsage } from './model.ts'
+import { type KeptPart, optionsOf } from './prompt.ts'
+import type { Watch } from './watch.ts'
+
+/** The key and the headers of a provider, open. */
+export interface Credentials {
+  readonly apiKey: string | null
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Asks by way of the AI SDK's provider packages, once. */
+export async function askBySdk(
+  provider: AiProviderRecord,
+  request: ModelRequest,
+  credentials: Credentials,
+  { outbound, watch }: { outbound: Pick<Outbound, 'fetch'>; watch: Watch },
+): Promise<ModelAnswer> {
+  const model = languageModelOf(
+    provider,
+    request.model,
+    credentials,
+    guardedFetch(provider, credentials, outbound, watch),
+  )
+  const options = { ...optionsOf(request, provider.type), abortSignal: watch.signal }
+  const { stream } = await bySdk(() => model.doStream(options))
+  const reader = new AnswerReader(provider, request)
+  const parts = stream.getReader()
+  try {
+    for (;;) {
+      const { done, value } = await bySdk(() => parts.read())
+      if (done) return reader.answer()
+      reader.take(value)
+    }
+  } finally {
+    // Whoever stops in the middle hangs up.
+    void parts.cancel().catch(() => {})
+  }
+}
+
+async function bySdk<T>(work: () => PromiseLike<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (cause) {
+    throw new SdkFailure('the AI SDK failed', { cause })
+  }
+}
+
+/** Key and address are always given, because the packages would look for missing ones in the environment. */
+function languageModelOf(
+  provider: AiProviderRecord,
+  model: string,
+  { apiKey }: Credentials,
+  fetch: typeof globalThis.fetch,
+): LanguageModelV4 {
+  const settings = { baseURL: addressOf(provider), apiKey: apiKey ?? '', fetch }
+  switch (provider.type) {
+    case 'openai':
+      // Chat completions keep nothing at the provider: the conversation is ours.
+      return createOpenAI(settings).chat(model)
+    case 'anthropic':
+      return createAnthropic(settings).languageModel(model)
+    case 'google':
+      return createGoogle(settings).languageModel(model)
+    default:
+      return createOpenAICompatible({ ...settings, name: 'openaiCompatible', includeUsage: true }).chatModel(model)
+  }
+}
+
+const keyHeaders = ['authorization', 'x-api-key', 'x-goog-api-key']
+
+/** The guarded way out. Redirects are not followed: another address must not get the key. */
+function guardedFetch(
+  provider: AiProviderRecord,
+  { apiKey, headers: own }: Credentials,
+  outbound: Pick<Outbound, 'fetch'>,
+  watch: Watch,
+): typeof globalThis.fetch {
+  return async (input, init) => {
+    const headers = new Headers(init?.headers)
+    if (apiKey === null) for (const name of keyHeaders) headers.delete(name)
+    // Last and by themselves, so that they replace what the package has set under another spelling.
+    for (const [name, value] of Object.entries(own)) headers.set(name, value)
+    const response = await outbound.fetch(input, { ...init, headers: Object.fromEntries(headers), redirect: 'manual' })
+    watch.touch()
+    if (response.status >= 300 && response.status < 400) {
+      await response.body?.cancel()
+      const message = `it redirects to ${response.headers.get('location') ?? 'another address'}: set that as base_url`
+      throw new ProviderError({ status: response.status, codes: [], message })
+    }
+    const type = response.headers.get('content-type') ?? ''
+    if (response.ok && /^(text\/html|application\/json)\b/i.test(type)) {
+      const secrets = [apiKey ?? '', ...Object.values(own)]
+      throw new PlatformError('MODEL_ANSWER_INVALID', {
+        provider: provider.name,
+        reason: `it is ${type.split(';')[0]} and no stream of events`,
+        excerpt: excerptOf(await response.text(), secrets),
+      })
+    }
+    const body = response.body?.pipeThrough(
+      new TransformStream<Uint8Array, Uint8Array>({
+        transform(chunk, controller) {
+          watch.touch()
+          controller.enqueue(chunk)
+        },
+      }),
+    )
+    return new Response(body ?? null, { status: response.status, headers: [...response.headers] })
+  }
+}
+
+/** More than any model writes: whoever sends more does not stop. */
+const mostCharacters = 4_000_000
+const mostCalls = 1000
+
+const finishReasons: Readonly<Record<string, FinishReason>> = {
+  stop: 'stop',
+  length: 'length',
+  'content-filter': 'content_filter',
+  'tool-calls': 'tool_calls',
+}
+
+/** Puts an answer together from the parts that it comes in. */
+class AnswerReader {
+  readonly #provider: AiProviderRecord
+  readonly #request: ModelRequest
+  readonly #parts = new Map<string, { type: 'text' | 'reasoning'; text: string; options?: JsonObject }>()
+  readonly #order: ({ kind: 'part'; key: string } | { kind: 'call'; id: string; options?: JsonObject })[] = []
+  readonly #calls: ToolCallPart[] = []
+  readonly #started = new Set<string>()
+  #characters = 0
+  #model: string
+  #finish: Extract<LanguageModelV4StreamPart, { type: 'finish' }> | undefined
+
+  constructor(provider: AiProviderRecord, request: ModelRequest) {
+    this.#provider = provider
+    this.#request = request
+    this.#model = request.model
+  }
+
+  take(part: LanguageModelV4StreamPart): void {
+    switch (part.type) {
+      case 'text-start':
+      case 'text-delta':
+      case 'text-end':
+        this.#say('text', part)
+        break
+      case 'reasoning-start':
+      case 'reasoning-delta':
+      case 'reasoning-end':
+        this.#say('reasoning', part)
+        break
+      case 'tool-input-start':
+        this.#startCall(part.id, part.toolName)
+        break
+      case 'tool-input-delta':
+        this.#grow(part.delta.length)
+        this.#request.onDelta?.({ type: 'tool_args', id: part.id, text: part.delta })
+        break
+      case 'tool-call':
+        this.#call(part)
+        break
+      case 'response-metadata':
+        if (part.modelId) this.#model = part.modelId
+        break
+      case 'finish':
+        this.#finish = part
+        break
+      case 'error':
+        throw new SdkFailure('the AI SDK passed on an error', { cause: part.error })
+    }
+  }
+
+  answer(): ModelAnswer {
+    const reason = this.#finish?.finishReason
+    if (!reason || reason.unified === 'interrupted' || reason.unified === 'error') {
+      throw new ProviderError({ status: undefined, codes: [], message: 'the answer broke off before its end' })
+    }
+    const text = this.#textOf('text')
+    const finish = finishReasons[reason.unified] ?? 'other'
+    if (finish === 'content_filter' && text === '' && this.#calls.length === 0) {
+      throw new PlatformError('MODEL_REFUSED', { provider: this.#provider.name, model: this.#request.model })
+    }
+    return {
+      text,
+      reasoning: this.#textOf('reasoning') || null,
+      tool_calls: this.#calls,
+      // Some say "stop" although they call.
+      finish_reason: this.#calls.length > 0 && finish === 'stop' ? 'tool_calls' : finish,
+      usage: usageOf(this.#finish?.usage),
+      model: this.#model,
+      metadata: this.#metadata(),
+    }
+  }
+
+  #say(
+    type: 'text' | 'reasoning',
+    part: { id: string; delta?: string; providerMetadata?: Record<string, unknown> | undefined },
+  ): void {
+    const key = `${type} ${part.id}`
+    let said = this.#parts.get(key)
+    if (!said) {
+      said = { type, text: '' }
+      this.#parts.set(key, said)
+      this.#order.push({ kind: 'part', key })
+    }
+    if (part.providerMetadata) said.options = merged(said.options, part.providerMetadata)
+    if (!part.delta) return
+    this.#grow(part.delta.length)
+    said.text += part.delta
+    this.#request.onDelta?.({ type, text: part.delta })
+  }
+
+  #startCall(id: string, name: string): void {
+    if (this.#started.has(id)) return
+    this.#started.add(id)
+    this.#request.onDelta?.({ type: 'tool_call', id, name })
+  }
+
+  #call(part: Extract<LanguageModelV4StreamPart, { type: 'tool-call' }>): void {
+    const { toolCallId, toolName: name, input, providerMetadata } = part
+    // Results are sent back by id, so two calls must not share one.
+    const id = this.#calls.some((call) => call.id === toolCallId) ? `${toolCallId}_${this.#calls.length}` : toolCallId
+    if (!this.#started.has(id)) {
+      this.#startCall(id, name)
+      this.#request.onDelta?.({ type: 'tool_args', id, text: input })
+    }
+    this.#grow(0)
+    this.#calls.push({ id, name, args: input })
+    this.#order.push({ kind: 'call', id, ...(providerMetadata && { options: merged(undefined, providerMetadata) }) })
+  }
+
+  #grow(by: number): void {
+    this.#characters += by
+    if (this.#characters <= mostCharacters && this.#calls.length <= mostCalls) return
+    throw new PlatformError('MODEL_ANSWER_INVALID', { provider: this.#provider.name, reason: 'it does not end' })
+  }
+
+  #textOf(type: 'text' | 'reasoning'): string {
+    return [...this.#parts.values()].flatMap((part) => (part.type === type ? [part.text] : [])).join('')
+  }
+
+  /** The parts with what the provider said of each, where it said anything. */
+  #metadata(): JsonObject | null {
+    const parts = this.#order.map((one): KeptPart => {
+      if (one.kind === 'call') return { type: 'tool-call', id: one.id, ...(one.options && { options: one.options }) }
+      return this.#parts.get(one.key) as KeptPart
+    })
+    if (parts.every(({ options }) => options === undefined || Object.values(options).every(isEmpty))) return null
+    return { type: this.#provider.type, parts: parts as never }
+  }
+}
+
+const isEmpty = (value: unknown) => typeof value === 'object' && value !== null && Object.keys(value).length === 0
+
+/** By namespace, then by field: the beginning of a part may say one thing of it, and its end another. */
+function merged(before: JsonObject | undefined, added: Readonly<Record<string, unknown>>): JsonObject {
+  const result: JsonObject = { ...before }
+  for (const [name, fields] of Object.entries(JSON.parse(JSON.stringify(added)) as Record<string, JsonObject>)) {
+    result[name] = { ...(result[name] as JsonObject | undefined), ...fields }
+  }
+  return result
+}
+
+function usageOf(usage: LanguageModelV4Usage | undefined): ModelUsage {
+  return {
+    input_tokens: usage?.inputTokens.total ?? 0,
+    output_tokens: usage?.outputTokens.total ?? 0,
+    cached_input_tokens: usage?.inputTokens.cacheRead ?? null,
+  }
+}

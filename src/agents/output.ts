@@ -1,0 +1,31 @@
+import { errorBody, PlatformError } from '../model/errors.ts'
+import { isObject, type Json, type JsonObject } from '../model/json.ts'
+import type { Output } from '../model/tool.ts'
+
+/** What a model is told that a call gave. Of an MCP result that is its text; pictures and sound are named, not sent. */
+export function toldOf({ shape, value }: Output): Json {
+  if (shape !== 'mcp' || !isObject(value)) return value
+  const { content, structuredContent } = value as { content?: Json; structuredContent?: Json }
+  const parts = Array.isArray(content) ? content.filter(isObject).map((part) => part as JsonObject) : []
+  const texts = parts.map(textOf)
+  if (texts.length === 0) return structuredContent ?? '(no content)'
+  return texts.join('\n\n')
+}
+
+function textOf(part: JsonObject): string {
+  if (part.type === 'text') return String(part.text ?? '')
+  if (part.type === 'resource' && isObject(part.resource)) {
+    const { blob, text, ...rest } = part.resource as JsonObject
+    return typeof text === 'string'
+      ? text
+      : JSON.stringify({ ...rest, ...(blob !== undefined && { blob: '(left out)' }) })
+  }
+  if (typeof part.data === 'string') {
+    return `(${String(part.type)}, ${String(part.mimeType ?? 'of unknown type')}, ${Math.floor(part.data.length * 0.75)} bytes)`
+  }
+  return JSON.stringify(part)
+}
+
+/** A failing call is something the model sees, and can do something about. */
+export const toldOfError = (error: unknown): JsonObject =>
+  errorBody(error instanceof PlatformError ? error : new PlatformError('INTERNAL', {})) as unknown as JsonObject

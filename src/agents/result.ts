@@ -1,0 +1,127 @@
+import type { z } from 'zod'
+import type {
+  Generation,
+  GenerationDetail,
+  GenerationResult,
+  RequiredAction,
+  Step,
+  StepView,
+} from '../model/generation.ts'
+import type { Json, JsonObject } from '../model/json.ts'
+import { iso } from '../model/page.ts'
+import type { Journal, JournalCall, Run } from '../store/generations.ts'
+
+/** How a run stands, in the words of its surface. */
+export function resultOf(run: Run, pending: Pending): GenerationResult {
+  const required = run.status === 'requires_action' ? requiredAction(pending) : undefined
+  return {
+    id: run.id,
+    generation_id: run.id,
+    agent_id: run.agent_id,
+    trace_id: run.trace_id,
+    status: run.status,
+    stop_reason: run.stop_reason,
+    ...(run.status === 'completed' && { output: outputOf(run) }),
+    ...(required && { required_action: required }),
+    ...(run.error && { error: run.error }),
+    usage: run.usage,
+  }
+}
+
+const outputOf = ({ model, content, finish_reason }: Run) => ({ model, content: content ?? '', finish_reason })
+
+/** What someone outside has to do before a run goes on. */
+export type Pending = Pick<z.infer<typeof RequiredAction>, 'tool_calls'> & {
+  readonly approvals: NonNullable<z.infer<typeof RequiredAction>['approvals']>
+}
+
+export const nothingPending: Pending = { tool_calls: [], approvals: [] }
+
+/** Of the calls of one run; those that it waits for because of another run are not among them. */
+export function pendingOf(calls: readonly JournalCall[]): Pending {
+  const open = calls.filter(({ output }) => output === undefined)
+  return {
+    tool_calls: open.flatMap(({ tool_call_id, tool_name, awaits }) =>
+      awaits?.kind === 'client' ? [{ tool_call_id, tool_name, args: awaits.input }] : [],
+    ),
+    approvals: open.flatMap(({ tool_call_id, tool_name, awaits }) =>
+      awaits?.kind === 'approval'
+        ? [{ approval_id: awaits.id, tool_call_id, tool_name, expires_at: iso(awaits.expiresAt) }]
+        : [],
+    ),
+  }
+}
+
+const requiredAction = ({ tool_calls, approvals }: Pending): z.infer<typeof RequiredAction> => ({
+  type: tool_calls.length > 0 ? 'submit_tool_outputs' : 'decide_approvals',
+  tool_calls,
+  ...(approvals.length > 0 && { approvals }),
+})
+
+/** A run whole. */
+export function detailOf(run: Run, journal: Journal, pending: Pending = pendingOf(journal.calls)): GenerationDetail {
+  const {
+    turn: _turn,
+    depth: _depth,
+    surface: _surface,
+    client: _client,
+    cancelRequested: _cancel,
+    settings: _settings,
+    content: _content,
+    input,
+    ...facts
+  } = run
+  const { output, required_action } = resultOf(run, pending)
+  return {
+    ...(facts satisfies Generation),
+    input: input as unknown as Json[],
+    ...(output && { output }),
+    ...(required_action && { required_action }),
+    step_list: journal.steps.map((step) => stepView(step, journal.calls)),
+  }
+}
+
+export const stepView = (step: Step, calls: readonly JournalCall[]): StepView => ({
+  number: step.number,
+  model: step.model,
+  text: step.text,
+  reasoning: step.reasoning,
+  finish_reason: step.finish_reason,
+  usage:
+    step.input_tokens === null || step.output_tokens === null
+      ? null
+      : { input_tokens: step.input_tokens, output_tokens: step.output_tokens, cost: step.cost },
+  started_at: iso(step.started_at),
+  answered_at: step.answered_at === null ? null : iso(step.answered_at),
+  calls: calls.filter((call) => call.step === step.number).map(callView),
+})
+
+export const callView = (call: JournalCall): StepView['calls'][number] => ({
+  call_id: call.call_id,
+  tool_call_id: call.tool_call_id,
+  tool_name: call.tool_name,
+  tool_id: call.tool_id,
+  action: call.action,
+  args: readArgs(call),
+  status: statusOf(call),
+  output: call.output ?? null,
+  approval_id: call.awaits?.kind === 'approval' ? call.awaits.id : null,
+  generation_id: call.awaits?.kind === 'generation' ? call.awaits.id : null,
+  started_at: iso(call.created_at),
+  completed_at: call.completed_at === null ? null : iso(call.completed_at),
+})
+
+function statusOf({ output, is_error, awaits }: JournalCall): StepView['calls'][number]['status'] {
+  if (output !== undefined) return is_error ? 'failed' : 'done'
+  return awaits ? (`awaiting_${awaits.kind}` as const) : 'running'
+}
+
+/** As the model wrote them, where that is JSON. */
+function readArgs({ args, awaits }: JournalCall): Json {
+  if (awaits?.kind === 'client') return awaits.input
+  try {
+    return args.trim() === '' ? ({} as JsonObject) : JSON.parse(args)
+  } catch {
+    return args
+  }
+}

@@ -1,0 +1,277 @@
+import type { Logger } from 'pino'
+import type { Keys } from '../access/keys.ts'
+import type { Catalogue } from '../catalogue/catalogue.ts'
+import type { Asked } from '../dispatch/call.ts'
+import { type Fault, PlatformError } from '../model/errors.ts'
+import { type GenerationResult, isOver, isResting } from '../model/generation.ts'
+import { isObject, type Json } from '../model/json.ts'
+import type { Output } from '../model/tool.ts'
+import type { Journal, JournalCall, NewGeneration, Run, SubmittedOutput } from '../store/generations.ts'
+import type { Queue } from '../store/queue.ts'
+import type { Store } from '../store/store.ts'
+import { type Asking, advance, Cancelled, type LoopParts } from './loop.ts'
+import { askedOf, concludeClientCall } from './make-call.ts'
+import { nothingPending, type Pending, pendingOf, resultOf } from './result.ts'
+import { Watchers } from './watch.ts'
+
+const kind = 'generation'
+const runsAtOnce = 200
+const sweepEvery = 30_000
+/** A run that is said to go on and of which nothing was heard for this long is looked at. */
+const silence = 60_000
+/** Notices can be lost, so whoever waits looks for itself now and then. */
+const lookEvery = 5000
+
+export interface RunnerParts {
+  readonly store: Store
+  readonly queue: Queue
+  readonly catalogue: Catalogue
+  readonly keys: Keys
+  readonly log: Logger
+  dispatch(asked: Asked): Promise<Output>
+  conclude(asked: Asked, outcome: Output | PlatformError): Promise<void>
+  passedGate(callId: string): Promise<boolean>
+  modelOf(run: Run): Promise<Asking>
+  /** Told how a run stands when it rests. Telling the same twice is one telling. */
+  onRest(run: Run, result: GenerationResult): Promise<void>
+}
+
+interface Line {
+  readonly run: Run
+  readonly calls: readonly JournalCall[]
+  readonly above: readonly string[]
+}
+
+export interface Submission {
+  readonly tool_outputs: readonly SubmittedOutput[]
+  readonly settings: Parameters<Store['generations']['submit']>[2]
+}
+
+/** Starts runs, goes on with those that are due, and knows who waits for which. */
+export class Runner {
+  readonly #parts: RunnerParts
+  readonly #watchers: Watchers
+  readonly #underWay = new Map<string, AbortController>()
+  readonly #sweeper: NodeJS.Timeout
+  readonly #closing = new AbortController()
+  readonly watch: Watchers['watch']
+
+  constructor(parts: RunnerParts) {
+    this.#parts = parts
+    this.#watchers = new Watchers(parts.store, (run) => this.result(run))
+    this.watch = (id, send, end) => this.#watchers.watch(id, send, end)
+    parts.store.notices.hear('generations', (ids, data) => {
+      if (!isObject(data) || data.cancel !== true) return
+      for (const id of ids) this.#underWay.get(id)?.abort(new Cancelled())
+    })
+    this.#sweeper = setInterval(() => void this.#sweep(), sweepEvery)
+    this.#sweeper.unref()
+  }
+
+  /** Begins to go on with runs in this process. */
+  async work(): Promise<void> {
+    await this.#parts.queue.work(kind, { atOnce: runsAtOnce, look: (id, signal) => this.#look(id, signal) })
+    await this.#sweep()
+  }
+
+  /** Those who wait are sent away; what they wait for goes on elsewhere, or after the next start. */
+  close(): void {
+    clearInterval(this.#sweeper)
+    this.#closing.abort()
+  }
+
+  /** A row, and then whoever is free goes on with it. */
+  async start(fresh: NewGeneration): Promise<Run> {
+    const { run, isNew } = await this.#parts.store.generations.create(fresh)
+    if (isNew) await this.wake(run.id)
+    return run
+  }
+
+  wake(id: string, at?: number): Promise<void> {
+    return this.#parts.queue.ask(kind, id, at)
+  }
+
+  /** The run once nothing more comes by itself. */
+  async settled(id: string): Promise<Run> {
+    const { store } = this.#parts
+    for (;;) {
+      const { promise: changed, resolve } = Promise.withResolvers<void>()
+      const stop = store.notices.hear('generations', (ids) => {
+        if (ids.length === 0 || ids.includes(id)) resolve()
+      })
+      const timer = setTimeout(resolve, lookEvery)
+      this.#closing.signal.addEventListener('abort', () => resolve(), { once: true })
+      try {
+        const run = await store.generations.find(id)
+        if (!run) throw new PlatformError('GENERATION_NOT_FOUND', { generation_id: id })
+        if (isResting(run.status)) return run
+        if (this.#closing.signal.aborted) throw new PlatformError('SHUTTING_DOWN', {})
+        await changed
+      } finally {
+        stop()
+        clearTimeout(timer)
+      }
+    }
+  }
+
+  async result(run: Run): Promise<GenerationResult> {
+    return resultOf(run, run.status === 'requires_action' ? await this.pending(run.id) : nothingPending)
+  }
+
+  /** What has to be done for a run, and for those that it waits for: its caller need not know that there are several. */
+  async pending(id: string): Promise<Pending> {
+    const { calls } = await this.#parts.store.generations.journal(id)
+    const own = pendingOf(calls)
+    const children = calls.flatMap(({ output, awaits }) =>
+      output === undefined && awaits?.kind === 'generation' ? [awaits.id] : [],
+    )
+    const theirs = await Promise.all(
+      children.map(async (child) => {
+        const { tool_calls, approvals } = await this.pending(child)
+        return { tool_calls: tool_calls.map((call) => ({ generation_id: child, ...call })), approvals }
+      }),
+    )
+    return {
+      tool_calls: [...own.tool_calls, ...theirs.flatMap(({ tool_calls }) => tool_calls)],
+      approvals: [...own.approvals, ...theirs.flatMap(({ approvals }) => approvals)],
+    }
+  }
+
+  /** Keeps what the caller's own tools gave; the run goes on once it has all of it. */
+  async submit(run: Run, { tool_outputs, settings }: Submission): Promise<void> {
+    const { generations } = this.#parts.store
+    const lines = await this.#linesUnder(run)
+    const calls = lines.flatMap((line) => line.calls)
+    const found = tool_outputs.map((given, index) => ({ ...pendingCall(given, index, calls, run), ...given }))
+    for (const line of lines) {
+      const outputs = found.filter(({ generation_id }) => generation_id === line.run.id)
+      if (outputs.length === 0) continue
+      const { kept, goesOn } = await generations.submit(line.run, outputs, settings)
+      const principal = await this.#parts.keys.principal(run.started_by.id)
+      for (const { tool_call_id, output, is_error } of kept) {
+        const call = line.calls.find((one) => one.tool_call_id === tool_call_id)
+        const making = principal && { run: line.run, principal: { ...principal, projectId: run.project_id } }
+        if (call && making) await concludeClientCall(call, output, is_error, making, this.#parts)
+      }
+      if (!goesOn) continue
+      await generations.resume(line.above)
+      await this.wake(line.run.id)
+    }
+  }
+
+  /** A run and those that it waits for, each with its calls and with the runs above it. */
+  async #linesUnder(run: Run, above: readonly string[] = []): Promise<Line[]> {
+    const { generations } = this.#parts.store
+    const { calls } = await generations.journal(run.id)
+    const lines: Line[] = [{ run, calls, above }]
+    for (const { awaits } of calls) {
+      const child = awaits?.kind === 'generation' ? await generations.find(awaits.id) : undefined
+      if (child) lines.push(...(await this.#linesUnder(child, [...above, run.id])))
+    }
+    return lines
+  }
+
+  /** False if it was over before. */
+  async cancel(id: string): Promise<boolean> {
+    const asked = await this.#parts.store.generations.requestCancel(id)
+    if (asked) await this.wake(id)
+    return asked
+  }
+
+  async #look(id: string, signal: AbortSignal): Promise<void> {
+    const cancel = new AbortController()
+    this.#underWay.set(id, cancel)
+    try {
+      await advance(id, { stop: signal, cancel: cancel.signal }, this.#loopParts())
+      await this.#afterwards(id)
+    } finally {
+      this.#underWay.delete(id)
+      this.#watchers.left(id)
+    }
+  }
+
+  /**
+   * What follows from how a run stands. It is done before the look is over, so that a crash in between makes the next
+   * look do it; each of these can be done twice.
+   */
+  async #afterwards(id: string): Promise<void> {
+    const { store, onRest } = this.#parts
+    const run = await store.generations.find(id)
+    if (!run || !isResting(run.status)) return
+    const journal = await store.generations.journal(id)
+    await onRest(run, await this.result(run))
+    if (run.initiator_generation_id !== null) await this.wake(run.initiator_generation_id)
+    if (isOver(run.status)) return
+    const deadlines = journal.calls.flatMap(({ output, awaits }) =>
+      output === undefined && awaits?.kind === 'approval' ? [awaits.expiresAt] : [],
+    )
+    if (deadlines.length > 0) await this.wake(id, Math.min(...deadlines) + 1)
+  }
+
+  /** Calls whose outcome the journal has and the record has not, because a crash came between. */
+  async #heal(run: Run, { steps, calls }: Journal): Promise<void> {
+    const { store, keys, conclude } = this.#parts
+    const last = calls.filter(
+      ({ step, output, tool_id }) => step === steps.at(-1)?.number && output !== undefined && tool_id,
+    )
+    if (last.length === 0) return
+    const records = await store.calls.findMany(last.map(({ call_id }) => call_id))
+    const pending = new Set(records.filter(({ status }) => status === 'pending').map((record) => record.id))
+    if (pending.size === 0) return
+    const principal = await keys.principal(run.started_by.id)
+    if (!principal) return
+    for (const call of last) {
+      if (!pending.has(call.call_id) || isUnknown(call)) continue
+      const asked = { ...askedOf(call, { run, principal: { ...principal, projectId: run.project_id } }, {}) }
+      const value = call.output as Json
+      const output: Output = { value, text: JSON.stringify(value), shape: 'json', failed: call.is_error }
+      await conclude({ ...asked, begunAt: call.created_at }, output)
+    }
+  }
+
+  async #sweep(): Promise<void> {
+    try {
+      const silent = await this.#parts.store.generations.silentSince(Date.now() - silence)
+      for (const id of silent) if (!this.#underWay.has(id)) await this.wake(id)
+    } catch (err) {
+      this.#parts.log.warn({ err }, 'could not look for runs that were left')
+    }
+  }
+
+  #loopParts(): LoopParts {
+    const { store, catalogue, keys, dispatch, conclude, passedGate, modelOf } = this.#parts
+    return {
+      ...{ store, catalogue, keys, dispatch, conclude, passedGate, modelOf },
+      cancel: (id) => this.cancel(id),
+      heal: (run, journal) => this.#heal(run, journal),
+      changed: (run) => this.#watchers.changed(run),
+      said: (run, step, delta) => this.#watchers.said(run, step, delta),
+    }
+  }
+}
+
+/** Whether the journal says no more than that nobody knows. The record says the same, by staying open. */
+const isUnknown = ({ output, is_error }: JournalCall) =>
+  is_error && isObject(output) && isObject(output.error) && output.error.code === 'OUTCOME_UNKNOWN'
+
+/** The call that an output is for. The same output again is no fault; another one is. */
+function pendingCall(given: SubmittedOutput, index: number, calls: readonly JournalCall[], run: Run): JournalCall {
+  const found = calls.find(
+    ({ tool_call_id, awaits }) => tool_call_id === given.tool_call_id && awaits?.kind === 'client',
+  )
+  if (!found) throw new PlatformError('VALIDATION_FAILED', { errors: [notPending(given, index, calls, run)] })
+  if (found.output !== undefined && JSON.stringify(found.output) !== JSON.stringify(given.output)) {
+    throw new PlatformError('OUTPUT_GIVEN', { tool_call_id: given.tool_call_id })
+  }
+  return found
+}
+
+function notPending({ tool_call_id }: SubmittedOutput, index: number, calls: readonly JournalCall[], run: Run): Fault {
+  const open = calls.filter(({ output, awaits }) => output === undefined && awaits?.kind === 'client')
+  const pending = open.map((call) => `"${call.tool_call_id}"`).join(', ')
+  const rest = pending === '' ? `none are: the generation is ${run.status}` : `those that are: ${pending}`
+  return {
+    path: `tool_outputs[${index}].tool_call_id`,
+    message: `"${tool_call_id}" does not wait for an output; ${rest}`,
+  }
+}

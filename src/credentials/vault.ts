@@ -1,0 +1,173 @@
+import { createCipheriv, createDecipheriv, createHmac, randomBytes, scrypt } from 'node:crypto'
+import { link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { PlatformError } from '../model/errors.ts'
+import { StartError } from '../model/start-error.ts'
+import type { Settings } from '../store/settings.ts'
+
+export interface VaultOptions {
+  /** QM_SECRET_KEY: 32 bytes in base64 or hex, or a passphrase. */
+  readonly secretKey: string | undefined
+  /** Where the key file is, when there is no QM_SECRET_KEY. */
+  readonly data: string
+  readonly settings: Pick<Settings, 'find' | 'establish'>
+}
+
+const keyFile = 'secret.key'
+/** A sealed value that only the right key opens, so that no two keys are ever used on one database. */
+const check = 'secret_check'
+const checkPlace = 'settings/secret_check'
+
+/**
+ * Seals secrets with AES-256-GCM. A sealed value is `v1.<key id>.<nonce, text and tag>`, bound to the place it is kept
+ * at: moved to another row, it does not open.
+ *
+ * The key is QM_SECRET_KEY, or a file in the data folder that the first secret makes. Whatever key seals the first secret
+ * of a database is the one: with another, nothing is sealed, and what is there is not opened but said to need its key.
+ */
+export class Vault {
+  readonly #options: VaultOptions
+  #key: Buffer | undefined
+  #fits: Promise<void> | undefined
+
+  private constructor(options: VaultOptions, key: Buffer | undefined) {
+    this.#options = options
+    this.#key = key
+  }
+
+  static async open(options: VaultOptions): Promise<Vault> {
+    return new Vault(options, await findKey(options))
+  }
+
+  /** What is wrong with the key, in words; nothing while it fits, or while there are no secrets. */
+  async findFault(): Promise<string | undefined> {
+    if ((await this.#options.settings.find(check)) === undefined) return undefined
+    try {
+      await this.#checked()
+      return undefined
+    } catch (error) {
+      return (error as Error).message
+    }
+  }
+
+  /** `place` names where the value is kept: `ai_providers/aip_…/api_key`. */
+  async seal(text: string, place: string): Promise<string> {
+    await this.#checked()
+    return sealWith(this.#key as Buffer, text, place)
+  }
+
+  open(sealed: string, place: string): string {
+    const [version, keyId] = sealed.split('.')
+    if (version !== 'v1' || keyId === undefined) throw new PlatformError('SECRET_UNREADABLE', { place })
+    if (this.#key === undefined || keyId !== idOf(this.#key)) throw this.#mismatch(keyId)
+    const text = openWith(this.#key, sealed, place)
+    if (text === undefined) throw new PlatformError('SECRET_UNREADABLE', { place })
+    return text
+  }
+
+  /** Makes sure that there is a key, and that it is the one that this database's secrets are sealed with. */
+  #checked(): Promise<void> {
+    this.#fits ??= this.#check().catch((error: unknown) => {
+      this.#fits = undefined
+      throw error
+    })
+    return this.#fits
+  }
+
+  async #check(): Promise<void> {
+    const { settings, data } = this.#options
+    const known = await settings.find(check)
+    // To make a key where another one is missing would only hide that.
+    if (this.#key === undefined && known !== undefined) throw this.#mismatch(idIn(known))
+    const key = this.#key ?? (await makeKeyFile(data))
+    this.#key = key
+    const sealed = known ?? (await settings.establish(check, () => sealWith(key, 'quartermaster', checkPlace)))
+    if (openWith(key, sealed, checkPlace) === undefined) throw this.#mismatch(idIn(sealed))
+  }
+
+  #mismatch(wanted: string): PlatformError<'SECRET_KEY_WRONG'> {
+    const found = this.#key && idOf(this.#key)
+    const source = this.#options.secretKey === undefined ? keyFile : 'QM_SECRET_KEY'
+    return new PlatformError('SECRET_KEY_WRONG', { wanted, found: found ?? null, source })
+  }
+}
+
+const idIn = (sealed: string): string => sealed.split('.')[1] ?? ''
+
+/** Tells keys apart, and tells nothing of the key. */
+const idOf = (key: Buffer): string => createHmac('sha256', key).update('key id').digest('hex').slice(0, 8)
+
+function sealWith(key: Buffer, text: string, place: string): string {
+  const nonce = randomBytes(12)
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(place))
+  const bytes = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
+  return `v1.${idOf(key)}.${bytes.toString('base64url')}`
+}
+
+function openWith(key: Buffer, sealed: string, place: string): string | undefined {
+  const bytes = Buffer.from(sealed.split('.')[2] ?? '', 'base64url')
+  if (bytes.length < 28) return undefined
+  const cipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12), { authTagLength: 16 })
+  cipher.setAAD(Buffer.from(place)).setAuthTag(bytes.subarray(-16))
+  try {
+    return Buffer.concat([cipher.update(bytes.subarray(12, -16)), cipher.final()]).toString('utf8')
+  } catch {
+    return undefined
+  }
+}
+
+async function findKey({ secretKey, data, settings }: VaultOptions): Promise<Buffer | undefined> {
+  if (secretKey === undefined) return readKeyFile(data)
+  const bytes = asBytes(secretKey)
+  if (bytes) return bytes
+  // In the database, because all processes on it must come to the same key.
+  const salt = await settings.establish('secret_salt', () => randomBytes(16).toString('base64url'))
+  return stretch(secretKey.normalize('NFC'), Buffer.from(salt, 'base64url'))
+}
+
+const stretch = (passphrase: string, salt: Buffer): Promise<Buffer> =>
+  (promisify(scrypt) as (text: string, salt: Buffer, length: number, options: object) => Promise<Buffer>)(
+    passphrase,
+    salt,
+    32,
+    { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 },
+  )
+
+/** 32 bytes written in hex or base64; anything else is a passphrase. */
+function asBytes(text: string): Buffer | undefined {
+  if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex')
+  if (/^[A-Za-z0-9+/_-]{43}=?$/.test(text)) return Buffer.from(text, 'base64')
+  return undefined
+}
+
+async function readKeyFile(data: string): Promise<Buffer | undefined> {
+  const path = join(data, keyFile)
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw new StartError(`Cannot read ${path}: ${error.message}.`, { cause: error })
+  })
+  if (text === undefined) return undefined
+  const key = asBytes(text.trim())
+  if (!key) throw new StartError(`${path} is not a key: it must hold 32 bytes in hex or base64. Restore it.`)
+  const { mode } = await stat(path)
+  if (process.platform !== 'win32' && (mode & 0o007) !== 0) {
+    throw new StartError(`${path} can be read by everyone on this machine: run chmod 600 on it.`)
+  }
+  return key
+}
+
+/** Whole or not at all, and never in place of another: a process beside this one may be making it too. */
+async function makeKeyFile(data: string): Promise<Buffer> {
+  const draft = join(data, `${keyFile}.${randomBytes(6).toString('hex')}`)
+  await mkdir(data, { recursive: true })
+  await writeFile(draft, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flag: 'wx', flush: true })
+  try {
+    await link(draft, join(data, keyFile))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    await rm(draft, { force: true })
+  }
+  return (await readKeyFile(data)) as Buffer
+}

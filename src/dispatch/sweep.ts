@@ -1,0 +1,59 @@
+import type { Logger } from 'pino'
+import type { ApprovalSummary } from '../model/approval.ts'
+import { errorBody } from '../model/errors.ts'
+import type { Store } from '../store/store.ts'
+import type { CallEnd } from '../store/tables.ts'
+import { refusalOf } from './approve.ts'
+import { statusOf } from './record.ts'
+
+const batch = 200
+/** Callers who wait know the time themselves; this is for those who do not. */
+const everyMs = 2000
+
+/** Sweeps every now and then, one sweep at a time. */
+export function keepSwept(store: Store, log: Logger): { close(): Promise<void> } {
+  let sweeping: Promise<void> | undefined
+  const sweep = () => {
+    sweeping ??= sweepApprovals(store)
+      .catch((err: unknown) => log.warn({ err }, 'could not sweep approvals'))
+      .finally(() => {
+        sweeping = undefined
+      })
+  }
+  const timer = setInterval(sweep, everyMs)
+  timer.unref()
+  return {
+    async close() {
+      clearInterval(timer)
+      await sweeping
+    },
+  }
+}
+
+/**
+ * Ends what nobody waits for: approvals whose time is up, and the record of calls whose approval has ended without them.
+ * Where the call itself waits somewhere it does both, too, and the first to do it counts.
+ */
+async function sweepApprovals({ approvals, calls }: Store): Promise<void> {
+  await approvals.expire()
+  for (;;) {
+    const ended = await approvals.unclosed(batch)
+    await Promise.all(ended.map((one) => calls.end(endOf(one))))
+    await approvals.close(ended.map(({ id }) => id))
+    if (ended.length < batch) return
+  }
+}
+
+function endOf(approval: ApprovalSummary): CallEnd {
+  const now = Date.now()
+  const error = refusalOf(approval)
+  return {
+    id: approval.call_id,
+    status: statusOf(error, true),
+    response: null,
+    response_truncated: 0,
+    error: JSON.stringify(errorBody(error).error),
+    duration_ms: now - Date.parse(approval.created_at),
+    completed_at: now,
+  }
+}

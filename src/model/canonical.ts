@@ -1,0 +1,12 @@
+import { createHash } from 'node:crypto'
+import { isObject, type Json } from './json.ts'
+
+/** The same JSON has the same text, in whatever order its fields stand. */
+export const canonical = (value: Json): string => {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
+  if (!isObject(value)) return JSON.stringify(value)
+  const fields = Object.keys(value).sort()
+  return `{${fields.map((key) => `${JSON.stringify(key)}:${canonical(value[key] as Json)}`).join(',')}}`
+}
+
+export const hashOf = (value: Json): string => createHash('sha256').update(canonical(value)).digest('hex')

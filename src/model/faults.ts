@@ -1,0 +1,40 @@
+import type { z } from 'zod'
+import type { Fault } from './errors.ts'
+
+/** All that is wrong with an input, each with its place, in words of ours. */
+export const faultsOf = (error: z.ZodError): Fault[] => error.issues.flatMap(toFaults)
+
+function toFaults(issue: z.core.$ZodIssue): Fault[] {
+  const path = issue.path.reduce<string>(
+    (words, part) =>
+      typeof part === 'number' ? `${words}[${part}]` : words === '' ? String(part) : `${words}.${String(part)}`,
+    '',
+  )
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return issue.keys.map((key) => ({ path: path === '' ? key : `${path}.${key}`, message: 'is not a known field' }))
+    case 'invalid_type':
+      return [
+        {
+          path,
+          message: issue.input === undefined && !/received/.test(issue.message) ? 'is missing' : words(issue.message),
+        },
+      ]
+    case 'invalid_key':
+    case 'invalid_element':
+      return issue.issues.flatMap((inner) => toFaults({ ...inner, path: [...issue.path, ...inner.path] }))
+    default:
+      return [{ path, message: words(issue.message) }]
+  }
+}
+
+/** Zod's sentences, in the tone of ours. */
+const words = (message: string) =>
+  message
+    .replace(/^Invalid input: expected (\w+), received undefined$/, 'is missing')
+    .replace(/^Invalid input: expected (.+), received (.+)$/, 'must be of type $1, not $2')
+    .replace(
+      /^Invalid option: expected one of (.+)$/,
+      (_, options: string) => `must be one of ${options.replaceAll('|', ', ')}`,
+    )
+    .replace(/^(Too (?:small|big|long)|Invalid|Unrecognized)\b/, (start) => start.toLowerCase())

@@ -1,0 +1,70 @@
+import { z } from 'zod'
+import { AnyJson, type Json, type JsonObject } from './json.ts'
+
+/** A call that a model asks for. `args` is the text as the model wrote it, JSON or not. */
+export type ToolCallPart = { id: string; name: string; args: string }
+
+export type ContentPart =
+  | { type: 'text'; text: string }
+  | { type: 'image'; media_type: string; data: string }
+  | { type: 'image'; media_type?: string | undefined; url: string }
+
+/** What has been said between people, a model and its tools, in the same shape for every provider. */
+export type Message =
+  | { role: 'system'; content: string }
+  | { role: 'user'; content: string | ContentPart[] }
+  | {
+      role: 'assistant'
+      content: string | null
+      reasoning?: string | undefined
+      tool_calls?: ToolCallPart[] | undefined
+      /** What the provider wants back with the message, such as the signature of its thinking. */
+      metadata?: JsonObject | undefined
+    }
+  | { role: 'tool'; tool_call_id: string; tool_name: string; output: Json; is_error: boolean }
+
+const Part = z.union([
+  z.strictObject({ type: z.literal('text'), text: z.string() }),
+  z.strictObject({
+    type: z.literal('image'),
+    media_type: z.string().regex(/^image\/[\w.+-]+$/, 'must be an image’s media type'),
+    data: z.base64(),
+  }),
+  z.strictObject({
+    type: z.literal('image'),
+    media_type: z
+      .string()
+      .regex(/^image\/[\w.+-]+$/, 'must be an image’s media type')
+      .optional(),
+    url: z
+      .string()
+      .max(8192)
+      .refine((url) => /^https?:/i.test(url) && URL.canParse(url), 'must be an http or https address'),
+  }),
+])
+
+/** A message as callers send it. */
+export const Message: z.ZodType<Message> = z.discriminatedUnion('role', [
+  z.strictObject({ role: z.literal('system'), content: z.string() }),
+  z.strictObject({ role: z.literal('user'), content: z.union([z.string(), z.array(Part).min(1).max(100)]) }),
+  z.strictObject({
+    role: z.literal('assistant'),
+    content: z.string().nullable(),
+    reasoning: z.string().optional(),
+    tool_calls: z.array(z.strictObject({ id: z.string(), name: z.string(), args: z.string() })).optional(),
+    metadata: z.custom<JsonObject>().optional(),
+  }),
+  z.strictObject({
+    role: z.literal('tool'),
+    tool_call_id: z.string(),
+    tool_name: z.string(),
+    output: AnyJson,
+    is_error: z.boolean(),
+  }),
+])
+
+/** The text of a message, without its images. */
+export const textOf = (content: string | readonly ContentPart[] | null): string =>
+  typeof content === 'string'
+    ? content
+    : (content ?? []).flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')

@@ -1,0 +1,222 @@
+import { z } from 'zod'
+import { evaluate } from '../access/evaluate.ts'
+import { checkEdited } from '../dispatch/edit.ts'
+import { shown } from '../dispatch/redact.ts'
+import { Approval, ApprovalStatus, ApprovalSummary, type Decision, grantMs } from '../model/approval.ts'
+import { canonical, hashOf } from '../model/canonical.ts'
+import { PlatformError } from '../model/errors.ts'
+import type { JsonObject } from '../model/json.ts'
+import { Id, iso, Paging, pageOf, Text } from '../model/page.ts'
+import { jsonObject } from '../model/tool.ts'
+import type { ApprovalFilter, Decided } from '../store/approvals.ts'
+import { whenAccessChanges } from './access-changes.ts'
+import { acts, type Context, type EventStream, type Kind, lists, operation, requireAllowed } from './operation.ts'
+
+const approval: Kind<Approval> = {
+  name: 'approval',
+  find: (id, store) => store.approvals.find(id),
+  resource: ({ id, project_id }) => ({ projectId: project_id ?? null, kind: 'approval', id }),
+}
+
+const Filters = {
+  project_id: Id.optional(),
+  status: ApprovalStatus.optional(),
+  tool_id: Id.optional(),
+  agent_id: Id.optional(),
+  principal_id: Id.optional().describe('Who asked'),
+}
+
+export const listApprovals = lists({
+  name: 'list-approvals',
+  permission: 'approvals:ListApprovals',
+  route: 'GET /approvals',
+  summary: 'List approvals, newest first',
+  of: approval as unknown as Kind<ApprovalSummary>,
+  input: z.strictObject({ ...Filters, ...Paging }),
+  output: pageOf(ApprovalSummary),
+  run: (filter, { store, visible }) => store.approvals.list(filter, visible),
+})
+
+export const getApproval = operation({
+  name: 'get-approval',
+  permission: 'approvals:GetApproval',
+  route: 'GET /approvals/{approval_id}',
+  summary: 'Get an approval with its arguments; whoever asked for it may, too',
+  input: z.strictObject({ id: Id }),
+  output: Approval,
+  async run({ id }, { store, principal }) {
+    const found = await store.approvals.find(id)
+    const isOwn = found?.principal.id === principal.id
+    if (!found || !(isOwn || evaluate(principal, 'approvals:GetApproval', approval.resource(found)).allowed)) {
+      throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'approval', id })
+    }
+    return shown(found)
+  },
+})
+
+const Reason = Text.trim().max(2000)
+const ArgsHash = z
+  .string()
+  .max(64)
+  .optional()
+  .describe('The args_hash that was looked at: refused if the arguments were changed since')
+
+export const approveCall = acts({
+  name: 'approve-call',
+  permission: 'approvals:DecideApproval',
+  route: 'POST /approvals/{approval_id}/approve',
+  summary: 'Approve a call, as it is or with other arguments',
+  example: { reason: 'Checked with the customer.' },
+  on: approval,
+  byPeople: true,
+  input: z.strictObject({
+    id: Id,
+    input: jsonObject('Other arguments, all of them; what is hidden stays as it is where it is left hidden').nullish(),
+    reason: Reason.nullish(),
+    args_hash: ArgsHash,
+  }),
+  output: Approval,
+  run: ({ input, reason, args_hash }, context) =>
+    decide(context, { decision: 'approve', reason: reason ?? null, args_hash, input: input ?? undefined }),
+})
+
+export const rejectCall = acts({
+  name: 'reject-call',
+  permission: 'approvals:DecideApproval',
+  route: 'POST /approvals/{approval_id}/reject',
+  summary: 'Reject a call; whoever made it is told the reason',
+  example: { reason: 'The amount is too high.' },
+  on: approval,
+  byPeople: true,
+  input: z.strictObject({ id: Id, reason: Reason.nullish(), args_hash: ArgsHash }),
+  output: Approval,
+  run: ({ reason, args_hash }, context) =>
+    decide(context, { decision: 'reject', reason: reason ?? null, args_hash, input: undefined }),
+})
+
+export const cancelApproval = operation({
+  name: 'cancel-approval',
+  permission: 'approvals:CancelApproval',
+  route: 'POST /approvals/{approval_id}/cancel',
+  summary: 'Withdraw a request for approval; whoever asked for it may, too',
+  example: {},
+  input: z.strictObject({ id: Id }),
+  output: Approval,
+  async run({ id }, context) {
+    const { store, principal } = context
+    const found = await store.approvals.find(id)
+    if (!found) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'approval', id })
+    const isOwn = found.principal.id === principal.id
+    if (!isOwn) requireAllowed(principal, 'approvals:CancelApproval', approval.resource(found))
+    const [cancelled] = await store.approvals.cancel({ id })
+    const now = (await store.approvals.find(id)) ?? found
+    if (cancelled === undefined) throw decidedAlready(now)
+    await goOnWith(now, context)
+    return shown(now)
+  },
+})
+
+export const streamApprovals = lists({
+  name: 'stream-approvals',
+  permission: 'approvals:ListApprovals',
+  route: 'GET /approvals/stream',
+  summary: 'Watch approvals be asked for and decided, as server-sent events',
+  answers: 'events',
+  of: approval as unknown as Kind<ApprovalSummary>,
+  input: z.strictObject(Filters),
+  output: ApprovalSummary,
+  async run(filter, { store, principal }): Promise<EventStream> {
+    const wanted = (one: ApprovalSummary) =>
+      evaluate(principal, 'approvals:ListApprovals', approval.resource(one)).allowed && matches(one, filter)
+    return {
+      async subscribe(send, end) {
+        const stopWatching = whenAccessChanges(principal, store, end)
+        const stopHearing = store.notices.hear('approvals', async (ids) => {
+          const changed = await store.approvals.findMany(ids).catch(() => [])
+          for (const one of changed.filter(wanted)) send({ name: eventOf(one), id: one.id, data: one })
+        })
+        return () => {
+          stopWatching()
+          stopHearing()
+        }
+      },
+    }
+  },
+})
+
+/** With two people, the first decides nothing yet. */
+const eventOf = ({ status, decisions }: ApprovalSummary): string =>
+  status !== 'pending' ? 'approval.decided' : decisions.length === 0 ? 'approval.requested' : 'approval.reviewed'
+
+function matches(one: ApprovalSummary, filter: ApprovalFilter): boolean {
+  const facts: ApprovalFilter = { ...one, agent_id: one.agent_id ?? '', principal_id: one.principal.id }
+  return Object.entries(filter).every(
+    ([field, value]) => value === undefined || facts[field as keyof ApprovalFilter] === value,
+  )
+}
+
+interface Verdict {
+  readonly decision: Decision['decision']
+  readonly reason: string | null
+  readonly args_hash: string | undefined
+  readonly input: JsonObject | undefined
+}
+
+/** One decision, on the arguments as they are now; whoever was faster is told to the others. */
+async function decide(context: Context & { readonly target: Approval }, verdict: Verdict): Promise<Approval> {
+  const { store, principal } = context
+  if (principal.id === context.target.principal.id) {
+    throw new PlatformError('SELF_APPROVAL', { approval_id: context.target.id })
+  }
+  for (let seen = context.target; ; ) {
+    if (seen.status !== 'pending' || Date.parse(seen.expires_at) <= Date.now()) throw decidedAlready(seen)
+    if (verdict.args_hash !== undefined && verdict.args_hash !== seen.args_hash) {
+      throw new PlatformError('APPROVAL_CHANGED', { approval_id: seen.id, args_hash: seen.args_hash })
+    }
+    const edited = verdict.input && (await checkEdited(verdict.input, seen, context.catalogue))
+    const done = await store.approvals.decide(seen, decided(seen, { ...verdict, input: edited }, principal))
+    if (done) {
+      await goOnWith(done, context)
+      return shown(done)
+    }
+    seen = (await store.approvals.find(seen.id)) ?? { ...seen, status: 'expired' }
+  }
+}
+
+/** A run that rests because of it is told; a call that waits hears of it by itself. */
+async function goOnWith({ status, generation_id }: Approval, { runner }: Context): Promise<void> {
+  if (status !== 'pending' && generation_id !== null) await runner.wake(generation_id)
+}
+
+/** What an approval becomes by a decision. Only those count who approved the arguments as they are now. */
+function decided(seen: Approval, verdict: Verdict, { id, name }: Context['principal']): Decided {
+  const now = Date.now()
+  const by = { id, name }
+  const { decision, reason, input } = verdict
+  const isOther = input !== undefined && canonical(input) !== canonical(seen.edited_input ?? seen.input)
+  const edited_input = isOther ? input : seen.edited_input
+  const args_hash = isOther ? hashOf(input) : seen.args_hash
+  const alike = seen.decisions.filter((one) => one.decision === 'approve' && one.args_hash === args_hash)
+  if (decision === 'approve' && alike.some((one) => one.by.id === id)) {
+    throw new PlatformError('SECOND_PERSON_REQUIRED', { approval_id: seen.id })
+  }
+  const isLast = decision === 'reject' || alike.length + 1 >= seen.approvals_needed
+  const status = !isLast ? 'pending' : decision === 'approve' ? 'approved' : 'rejected'
+  return {
+    status,
+    decisions: [...seen.decisions, { decision, by, at: iso(now), reason, args_hash }],
+    by: isLast ? by : null,
+    at: isLast ? now : null,
+    reason: isLast ? reason : null,
+    args_hash,
+    edited_input,
+    expires_at: status === 'approved' ? now + grantMs : Date.parse(seen.expires_at),
+  }
+}
+
+const decidedAlready = ({ id, status, decided_by }: Approval) =>
+  new PlatformError('APPROVAL_DECIDED', {
+    approval_id: id,
+    status: status === 'pending' ? 'expired' : status,
+    decided_by: decided_by?.name ?? null,
+  })

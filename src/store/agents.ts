@@ -1,0 +1,95 @@
+import type { Agent, AgentDraft } from '../model/agent.ts'
+import { newId } from '../model/ids.ts'
+import { iso, type Page, type Window } from '../model/page.ts'
+import type { Engine } from './engine.ts'
+import { pageOfRows, type Visible } from './page.ts'
+import type { AgentRow } from './tables.ts'
+import { uniquely } from './unique.ts'
+
+const parse = (text: string | null) => (text === null ? null : JSON.parse(text))
+const print = (value: unknown) => (value === null ? null : JSON.stringify(value))
+
+const toAgent = (row: AgentRow): Agent => ({
+  id: row.id,
+  project_id: row.project_id,
+  name: row.name,
+  ai_provider_id: row.ai_provider_id,
+  model: row.model,
+  instructions: row.instructions,
+  tool_ids: JSON.parse(row.tool_ids),
+  active_tool_ids: parse(row.active_tool_ids),
+  tool_choice: JSON.parse(row.tool_choice),
+  stop_conditions: JSON.parse(row.stop_conditions),
+  step_rules: JSON.parse(row.step_rules),
+  max_steps: row.max_steps,
+  temperature: row.temperature,
+  boundary_policy: parse(row.boundary_policy),
+  max_context_messages: row.max_context_messages,
+  created_at: iso(row.created_at),
+  updated_at: iso(row.updated_at),
+})
+
+const toColumns = (draft: AgentDraft) => ({
+  name: draft.name,
+  ai_provider_id: draft.ai_provider_id,
+  model: draft.model,
+  instructions: draft.instructions,
+  tool_ids: JSON.stringify(draft.tool_ids),
+  active_tool_ids: print(draft.active_tool_ids),
+  tool_choice: JSON.stringify(draft.tool_choice),
+  stop_conditions: JSON.stringify(draft.stop_conditions),
+  step_rules: JSON.stringify(draft.step_rules),
+  max_steps: draft.max_steps,
+  temperature: draft.temperature,
+  boundary_policy: print(draft.boundary_policy),
+  max_context_messages: draft.max_context_messages,
+})
+
+export class Agents {
+  readonly #engine: Engine
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  async create(projectId: string, draft: AgentDraft): Promise<Agent> {
+    const now = Date.now()
+    const row: AgentRow = {
+      id: newId('agt', now),
+      project_id: projectId,
+      ...toColumns(draft),
+      created_at: now,
+      updated_at: now,
+    }
+    await uniquely(this.#engine, 'agent', draft.name, () => this.#engine.db.insertInto('agents').values(row).execute())
+    return toAgent(row)
+  }
+
+  async find(id: string): Promise<Agent | undefined> {
+    const row = await this.#engine.db.selectFrom('agents').selectAll().where('id', '=', id).executeTakeFirst()
+    return row && toAgent(row)
+  }
+
+  list(filter: { project_id?: string; name?: string } & Window, visible: Visible): Promise<Page<Agent>> {
+    let where = this.#engine.db.selectFrom('agents')
+    if (filter.project_id) where = where.where('project_id', '=', filter.project_id)
+    if (filter.name) where = where.where('name', '=', filter.name)
+    return pageOfRows(where, filter, visible, toAgent)
+  }
+
+  async update(id: string, draft: AgentDraft): Promise<Agent | undefined> {
+    const row = await uniquely(this.#engine, 'agent', draft.name, () =>
+      this.#engine.db
+        .updateTable('agents')
+        .set({ ...toColumns(draft), updated_at: Date.now() })
+        .where('id', '=', id)
+        .returningAll()
+        .executeTakeFirst(),
+    )
+    return row && toAgent(row)
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#engine.db.deleteFrom('agents').where('id', '=', id).execute()
+  }
+}

@@ -1,0 +1,559 @@
+import type { Transaction } from 'kysely'
+import type { Surface } from '../model/call.ts'
+import type {
+  AwaitedBy,
+  Generation,
+  GenerationSettings,
+  GenerationStatus,
+  Overrides,
+  Step,
+  StopReason,
+} from '../model/generation.ts'
+import type { Json, JsonObject } from '../model/json.ts'
+import type { Message } from '../model/message.ts'
+import { iso, type Page, type Window } from '../model/page.ts'
+import type { Engine } from './engine.ts'
+import type { Notices } from './notices.ts'
+import { pageOfRows, type Visible } from './page.ts'
+import type { GenerationCallRow, GenerationRow, GenerationStepRow, Tables } from './tables.ts'
+
+/** A run with all that is needed to go on with it. */
+export interface Run extends Generation {
+  readonly turn: number
+  readonly depth: number
+  readonly surface: Surface
+  readonly client: { readonly name: string | null; readonly version: string | null }
+  readonly cancelRequested: boolean
+  readonly settings: GenerationSettings
+  readonly content: string | null
+  readonly input: readonly Message[]
+}
+
+/** A call that a model asked for, as the journal has it: written before it is made, and again when it has given something. */
+export interface JournalCall {
+  readonly generation_id: string
+  readonly step: number
+  readonly position: number
+  readonly call_id: string
+  readonly tool_call_id: string
+  readonly tool_name: string
+  /** Null where there is no such tool. */
+  readonly tool_id: string | null
+  readonly action: string | null
+  /** The JSON text as the model wrote it. */
+  readonly args: string
+  readonly awaits: AwaitedBy | null
+  readonly output: Json | undefined
+  readonly is_error: boolean
+  readonly created_at: number
+  readonly completed_at: number | null
+}
+
+export interface Journal {
+  readonly steps: Step[]
+  readonly calls: JournalCall[]
+}
+
+/** Someone else has taken the run up: whoever is told so stops, and writes nothing. */
+export class TurnLost extends Error {
+  override readonly name = 'TurnLost'
+}
+
+const summaryColumns = [
+  ...(['id', 'project_id', 'agent_id', 'trace_id', 'parent_generation_id', 'parent_call_id', 'status'] as const),
+  ...(['stop_reason', 'principal_id', 'principal_name', 'model', 'steps', 'input_tokens', 'output_tokens'] as const),
+  ...(['cost', 'created_at', 'last_activity_at', 'completed_at', 'finish_reason', 'error'] as const),
+]
+type Summary = Pick<GenerationRow, (typeof summaryColumns)[number]>
+
+const toGeneration = (row: Summary): Generation => ({
+  id: row.id,
+  project_id: row.project_id,
+  agent_id: row.agent_id,
+  trace_id: row.trace_id,
+  initiator_generation_id: row.parent_generation_id,
+  parent_call_id: row.parent_call_id,
+  status: row.status as GenerationStatus,
+  stop_reason: row.stop_reason as StopReason | null,
+  finish_reason: row.finish_reason,
+  model: row.model,
+  steps: row.steps,
+  usage: { input_tokens: row.input_tokens, output_tokens: row.output_tokens, cost: row.cost },
+  error: row.error === null ? null : JSON.parse(row.error),
+  started_by: { id: row.principal_id, name: row.principal_name },
+  started_at: iso(row.created_at),
+  last_activity_at: iso(row.last_activity_at),
+  completed_at: row.completed_at === null ? null : iso(row.completed_at),
+  created_at: iso(row.created_at),
+})
+
+const toRun = (row: GenerationRow): Run => ({
+  ...toGeneration(row),
+  turn: row.turn,
+  depth: row.depth,
+  surface: row.surface as Surface,
+  client: { name: row.client_name, version: row.client_version },
+  cancelRequested: row.cancel_requested === 1,
+  settings: JSON.parse(row.settings),
+  content: row.content,
+  input: JSON.parse(row.input),
+})
+
+const toStep = (row: GenerationStepRow): Step => ({
+  number: row.number,
+  model: row.model,
+  text: row.text,
+  reasoning: row.reasoning,
+  metadata: row.metadata === null ? null : JSON.parse(row.metadata),
+  finish_reason: row.finish_reason,
+  input_tokens: row.input_tokens,
+  output_tokens: row.output_tokens,
+  cost: row.cost,
+  started_at: row.started_at,
+  answered_at: row.answered_at,
+})
+
+const toCall = (row: GenerationCallRow): JournalCall => ({
+  ...row,
+  awaits: row.awaits === null ? null : JSON.parse(row.awaits),
+  output: row.output === null ? undefined : JSON.parse(row.output),
+  is_error: row.is_error === 1,
+})
+
+export interface NewGeneration {
+  readonly id: string
+  readonly project_id: string
+  readonly agent_id: string
+  readonly trace_id: string
+  readonly parent_generation_id: string | null
+  readonly parent_call_id: string | null
+  readonly depth: number
+  readonly principal: { readonly id: string; readonly name: string }
+  readonly surface: Surface
+  readonly client: { readonly name: string | null; readonly version: string | null }
+  readonly settings: GenerationSettings
+  readonly input: readonly Message[]
+}
+
+export interface StepAnswer {
+  readonly model: string
+  readonly text: string
+  readonly reasoning: string | null
+  readonly metadata: JsonObject | null
+  readonly finish_reason: string
+  readonly input_tokens: number
+  readonly output_tokens: number
+  readonly cost: number | null
+}
+
+export type NewCall = Pick<JournalCall, 'call_id' | 'tool_call_id' | 'tool_name' | 'tool_id' | 'action' | 'args'>
+
+export interface Ending {
+  readonly status: 'completed' | 'failed' | 'cancelled'
+  readonly stop_reason: StopReason
+  readonly content: string | null
+  readonly finish_reason: string | null
+  readonly error: object | null
+}
+
+export interface SubmittedOutput {
+  readonly tool_call_id: string
+  readonly output: Json
+  readonly is_error: boolean
+}
+
+type Key = Pick<JournalCall, 'generation_id' | 'step' | 'position'>
+
+/**
+ * Runs of agents and the journal that each is advanced by. What is to be done is a row before it is done, so whoever
+ * takes a run up goes on from the rows. A turn is taken by counting it up; what is written for an earlier turn fails.
+ */
+export class Generations {
+  readonly #engine: Engine
+  readonly #notices: Notices
+
+  constructor(engine: Engine, notices: Notices) {
+    this.#engine = engine
+    this.#notices = notices
+  }
+
+  /** One call starts one run: asked for again by the same call, it is the same. */
+  async create(fresh: NewGeneration, now = Date.now()): Promise<{ run: Run; isNew: boolean }> {
+    const { principal, client, settings, input, ...rest } = fresh
+    const row: GenerationRow = {
+      ...rest,
+      status: 'in_progress',
+      stop_reason: null,
+      turn: 0,
+      principal_id: principal.id,
+      principal_name: principal.name,
+      client_name: client.name,
+      client_version: client.version,
+      model: null,
+      steps: 0,
+      input_tokens: 0,
+      output_tokens: 0,
+      cost: null,
+      cancel_requested: 0,
+      created_at: now,
+      last_activity_at: now,
+      completed_at: null,
+      finish_reason: null,
+      error: null,
+      settings: JSON.stringify(settings),
+      content: null,
+      input: JSON.stringify(input),
+    }
+    try {
+      await this.#engine.db.insertInto('generations').values(row).execute()
+      return { run: toRun(row), isNew: true }
+    } catch (error) {
+      const known = fresh.parent_call_id !== null && (await this.findByParentCall(fresh.parent_call_id))
+      if (!this.#engine.isDuplicate(error) || !known) throw error
+      return { run: known, isNew: false }
+    }
+  }
+
+  async find(id: string): Promise<Run | undefined> {
+    const row = await this.#engine.db.selectFrom('generations').selectAll().where('id', '=', id).executeTakeFirst()
+    return row && toRun(row)
+  }
+
+  async findByParentCall(callId: string): Promise<Run | undefined> {
+    const row = await this.#engine.db
+      .selectFrom('generations')
+      .selectAll()
+      .where('parent_call_id', '=', callId)
+      .executeTakeFirst()
+    return row && toRun(row)
+  }
+
+  async statusOf(id: string): Promise<GenerationStatus | undefined> {
+    const row = await this.#engine.db.selectFrom('generations').select('status').where('id', '=', id).executeTakeFirst()
+    return row?.status as GenerationStatus | undefined
+  }
+
+  list(
+    filter: { project_id?: string; agent_id?: string; status?: string; trace_id?: string } & Window,
+    visible: Visible,
+  ): Promise<Page<Generation>> {
+    let where = this.#engine.db.selectFrom('generations')
+    for (const field of ['project_id', 'agent_id', 'status', 'trace_id'] as const) {
+      const value = filter[field]
+      if (value !== undefined) where = where.where(field, '=', value)
+    }
+    return pageOfRows(where, filter, visible, toGeneration, { order: 'desc', columns: summaryColumns })
+  }
+
+  /** A run and all that it started, oldest first. */
+  async trace(traceId: string): Promise<Run[]> {
+    const rows = await this.#engine.db
+      .selectFrom('generations')
+      .selectAll()
+      .where('trace_id', '=', traceId)
+      .orderBy('id')
+      .limit(1000)
+      .execute()
+    return rows.map(toRun)
+  }
+
+  async journal(id: string): Promise<Journal> {
+    const { db } = this.#engine
+    const [steps, calls] = await Promise.all([
+      db.selectFrom('generation_steps').selectAll().where('generation_id', '=', id).orderBy('number').execute(),
+      db
+        .selectFrom('generation_calls')
+        .selectAll()
+        .where('generation_id', '=', id)
+        .orderBy('step')
+        .orderBy('position')
+        .execute(),
+    ])
+    return { steps: steps.map(toStep), calls: calls.map(toCall) }
+  }
+
+  /** Those that should be going on and of which nothing was heard since. */
+  async silentSince(time: number, limit = 500): Promise<string[]> {
+    const rows = await this.#engine.db
+      .selectFrom('generations')
+      .select('id')
+      .where('status', '=', 'in_progress')
+      .where('last_activity_at', '<', time)
+      .limit(limit)
+      .execute()
+    return rows.map(({ id }) => id)
+  }
+
+  /** Takes the run up. Nothing, if it is over. */
+  async take(id: string): Promise<Run | undefined> {
+    const row = await this.#engine.db
+      .updateTable('generations')
+      .set((e) => ({ turn: e('turn', '+', 1), last_activity_at: Date.now() }))
+      .where('id', '=', id)
+      .where('status', 'in', ['in_progress', 'requires_action'])
+      .returningAll()
+      .executeTakeFirst()
+    return row && toRun(row)
+  }
+
+  /** The step is asked of the model from here on. Asked for a second time, the same step is asked again. */
+  async startStep(run: Run, number: number): Promise<Step> {
+    const row: GenerationStepRow = {
+      generation_id: run.id,
+      number,
+      model: null,
+      text: null,
+      reasoning: null,
+      metadata: null,
+      finish_reason: null,
+      input_tokens: null,
+      output_tokens: null,
+      cost: null,
+      started_at: Date.now(),
+      answered_at: null,
+    }
+    await this.#asTurn(run, { status: 'in_progress' }, (tx) =>
+      tx
+        .insertInto('generation_steps')
+        .values(row)
+        .onConflict((conflict) => conflict.columns(['generation_id', 'number']).doNothing())
+        .execute(),
+    )
+    return toStep(row)
+  }
+
+  /** What the model answered, and with it the calls that it asked for: in one commit. */
+  async answerStep(run: Run, number: number, answer: StepAnswer, calls: readonly NewCall[]): Promise<JournalCall[]> {
+    const now = Date.now()
+    const rows = calls.map(
+      (call, position): GenerationCallRow => ({
+        generation_id: run.id,
+        step: number,
+        position,
+        ...call,
+        awaits: null,
+        output: null,
+        is_error: 0,
+        created_at: now,
+        completed_at: null,
+      }),
+    )
+    const { input_tokens: input, output_tokens: output } = answer
+    await this.#engine.db.transaction().execute(async (tx) => {
+      const updated = await tx
+        .updateTable('generations')
+        .set((e) => ({
+          last_activity_at: now,
+          model: answer.model,
+          steps: number,
+          finish_reason: answer.finish_reason,
+          input_tokens: e('input_tokens', '+', input),
+          output_tokens: e('output_tokens', '+', output),
+          ...(answer.cost !== null && { cost: e(e.fn.coalesce('cost', e.lit(0)), '+', answer.cost) }),
+        }))
+        .where('id', '=', run.id)
+        .where('turn', '=', run.turn)
+        .executeTakeFirst()
+      if (updated.numUpdatedRows !== 1n) throw new TurnLost()
+      await tx
+        .updateTable('generation_steps')
+        .set({
+          model: answer.model,
+          text: answer.text,
+          reasoning: answer.reasoning,
+          metadata: answer.metadata === null ? null : JSON.stringify(answer.metadata),
+          finish_reason: answer.finish_reason,
+          input_tokens: input,
+          output_tokens: output,
+          cost: answer.cost,
+          answered_at: now,
+        })
+        .where('generation_id', '=', run.id)
+        .where('number', '=', number)
+        .execute()
+      if (rows.length > 0) await tx.insertInto('generation_calls').values(rows).execute()
+    })
+    return rows.map(toCall)
+  }
+
+  /** The call has to wait. */
+  async suspendCall(run: Run, call: Key, awaits: AwaitedBy): Promise<void> {
+    await this.#asTurn(run, {}, (tx) =>
+      at(tx.updateTable('generation_calls').set({ awaits: JSON.stringify(awaits) }), call).execute(),
+    )
+  }
+
+  /** The call gave this. The first word counts; false if there was one before. */
+  async finishCall(call: Key, output: Json, isError: boolean): Promise<boolean> {
+    const updated = await at(
+      this.#engine.db
+        .updateTable('generation_calls')
+        .set({ output: JSON.stringify(output), is_error: Number(isError), completed_at: Date.now() }),
+      call,
+    )
+      .where('output', 'is', null)
+      .executeTakeFirst()
+    return updated.numUpdatedRows === 1n
+  }
+
+  async findCall(call: Key): Promise<JournalCall> {
+    const row = await at(this.#engine.db.selectFrom('generation_calls').selectAll(), call).executeTakeFirstOrThrow()
+    return toCall(row)
+  }
+
+  /**
+   * Nothing more is to be done now: so many calls wait. Where only runs that were started from here are waited for, the
+   * run is still in progress. False if something has come meanwhile, in which case there is something to go on with.
+   */
+  async rest(run: Run, waiting: number, status: 'in_progress' | 'requires_action'): Promise<boolean> {
+    const rests = await this.#engine.db.transaction().execute(async (tx) => {
+      const updated = await tx
+        .updateTable('generations')
+        .set({ status, last_activity_at: Date.now() })
+        .where('id', '=', run.id)
+        .where('turn', '=', run.turn)
+        .executeTakeFirst()
+      if (updated.numUpdatedRows !== 1n) throw new TurnLost()
+      const { n } = await tx
+        .selectFrom('generation_calls')
+        .select((e) => e.fn.countAll<number>().as('n'))
+        .where('generation_id', '=', run.id)
+        .where('output', 'is', null)
+        .executeTakeFirstOrThrow()
+      const unchanged = Number(n) === waiting
+      if (!unchanged)
+        await tx.updateTable('generations').set({ status: 'in_progress' }).where('id', '=', run.id).execute()
+      return unchanged
+    })
+    if (rests) await this.#changed(run.id)
+    return rests
+  }
+
+  async end(run: Run, ending: Ending): Promise<void> {
+    const now = Date.now()
+    const { error, ...rest } = ending
+    await this.#asTurn(run, {
+      ...rest,
+      error: error === null ? null : JSON.stringify(error),
+      completed_at: now,
+    })
+    await this.#changed(run.id)
+  }
+
+  /**
+   * Keeps what a caller's own tools gave. The run goes on once none of them is open any more; `goesOn` tells. Those that
+   * were given before stay as they were.
+   */
+  async submit(
+    run: Run,
+    outputs: readonly (SubmittedOutput & Key)[],
+    settings: Overrides & Pick<GenerationSettings, 'step_rules' | 'defaults'>,
+  ): Promise<{ kept: (SubmittedOutput & Key)[]; goesOn: boolean }> {
+    return this.#engine.db.transaction().execute(async (tx) => {
+      const now = Date.now()
+      // First of all the row that others wait for: whoever rests the run meanwhile comes before or after, not between.
+      const row = await tx
+        .updateTable('generations')
+        .set({ last_activity_at: now })
+        .where('id', '=', run.id)
+        .returning(['settings', 'steps', 'status'])
+        .executeTakeFirstOrThrow()
+      const kept: (SubmittedOutput & Key)[] = []
+      for (const given of outputs) {
+        const updated = await at(
+          tx
+            .updateTable('generation_calls')
+            .set({ output: JSON.stringify(given.output), is_error: Number(given.is_error), completed_at: now }),
+          given,
+        )
+          .where('output', 'is', null)
+          .executeTakeFirst()
+        if (updated.numUpdatedRows === 1n) kept.push(given)
+      }
+      const open = await tx
+        .selectFrom('generation_calls')
+        .select('awaits')
+        .where('generation_id', '=', run.id)
+        .where('output', 'is', null)
+        .execute()
+      const goesOn = kept.length > 0 && !open.some(({ awaits }) => awaits?.includes('"kind":"client"'))
+      if (kept.length > 0) {
+        const { tool_choice, active_tool_ids, step_rules, defaults } = settings
+        const before = JSON.parse(row.settings) as GenerationSettings
+        const next: GenerationSettings = {
+          ...before,
+          // Being forced to call a tool is over once it was called.
+          defaults: { tool_choice: 'auto', ...before.defaults, ...defaults },
+          step_rules: [...step_rules, ...before.step_rules],
+          next: { step: row.steps + 1, tool_choice, active_tool_ids },
+        }
+        await tx
+          .updateTable('generations')
+          .set({
+            settings: JSON.stringify(next),
+            ...(goesOn && row.status === 'requires_action' && { status: 'in_progress' }),
+          })
+          .where('id', '=', run.id)
+          .execute()
+      }
+      return { kept, goesOn }
+    })
+  }
+
+  /** Of runs that rest only because of one that they started, and which goes on now. */
+  async resume(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return
+    await this.#engine.db
+      .updateTable('generations')
+      .set({ status: 'in_progress', last_activity_at: Date.now() })
+      .where('id', 'in', ids)
+      .where('status', '=', 'requires_action')
+      .execute()
+  }
+
+  /** Whoever advances the run is told. False if it is over already. */
+  async requestCancel(id: string): Promise<boolean> {
+    const updated = await this.#engine.db
+      .updateTable('generations')
+      .set({ cancel_requested: 1 })
+      .where('id', '=', id)
+      .where('status', 'in', ['in_progress', 'requires_action'])
+      .executeTakeFirst()
+    await this.#notices.tell('generations', [id], { cancel: true })
+    return updated.numUpdatedRows === 1n
+  }
+
+  #changed(id: string): Promise<void> {
+    return this.#notices.tell('generations', [id])
+  }
+
+  /** One commit, if it is still this turn's to make. */
+  async #asTurn(
+    run: Run,
+    change: Partial<GenerationRow>,
+    write?: (tx: Transaction<Tables>) => Promise<unknown>,
+  ): Promise<void> {
+    const guard = (db: Pick<Transaction<Tables>, 'updateTable'>) =>
+      db
+        .updateTable('generations')
+        .set({ last_activity_at: Date.now(), ...change })
+        .where('id', '=', run.id)
+        .where('turn', '=', run.turn)
+        .executeTakeFirst()
+    if (!write) {
+      if ((await guard(this.#engine.db)).numUpdatedRows !== 1n) throw new TurnLost()
+      return
+    }
+    await this.#engine.db.transaction().execute(async (tx) => {
+      if ((await guard(tx)).numUpdatedRows !== 1n) throw new TurnLost()
+      await write(tx)
+    })
+  }
+}
+
+interface Narrowed {
+  where(column: 'generation_id' | 'step' | 'position', operator: '=', value: string | number): this
+}
+
+const at = <Query extends Narrowed>(query: Query, { generation_id, step, position }: Key): Query =>
+  query.where('generation_id', '=', generation_id).where('step', '=', step).where('position', '=', position)

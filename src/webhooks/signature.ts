@@ -1,0 +1,19 @@
+import { createHmac, randomBytes } from 'node:crypto'
+
+const prefix = 'whsec_'
+
+/** 32 random bytes, as Standard Webhooks writes them. */
+export const newWebhookSecret = (): string => prefix + randomBytes(32).toString('base64')
+
+/** The headers of a delivery by the Standard Webhooks convention, with a signature for each secret that may be in use. */
+export function signed(
+  { id, body, at }: { readonly id: string; readonly body: string; readonly at: number },
+  secrets: readonly string[],
+): Record<string, string> {
+  const timestamp = String(Math.floor(at / 1000))
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.slice(prefix.length), 'base64')
+    return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`
+  })
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') }
+}

@@ -1,0 +1,206 @@
+import { expect, test } from 'vitest'
+import { Catalogue } from '../src/catalogue/catalogue.ts'
+import type { Asked } from '../src/dispatch/call.ts'
+import { Desk } from '../src/dispatch/desk.ts'
+import { dispatch } from '../src/dispatch/dispatch.ts'
+import type { Host } from '../src/dispatch/host.ts'
+import type { Principal } from '../src/model/principal.ts'
+import { Suspended } from '../src/model/suspended.ts'
+import type { Store } from '../src/store/store.ts'
+import { Lineage } from '../src/tools/lineage.ts'
+import { Outbound } from '../src/tools/outbound.ts'
+import { Schemas } from '../src/tools/schema.ts'
+import { Upstreams } from '../src/tools/upstreams.ts'
+import { freshStore } from './engines.ts'
+import { startService } from './kit.ts'
+
+const principal: Principal = {
+  kind: 'api_key',
+  id: 'key_agent',
+  name: 'agent',
+  projectId: null,
+  grants: [{ policyId: 'pol', statements: [{ effect: 'Allow', action: ['*'], resource: ['*'] }] }],
+  rateLimit: null,
+  expiresAt: null,
+}
+
+/** The door, and what is behind it, for a caller that comes back for its calls. */
+function openDoor(store: Store): Host & AsyncDisposable {
+  const outbound = new Outbound({ allowLoopback: true, allow: [], maxResponseBytes: 1e6 })
+  const upstreams = new Upstreams(outbound)
+  const reach = {
+    outbound,
+    upstreams,
+    lineage: new Lineage('x'),
+    allowStdio: false,
+    findSecret: () => () => undefined,
+    platformActions: new Map(),
+    perform: () => Promise.reject(new Error('not here')),
+  }
+  return {
+    catalogue: new Catalogue(store, reach, new Schemas()),
+    calls: store.calls,
+    reach,
+    desk: new Desk(store, { seconds: 300, publicUrl: undefined }),
+    async [Symbol.asyncDispose]() {
+      await upstreams.close()
+      await outbound.close()
+    },
+  }
+}
+
+const asked = (id: string, toolId: string, more: Partial<Asked> = {}): Asked => ({
+  id,
+  principal,
+  surface: 'agent',
+  client: { name: null, version: null },
+  toolId,
+  action: undefined,
+  input: { n: 1 },
+  parentCallId: null,
+  depth: 0,
+  generation: { id: 'agt_gen_1', agentId: 'agt_1' },
+  patience: 'comes back',
+  ...more,
+})
+
+async function prepare(store: Store, url: string) {
+  const { id: projectId } = await store.projects.create('default')
+  const tool = await store.tools.create(projectId, {
+    name: 'pay',
+    type: 'http',
+    description: null,
+    parameters: {},
+    execute: { url, method: 'POST' },
+    mcp: null,
+    actions: null,
+    preset_parameters: null,
+    app: null,
+    pin_definitions: false,
+    level: 'open',
+    auto_approve: false,
+    timeout_seconds: null,
+    ask_destructive: false,
+    approval_timeout_seconds: null,
+  })
+  const decide = async (approvalId: string, status: 'approved' | 'rejected') => {
+    const seen = await store.approvals.find(approvalId)
+    if (!seen) throw new Error('there is none')
+    const by = { id: 'key_reviewer', name: 'Rita' }
+    const { args_hash, edited_input } = seen
+    const decided = { status, decisions: [], by, at: Date.now(), reason: 'because', args_hash, edited_input }
+    await store.approvals.decide(seen, { ...decided, expires_at: Date.now() + 60_000 })
+  }
+  return { toolId: tool.id, decide }
+}
+
+const suspension = async (call: Promise<unknown>) => {
+  const error = await call.catch((thrown: unknown) => thrown)
+  if (!(error instanceof Suspended) || error.awaits.kind !== 'approval') throw error
+  return error.awaits
+}
+
+test('a run of an agent is told that its call waits, and goes on with it once that is decided (S4.22) (S4.25) (S4.26)', async () => {
+  await using service = await startService()
+  await using fresh = await freshStore('sqlite')
+  const { store } = fresh
+  await using host = openDoor(store)
+  const { toolId, decide } = await prepare(store, service.url)
+  const begunAt = Date.now()
+
+  const first = await suspension(dispatch(asked('call_1', toolId), host))
+  const still = await suspension(dispatch(asked('call_1', toolId, { begunAt }), host))
+  const other = await suspension(dispatch(asked('call_2', toolId), host))
+  await decide(first.id, 'approved')
+  await decide(other.id, 'rejected')
+  const output = await dispatch(asked('call_1', toolId, { begunAt }), host)
+  const refused = dispatch(asked('call_2', toolId, { begunAt }), host)
+
+  expect(still.id).toBe(first.id)
+  expect(other.id).not.toBe(first.id)
+  expect(output.value).toEqual({ ok: true })
+  await expect(refused).rejects.toMatchObject({ code: 'APPROVAL_REJECTED' })
+  expect(service.received).toHaveLength(1)
+  expect(await store.calls.find('call_1')).toMatchObject({ status: 'success', generation_id: 'agt_gen_1' })
+  expect(await store.calls.find('call_2')).toMatchObject({ status: 'rejected' })
+})
+
+test('a run that was cut off after its grant was taken is told that the outcome is not known', async () => {
+  await using service = await startService()
+  await using fresh = await freshStore('sqlite')
+  const { store } = fresh
+  await using host = openDoor(store)
+  const { toolId, decide } = await prepare(store, service.url)
+  const begunAt = Date.now()
+
+  const { id } = await suspension(dispatch(asked('call_1', toolId), host))
+  await decide(id, 'approved')
+  await store.approvals.take(id)
+  const again = dispatch(asked('call_1', toolId, { begunAt }), host)
+
+  await expect(again).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+  expect(service.received).toEqual([])
+})
+
+test('a run that was cut off before anyone was asked asks when it comes back', async () => {
+  await using service = await startService()
+  await using fresh = await freshStore('sqlite')
+  const { store } = fresh
+  await using host = openDoor(store)
+  const { toolId } = await prepare(store, service.url)
+
+  const awaits = await suspension(dispatch(asked('call_1', toolId, { begunAt: Date.now() }), host))
+
+  expect(awaits.id).toMatch(/^apr_/)
+  expect(service.received).toEqual([])
+})
+
+test('what a call of a run calls in turn is found again when the run comes back for it', async () => {
+  await using service = await startService()
+  await using fresh = await freshStore('sqlite')
+  const { store } = fresh
+  await using host = openDoor(store)
+  const { toolId, decide } = await prepare(store, service.url)
+  const inner = (id: string) => dispatch(asked(id, toolId, { parentCallId: 'call_outer', depth: 1 }), host)
+
+  const { id } = await suspension(inner('call_a'))
+  await decide(id, 'approved')
+  const output = await inner('call_b')
+
+  expect(output.value).toEqual({ ok: true })
+  expect(await store.calls.find('call_a')).toMatchObject({ status: 'success' })
+  expect(await store.calls.find('call_b')).toBeUndefined()
+})
+
+test('a run that is over takes back what it asked for', async () => {
+  await using service = await startService()
+  await using fresh = await freshStore('sqlite')
+  const { store } = fresh
+  await using host = openDoor(store)
+  const { toolId } = await prepare(store, service.url)
+
+  const { id } = await suspension(dispatch(asked('call_1', toolId), host))
+  const cancelled = await store.approvals.cancel({ generation_id: 'agt_gen_1' })
+
+  expect(cancelled).toEqual([id])
+  await expect(dispatch(asked('call_1', toolId, { begunAt: Date.now() }), host)).rejects.toMatchObject({
+    code: 'APPROVAL_CANCELLED',
+  })
+})
+
+test('a call that no gate stops is not kept waiting: what it is judged by is in memory', async () => {
+  await using service = await startService()
+  await using fresh = await freshStore('sqlite')
+  const { store } = fresh
+  await using host = openDoor(store)
+  const { toolId } = await prepare(store, service.url)
+  const tool = await store.tools.find(toolId)
+  if (!tool) throw new Error('there is none')
+  await store.tools.update(toolId, { ...tool, auto_approve: true })
+
+  await dispatch(asked('call_1', toolId), host)
+  const known = host.desk.rules.of(tool.project_id)
+
+  expect(known).toEqual([])
+  expect((await store.approvals.list({ limit: 1, offset: 0 }, undefined)).total).toBe(0)
+})

@@ -1,0 +1,441 @@
+import { describe, expect, test } from 'vitest'
+import { listen } from '../src/surfaces/server.ts'
+import { Lineage, lineageHeader } from '../src/tools/lineage.ts'
+import { gated, pending, people, until } from './approving.ts'
+import { adminKey, startPlatform, startService } from './kit.ts'
+
+describe('a call that a person must approve', () => {
+  test('waits, and is made once it is approved, not before (S4.22) (S4.23) (S4.24) (S4.25)', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const { id, caller, reviewer } = await gated(platform, service.url)
+
+    const call = platform.post(`/tools/${id}/call`, { input: { city: 'Recife' } }, { key: caller })
+    const asked = await pending(platform)
+    const before = [...service.received]
+    const whole = await platform.get(`/approvals/${asked.id}`, { key: reviewer })
+    const approved = await platform.post(`/approvals/${asked.id}/approve`, {}, { key: reviewer })
+    const answer = await call
+
+    expect(whole.body).toMatchObject({ tool: 'pay', action: 'tools:pay', input: { city: 'Recife' } })
+    expect(before).toEqual([])
+    expect(approved).toMatchObject({ status: 200, body: { status: 'approved' } })
+    expect(answer).toMatchObject({ status: 200, body: { ok: true } })
+    expect(service.received).toHaveLength(1)
+    expect((await platform.get(`/approvals/${asked.id}`)).body.status).toBe('used')
+    expect((await platform.get(`/calls/${asked.call_id}`)).body).toMatchObject({ status: 'success' })
+  })
+
+  test('is not made when it is rejected, and the caller is told why (S4.26)', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const { id, caller, reviewer } = await gated(platform, service.url)
+
+    const call = platform.post(`/tools/${id}/call`, { input: { city: 'Recife' } }, { key: caller })
+    const asked = await pending(platform)
+    await platform.post(`/approvals/${asked.id}/reject`, { reason: 'Too far away' }, { key: reviewer })
+
+    const { status, body } = await call
+    expect(status).toBe(403)
+    expect(body.error).toMatchObject({ code: 'APPROVAL_REJECTED', details: { reason: 'Too far away' } })
+    expect(body.error.message).toContain('Too far away')
+    expect(service.received).toEqual([])
+    expect((await platform.get(`/calls/${asked.call_id}`)).body).toMatchObject({ status: 'rejected' })
+  })
+
+  test('is rejected when nobody decides in time (S4.27) (S4.28)', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const { id, caller } = await gated(platform, service.url, { approval_timeout_seconds: 1 })
+
+    const { status, body } = await platform.post(`/tools/${id}/call`, { input: { city: 'x' } }, { key: caller })
+
+    expect(status).toBe(403)
+    expect(body.error.code).toBe('APPROVAL_EXPIRED')
+    expect(service.received).toEqual([])
+    expect((await platform.get('/approvals')).body.data).toMatchObject([{ status: 'expired' }])
+  })
+
+  test('has five minutes, or what the project, the server, the tool or the rule says (S4.27)', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const { id, caller } = await gated(platform, service.url)
+    const seconds = async (city: string) => {
+      const call = { input: { city }, wait: false }
+      const { approval_id } = (await platform.post(`/tools/${id}/call`, call, { key: caller })).body
+      const { expires_at, created_at } = (await platform.get(`/approvals/${approval_id}`)).body
+      return Math.round((Date.parse(expires_at) - Date.parse(created_at)) / 1000)
+    }
+
+    const limits = [await seconds('a')]
+    await platform.patch(`/projects/${platform.projectId}`, { approval_timeout_seconds: 60 })
+    limits.push(await seconds('b'))
+    await platform.patch(`/tools/${id}`, { approval_timeout_seconds: 50 })
+    limits.push(await seconds('c'))
+    await platform.post('/approval-rules', { name: 'r', expression: 'input.city == "d"', timeout_seconds: 70 })
+    limits.push(await seconds('d'))
+
+    expect(limits).toEqual([300, 60, 50, 70])
+    const tooLong = await platform.patch(`/tools/${id}`, { approval_timeout_seconds: 1e9 })
+    expect(tooLong.status).toBe(400)
+  })
+
+  test('is not made for a key that was revoked while it waited', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const { id, caller, reviewer } = await gated(platform, service.url)
+
+    const call = platform.post(`/tools/${id}/call`, { input: { city: 'x' } }, { key: caller })
+    const asked = await pending(platform)
+    await platform.delete(`/api-keys/${asked.principal.id}`)
+    await platform.post(`/approvals/${asked.id}/approve`, {}, { key: reviewer })
+
+    expect(await call).toMatchObject({ status: 401 })
+    expect(service.received).toEqual([])
+  })
+
+  test('need not be waited for: the same call, made again, is the one that was approved', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const { id, caller, reviewer } = await gated(platform, service.url)
+    const call = () => platform.post(`/tools/${id}/call`, { input: { city: 'Recife' }, wait: false }, { key: caller })
+
+    const first = await call()
+    const second = await call()
+    await platform.post(`/approvals/${first.body.approval_id}/approve`, {}, { key: reviewer })
+    const third = await call()
+    const fourth = await call()
+
+    expect(first).toMatchObject({ status: 202, body: { status: 'pending_approval' } })
+    expect(second.body).toEqual(first.body)
+    expect(third).toMatchObject({ status: 200, body: { ok: true } })
+    expect(fourth.status).toBe(202)
+    expect(fourth.body.approval_id).not.toBe(first.body.approval_id)
+    expect(service.received).toHaveLength(1)
+  })
+
+  test('by someone who has given up is found when they call again, and made once (S4.25)', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const server = await listen(platform.platform, '127.0.0.1', 0)
+    const { id, caller, reviewer } = await gated(platform, service.url)
+    const call = (contentType: string, signal?: AbortSignal) =>
+      fetch(`${server.url}/api/v1/tools/${id}/call`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${caller}`, 'content-type': contentType },
+        body: JSON.stringify({ input: { city: 'Recife' } }),
+        ...(signal && { signal }),
+      })
+
+    for (const way of ['application/json', 'application/json; charset=utf-8']) {
+      const leaving = new AbortController()
+      const first = call(way, leaving.signal).catch(() => 'gave up')
+      const asked = await pending(platform)
+      leaving.abort()
+      expect(await first).toBe('gave up')
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      await platform.post(`/approvals/${asked.id}/approve`, {}, { key: reviewer })
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      const unused = (await platform.get(`/approvals/${asked.id}`)).body.status
+      const again = await call(way)
+
+      expect(unused, way).toBe('approved')
+      expect(await again.json()).toEqual({ ok: true })
+      expect((await platform.get(`/approvals/${asked.id}`)).body.status).toBe('used')
+      expect((await platform.get(`/calls/${asked.call_id}`)).body).toMatchObject({ status: 'success' })
+    }
+    expect(service.received).toHaveLength(2)
+    expect((await platform.get('/calls?status=pending')).body.total).toBe(0)
+    await server.close(1)
+  })
+
+  test('made twice at the same time asks once, and one of the two is made', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const { id, caller, reviewer } = await gated(platform, service.url)
+    const call = () => platform.post(`/tools/${id}/call`, { input: { city: 'Recife' } }, { key: caller })
+
+    const both = [call(), call()]
+    const asked = await pending(platform)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const total = (await platform.get('/approvals')).body.total
+    await platform.post(`/approvals/${asked.id}/approve`, {}, { key: reviewer })
+    const answers = await Promise.all(both)
+
+    expect(total).toBe(1)
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])
+    expect(answers.find(({ status }) => status === 409)?.body.error.code).toBe('APPROVAL_USED')
+    expect(service.received).toHaveLength(1)
+    expect((await platform.get('/calls')).body.data).toMatchObject([{ status: 'success' }])
+  })
+
+  test('is told to come back when the platform stops, and stays to be decided', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const { id, caller } = await gated(platform, service.url)
+
+    const call = platform.post(`/tools/${id}/call`, { input: { city: 'x' } }, { key: caller })
+    const { id: asked } = await pending(platform)
+    platform.platform.drain()
+
+    expect(await call).toMatchObject({ status: 503, body: { error: { code: 'SHUTTING_DOWN' } } })
+    expect(await platform.platform.store.approvals.find(asked)).toMatchObject({ status: 'pending' })
+  })
+
+  test('with an Idempotency-Key is not answered for good before it is decided', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const { id, caller, reviewer } = await gated(platform, service.url)
+    const call = () =>
+      platform.post(
+        `/tools/${id}/call`,
+        { input: { city: 'x' }, wait: false },
+        { key: caller, headers: { 'idempotency-key': 'k' } },
+      )
+
+    const first = await call()
+    await platform.post(`/approvals/${first.body.approval_id}/approve`, {}, { key: reviewer })
+    const second = await call()
+    const third = await call()
+
+    expect([first.status, second.status, third.status]).toEqual([202, 200, 200])
+    expect(third.headers.get('idempotency-replayed')).toBe('true')
+    expect(service.received).toHaveLength(1)
+  })
+
+  test('is not made when the tool was changed after it was asked for', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const { id, caller, reviewer } = await gated(platform, service.url)
+
+    const call = platform.post(`/tools/${id}/call`, { input: { city: 'x' } }, { key: caller })
+    const asked = await pending(platform)
+    await platform.patch(`/tools/${id}`, { execute: { url: `${service.url}/elsewhere` } })
+    await platform.post(`/approvals/${asked.id}/approve`, {}, { key: reviewer })
+
+    expect(await call).toMatchObject({ status: 409, body: { error: { code: 'APPROVAL_STALE' } } })
+    expect(service.received).toEqual([])
+    expect((await platform.get(`/calls/${asked.call_id}`)).body.status).toBe('rejected')
+  })
+
+  test('goes on though the key that the tool sends was changed meanwhile', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const { id, caller, reviewer } = await gated(platform, service.url)
+
+    const call = platform.post(`/tools/${id}/call`, { input: { city: 'x' } }, { key: caller })
+    const asked = await pending(platform)
+    await platform.patch(`/tools/${id}`, { execute: { url: service.url, headers: { 'x-token': 'new-one' } } })
+    await platform.post(`/approvals/${asked.id}/approve`, {}, { key: reviewer })
+
+    expect((await call).status).toBe(200)
+    expect(service.received[0]?.headers['x-token']).toBe('new-one')
+  })
+
+  test('can be withdrawn by the one who asked, and by nobody who may not', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const { id, caller } = await gated(platform, service.url)
+    const { caller: other } = await people(platform)
+
+    const call = platform.post(`/tools/${id}/call`, { input: { city: 'x' } }, { key: caller })
+    const asked = await pending(platform)
+    const seen = [
+      (await platform.get(`/approvals/${asked.id}`, { key: caller })).status,
+      (await platform.get(`/approvals/${asked.id}`, { key: other })).status,
+      (await platform.post(`/approvals/${asked.id}/cancel`, {}, { key: other })).status,
+      (await platform.post(`/approvals/${asked.id}/cancel`, {}, { key: caller })).status,
+    ]
+
+    expect(seen).toEqual([200, 404, 403, 200])
+    expect((await call).body.error.code).toBe('APPROVAL_CANCELLED')
+    expect((await platform.post(`/approvals/${asked.id}/cancel`, {}, { key: caller })).status).toBe(409)
+  })
+
+  test('that nobody waits for is ended in the record once it is rejected', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const { id, caller, reviewer } = await gated(platform, service.url)
+
+    const call = { input: { city: 'x' }, wait: false }
+    const { approval_id } = (await platform.post(`/tools/${id}/call`, call, { key: caller })).body
+    const { call_id } = (await platform.post(`/approvals/${approval_id}/reject`, {}, { key: reviewer })).body
+
+    const ended = await until(async () => {
+      const { body } = await platform.get(`/calls/${call_id}`)
+      return body.status === 'pending' ? undefined : body
+    })
+    expect(ended).toMatchObject({ status: 'rejected', error: { code: 'APPROVAL_REJECTED' } })
+  })
+})
+
+describe('a reviewer', () => {
+  test('can change the arguments, which must fit, and what is fixed stays fixed', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const parameters = {
+      type: 'object',
+      properties: {
+        amount: { type: 'number', maximum: 100 },
+        account: { type: 'string' },
+        password: { type: 'string' },
+      },
+      required: ['amount', 'account'],
+    }
+    const fields = { parameters, preset_parameters: { account: 'main' } }
+    const { id, caller, reviewer } = await gated(platform, service.url, fields)
+
+    const call = platform.post(`/tools/${id}/call`, { input: { amount: 90, password: 'hush' } }, { key: caller })
+    const { id: asked } = await pending(platform)
+    const { input, preset_keys } = (await platform.get(`/approvals/${asked}`, { key: reviewer })).body
+    const approve = (body: object) => platform.post(`/approvals/${asked}/approve`, body, { key: reviewer })
+    const wrong = await approve({ input: { amount: 900, password: 7 } })
+    const moved = await approve({ input: { amount: 9, note: '[redacted]' } })
+    const status = (await platform.get(`/approvals/${asked}`)).body.status
+    const right = await approve({ input: { amount: 9, account: 'another', password: '[redacted]' }, reason: 'Less' })
+
+    expect({ input, preset_keys }).toEqual({
+      input: { amount: 90, password: '[redacted]' },
+      preset_keys: ['account'],
+    })
+    expect(wrong).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_FAILED' } } })
+    expect(wrong.body.error.details.errors).toHaveLength(2)
+    expect(moved.status).toBe(400)
+    expect(status).toBe('pending')
+    expect(right.body).toMatchObject({ edited_input: { amount: 9, password: '[redacted]' }, reason: 'Less' })
+    expect((await call).status).toBe(200)
+    expect(JSON.parse(service.received[0]?.body ?? '')).toEqual({ amount: 9, account: 'main', password: 'hush' })
+  })
+
+  test('is told when another was faster, or the time was up', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const { id, caller, reviewer } = await gated(platform, service.url, { approval_timeout_seconds: 1 })
+    const ask = async (city: string) =>
+      (await platform.post(`/tools/${id}/call`, { input: { city }, wait: false }, { key: caller })).body.approval_id
+    const decide = (approval: string, verb: string, key = reviewer) =>
+      platform.post(`/approvals/${approval}/${verb}`, {}, { key })
+
+    const one = await ask('a')
+    await decide(one, 'approve')
+    const twice = await decide(one, 'reject', adminKey)
+    const late = await ask('b')
+    await new Promise((resolve) => setTimeout(resolve, 1050))
+    const tooLate = await decide(late, 'approve')
+
+    expect(twice).toMatchObject({ status: 409, body: { error: { code: 'APPROVAL_DECIDED' } } })
+    expect(twice.body.error.message).toMatch(/approved, by Rita/)
+    expect(tooLate.body.error).toMatchObject({ code: 'APPROVAL_DECIDED', details: { status: 'expired' } })
+    expect(await decide('apr_none', 'approve')).toMatchObject({ status: 404 })
+  })
+
+  test('is someone else than who asked, has the permission, and is a person', async () => {
+    await using service = await startService(() => ({ body: '"ok"' }))
+    await using platform = await startPlatform()
+    const { id, caller, reviewer } = await gated(platform, service.url)
+    const call = { input: { city: 'x' }, wait: false }
+    const own = (await platform.post(`/tools/${id}/call`, call)).body.approval_id
+    const theirs = (await platform.post(`/tools/${id}/call`, call, { key: caller })).body.approval_id
+    const approve = `/approvals/${theirs}/approve`
+    const lineage = new Lineage((await platform.platform.store.settings.find('lineage_key')) ?? '')
+    const within = { [lineageHeader]: lineage.print({ callId: 'call_x', depth: 0 }) }
+
+    const answers = [
+      await platform.post(`/approvals/${own}/approve`, {}),
+      await platform.post(approve, {}, { key: caller }),
+      await platform.post(approve, {}, { key: reviewer, headers: within }),
+    ]
+
+    expect(answers.map(({ body }) => body.error.code)).toEqual(['SELF_APPROVAL', 'FORBIDDEN', 'PERSON_REQUIRED'])
+    const tool = { name: 'self', type: 'platform', actions: ['approve-call'] }
+    expect(await platform.post('/tools', tool)).toMatchObject({ status: 400 })
+    expect((await platform.get(`/approvals/${theirs}`)).body.status).toBe('pending')
+  })
+
+  test('is one of two where a rule wants two people, who approve the same arguments', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const { id, caller, reviewer } = await gated(platform, service.url, { auto_approve: true })
+    const second = await platform.keyFor([{ effect: 'Allow', action: ['approvals:*'] }])
+    await platform.post('/approval-rules', { name: 'two', expression: 'true', two_people: true })
+    const call = platform.post(`/tools/${id}/call`, { input: { city: 'x' } }, { key: caller })
+    const { id: asked, args_hash } = await pending(platform)
+    const approve = (key: string, body: object = {}) => platform.post(`/approvals/${asked}/approve`, body, { key })
+
+    const answers = [
+      await approve(reviewer),
+      await approve(reviewer),
+      await approve(second, { input: { city: 'y' } }),
+      await approve(reviewer, { args_hash }),
+      await approve(reviewer),
+    ]
+
+    expect(answers.map(({ status, body }) => body.error?.code ?? `${status} ${body.status}`)).toEqual([
+      '200 pending',
+      'SECOND_PERSON_REQUIRED',
+      '200 pending',
+      'APPROVAL_CHANGED',
+      '200 approved',
+    ])
+    expect((await call).status).toBe(200)
+    expect(JSON.parse(service.received[0]?.body ?? '')).toEqual({ city: 'y' })
+    expect((await platform.get(`/approvals/${asked}`)).body.decisions).toHaveLength(3)
+  })
+
+  test('hears of what is asked for and decided as it happens, without the arguments', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const { id, caller, reviewer } = await gated(platform, service.url)
+    const stream = await platform.fetch('/api/v1/approvals/stream', {
+      headers: { authorization: `Bearer ${reviewer}` },
+    })
+    const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader()
+    let heard = ''
+    const hear = (words: string) =>
+      until(async () => {
+        if (!heard.includes(words)) heard += (await reader?.read())?.value ?? ''
+        return heard.includes(words) || undefined
+      })
+
+    await hear('listening')
+    const call = { input: { city: 'Recife' }, wait: false }
+    const { approval_id } = (await platform.post(`/tools/${id}/call`, call, { key: caller })).body
+    await hear('event: approval.requested')
+    await platform.post(`/approvals/${approval_id}/reject`, { reason: 'no' }, { key: reviewer })
+    await hear('event: approval.decided')
+
+    expect(heard).toContain(`id: ${approval_id}`)
+    expect(heard).not.toContain('Recife')
+    await reader?.cancel()
+  })
+
+  test('finds a page of ten thousand at once', { timeout: 60_000 }, async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const { id, caller, reviewer } = await gated(platform, service.url)
+    const large = { city: 'x'.repeat(2000) }
+    const first = (await platform.post(`/tools/${id}/call`, { input: large, wait: false }, { key: caller })).body
+    const { db } = platform.platform.store.engine
+    const row = await db
+      .selectFrom('approvals')
+      .selectAll()
+      .where('id', '=', first.approval_id)
+      .executeTakeFirstOrThrow()
+    for (let start = 0; start < 10_000; start += 500) {
+      const rows = Array.from({ length: 500 }, (_, n) => {
+        const own = String(start + n).padStart(6, '0')
+        return { ...row, id: `apr_0${own}`, call_id: `call_0${own}`, repeat_hash: own }
+      })
+      await db.insertInto('approvals').values(rows).execute()
+    }
+
+    const began = performance.now()
+    const page = await platform.get('/approvals?status=pending&limit=50&offset=5000', { key: reviewer })
+    const took = performance.now() - began
+
+    expect(page.body).toMatchObject({ total: 10_001, limit: 50 })
+    expect(page.body.data).toHaveLength(50)
+    expect(page.body.data[0]).not.toHaveProperty('input')
+    expect(took).toBeLessThan(1000)
+  })
+})

@@ -1,0 +1,98 @@
+import { execFile, spawn } from 'node:child_process'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+const run = promisify(execFile)
+const root = new URL('..', import.meta.url).pathname
+/** The oldest Node that we promise to run on; its binary is a package. */
+const oldest = '22.18.0'
+
+let folder: string
+let node: string
+const key = 'sk_of_the_package_test'
+
+/** What people get: the tarball, installed in an empty folder, without anything of the checkout. */
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'quartermaster-package-'))
+  const binary = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
+  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], {
+    cwd: root,
+    maxBuffer: 16_000_000,
+  })
+  const [{ filename }] = JSON.parse(stdout.slice(stdout.indexOf('[\n')))
+  await writeFile(join(folder, 'package.json'), '{"name":"empty","private":true}')
+  // The runtime of the embedded model fetches a part of itself when it is installed; without it, words are searched.
+  const options = ['--prefer-offline', '--no-audit', '--no-fund', '--omit=optional', '--ignore-scripts']
+  await run('npm', ['install', ...options, `./${filename}`, `${binary}@${oldest}`], {
+    cwd: folder,
+    maxBuffer: 16_000_000,
+  })
+  node = join(folder, 'node_modules', binary, 'bin/node')
+}, 300_000)
+
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+/** The program as `npx quartermaster` runs it, by the oldest Node. */
+const program = () => join(folder, 'node_modules/.bin/quartermaster')
+
+test(`starts on Node ${oldest}, with its dashboard, and takes commands`, { timeout: 60_000 }, async () => {
+  const environment = { PATH: process.env.PATH, QM_ADMIN_KEY: key, QM_KEY: key }
+  const child = spawn(node, [program(), 'up', '--port', '0', '--data', join(folder, 'data')], { env: environment })
+  const ended = new Promise((resolve) => child.once('close', resolve))
+  try {
+    let output = ''
+    const url = await new Promise<string>((resolve, reject) => {
+      const read = (chunk: Buffer) => {
+        output += chunk
+        const [, ready] = /ready at (http:\S+)/.exec(output) ?? []
+        if (ready) resolve(ready)
+      }
+      child.stdout.on('data', read)
+      child.stderr.on('data', read)
+      void ended.then(() => reject(new Error(`it ended: ${output}`)))
+    })
+    expect(await (await fetch(`${url}/health`)).json()).toEqual({ status: 'ok' })
+    const page = await (await fetch(url)).text()
+    const [, script = ''] = /<script[^>]*src="([^"]+)"/.exec(page) ?? []
+    expect((await fetch(new URL(script, url))).headers.get('content-type')).toContain('javascript')
+
+    const options = { env: { ...environment, QM_URL: url }, cwd: folder }
+    const made = await run(node, [program(), 'create-document', '--path', '/a.md', '--content', 'Hello'], options)
+    expect(JSON.parse(made.stdout)).toMatchObject({ path: '/a.md' })
+    const code = `
+      import { Quartermaster } from 'quartermaster/sdk'
+      const qm = new Quartermaster({ baseUrl: ${JSON.stringify(url)}, token: ${JSON.stringify(key)} })
+      console.log((await qm.documents.listDocuments()).data.data[0].path)`
+    const listed = await run(node, ['--input-type=module', '-e', code], options)
+    expect(listed.stdout.trim()).toBe('/a.md')
+  } finally {
+    child.kill('SIGTERM')
+    await ended
+  }
+})
+
+test('can be put into a program of one’s own', { timeout: 60_000 }, async () => {
+  const code = `
+    import { createPlatform } from 'quartermaster'
+    import { readConfig } from 'quartermaster/config'
+    const platform = await createPlatform(readConfig(['--data', 'embedded'], { QM_LOG_LEVEL: 'error', QM_EMBEDDINGS: 'off' }))
+    console.log((await platform.app.request('/health')).status)
+    await platform.close()`
+  const { stdout } = await run(node, ['--input-type=module', '-e', code], { cwd: folder })
+  expect(stdout.trim()).toBe('200')
+})
+
+test('brings no sources, no tests and none of what only developers need', async () => {
+  const installed = join(folder, 'node_modules/quartermaster')
+  expect((await readdir(installed)).sort()).toEqual(
+    ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'dashboard', 'dist', 'docs', 'node_modules', 'package.json'].sort(),
+  )
+  const { dependencies, devDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+  const others = await readdir(join(folder, 'node_modules'))
+  for (const name of Object.keys(devDependencies)) {
+    if (!(name in dependencies) && !name.startsWith('@types/')) expect(others).not.toContain(name)
+  }
+})
