@@ -22,7 +22,13 @@ const record = (store: Store, { at, id = newId('call', at), status = 'success', 
     ...{ tool_id: 'tool_1', tool: 'echo', app: 'tools', action: 'tools:echo', status },
     ...{ principal_kind: 'api_key', principal_id: 'key_1', principal_name: 'of a test', surface: 'rest' },
     ...{ client_name: null, client_version: null, request: '{}', request_truncated: 0, response: null },
-    ...{ response_truncated: 0, error: null, duration_ms: took, created_at: at, completed_at: at },
+    ...{
+      response_truncated: 0,
+      error: null,
+      duration_ms: took,
+      created_at: at,
+      completed_at: took === null ? null : at,
+    },
   })
 
 describe.each(engines)('the numbers of calls on %s', (engine) => {
