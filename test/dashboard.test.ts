@@ -39,7 +39,7 @@ async function at(path: string, { size, key = adminKey }: { size?: keyof typeof 
 /** Until the page has what it asked for. */
 async function settled(page: Page): Promise<void> {
   await page.locator('h1').first().waitFor()
-  await soon(() => page.getByText('Loading…').count()).toBe(0)
+  await soon(() => page.getByText(/^(Loading)?…$/).count()).toBe(0)
 }
 
 describe('signing in', () => {
