@@ -504,6 +504,7 @@ test('the first page is small and soon there', async () => {
 
   const size = [...scripts.values()].reduce((sum, bytes) => sum + bytes, 0)
   console.log(`first load: ${(size / 1024).toFixed(0)} KB of JavaScript, gzipped; there in ${times.join(', ')} ms`)
+  expect([...scripts.keys()].join()).not.toContain('jsx-dev')
   expect(size).toBeGreaterThan(0)
   expect(size).toBeLessThan(300 * 1024)
   expect(Math.min(...times)).toBeLessThan(3000)
