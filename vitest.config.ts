@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    include: ['src/**/*.test.ts', 'dashboard/src/**/*.test.{ts,tsx}', 'test/**/*.test.ts'],
     globalSetup: ['test/postgres.ts', 'test/built.ts'],
     // Processes, so that a test may be killed, change its environment or hold a lock without the others noticing.
     pool: 'forks',

@@ -18,6 +18,8 @@ const isFresh = () => existsSync(built) && statSync(built).mtimeMs >= changedAt(
 
 if (process.argv.includes('--always') || !isFresh()) {
   try {
+    // Whoever runs this may be a test, and would get what is meant for developing.
+    process.env.NODE_ENV = 'production'
     const { build } = await import('vite')
     await build({ configFile: join(root, 'dashboard/vite.config.ts'), logLevel: 'warn' })
     console.log('The dashboard is built.')

@@ -67,7 +67,7 @@ function walk(file: string, path: readonly string[]): void {
 for (const file of files) walk(file, [])
 
 const dashboard = new URL('../dashboard/src', import.meta.url).pathname
-const pages = globSync('**/*.{ts,tsx}', { cwd: dashboard })
+const pages = globSync('**/*.{ts,tsx}', { cwd: dashboard }).filter((file) => !file.includes('.test.'))
 const packages = Object.keys(
   JSON.parse(readFileSync(join(dashboard, '../package.json'), 'utf8')).devDependencies as Record<string, string>,
 )

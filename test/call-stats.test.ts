@@ -10,18 +10,25 @@ const began = Math.floor(Date.now() / minute) * minute - 30 * minute
 
 interface Told {
   at: number
+  id?: string
   status?: string
   took?: number | null
   project?: string
 }
 
-const record = (store: Store, { at, status = 'success', took = 1, project = 'proj_1' }: Told) =>
+const record = (store: Store, { at, id = newId('call', at), status = 'success', took = 1, project = 'proj_1' }: Told) =>
   store.calls.refuse({
-    ...{ id: newId('call', at), project_id: project, parent_call_id: null, generation_id: null, agent_id: null },
+    ...{ id, project_id: project, parent_call_id: null, generation_id: null, agent_id: null },
     ...{ tool_id: 'tool_1', tool: 'echo', app: 'tools', action: 'tools:echo', status },
     ...{ principal_kind: 'api_key', principal_id: 'key_1', principal_name: 'of a test', surface: 'rest' },
     ...{ client_name: null, client_version: null, request: '{}', request_truncated: 0, response: null },
-    ...{ response_truncated: 0, error: null, duration_ms: took, created_at: at, completed_at: at },
+    ...{
+      response_truncated: 0,
+      error: null,
+      duration_ms: took,
+      created_at: at,
+      completed_at: took === null ? null : at,
+    },
   })
 
 describe.each(engines)('the numbers of calls on %s', (engine) => {
@@ -78,6 +85,25 @@ describe.each(engines)('the numbers of calls on %s', (engine) => {
     expect(await total(`?project_id=${other}`, bound)).toBe(0)
     expect(await total('', choosy)).toBe(1)
     expect(await total('', blind)).toBe(0)
+  })
+
+  test('follow what happens: a call that ends later is counted as it ended, and new ones are added', async () => {
+    await using platform = await start()
+    const { store } = platform.platform
+    const id = newId('call', began)
+    await record(store, { id, at: began, status: 'pending', took: null })
+    const numbers = async () => (await platform.get('/calls/stats')).body
+    const before = await numbers()
+
+    const end = { response: null, response_truncated: 0, error: null, duration_ms: 7, completed_at: began + 7 }
+    await store.calls.end({ id, status: 'success', ...end })
+    await record(store, { at: Date.now() - 50 })
+    const after = await numbers()
+    const again = await numbers()
+
+    expect(before).toMatchObject({ total: 1, by_status: { pending: 1 }, p50_ms: null })
+    expect(after).toMatchObject({ total: 2, by_status: { success: 2 } })
+    expect(again).toMatchObject({ total: 2, by_status: { success: 2 } })
   })
 
   test('are refused for a time that is none, or too long', async () => {

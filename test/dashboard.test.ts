@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { launchBrowser, signIn, type sizes, visit } from './browser.ts'
 import { adminKey, startService } from './kit.ts'
 import { type LivedIn, startLivedIn } from './lived-in.ts'
+import { startProcess, temporaryFolder } from './process.ts'
 import { picture } from './screenshots.ts'
 
 const recorded = 100_000
@@ -24,6 +25,9 @@ afterAll(async () => {
   await here?.[Symbol.asyncDispose]()
 })
 
+/** What a page shows takes a moment, and longer where much else is going on. */
+const soon = <T>(read: () => T) => expect.poll(read, { timeout: 20_000, interval: 20 })
+
 /** Someone who is signed in, at a page. */
 async function at(path: string, { size, key = adminKey }: { size?: keyof typeof sizes; key?: string } = {}) {
   const visitor = await visit(browser, size)
@@ -35,7 +39,7 @@ async function at(path: string, { size, key = adminKey }: { size?: keyof typeof 
 /** Until the page has what it asked for. */
 async function settled(page: Page): Promise<void> {
   await page.locator('h1').first().waitFor()
-  await expect.poll(() => page.getByText('Loading…').count()).toBe(0)
+  await soon(() => page.getByText(/^(Loading)?…$/).count()).toBe(0)
 }
 
 describe('signing in', () => {
@@ -46,7 +50,7 @@ describe('signing in', () => {
     await page.goto(here.platform.url)
     await page.getByLabel('API key').fill('sk_wrong')
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await expect.poll(() => page.getByRole('alert').textContent()).toMatch(/UNAUTHENTICATED.*not known/)
+    await soon(() => page.getByRole('alert').textContent()).toMatch(/UNAUTHENTICATED.*not known/)
 
     await signIn(page, `${here.platform.url}/tools`, adminKey)
     await page.getByRole('heading', { name: 'Tools', level: 1 }).waitFor()
@@ -115,7 +119,7 @@ describe('a tool', () => {
     await page.getByLabel('Name', { exact: true }).fill('no spaces please')
     await page.getByLabel('URL').fill(`${here.service.url}/weather/{city}`)
     await page.getByRole('button', { name: 'Create the tool' }).click()
-    await expect.poll(() => page.getByRole('alert').textContent()).toMatch(/VALIDATION_FAILED.*name/)
+    await soon(() => page.getByRole('alert').textContent()).toMatch(/VALIDATION_FAILED.*name/)
 
     await page.getByLabel('Name', { exact: true }).fill('by-form')
     await page.getByLabel('Description', { exact: true }).fill('Made by a test')
@@ -132,7 +136,7 @@ describe('a tool', () => {
     await page.getByRole('tab', { name: 'Settings' }).click()
     await page.getByLabel('Presets').fill('{ "city": "Olinda" }')
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('Saved').waitFor()
+    await page.getByText('Saved', { exact: true }).waitFor()
     await page.getByRole('tab', { name: 'What the model sees' }).click()
     await page.getByText('Input schema').waitFor()
     expect(await page.locator('pre').first().textContent()).not.toContain('city')
@@ -202,11 +206,9 @@ test('a server is made, narrowed down to an app, and its lines for clients hold 
   await page.getByLabel('Only what is chosen here').first().check()
   for (const app of ['library', 'tools', 'tracker']) await page.getByLabel(app, { exact: true }).uncheck()
   await page.getByRole('button', { name: 'Save' }).click()
-  await expect
-    .poll(async () =>
-      (await here.qm.servers.getServer({ path: { server_id: 'front-desk' } })).data?.apps?.map(({ slug }) => slug),
-    )
-    .toEqual(expect.arrayContaining(['shop']))
+  await soon(async () =>
+    (await here.qm.servers.getServer({ path: { server_id: 'front-desk' } })).data?.apps?.map(({ slug }) => slug),
+  ).toEqual(expect.arrayContaining(['shop']))
 
   await page.getByRole('tab', { name: 'Settings' }).click()
   await page.getByLabel('Agent mode').click()
@@ -235,7 +237,6 @@ describe('calls', () => {
     await page.getByRole('link', { name: 'tools:read-page' }).first().click()
     await page.getByRole('heading', { name: 'tools:read-page' }).waitFor()
     await page.getByText('Who and how').waitFor()
-    await picture(page, 'call-desktop')
     const before = here.service.received.length
     await page.getByRole('button', { name: 'Repeat this call' }).click()
     await page.getByText('It answered').waitFor()
@@ -260,9 +261,7 @@ describe('calls', () => {
     const rows = page.getByRole('list', { name: 'Calls' }).getByRole('listitem')
     await rows.first().waitFor()
     const scroller = page.getByRole('list', { name: 'Calls' }).locator('..')
-    await page.evaluate(
-      'window.gaps = []; (function tick(last) { requestAnimationFrame((now) => { gaps.push(now - last); tick(now) }) })(performance.now())',
-    )
+    await browser.startTracing(page, { categories: ['toplevel'] })
 
     const places: string[] = []
     for (const share of [0.1, 0.5, 0.9, 1]) {
@@ -280,27 +279,20 @@ describe('calls', () => {
     }
     const began = performance.now()
     await page.getByLabel('Status').selectOption('permission_denied')
-    await expect
-      .poll(
-        () =>
-          page
-            .getByText(/ calls$/)
-            .first()
-            .innerText(),
-        { interval: 20 },
-      )
-      .toMatch(/^(1,)?\d\d\d calls$/m)
+    await soon(() =>
+      page
+        .getByText(/ calls$/)
+        .first()
+        .innerText(),
+    ).toMatch(/^(1,)?\d\d\d calls$/m)
     const filtered = Math.round(performance.now() - began)
-    const gaps = (await page.evaluate('gaps')) as number[]
-    const longest = Math.round(Math.max(...gaps))
+    const longest = Math.round(longestTask(await browser.stopTracing()))
 
-    console.log(`100,000 calls: filtered in ${filtered} ms; longest pause ${longest} ms`)
+    console.log(`100,000 calls: filtered in ${filtered} ms; longest task ${longest} ms`)
     expect(Number(places.at(-1))).toBeGreaterThan(recorded - 50)
     expect(await rows.count()).toBeLessThan(80)
-    // To be felt as a pause it would take 200 ms; a machine that runs other tests beside this one gets a margin.
-    expect(longest).toBeLessThan(800)
-    expect(filtered).toBeLessThan(3000)
-  }, 60_000)
+    expect(longest).toBeLessThan(200)
+  })
 })
 
 describe('what tools say', () => {
@@ -374,7 +366,7 @@ describe('access', () => {
       .getByRole('button', { name: 'Revoke' })
       .click()
     await page.getByRole('button', { name: 'Revoke the key' }).click()
-    await expect.poll(() => page.getByRole('row', { name: /made here/ }).count()).toBe(0)
+    await soon(() => page.getByRole('row', { name: /made here/ }).count()).toBe(0)
     expect(
       (await fetch(`${here.platform.url}/api/v1/tools`, { headers: { authorization: `Bearer ${value}` } })).status,
     ).toBe(401)
@@ -389,9 +381,9 @@ describe('access', () => {
     await page.getByLabel('Document').fill('{ "statement": [{ "effect": "Allow", "action": ["tools:CalTool"] }] }')
     await page.getByRole('button', { name: 'Create the access policy' }).click()
 
-    await expect
-      .poll(() => page.getByRole('alert').textContent())
-      .toMatch(/document\.statement\[0\]\.action\[0\].*did you mean/)
+    await soon(() => page.getByRole('alert').textContent()).toMatch(
+      /document\.statement\[0\]\.action\[0\].*did you mean/,
+    )
   })
 
   test('someone who may do little is told so in words, and sees nothing broken', async () => {
@@ -401,13 +393,60 @@ describe('access', () => {
 
     await page.getByLabel('Name').fill('mine')
     await page.getByRole('button', { name: 'Create the skill' }).click()
-    await expect.poll(() => page.getByRole('alert').textContent()).toMatch(/FORBIDDEN.*skills:CreateSkill/)
+    await soon(() => page.getByRole('alert').textContent()).toMatch(/FORBIDDEN.*skills:CreateSkill/)
     for (const path of ['/', '/calls', '/servers', '/access', '/settings']) {
       await page.goto(`${here.platform.url}${path}`)
       await settled(page)
     }
     expect(complaints).toEqual([])
   })
+})
+
+test('on the first day every page says what to do next', async () => {
+  await using folder = await temporaryFolder()
+  await using platform = await startProcess(folder.path, { QM_ADMIN_KEY: adminKey, QM_EMBEDDINGS: 'off' })
+  await using visitor = await visit(browser)
+  const { page, complaints } = visitor
+  await signIn(page, platform.url, adminKey)
+
+  await page.getByText('No calls yet, and nothing to call').waitFor()
+  await page.getByRole('link', { name: 'Import MCP servers' }).click()
+  await page.getByRole('dialog', { name: 'Import MCP servers' }).waitFor()
+  expect(await seriousFaults(page)).toEqual([])
+  await page.keyboard.press('Escape')
+  await page.getByText('No tools yet').waitFor()
+  for (const [link, words] of [
+    ['Servers', 'No servers yet'],
+    ['Skills', 'No skills yet'],
+    ['Calls', 'Nothing was called yet'],
+  ] as const) {
+    await page.getByRole('link', { name: link }).click()
+    await page.getByText(words).waitFor()
+    expect(await seriousFaults(page)).toEqual([])
+  }
+  expect(complaints).toEqual([])
+})
+
+test('where there are several projects, one is chosen for what is seen and what is made', async () => {
+  await using folder = await temporaryFolder()
+  await using platform = await startProcess(folder.path, { QM_ADMIN_KEY: adminKey, QM_EMBEDDINGS: 'off' })
+  await using visitor = await visit(browser)
+  const { page } = visitor
+  await signIn(page, `${platform.url}/settings`, adminKey)
+
+  await page.getByLabel('New project').fill('second')
+  await page.getByRole('button', { name: 'Create the project' }).click()
+  await page.getByRole('link', { name: 'Servers' }).click()
+  await page.getByRole('link', { name: 'New server' }).click()
+  await page.getByLabel('Name').fill('Of the second')
+  await page.locator('main').getByLabel('Project').selectOption({ label: 'second' })
+  await page.getByRole('button', { name: 'Create the server' }).click()
+  await page.getByRole('heading', { name: 'Of the second' }).waitFor()
+  await page.getByRole('link', { name: 'Servers' }).click()
+  await page.getByRole('link', { name: 'Of the second' }).waitFor()
+  await page.locator('aside').getByLabel('Project').selectOption({ label: 'default' })
+
+  await page.getByText('No servers yet').waitFor()
 })
 
 test('the keyboard alone leads anywhere', async () => {
@@ -465,6 +504,7 @@ test('the first page is small and soon there', async () => {
 
   const size = [...scripts.values()].reduce((sum, bytes) => sum + bytes, 0)
   console.log(`first load: ${(size / 1024).toFixed(0)} KB of JavaScript, gzipped; there in ${times.join(', ')} ms`)
+  expect([...scripts.keys()].join()).not.toContain('jsx-dev')
   expect(size).toBeGreaterThan(0)
   expect(size).toBeLessThan(300 * 1024)
   expect(Math.min(...times)).toBeLessThan(3000)
@@ -473,6 +513,7 @@ test('the first page is small and soon there', async () => {
 const pages = () => [
   ['overview', '/'],
   ['calls', '/calls'],
+  ['call', `/calls/${here.callId}`],
   ['tools', '/tools'],
   ['new-tool', '/tools/new'],
   ['tool', `/tools/${here.tools.order}`],
@@ -493,6 +534,16 @@ const pages = () => [
   ['policy', '/access/policies/pol_editor'],
   ['settings', '/settings'],
 ]
+
+/** The longest that the page was busy at a stretch, in milliseconds of the processor's time: others on the machine do not count. */
+function longestTask(trace: Buffer): number {
+  const { traceEvents } = JSON.parse(trace.toString()) as {
+    traceEvents: { tid: number; name: string; tdur?: number; args: { name?: string } }[]
+  }
+  const pages = traceEvents.filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain')
+  const threads = new Set(pages.map(({ tid }) => tid))
+  return Math.max(...traceEvents.filter(({ tid }) => threads.has(tid)).map(({ tdur = 0 }) => tdur)) / 1000
+}
 
 /** What axe finds wrong that keeps someone from using the page. */
 async function seriousFaults(page: Page, rules?: readonly string[]): Promise<string[]> {
@@ -520,7 +571,7 @@ describe.each(['desktop', 'phone'] as (keyof typeof sizes)[])('on a %s', (size) 
     const { page, complaints } = visitor
     await page.goto(here.platform.url)
     await page.getByLabel('API key').waitFor()
-    await picture(page, `sign-in-${size}`)
+    await picture(page, 'sign-in', size)
     expect(await seriousFaults(page)).toEqual([])
     await signIn(page, here.platform.url, adminKey)
 
@@ -528,12 +579,12 @@ describe.each(['desktop', 'phone'] as (keyof typeof sizes)[])('on a %s', (size) 
     for (const [name, path] of pages()) {
       await page.goto(`${here.platform.url}${path}`)
       await settled(page)
-      await picture(page, `${name}-${size}`)
+      await picture(page, name as string, size)
       const wide = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))
       const found = [...(wide > 0 ? [`${wide} pixels too wide`] : []), ...(await seriousFaults(page))]
       await page.emulateMedia({ colorScheme: 'dark' })
       found.push(...(await seriousFaults(page, ['color-contrast'])).map((fault) => `dark: ${fault}`))
-      if (name === 'overview' || name === 'tool') await picture(page, `${name}-dark-${size}`)
+      if (name === 'overview' || name === 'tool') await picture(page, `${name}-dark`, size)
       await page.emulateMedia({ colorScheme: 'light' })
       if (found.length > 0) faults[name as string] = found
     }

@@ -15,6 +15,8 @@ export interface LivedIn extends AsyncDisposable {
   readonly tools: Readonly<Record<'weather' | 'order' | 'page' | 'tracker', string>>
   readonly serverId: string
   readonly skillId: string
+  /** One of the recorded calls. */
+  readonly callId: string
   readonly calls: number
 }
 
@@ -64,7 +66,7 @@ export async function startLivedIn(calls: number): Promise<LivedIn> {
   const first = await startProcess(folder.path, environment)
   const seeded = await seed(new Quartermaster({ baseUrl: first.url, token: adminKey }), service.url, upstream.url)
   await first.stop('SIGTERM')
-  await recordCalls(folder.path, seeded, calls)
+  const callId = await recordCalls(folder.path, seeded, calls)
   const platform = await startProcess(folder.path, environment)
   return {
     ...seeded,
@@ -72,6 +74,7 @@ export async function startLivedIn(calls: number): Promise<LivedIn> {
     service,
     upstream,
     calls,
+    callId,
     qm: new Quartermaster({ baseUrl: platform.url, token: adminKey }),
     async [Symbol.asyncDispose]() {
       await platform[Symbol.asyncDispose]()
@@ -236,7 +239,7 @@ function* chances(): Generator<number> {
 }
 
 /** Calls of the last days, every fiftieth of them within the last hour. */
-async function recordCalls(data: string, { projectId, tools }: Seeded, count: number): Promise<void> {
+async function recordCalls(data: string, { projectId, tools }: Seeded, count: number): Promise<string> {
   const store = await openStore({ data })
   const chance = chances()
   const next = () => chance.next().value as number
@@ -251,6 +254,7 @@ async function recordCalls(data: string, { projectId, tools }: Seeded, count: nu
   const recent = Math.min(count, Math.max(Math.floor(count / 50), 600))
   const age = (n: number) =>
     n < count - recent ? 3_600_000 + (1 - n / count) * 5 * 86_400_000 : (1 - (n - count + recent) / recent) * 3_500_000
+  let last = ''
   for (let start = 0; start < count; start += 2000) {
     const rows: CallRow[] = []
     for (let n = start; n < Math.min(start + 2000, count); n++) {
@@ -298,7 +302,9 @@ async function recordCalls(data: string, { projectId, tools }: Seeded, count: nu
         },
       })
     }
+    last = rows.findLast(({ status }) => status === 'success')?.id ?? last
     await store.engine.writeCalls(rows, [])
   }
   await store.close()
+  return last
 }

@@ -61,7 +61,7 @@ describe('a session at the dashboard', () => {
 
     expect(called).toMatchObject({ status: 200, body: { ok: true } })
     const [call] = (await platform.get('/calls')).body.data
-    expect(call).toMatchObject({ surface: 'web', principal: { id: 'key_environment' } })
+    expect(call).toMatchObject({ surface: 'web', client: { name: 'dashboard' }, principal: { id: 'key_environment' } })
   })
 
   test('ends with signing out, and with the key that it was given for', async () => {

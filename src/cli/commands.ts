@@ -1234,7 +1234,7 @@ export const commands: readonly Command[] = [
       { name: 'action', type: 'string', description: 'namespace:name', where: 'query', reads: 'text' },
       { name: 'principal_id', type: 'string', description: 'Who called', where: 'query', reads: 'text' },
       { name: 'surface', type: '"rest" | "mcp" | "xml" | "cli" | "sdk" | "agent" | "workflow" | "web"', where: 'query', reads: 'text' },
-      { name: 'from', type: 'string', description: 'An hour before `to`, unless given; at most a day', where: 'query', reads: 'text' },
+      { name: 'from', type: 'string', description: 'An hour before `to`, unless given; at most a day. Counted from the start of its minute', where: 'query', reads: 'text' },
       { name: 'to', type: 'string', description: 'Now, unless given', where: 'query', reads: 'text' },
     ],
   },

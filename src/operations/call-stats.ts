@@ -2,15 +2,13 @@ import { z } from 'zod'
 import { CallStatus } from '../model/call.ts'
 import { PlatformError } from '../model/errors.ts'
 import { iso, Timestamp } from '../model/page.ts'
-import type { Tally } from '../store/calls.ts'
+import { sliceLength, type Tally } from '../store/tallies.ts'
 import { call, Filters, Moment } from './calls.ts'
 import { lists } from './operation.ts'
 
 const hour = 60 * 60_000
 const longest = 24 * hour
-/** Beyond this many the earlier ones are left out, so that the question is cheap whatever was going on. */
-const mostCalls = 100_000
-
+const minute = 60_000
 const Numbers = {
   total: z.int(),
   by_status: z.partialRecord(CallStatus, z.int()),
@@ -26,15 +24,15 @@ export const getCallStats = lists({
   of: call,
   input: z.strictObject({
     ...Filters,
-    from: Moment.optional().describe('An hour before `to`, unless given; at most a day'),
+    from: Moment.optional().describe(
+      'An hour before `to`, unless given; at most a day. Counted from the start of its minute',
+    ),
     to: Moment.optional().describe('Now, unless given'),
   }),
   output: z.object({
     from: Timestamp,
     to: Timestamp,
-    complete: z
-      .boolean()
-      .describe(`False where there were more than ${mostCalls} calls: the earlier ones are left out`),
+    complete: z.boolean().describe('False where there were so many calls that the earliest are left out'),
     ...Numbers,
     minutes: z.array(z.object({ at: Timestamp, ...Numbers })).describe('Those in which there were calls, oldest first'),
   }),
@@ -45,17 +43,17 @@ export const getCallStats = lists({
       const message = since >= until ? 'must be before "to"' : 'must be at most a day before "to"'
       throw new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'from', message }] })
     }
-    const tallies = await store.calls.tally({ ...filter, from: since, to: until }, visible, mostCalls)
-    const numbers = summarize(tallies)
-    const minutes = Map.groupBy(tallies, ({ minute }) => minute)
+    const start = Math.floor(since / minute) * minute
+    const { tallies, isComplete } = await store.calls.tally(filter, start, until, visible)
+    const minutes = Map.groupBy(tallies, ({ slice }) => Math.floor((slice * sliceLength) / minute))
     return {
-      from: iso(since),
+      from: iso(start),
       to: iso(until),
-      complete: numbers.total < mostCalls,
-      ...numbers,
+      complete: isComplete,
+      ...summarize(tallies),
       minutes: [...minutes]
         .sort(([a], [b]) => a - b)
-        .map(([minute, those]) => ({ at: iso(minute * 60_000), ...summarize(those) })),
+        .map(([at, those]) => ({ at: iso(at * minute), ...summarize(those) })),
     }
   },
 })

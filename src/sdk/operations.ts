@@ -2754,7 +2754,7 @@ export interface Operations {
         /** Who called */
         principal_id?: string
         surface?: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
-        /** An hour before `to`, unless given; at most a day */
+        /** An hour before `to`, unless given; at most a day. Counted from the start of its minute */
         from?: string
         /** Now, unless given */
         to?: string
@@ -2762,7 +2762,7 @@ export interface Operations {
       answer: {
         from: string
         to: string
-        /** False where there were more than 100000 calls: the earlier ones are left out */
+        /** False where there were so many calls that the earliest are left out */
         complete: boolean
         total: number
         by_status: Record<string, number>

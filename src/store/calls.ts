@@ -8,6 +8,7 @@ import { Grouped } from './group.ts'
 import type { Notices } from './notices.ts'
 import { pageOfRows, type Visible } from './page.ts'
 import type { CallEnd, CallRow } from './tables.ts'
+import { sliceLength, Tallies, type Tally } from './tallies.ts'
 
 const kept = (text: string | null, truncated: number) =>
   text === null ? null : truncated === 1 ? text : JSON.parse(text)
@@ -81,15 +82,6 @@ export interface RecordedInput {
   readonly input: JsonObject
 }
 
-export interface Tally {
-  /** Since 1970. */
-  readonly minute: number
-  readonly status: string
-  /** In tenths of a millisecond; null for a call that has not ended. */
-  readonly latency: number | null
-  readonly calls: number
-}
-
 /** As exact as anyone reads it, and coarse enough that there are few different ones to count. */
 const latencyOf = sql<number | null>`case
   when duration_ms is null then null
@@ -97,6 +89,11 @@ const latencyOf = sql<number | null>`case
   when duration_ms < 1000 then cast(duration_ms as integer) * 10
   else cast(duration_ms / 10 as integer) * 100
 end`
+
+const sliceOf = sql<number>`created_at / ${sql.lit(sliceLength)}`
+
+const mostCounted = 200_000
+const mostSeen = 20_000
 
 const latestCalls = 200
 const latestInputs = 50
@@ -109,6 +106,7 @@ export class Calls {
   readonly #writes: Grouped<Write>
   /** Apart from the writes, so that a call that has ended does not wait for the disk on behalf of those that begin. */
   readonly #syncs: Grouped<undefined>
+  readonly #tallies = new Tallies((filter, from, to) => this.#count({ ...filter, from, to }))
 
   constructor(engine: Engine, notices: Notices) {
     this.#engine = engine
@@ -207,19 +205,26 @@ export class Calls {
     return pageOfRows(this.#matching(filter), filter, visible, toCallSummary, options)
   }
 
-  /** How many calls there were, by minute, status and latency. Counts the latest `most` of them alone. */
-  async tally(filter: CallFilter, visible: Visible, most: number): Promise<Tally[]> {
-    const latest = this.#matching(filter).orderBy('id', 'desc').limit(most)
-    const minute = sql<number>`created_at / 60000`.as('minute')
-    const latency = latencyOf.as('latency')
-    if (visible) {
-      const rows = await latest.select(['id', 'project_id', 'status', minute, latency]).execute()
-      return rows.filter(visible).map((row) => ({ ...row, calls: 1 }))
-    }
-    return this.#engine.db
-      .selectFrom(latest.select(['status', minute, latency]).as('latest'))
-      .select(({ fn }) => ['minute', 'status', 'latency', fn.countAll<number>().as('calls')])
-      .groupBy(['minute', 'status', 'latency'])
+  /**
+   * How many calls there were, by time, status and latency, from one moment and before another. Where it would take long,
+   * the earliest are left out.
+   */
+  async tally(filter: CallFilter, from: number, to: number, visible: Visible) {
+    if (!visible) return this.#tallies.between(filter, from, to, mostCounted)
+    // Who may see some calls only has them counted one by one.
+    const rows = await this.#matching({ ...filter, from, to })
+      .select(['id', 'project_id', 'status', sliceOf.as('slice'), latencyOf.as('latency')])
+      .orderBy('id', 'desc')
+      .limit(mostSeen)
+      .execute()
+    const tallies: Tally[] = rows.filter(visible).map((row) => ({ ...row, calls: 1 }))
+    return { tallies, isComplete: rows.length < mostSeen }
+  }
+
+  #count(filter: CallFilter): Promise<Tally[]> {
+    return this.#matching(filter)
+      .select(({ fn }) => ['status', sliceOf.as('slice'), latencyOf.as('latency'), fn.countAll<number>().as('calls')])
+      .groupBy(['slice', 'status', 'latency'])
       .execute()
   }
 

@@ -52,7 +52,8 @@ function handler(operation: Operation, host: RestParts) {
   const run = async (who: Identity, req: HonoRequest, headers: Record<string, string>): Promise<Response> => {
     const { principal, surface } = who
     const input = await readInput(req)
-    const asker = asking(principal, surface, req.header('user-agent'))
+    // What a browser says of itself tells nothing about who asked.
+    const asker = asking(principal, surface, surface === 'web' ? 'dashboard' : req.header('user-agent'))
     const descent = host.parts.reach.lineage.read(req.header(lineageHeader))
     const gone = () => req.raw.signal
     const context = { ...host.parts, ...asker, ...descent, ...extras(operation, req), gone }

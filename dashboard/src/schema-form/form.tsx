@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { Button, IconButton } from '../ui/button.tsx'
 import { Field } from '../ui/field.tsx'
 import { JsonField } from '../ui/json-field.tsx'
-import { followed, kindOf, type Schema, startOf } from './schema.ts'
+import { followed, kindOf, opensTo, type Schema, startOf } from './schema.ts'
 
 interface PartProps {
   readonly schema: Schema
@@ -157,7 +157,7 @@ function ObjectPart({ schema, root, name, value, isRequired, depth, onChange }: 
         {isRequired && <span className="ml-1 text-xs font-normal text-soft">required</span>}
       </legend>
       {schema.description && <p className="mb-2 text-xs text-soft">{schema.description}</p>}
-      {isThere || isRequired ? (
+      {isThere || (isRequired && depth < opensTo) ? (
         <>
           <Properties schema={schema} root={root} value={value} depth={depth + 1} onChange={onChange} />
           {!isRequired && (

@@ -61,18 +61,19 @@ export function kindOf(schema: Schema): Kind {
   }
 }
 
+/** How deep a form opens by itself: a schema that asks for itself, several times over, would have no end. */
+export const opensTo = 2
+
 /** What a form starts with: what the schema says, and no more. */
 export function startOf(schema: Schema, root: Schema, depth = 0): unknown {
   const target = followed(schema, root)
   if (target.default !== undefined) return target.default
   if (target.const !== undefined) return target.const
-  if (depth > 8 || kindOf(target) !== 'object') return undefined
+  if (depth >= opensTo || kindOf(target) !== 'object') return undefined
   const required = new Set(target.required)
   const entries = Object.entries(target.properties ?? {}).flatMap(([name, property]) => {
-    const value =
-      required.has(name) || followed(property, root).default !== undefined
-        ? startOf(property, root, depth + 1)
-        : undefined
+    const isWanted = required.has(name) || followed(property, root).default !== undefined
+    const value = isWanted ? startOf(property, root, depth + 1) : undefined
     return value === undefined ? [] : [[name, value]]
   })
   return Object.fromEntries(entries)

@@ -1,14 +1,23 @@
 import type { ReactNode } from 'react'
 
+/** A page of a book has 2,000 characters; whoever writes fifty of them has seen enough of a preview. */
+const most = 100_000
+/** How deep quotes and lists may lie in one another. */
+const deepest = 8
+
 /**
  * Markdown as elements of the page, never as HTML: markup in the text stays text. It reads what skills are written in:
- * headings, lists, quotes, code, tables, links and emphasis.
+ * headings, lists, quotes, code, tables, links and emphasis. Text that was made to take long takes no longer than other.
  */
 export const Markdown = ({ text }: { text: string }) => (
-  <div className="prose">{blocks(text.replaceAll('\r\n', '\n'))}</div>
+  <div className="prose">
+    {blocks(text.slice(0, most).replaceAll('\r\n', '\n'), 0)}
+    {text.length > most && <p className="text-soft">The preview ends here.</p>}
+  </div>
 )
 
-function blocks(text: string): ReactNode[] {
+function blocks(text: string, depth: number): ReactNode[] {
+  if (depth > deepest) return [text]
   const lines = text.split('\n')
   const result: ReactNode[] = []
   let at = 0
@@ -20,7 +29,7 @@ function blocks(text: string): ReactNode[] {
   while (at < lines.length) {
     const line = lines[at] as string
     const key = at
-    const heading = /^(#{1,6})\s+(.*?)\s*#*$/.exec(line)
+    const heading = /^(#{1,6})\s+(.*)$/.exec(line)
     if (line.trim() === '') at++
     else if (/^\s*(```|~~~)/.test(line)) {
       const fence = line.trim().slice(0, 3)
@@ -40,11 +49,11 @@ function blocks(text: string): ReactNode[] {
       result.push(<hr key={key} className="border-line" />)
     } else if (line.startsWith('>')) {
       const quoted = take((next) => next.startsWith('>')).map((next) => next.replace(/^> ?/, ''))
-      result.push(<blockquote key={key}>{blocks(quoted.join('\n'))}</blockquote>)
+      result.push(<blockquote key={key}>{blocks(quoted.join('\n'), depth + 1)}</blockquote>)
     } else if (item.test(line)) {
       const items = take((next) => item.test(next) || (/^\s{2,}\S/.test(next) && next.trim() !== ''))
-      result.push(<List key={key} lines={items} />)
-    } else if (line.includes('|') && /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/.test(lines[at + 1] ?? '')) {
+      result.push(<List key={key} lines={items} depth={depth} />)
+    } else if (line.includes('|') && isRule(lines[at + 1] ?? '')) {
       const rows = take((next) => next.includes('|'))
       result.push(<TableBlock key={key} rows={rows} />)
     } else {
@@ -65,11 +74,12 @@ function Heading({ level, text }: { level: number; text: string }) {
   return <Tag>{inline(text)}</Tag>
 }
 
-function List({ lines }: { lines: readonly string[] }) {
-  const depth = /^\s*/.exec(lines[0] ?? '')?.[0].length ?? 0
+function List({ lines, depth }: { lines: readonly string[]; depth: number }) {
+  if (depth > deepest) return <p>{lines.join('\n')}</p>
+  const indent = /^\s*/.exec(lines[0] ?? '')?.[0].length ?? 0
   const groups: string[][] = []
   for (const line of lines) {
-    const isOwn = item.test(line) && (/^\s*/.exec(line)?.[0].length ?? 0) <= depth
+    const isOwn = item.test(line) && (/^\s*/.exec(line)?.[0].length ?? 0) <= indent
     if (isOwn || groups.length === 0) groups.push([line.replace(item, '')])
     else groups.at(-1)?.push(line)
   }
@@ -81,7 +91,11 @@ function List({ lines }: { lines: readonly string[] }) {
         <li key={index}>
           {inline(first)}
           {rest.length > 0 &&
-            (rest.some((line) => item.test(line)) ? <List lines={rest} /> : inline(`\n${rest.join('\n')}`))}
+            (rest.some((line) => item.test(line)) ? (
+              <List lines={rest} depth={depth + 1} />
+            ) : (
+              inline(`\n${rest.join('\n')}`)
+            ))}
         </li>
       ))}
     </Tag>
@@ -121,23 +135,37 @@ function TableBlock({ rows }: { rows: readonly string[] }) {
   )
 }
 
-const span =
-  /(`+)([^`]+?)\1|\*\*([^*\n]+)\*\*|__([^_\n]+)__|\*([^*\s][^*\n]*)\*|(?<![\w_])_([^_\s][^_\n]*)_(?!\w)|\[([^\]\n]+)\]\(([^)\s]+)\)/
+/** The line below the head of a table. */
+const isRule = (line: string) =>
+  line.includes('-') && line.length < 1000 && line.split('|').every((cell) => /^:?-*:?$/.test(cell.trim()))
+
+/** Each part has an end in sight, or a line of opening brackets would be read again from every one of them. */
+const span = new RegExp(
+  [
+    '`([^`\\n]{1,400})`',
+    '\\*\\*([^*\\n]{1,400})\\*\\*',
+    '__([^_\\n]{1,400})__',
+    '\\*([^*\\s][^*\\n]{0,400})\\*',
+    '(?<!\\w)_([^_\\s][^_\\n]{0,400})_(?!\\w)',
+    '\\[([^\\]\\n]{1,400})\\]\\(([^)\\s]{1,2000})\\)',
+  ].join('|'),
+  'g',
+)
 
 function inline(text: string): ReactNode[] {
   const result: ReactNode[] = []
-  let rest = text
-  for (let match = span.exec(rest); match; match = span.exec(rest)) {
-    const [whole, , code, bold, bold2, italic, italic2, label, target] = match
-    if (match.index > 0) result.push(rest.slice(0, match.index))
-    const key = result.length
+  let end = 0
+  for (const match of text.matchAll(span)) {
+    const [whole, code, bold, bold2, italic, italic2, label, target] = match
+    if (match.index > end) result.push(text.slice(end, match.index))
+    const key = match.index
     if (code !== undefined) result.push(<code key={key}>{code}</code>)
     else if (bold ?? bold2) result.push(<strong key={key}>{inline(bold ?? bold2 ?? '')}</strong>)
     else if (italic ?? italic2) result.push(<em key={key}>{inline(italic ?? italic2 ?? '')}</em>)
     else result.push(<SafeLink key={key} label={label ?? ''} target={target ?? ''} />)
-    rest = rest.slice(match.index + whole.length)
+    end = match.index + whole.length
   }
-  result.push(rest)
+  result.push(text.slice(end))
   return result
 }
 

@@ -1,4 +1,6 @@
 const width = 90
+/** Further in than this, a line is a line. */
+const deepest = 40
 /** Beyond this, how it looks matters less than how long it takes. */
 const most = 60_000
 
@@ -11,7 +13,8 @@ export function pretty(value: unknown): string {
 
 function lines(value: unknown, indent: string): string {
   const flat = onOneLine(value)
-  if (typeof value !== 'object' || value === null || flat.length + indent.length <= width) return flat
+  const isShort = flat.length + indent.length <= width
+  if (typeof value !== 'object' || value === null || isShort || indent.length > deepest) return flat
   const inner = `${indent}  `
   const parts = Array.isArray(value)
     ? value.map((item) => inner + lines(item, inner))

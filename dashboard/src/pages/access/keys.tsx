@@ -179,7 +179,7 @@ function NewKey({ onClose }: { onClose: () => void }) {
           <ul className="max-h-48 space-y-1 overflow-y-auto text-sm">
             {policies.map(({ id, name: policy, description }) => (
               <li key={id}>
-                <label className="flex gap-2">
+                <label className="flex items-start gap-2">
                   <input
                     type="checkbox"
                     className="mt-1 accent-accent"

@@ -1,4 +1,5 @@
-import { Link } from '@tanstack/react-router'
+import { useRouter } from '@tanstack/react-router'
+import { type MouseEvent, memo } from 'react'
 import type { CallSummary } from '../../api.ts'
 import { duration, moment, when } from '../../format.ts'
 import { Status } from '../../ui/badge.tsx'
@@ -9,8 +10,27 @@ export const columns =
 /** What a call did, in one word of its own. */
 export const nameOf = ({ action, tool, tool_id }: CallSummary): string => action ?? tool ?? tool_id ?? 'unknown tool'
 
+/** A link of the router works out its place each time it is drawn, which is too much for a list that is scrolled. */
+function CallLink({ call }: { call: CallSummary }) {
+  const router = useRouter()
+  const open = (event: MouseEvent) => {
+    if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
+    event.preventDefault()
+    void router.navigate({ to: '/calls/$callId', params: { callId: call.id } })
+  }
+  return (
+    <a
+      href={`/calls/${call.id}`}
+      onClick={open}
+      className="order-1 truncate font-mono text-xs font-medium -outline-offset-2 after:absolute after:inset-0 hover:text-accent md:order-none"
+    >
+      {nameOf(call)}
+    </a>
+  )
+}
+
 /** One call in one line; in two on a phone. */
-export const CallCells = ({ call }: { call: CallSummary }) => (
+export const CallCells = memo(({ call }: { call: CallSummary }) => (
   <>
     <time
       dateTime={call.created_at}
@@ -23,21 +43,14 @@ export const CallCells = ({ call }: { call: CallSummary }) => (
     <span className="order-2 flex justify-end md:order-none md:justify-start">
       <Status status={call.status} />
     </span>
-    <Link
-      to="/calls/$callId"
-      params={{ callId: call.id }}
-      preload={false}
-      className="order-1 truncate font-mono text-xs font-medium -outline-offset-2 after:absolute after:inset-0 hover:text-accent md:order-none"
-    >
-      {nameOf(call)}
-    </Link>
+    <CallLink call={call} />
     <span className="hidden truncate text-sm text-soft md:block">{call.principal.name}</span>
     <span className="hidden text-xs text-soft md:block">{call.surface}</span>
     <span className="order-4 text-right text-xs text-soft tabular-nums md:order-none">
       {duration(call.duration_ms)}
     </span>
   </>
-)
+))
 
 /** A few calls, whole. */
 export const CallRows = ({ calls }: { calls: readonly CallSummary[] }) => (

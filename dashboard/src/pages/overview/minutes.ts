@@ -27,7 +27,7 @@ export const errorRate = (numbers: Pick<Stats, 'total' | 'by_status'>): number |
 
 /** A round number that is not smaller: the top of a scale. */
 export function roundUp(value: number): number {
-  if (value <= 5) return 5
+  if (value <= 4) return 4
   const size = 10 ** Math.floor(Math.log10(value))
-  return ([1, 2, 5, 10].find((step) => step * size >= value) ?? 10) * size
+  return ([1, 2, 4, 6, 10].find((step) => step * size >= value) ?? 10) * size
 }

@@ -47,9 +47,13 @@ export function Overview() {
         The last hour
       </PageHead>
       <div className="space-y-4">
-        <Answered query={stats}>{(numbers) => <Numbers stats={numbers} />}</Answered>
+        {latest.data?.total === 0 ? (
+          <FirstSteps />
+        ) : (
+          <Answered query={stats}>{(numbers) => <Numbers stats={numbers} />}</Answered>
+        )}
         <Upstreams />
-        {latest.data && latest.data.total > 0 ? (
+        {latest.data && latest.data.total > 0 && (
           <Panel
             title="Latest calls"
             flush
@@ -61,8 +65,6 @@ export function Overview() {
           >
             <CallRows calls={latest.data.data} />
           </Panel>
-        ) : (
-          latest.data && <FirstSteps />
         )}
       </div>
     </>

@@ -64,6 +64,7 @@ export function Find({ server }: { server: Server }) {
                       <code className="font-mono text-sm font-medium break-all">{candidate.identifier}</code>
                       <Badge>{candidate.slug}</Badge>
                       {candidate.score >= 0.5 && <Badge tone="good">a match</Badge>}
+                      <span className="ml-auto text-xs text-accent">Why</span>
                     </summary>
                     <dl className="mt-2 grid grid-cols-2 gap-x-6 gap-y-0.5 text-xs sm:grid-cols-3">
                       {Object.entries(candidate.features)

@@ -4,6 +4,7 @@ import { ask, qm, type Server as ServerRecord } from '../../api.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Answered } from '../../ui/notice.tsx'
 import { PageHead } from '../../ui/panel.tsx'
+import { SavedMark } from '../../ui/saved.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import { Connect } from './connect.tsx'
 import { Find } from './find.tsx'
@@ -25,7 +26,7 @@ function Whole({ server }: { server: ServerRecord }) {
   const navigate = useNavigate({ from: '/servers/$serverId' })
   return (
     <>
-      <PageHead title={server.name}>
+      <PageHead title={server.name} actions={<SavedMark at={server.updated_at} />}>
         <span className="mr-2 inline-flex gap-1.5 align-middle">
           <Badge tone={server.enabled ? 'good' : 'plain'}>{server.enabled ? 'on' : 'off'}</Badge>
           <Badge>{server.agent_mode ? 'agent mode' : 'direct mode'}</Badge>

@@ -9,6 +9,7 @@ import { Switch, TextArea, TextField } from '../../ui/field.tsx'
 import { Markdown } from '../../ui/markdown.tsx'
 import { Answered, ErrorNotice } from '../../ui/notice.tsx'
 import { PageHead, Panel } from '../../ui/panel.tsx'
+import { SavedMark } from '../../ui/saved.tsx'
 import { useAction } from '../../use-action.ts'
 
 export function Skill() {
@@ -20,7 +21,18 @@ export function Skill() {
     enabled: !isNew,
   })
   if (isNew) return <Editor skill={undefined} />
-  return <Answered query={skill}>{(record) => <Editor key={record.updated_at} skill={record} />}</Answered>
+  return (
+    <Answered query={skill}>
+      {(record) => (
+        <>
+          <Editor key={record.updated_at} skill={record} />
+          <div className="mt-3">
+            <SavedMark at={record.updated_at} />
+          </div>
+        </>
+      )}
+    </Answered>
+  )
 }
 
 const start = '# When to use this\n\n\n# Steps\n\n1. '
@@ -98,9 +110,7 @@ function Editor({ skill }: { skill: SkillRecord | undefined }) {
             </Button>
           </>
         }
-      >
-        {skill && save.done && 'Saved.'}
-      </PageHead>
+      ></PageHead>
       <div className="space-y-4">
         <ErrorNotice error={save.error} />
         <Panel>

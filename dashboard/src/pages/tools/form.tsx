@@ -22,11 +22,10 @@ interface Props {
   readonly isNew: boolean
   readonly busy: boolean
   readonly error: unknown
-  readonly isSaved?: boolean
   onSave(draft: Draft): void
 }
 
-export function ToolForm({ start, isNew, busy, error, isSaved = false, onSave }: Props) {
+export function ToolForm({ start, isNew, busy, error, onSave }: Props) {
   const [draft, setDraft] = useState(start)
   const set = (change: Partial<Draft>) => setDraft((now) => ({ ...now, ...change }))
   const faults = error instanceof Failure ? error.faults : []
@@ -154,14 +153,9 @@ export function ToolForm({ start, isNew, busy, error, isSaved = false, onSave }:
         </div>
       </Panel>
       <ErrorNotice error={error} />
-      <div className="flex items-center gap-3">
-        <Button look="main" type="submit" busy={busy} disabled={cannotRead}>
-          {isNew ? 'Create the tool' : 'Save'}
-        </Button>
-        <span role="status" className="text-sm text-soft">
-          {isSaved && draft === start ? 'Saved' : ''}
-        </span>
-      </div>
+      <Button look="main" type="submit" busy={busy} disabled={cannotRead}>
+        {isNew ? 'Create the tool' : 'Save'}
+      </Button>
     </form>
   )
 }
@@ -301,7 +295,7 @@ function PlatformActions({ draft, set, faultOf }: PartProps) {
       <ul className="grid max-h-72 gap-x-4 overflow-y-auto sm:grid-cols-2">
         {actions.map(({ command, summary }) => (
           <li key={command}>
-            <label className="flex gap-2 rounded-md px-1 py-1 text-sm hover:bg-hover">
+            <label className="flex items-start gap-2 rounded-md px-1 py-1 text-sm hover:bg-hover">
               <input
                 type="checkbox"
                 className="mt-1 accent-accent"

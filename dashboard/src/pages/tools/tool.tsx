@@ -5,6 +5,7 @@ import { Badge } from '../../ui/badge.tsx'
 import { DeletePanel } from '../../ui/delete-panel.tsx'
 import { Answered } from '../../ui/notice.tsx'
 import { PageHead } from '../../ui/panel.tsx'
+import { SavedMark } from '../../ui/saved.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import { useAction } from '../../use-action.ts'
 import { bodyOf, type Draft, draftOf } from './draft.ts'
@@ -24,7 +25,7 @@ function Whole({ tool }: { tool: ToolRecord }) {
   const navigate = useNavigate({ from: '/tools/$toolId' })
   return (
     <>
-      <PageHead title={tool.name}>
+      <PageHead title={tool.name} actions={<SavedMark at={tool.updated_at} />}>
         <span className="mr-2 inline-flex gap-1.5 align-middle">
           <Badge>{tool.type}</Badge>
           {!tool.auto_approve && <Badge tone="warn">a human decides</Badge>}
@@ -67,7 +68,6 @@ function EditTool({ tool }: { tool: ToolRecord }) {
         isNew={false}
         busy={save.busy}
         error={save.error}
-        isSaved={save.done}
         onSave={save.run}
       />
       <DeletePanel what="tool" name={tool.name} onDelete={() => remove.runAsync()}>
