@@ -173,7 +173,7 @@ async function say(page: Page, text: string): Promise<void> {
   await page.keyboard.press('Enter')
 }
 
-const card = (page: Page, name: string) => page.locator('details').filter({ hasText: name }).first()
+const card = (page: Page, name: string) => page.getByRole('group', { name: `Call of ${name}` }).last()
 
 test('an AI provider and an agent are made by their forms, with faults told at their fields, and answer', async () => {
   await using visitor = await at('/ai-providers/new')
@@ -267,9 +267,9 @@ describe('a chat', () => {
     // Its words come one after the other: the first are there before the last.
     expect(await page.getByText('and then ask you').count()).toBe(0)
     await page.getByText('done', { exact: true }).waitFor()
-    await page.locator('summary', { hasText: 'get-weather' }).click()
+    await card(page, 'get-weather').getByRole('button', { name: 'get-weather' }).click()
     await page.getByText('"temperature": 29').waitFor()
-    await page.locator('summary', { hasText: 'get-weather' }).click()
+    await card(page, 'get-weather').getByRole('button', { name: 'get-weather' }).click()
 
     const form = page.getByRole('form', { name: 'Outputs that the agent waits for' })
     await form.waitFor()
@@ -359,6 +359,9 @@ describe('a chat', () => {
     await page.getByRole('button', { name: 'New conversation' }).click()
     await say(page, 'it fails')
     await card(page, 'get-weather').getByText('VALIDATION_FAILED').waitFor()
+
+    await page.getByRole('button', { name: 'New conversation' }).click()
+    await say(page, 'gibberish')
     await expect.poll(() => page.getByRole('alert').textContent()).toMatch(/REPLAY_STEP_MISSING/)
 
     const policy = await made(
@@ -380,7 +383,7 @@ describe('a chat', () => {
 
     await say(page, 'read the page')
     await page.locator('.prose').getByText(markup).waitFor()
-    await page.locator('summary', { hasText: 'read-page' }).click()
+    await card(page, 'read-page').getByRole('button', { name: 'read-page' }).click()
     await page.locator('pre').filter({ hasText: '<img src=x' }).waitFor()
     expect(await page.locator('.prose a, .prose img').count()).toBe(0)
     expect(await page.evaluate('window.hacked')).toBeUndefined()
@@ -391,7 +394,7 @@ describe('a chat', () => {
     )
     await say(page, 'a large one')
     await page.getByText(/of 320,00\d characters/).waitFor()
-    await page.locator('summary', { hasText: 'read-large' }).click()
+    await card(page, 'read-large').getByRole('button', { name: 'read-large' }).click()
     await page.getByText('of 5,242,880 characters').waitFor()
     const longest = (await page.evaluate('Math.max(...gaps)')) as number
     console.log(`longest pause with 5 MB of output and 320,000 characters of answer: ${Math.round(longest)} ms`)
@@ -407,7 +410,7 @@ test('a run is shown as a timeline, with the runs that it started, and can be st
   await using visitor = await at('/generations')
   const { page, complaints } = visitor
 
-  await page.getByLabel('Agent').selectOption({ label: 'Lead' })
+  await page.getByLabel('Agent', { exact: true }).selectOption({ label: 'Lead' })
   await page.getByRole('link', { name: 'Lead' }).first().click()
   const lines = page.getByRole('list', { name: 'Timeline' })
   await lines.getByText('Step 2').waitFor()

@@ -25,11 +25,15 @@ function Whole({ agent }: { agent: AgentRecord }) {
   return (
     <>
       <PageHead title={agent.name}>
-        <code className="font-mono text-xs">{modelOf(agent.model, provider)}</code>
         {provider && (
           <>
-            {' '}
-            by{' '}
+            {provider.type === 'replay' ? (
+              'Plays '
+            ) : (
+              <>
+                <code className="font-mono text-xs">{modelOf(agent.model, provider)}</code> by{' '}
+              </>
+            )}
             <Link
               to="/ai-providers/$providerId"
               params={{ providerId: provider.id }}
@@ -37,9 +41,10 @@ function Whole({ agent }: { agent: AgentRecord }) {
             >
               {provider.name}
             </Link>
+            ,{' '}
           </>
         )}
-        , {plural(agent.tool_ids.length, 'tool')} ·{' '}
+        {plural(agent.tool_ids.length, 'tool')} ·{' '}
         <Link to="/generations" search={{ agent_id: agent.id }} className="text-accent hover:underline">
           its generations
         </Link>

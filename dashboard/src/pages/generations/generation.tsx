@@ -156,7 +156,7 @@ const Figure = ({ name, children }: { name: string; children: ReactNode }) => (
 
 const kinds = [
   ['bg-accent', 'the model'],
-  ['bg-good', 'a call'],
+  ['bg-ink/70', 'a call'],
   ['bg-warn', 'waits'],
   ['bg-bad', 'failed'],
 ] as const

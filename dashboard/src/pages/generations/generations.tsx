@@ -132,7 +132,7 @@ const Found = ({ generations, agents }: { generations: readonly Generation[]; ag
           cell: ({ status, error }) => (
             <>
               <GenerationStatus status={status} />
-              {error && <div className="mt-0.5 font-mono text-xs break-all text-bad">{error.code}</div>}
+              {error && <div className="mt-0.5 hidden font-mono text-xs text-bad md:block">{error.code}</div>}
             </>
           ),
         },

@@ -16,7 +16,7 @@ import { type Row, rowsOf, type Span, spanOf } from './rows.ts'
 import { GenerationStatus } from './status.tsx'
 
 const atFirst = 300
-const columns = 'md:grid-cols-[minmax(0,19rem)_minmax(0,1fr)_4.5rem]'
+const columns = 'md:grid-cols-[minmax(0,22rem)_minmax(0,1fr)_4.5rem]'
 
 /** When what happened, one line under the other; on a phone each bar is under its name. */
 export function Timeline({ trace, agents }: { trace: TraceNode; agents: readonly Agent[] }) {
@@ -62,6 +62,10 @@ export function Timeline({ trace, agents }: { trace: TraceNode; agents: readonly
     </div>
   )
 }
+
+/** The journal knows whole milliseconds. */
+const inTime = (milliseconds: number): string =>
+  milliseconds < 1 ? '< 1 ms' : milliseconds < 10 ? `${Math.round(milliseconds)} ms` : duration(milliseconds)
 
 const marks = [0, 0.25, 0.5, 0.75, 1]
 
@@ -122,7 +126,7 @@ function Line({
         />
       </span>
       <span className="text-right text-xs whitespace-nowrap text-soft tabular-nums">
-        {row.to === undefined ? `${duration(Math.max(0, took))}…` : duration(took)}
+        {row.to === undefined ? `${inTime(took)}…` : inTime(took)}
       </span>
     </button>
   )
@@ -142,7 +146,7 @@ function lookOf(row: Row, agents: readonly Agent[]): Look {
       icon: 'agents',
       name: <span className="truncate font-medium">{nameOf(row.node.agent_id, agents)}</span>,
       aside: <GenerationStatus status={row.node.status} />,
-      bar: row.node.status === 'failed' ? 'bg-bad' : 'bg-edge',
+      bar: row.node.status === 'failed' ? 'bg-bad' : 'bg-edge/60',
     }
   }
   if (row.kind === 'step') {
@@ -158,14 +162,14 @@ function lookOf(row: Row, agents: readonly Agent[]): Look {
   const [tone, words] = callState(status)
   return {
     icon: 'tools',
-    name: <code className="truncate font-mono text-xs font-semibold">{row.call.tool_name}</code>,
+    name: <code className="max-w-[75%] shrink-0 truncate font-mono text-xs font-semibold">{row.call.tool_name}</code>,
     aside:
       status === 'done' ? (
         <span className="truncate font-mono text-xs text-soft">{inShort(row.call.args)}</span>
       ) : (
         <Badge tone={tone}>{words}</Badge>
       ),
-    bar: status === 'failed' ? 'bg-bad' : status.startsWith('awaiting') ? 'bg-warn' : 'bg-good',
+    bar: status === 'failed' ? 'bg-bad' : status.startsWith('awaiting') ? 'bg-warn' : 'bg-ink/70',
   }
 }
 

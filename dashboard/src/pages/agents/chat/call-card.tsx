@@ -3,8 +3,9 @@ import { memo, useState } from 'react'
 import { duration } from '../../../format.ts'
 import { Badge } from '../../../ui/badge.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { JsonView, OutputView, TextView } from '../../../ui/text.tsx'
+import { OutputView } from '../../../ui/text.tsx'
 import { callState, inShort, problemOf } from '../call-words.ts'
+import { Arguments } from './arguments.tsx'
 import type { Call } from './turns.ts'
 
 /** A call of a tool: what it is and how it stands in a line, everything else on a click. */
@@ -16,13 +17,13 @@ export const CallCard = memo(function CallCard({ call, isOver }: { call: Call; i
   const took =
     call.startedAt && call.completedAt ? Date.parse(call.completedAt) - Date.parse(call.startedAt) : undefined
   return (
-    <details
-      className="min-w-0 rounded-md border border-line bg-panel"
-      onToggle={(event) => setOpen(event.currentTarget.open)}
-    >
-      <summary
-        aria-label={`Call of ${call.name}: ${words}`}
-        className="flex list-none flex-wrap items-center gap-x-2 gap-y-1 rounded-md px-3 py-2 text-sm hover:bg-hover [&::-webkit-details-marker]:hidden"
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for a form
+    <div role="group" aria-label={`Call of ${call.name}`} className="min-w-0 rounded-md border border-line bg-panel">
+      <button
+        type="button"
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+        className="flex w-full flex-wrap items-center gap-x-2 gap-y-1 rounded-md px-3 py-2 text-left text-sm hover:bg-hover"
       >
         <Icon name="right" className={`size-3.5 text-soft ${isOpen ? 'rotate-90' : ''}`} />
         <Icon name="tools" className="size-4 text-soft" />
@@ -34,10 +35,10 @@ export const CallCard = memo(function CallCard({ call, isOver }: { call: Call; i
           {took !== undefined && <span className="text-xs text-soft tabular-nums">{duration(took)}</span>}
           <Badge tone={tone}>{words}</Badge>
         </span>
-      </summary>
+      </button>
       {call.status === 'failed' && <Problem output={call.output} />}
       {isOpen && <Whole call={call} isEnded={isEnded} />}
-    </details>
+    </div>
   )
 })
 
@@ -55,11 +56,7 @@ const Whole = ({ call, isEnded }: { call: Call; isEnded: boolean }) => (
   <div className="space-y-3 border-t border-line px-3 py-3">
     <div>
       <h3 className="mb-1">Arguments</h3>
-      {typeof call.args === 'string' ? (
-        <TextView text={call.args} name="arguments.txt" />
-      ) : (
-        <JsonView value={call.args ?? {}} name="arguments.json" />
-      )}
+      <Arguments value={call.args} />
     </div>
     <div>
       <h3 className="mb-1">Output</h3>

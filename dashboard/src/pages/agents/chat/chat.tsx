@@ -1,14 +1,23 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState, useSyncExternalStore } from 'react'
+import {
+  type FormEvent,
+  type KeyboardEvent,
+  type RefObject,
+  useCallback,
+  useEffect,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from 'react'
 import { plural } from '../../../format.ts'
 import { useTools } from '../../../queries.ts'
 import { Button } from '../../../ui/button.tsx'
 import { ErrorNotice, Loading } from '../../../ui/notice.tsx'
 import { money, sum, tokens } from '../figures.ts'
 import type { Agent } from '../records.ts'
-import { Conversation } from './conversation.ts'
+import { Conversation, type Output } from './conversation.ts'
 import { TurnView, usageOf } from './turn.tsx'
-import { isOver } from './turns.ts'
+import { isOver, type Turn } from './turns.ts'
 
 /** The conversation is known by its last run, which is in the address: it survives a reload, and can be passed on. */
 function useConversation(agent: Agent) {
@@ -42,8 +51,17 @@ export function Chat({ agent }: { agent: Agent }) {
   const last = turns.at(-1)
   const isBusy = last !== undefined && !isOver(last)
   useFollowedEnd(turns)
+  const message = useRef<HTMLTextAreaElement>(null)
+  // What had the focus goes away with what was asked for: it goes where one speaks next.
+  const submit = useCallback(
+    async (outputs: readonly Output[]) => {
+      await conversation.submit(outputs)
+      message.current?.focus()
+    },
+    [conversation],
+  )
   return (
-    <div className="mx-auto flex min-h-[calc(100dvh-15rem)] max-w-3xl flex-col">
+    <div className="mx-auto flex min-h-[calc(100dvh-12rem)] max-w-3xl flex-col">
       <div role="log" aria-label="Conversation" aria-busy={isBusy} className="flex-1 space-y-6 pb-4">
         {isLoading && <Loading what="Opening the conversation" />}
         <ErrorNotice error={problem} />
@@ -54,17 +72,21 @@ export function Chat({ agent }: { agent: Agent }) {
             turn={turn}
             agent={agent}
             isLast={index === turns.length - 1}
-            onSubmit={conversation.submit}
+            onSubmit={submit}
             onAgain={conversation.again}
           />
         ))}
       </div>
       <div className="sticky bottom-0 -mx-1 bg-page px-1 pt-2 pb-3">
         <Composer
+          field={message}
           isBusy={isBusy}
           isWaiting={last?.status === 'requires_action'}
           onSend={(text) => void conversation.send(text)}
-          onStop={() => void conversation.stop()}
+          onStop={() => {
+            message.current?.focus()
+            void conversation.stop()
+          }}
         />
         <div className="mt-1.5 flex min-h-8 flex-wrap items-center justify-between gap-2 text-xs text-soft">
           <span role="status">{isAway ? 'The connection broke: connecting again…' : <Totals turns={turns} />}</span>
@@ -100,10 +122,11 @@ function useFollowedEnd(turns: readonly unknown[]) {
   }, [turns, length])
 }
 
-function Totals({ turns }: { turns: Parameters<typeof usageOf>[0][] | readonly Parameters<typeof usageOf>[0][] }) {
+function Totals({ turns }: { turns: readonly Turn[] }) {
   const known = turns.flatMap((turn) => usageOf(turn) ?? [])
   if (known.length === 0) return null
   const all = sum(known)
+  if (all.input_tokens + all.output_tokens === 0) return null
   const cost = money(all.cost)
   return (
     <span className="tabular-nums">
@@ -146,11 +169,13 @@ function Beginning({ agent }: { agent: Agent }) {
 }
 
 function Composer({
+  field,
   isBusy,
   isWaiting,
   onSend,
   onStop,
 }: {
+  field: RefObject<HTMLTextAreaElement | null>
   isBusy: boolean
   isWaiting: boolean
   onSend: (text: string) => void
@@ -173,6 +198,7 @@ function Composer({
   return (
     <form onSubmit={send} className="flex items-end gap-2">
       <textarea
+        ref={field}
         aria-label="Message"
         className="control max-h-48 field-sizing-content resize-none py-2"
         rows={1}

@@ -4,10 +4,10 @@ import { Button, buttonLook } from '../../../ui/button.tsx'
 import { TextArea } from '../../../ui/field.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { ErrorNotice } from '../../../ui/notice.tsx'
-import { JsonView } from '../../../ui/text.tsx'
 import { useAction } from '../../../use-action.ts'
 import type { Result } from '../records.ts'
 import { useNow } from '../use-now.ts'
+import { Arguments } from './arguments.tsx'
 import type { Output } from './conversation.ts'
 import type { Turn } from './turns.ts'
 
@@ -80,7 +80,7 @@ export function OutputsForm({
           setAnswers((now) => ({ ...now, [call.tool_call_id]: { ...(now[call.tool_call_id] ?? blank), ...change } }))
         return (
           <div key={call.tool_call_id} className="space-y-2">
-            <JsonView value={call.args} name="arguments.json" />
+            <Arguments value={call.args} />
             <TextArea
               label={
                 <>
@@ -141,7 +141,7 @@ export function ApprovalCard({ approval, turn }: { approval: Approval; turn: Tur
           {left > 0 ? `${clock(left)} left` : 'the time is up'}
         </span>
       </p>
-      {call?.args !== undefined && <JsonView value={call.args} name="arguments.json" />}
+      {call?.args !== undefined && <Arguments value={call.args} />}
       <p className="flex flex-wrap items-center justify-between gap-2">
         <span className="text-soft">
           Whoever asked does not decide: someone else does, and the agent goes on by itself.
