@@ -27,7 +27,7 @@ export function AgentForm({ start, isNew, projectId, busy, error, isSaved = fals
   const [typed, setDraft] = useState(start)
   const [isTouched, setTouched] = useState(false)
   const isHere = (record: { project_id: string | null }) => !projectId || record.project_id === projectId
-  const { data: allProviders } = useAiProviders()
+  const { data: allProviders, error: providersError } = useAiProviders()
   const { data: allTools = [] } = useTools()
   const providers = (allProviders ?? []).filter(isHere)
   const tools = allTools.filter(isHere)
@@ -65,6 +65,7 @@ export function AgentForm({ start, isNew, projectId, busy, error, isSaved = fals
         onSave(draft)
       }}
     >
+      <ErrorNotice error={providersError} />
       <Panel title="What it is">
         <div className="grid gap-4 md:grid-cols-3">
           <TextField

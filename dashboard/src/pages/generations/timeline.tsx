@@ -165,7 +165,10 @@ function lookOf(row: Row, agents: readonly Agent[]): Look {
     name: <code className="max-w-[75%] shrink-0 truncate font-mono text-xs font-semibold">{row.call.tool_name}</code>,
     aside:
       status === 'done' ? (
-        <span className="truncate font-mono text-xs text-soft">{inShort(row.call.args)}</span>
+        <>
+          {row.call.approval_id && <Badge>after approval</Badge>}
+          <span className="truncate font-mono text-xs text-soft">{inShort(row.call.args)}</span>
+        </>
       ) : (
         <Badge tone={tone}>{words}</Badge>
       ),

@@ -180,7 +180,7 @@ export class Conversation {
       if (turn.status === 'requires_action') {
         const now = await this.#look(turn, signal)
         if (now === undefined || now.mark === seen) {
-          await sleep(lookEvery, signal)
+          await sleep(now ? lookEvery : lookEvery * 5, signal)
           continue
         }
         seen = now.mark
