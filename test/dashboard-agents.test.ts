@@ -330,6 +330,23 @@ describe('a chat', () => {
     await card(page, 'ask-user').getByText('nobody is there').waitFor()
   })
 
+  test('goes on where it was when the connection breaks', async () => {
+    await using visitor = await at(`/agents/${agentId}`)
+    const { page } = visitor
+    await say(page, 'Where is my parcel?')
+    await page.getByLabel('Output of ask-user').fill('77')
+    let broken = 0
+    await page.route('**/generations/*/events', (route) => (broken++ < 2 ? route.abort() : route.continue()))
+
+    await page.getByRole('button', { name: 'Give the output' }).click()
+    await page.getByText('connecting again').waitFor()
+    await page.getByText('Order 77 can be paid back.').waitFor()
+    await eventually(() => page.getByText('connecting again').count()).toBe(0)
+
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await page.getByText('You stopped it.').waitFor()
+  })
+
   test('stops when it is told to, and goes on afterwards', async () => {
     await using visitor = await at(`/agents/${agentId}`)
     const { page } = visitor

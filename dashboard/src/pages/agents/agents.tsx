@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { ago, plural, when } from '../../format.ts'
+import { ago, when } from '../../format.ts'
 import { buttonLook } from '../../ui/button.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { Answered, Empty } from '../../ui/notice.tsx'
@@ -91,7 +91,7 @@ const Found = ({ agents, providers }: { agents: readonly Agent[]; providers: rea
             )
           },
         },
-        { name: 'Tools', cell: ({ tool_ids }) => <span className="text-soft">{plural(tool_ids.length, 'tool')}</span> },
+        { name: 'Tools', cell: ({ tool_ids }) => <span className="text-soft tabular-nums">{tool_ids.length}</span> },
         {
           name: 'Changed',
           wideOnly: true,

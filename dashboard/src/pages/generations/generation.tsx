@@ -31,7 +31,8 @@ function Whole({ trace }: { trace: TraceNode }) {
   const { data: agents = [] } = useAgents()
   const all = everyRun(trace)
   const usage = sum(all.map((node) => node.usage))
-  const calls = all.flatMap(({ step_list }) => step_list.flatMap((step) => step.calls))
+  const steps = all.flatMap(({ step_list }) => step_list)
+  const calls = steps.flatMap((step) => step.calls)
   const cancel = useAction(() => ask(qm.agents.cancelGeneration({ path: { generation_id: trace.id } })), {
     changes: ['generation', 'generations'],
   })
@@ -93,7 +94,7 @@ function Whole({ trace }: { trace: TraceNode }) {
             {trace.completed_at ? duration(Date.parse(trace.completed_at) - Date.parse(trace.started_at)) : 'not over'}
           </Figure>
           <Figure name="Work">
-            {plural(trace.steps, 'step')}, {plural(calls.length, 'call')}
+            {plural(steps.length, 'step')}, {plural(calls.length, 'call')}
           </Figure>
           <Figure name="Tokens">{tokens(usage)}</Figure>
           <Figure name="Cost">{money(usage.cost) ?? 'not known'}</Figure>
