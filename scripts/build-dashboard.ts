@@ -17,6 +17,9 @@ const changedAt = () =>
 const isFresh = () => existsSync(built) && statSync(built).mtimeMs >= changedAt()
 
 if (process.argv.includes('--always') || !isFresh()) {
+  // Tests set this to another value, and would leave a React for developers behind for everyone.
+  const environment = process.env.NODE_ENV
+  process.env.NODE_ENV = 'production'
   try {
     // Whoever runs this may be a test, and would get what is meant for developing.
     process.env.NODE_ENV = 'production'
@@ -27,5 +30,8 @@ if (process.argv.includes('--always') || !isFresh()) {
     // Who installs without development dependencies brings a built dashboard, or does without.
     if ((error as { code?: string }).code !== 'ERR_MODULE_NOT_FOUND') throw error
     console.warn('The dashboard is not built: that needs the development dependencies.')
+  } finally {
+    if (environment === undefined) delete process.env.NODE_ENV
+    else process.env.NODE_ENV = environment
   }
 }

@@ -6,6 +6,8 @@ export interface Destination {
   readonly label: string
   readonly icon: IconName
   readonly about: string
+  /** Other pages that belong to it. */
+  readonly within?: readonly string[]
 }
 
 /** In the order of the sidebar. One with `needs` is there once the platform has those operations. */
@@ -21,7 +23,14 @@ const all: readonly (Destination & { readonly needs?: string })[] = [
   { to: '/calls', label: 'Calls', icon: 'calls', about: 'The record of every call' },
   { to: '/tools', label: 'Tools', icon: 'tools', about: 'What can be called' },
   { to: '/servers', label: 'Servers', icon: 'servers', about: 'MCP endpoints for clients to connect to' },
-  { to: '/agents', label: 'Agents', icon: 'agents', about: 'Models that use the tools', needs: 'agents' },
+  {
+    to: '/agents',
+    label: 'Agents',
+    icon: 'agents',
+    about: 'Models that use the tools',
+    needs: 'agents',
+    within: ['/generations', '/ai-providers'],
+  },
   { to: '/skills', label: 'Skills', icon: 'skills', about: 'Procedures that agents can load' },
   {
     to: '/connections',
@@ -36,7 +45,7 @@ const all: readonly (Destination & { readonly needs?: string })[] = [
 ]
 
 /** The pages that there is a route for: a place in the navigation leads somewhere. */
-const built = new Set(['/', '/calls', '/tools', '/servers', '/skills', '/access', '/settings'])
+const built = new Set(['/', '/calls', '/tools', '/servers', '/agents', '/skills', '/access', '/settings'])
 
 export const destinations: readonly Destination[] = all.filter(
   ({ to, needs }) => built.has(to) && (needs === undefined || has(needs)),

@@ -17,6 +17,11 @@ const withTab = (search: Record<string, unknown>): { tab?: string | undefined } 
 const callFilters = ['status', 'tool', 'app', 'action', 'surface', 'principal_id', 'from', 'to'] as const
 export type CallSearch = { readonly [Name in (typeof callFilters)[number]]?: string | undefined }
 
+export interface GenerationSearch {
+  readonly agent_id?: string | undefined
+  readonly status?: string | undefined
+}
+
 /** To add a page: its route here, its place in `nav.ts`, and its first word in the platform's `surfaces/dashboard.ts`. */
 const routes = [
   createRoute({
@@ -79,6 +84,54 @@ const routes = [
     getParentRoute,
     path: '/skills/$skillId',
     component: lazyRouteComponent(() => import('./pages/skills/skill.tsx'), 'Skill'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/agents',
+    component: lazyRouteComponent(() => import('./pages/agents/agents.tsx'), 'Agents'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/agents/new',
+    component: lazyRouteComponent(() => import('./pages/agents/new.tsx'), 'NewAgent'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/agents/$agentId',
+    // The last run of the conversation that is open.
+    validateSearch: (search: Record<string, unknown>): { tab?: string | undefined; run?: string | undefined } => {
+      const run = text(search.run)
+      return { ...withTab(search), ...(run && { run }) }
+    },
+    component: lazyRouteComponent(() => import('./pages/agents/agent.tsx'), 'Agent'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/generations',
+    validateSearch: (search: Record<string, unknown>): GenerationSearch =>
+      Object.fromEntries(['agent_id', 'status'].map((name) => [name, text(search[name])]).filter(([, value]) => value)),
+    component: lazyRouteComponent(() => import('./pages/generations/generations.tsx'), 'Generations'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/generations/$generationId',
+    component: lazyRouteComponent(() => import('./pages/generations/generation.tsx'), 'Generation'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/ai-providers',
+    component: lazyRouteComponent(() => import('./pages/ai-providers/ai-providers.tsx'), 'AiProviders'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/ai-providers/new',
+    component: lazyRouteComponent(() => import('./pages/ai-providers/new.tsx'), 'NewAiProvider'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/ai-providers/$providerId',
+    validateSearch: withTab,
+    component: lazyRouteComponent(() => import('./pages/ai-providers/provider.tsx'), 'AiProvider'),
   }),
   createRoute({
     getParentRoute,

@@ -40,7 +40,7 @@ const safety = {
 /** The pages that the dashboard has; what lies below each is its own to tell. */
 const pages = new Set([
   ...['sign-in', 'tools', 'servers', 'calls', 'skills', 'access', 'settings'],
-  ...['approvals', 'agents', 'connections', 'webhooks'],
+  ...['approvals', 'agents', 'generations', 'ai-providers', 'connections', 'webhooks'],
 ])
 
 interface Asset {

@@ -2,6 +2,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { Dialog } from 'radix-ui'
 import { type KeyboardEvent, useState } from 'react'
 import { destinations } from '../nav.ts'
+import { useAgents } from '../pages/agents/records.ts'
 import { useServers, useSkills, useTools } from '../queries.ts'
 
 interface Item {
@@ -19,13 +20,18 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   const { data: tools = [] } = useTools()
   const { data: servers = [] } = useServers()
   const { data: skills = [] } = useSkills()
+  const { data: agents = [] } = useAgents()
 
   const items: Item[] = [
     ...destinations.map(({ to, label }) => ({ key: to, label, kind: 'page', to })),
+    { key: 'generations', label: 'Generations', kind: 'page', to: '/generations' },
+    { key: 'ai providers', label: 'AI providers', kind: 'page', to: '/ai-providers' },
     { key: 'new tool', label: 'New tool', kind: 'action', to: '/tools/new' },
     { key: 'new server', label: 'New server', kind: 'action', to: '/servers/new' },
+    { key: 'new agent', label: 'New agent', kind: 'action', to: '/agents/new' },
     ...tools.map(({ id, name }) => ({ key: id, label: name, kind: 'tool', to: `/tools/${id}` })),
     ...servers.map(({ id, name }) => ({ key: id, label: name, kind: 'server', to: `/servers/${id}` })),
+    ...agents.map(({ id, name }) => ({ key: id, label: name, kind: 'agent', to: `/agents/${id}` })),
     ...skills.map(({ id, name }) => ({ key: id, label: name, kind: 'skill', to: `/skills/${id}` })),
   ]
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
@@ -58,14 +64,14 @@ export default function Palette({ onClose }: { onClose: () => void }) {
           aria-describedby={undefined}
           className="fixed top-[12dvh] left-1/2 z-50 w-[calc(100vw-2rem)] max-w-lg -translate-x-1/2 overflow-hidden rounded-lg border border-line bg-panel shadow-2xl"
         >
-          <Dialog.Title className="sr-only">Go to a page, tool, server or skill</Dialog.Title>
+          <Dialog.Title className="sr-only">Go to a page, tool, server, agent or skill</Dialog.Title>
           <input
             role="combobox"
             aria-label="Go to"
             aria-expanded="true"
             aria-controls="palette"
             aria-activedescendant={found[at] && `palette-${at}`}
-            placeholder="A page, tool, server or skill"
+            placeholder="A page, tool, server, agent or skill"
             className="w-full border-b border-line bg-panel px-4 py-3 text-base -outline-offset-2"
             value={text}
             onChange={(event) => {

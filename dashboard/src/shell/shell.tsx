@@ -67,11 +67,12 @@ export function Shell({ session, children }: { session: Session; children: React
         <ProjectChoice />
         <nav aria-label="Pages" className="flex-1 overflow-y-auto">
           <ul className="space-y-0.5">
-            {destinations.map(({ to, label, icon }) => (
+            {destinations.map(({ to, label, icon, within = [] }) => (
               <li key={to}>
                 <Link
                   to={to}
                   activeOptions={{ exact: to === '/' }}
+                  {...(within.some((one) => path.startsWith(one)) && { 'data-status': 'active' })}
                   className="flex items-center gap-2.5 rounded-md px-2 py-1.5 text-base text-soft -outline-offset-2 hover:bg-hover hover:text-ink data-[status=active]:bg-accent-wash data-[status=active]:font-medium data-[status=active]:text-accent"
                 >
                   <Icon name={icon} />

@@ -1,0 +1,95 @@
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { ask, qm } from '../../api.ts'
+import { plural } from '../../format.ts'
+import { DeletePanel } from '../../ui/delete-panel.tsx'
+import { Answered } from '../../ui/notice.tsx'
+import { PageHead } from '../../ui/panel.tsx'
+import { Tabs } from '../../ui/tabs.tsx'
+import { useAction } from '../../use-action.ts'
+import { modelOf } from './agents.tsx'
+import { Chat } from './chat/chat.tsx'
+import { bodyOf, type Draft, draftOf } from './draft.ts'
+import { AgentForm } from './form.tsx'
+import { type Agent as AgentRecord, useAgent, useAiProvider } from './records.ts'
+
+export function Agent() {
+  const { agentId } = useParams({ from: '/agents/$agentId' })
+  const agent = useAgent(agentId)
+  return <Answered query={agent}>{(record) => <Whole key={record.id} agent={record} />}</Answered>
+}
+
+function Whole({ agent }: { agent: AgentRecord }) {
+  const { tab = 'chat' } = useSearch({ from: '/agents/$agentId' })
+  const navigate = useNavigate({ from: '/agents/$agentId' })
+  const { data: provider } = useAiProvider(agent.ai_provider_id)
+  return (
+    <>
+      <PageHead title={agent.name}>
+        {provider && (
+          <>
+            {provider.type === 'replay' ? (
+              'Plays '
+            ) : (
+              <>
+                <code className="font-mono text-xs">{modelOf(agent.model, provider)}</code> by{' '}
+              </>
+            )}
+            <Link
+              to="/ai-providers/$providerId"
+              params={{ providerId: provider.id }}
+              className="text-accent hover:underline"
+            >
+              {provider.name}
+            </Link>
+            ,{' '}
+          </>
+        )}
+        {plural(agent.tool_ids.length, 'tool')} ·{' '}
+        <Link to="/generations" search={{ agent_id: agent.id }} className="text-accent hover:underline">
+          its generations
+        </Link>
+      </PageHead>
+      <Tabs
+        label="Agent"
+        value={tab}
+        onChange={(next) =>
+          navigate({ search: (before) => ({ ...before, tab: next === 'chat' ? undefined : next }), replace: true })
+        }
+        tabs={[
+          { id: 'chat', label: 'Chat', content: () => <Chat agent={agent} /> },
+          { id: 'settings', label: 'Settings', content: () => <EditAgent agent={agent} /> },
+        ]}
+      />
+    </>
+  )
+}
+
+function EditAgent({ agent }: { agent: AgentRecord }) {
+  const navigate = useNavigate()
+  const remove = useAction(() => ask(qm.agents.deleteAgent({ path: { agent_id: agent.id } })), {
+    changes: ['agents'],
+    onDone: () => void navigate({ to: '/agents' }),
+  })
+  const save = useAction(
+    (draft: Draft) => ask(qm.agents.updateAgent({ path: { agent_id: agent.id }, body: bodyOf(draft) })),
+    { changes: ['agent', 'agents'] },
+  )
+  return (
+    <div className="space-y-6">
+      <AgentForm
+        // What was saved is where the next change starts from.
+        key={agent.updated_at}
+        start={draftOf(agent)}
+        isNew={false}
+        projectId={agent.project_id}
+        busy={save.busy}
+        error={save.error}
+        isSaved={save.done}
+        onSave={save.run}
+      />
+      <DeletePanel what="agent" name={agent.name} onDelete={() => remove.runAsync()}>
+        Nobody can run it any more. The record of what it did stays.
+      </DeletePanel>
+    </div>
+  )
+}

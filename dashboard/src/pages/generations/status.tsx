@@ -1,0 +1,23 @@
+import { Badge, type Tone } from '../../ui/badge.tsx'
+
+export const statuses: readonly (readonly [string, string, Tone])[] = [
+  ['in_progress', 'running', 'accent'],
+  ['requires_action', 'waits for someone', 'warn'],
+  ['completed', 'completed', 'good'],
+  ['failed', 'failed', 'bad'],
+  ['cancelled', 'stopped', 'plain'],
+]
+
+/** What went well is said quietly, so that the rest stands out. */
+export function GenerationStatus({ status }: { status: string }) {
+  const [, name, tone] = statuses.find(([known]) => known === status) ?? [status, status, 'plain' as const]
+  if (status !== 'completed') return <Badge tone={tone}>{name}</Badge>
+  return (
+    <span className="inline-flex items-center gap-1.5 text-xs whitespace-nowrap text-soft">
+      <span className="size-1.5 rounded-full bg-good" />
+      {name}
+    </span>
+  )
+}
+
+export const isUnderWay = (status: string): boolean => status === 'in_progress' || status === 'requires_action'
