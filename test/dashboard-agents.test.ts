@@ -299,7 +299,7 @@ describe('a chat', () => {
     await page.getByText('4 steps').waitFor()
     await page.getByText('$0.0').first().waitFor()
     expect(here.service.received.filter(({ url }) => url === '/refunds')).toHaveLength(1)
-    await picture(page, 'chat-desktop')
+    await picture(page, 'chat', 'desktop')
 
     await say(page, 'thanks')
     await page.getByText('You are welcome. This was answer 5.').waitFor()
@@ -372,7 +372,7 @@ describe('a chat', () => {
     await page.getByRole('button', { name: 'Try again' }).click()
     await eventually(() => page.getByRole('alert').count()).toBe(1)
     expect(await page.getByRole('article', { name: 'Turn' }).count()).toBe(1)
-    await picture(page, 'chat-error-desktop')
+    await picture(page, 'chat-error', 'desktop')
 
     await page.getByRole('button', { name: 'New conversation' }).click()
     await say(page, 'it fails')
@@ -441,7 +441,7 @@ test('a run is shown as a timeline, with the runs that it started, and can be st
     .first()
     .click()
   await lines.getByText('I shall have it looked at.').waitFor()
-  await picture(page, 'generation-open-desktop')
+  await picture(page, 'generation-open', 'desktop')
   await page.getByRole('link', { name: 'Go on in the chat' }).click()
   await page.getByText('Both are done.').waitFor()
 
@@ -490,12 +490,12 @@ describe.each(['desktop', 'phone'] as (keyof typeof sizes)[])('on a %s', (size) 
       await settled(page)
       if (name === 'chat-approval') await page.getByRole('region', { name: 'Approval of refund' }).waitFor()
       if (name === 'chat-client') await page.getByLabel('Output of ask-user').waitFor()
-      await picture(page, `${name}-${size}`)
+      await picture(page, name, size)
       const found = await faultsOf(page)
       if (found.length > 0) faults[name] = found
       if (name === 'chat-approval' || name === 'generation') {
         await page.emulateMedia({ colorScheme: 'dark' })
-        await picture(page, `${name}-dark-${size}`)
+        await picture(page, `${name}-dark`, size)
         await page.emulateMedia({ colorScheme: 'light' })
       }
     }

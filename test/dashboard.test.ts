@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { faultsOf, seriousFaults } from './axe.ts'
 import { launchBrowser, signIn, type sizes, visit } from './browser.ts'
 import { adminKey, startService } from './kit.ts'
 import { type LivedIn, startLivedIn } from './lived-in.ts'
@@ -545,26 +546,6 @@ function longestTask(trace: Buffer): number {
   return Math.max(...traceEvents.filter(({ tid }) => threads.has(tid)).map(({ tdur = 0 }) => tdur)) / 1000
 }
 
-/** What axe finds wrong that keeps someone from using the page. */
-async function seriousFaults(page: Page, rules?: readonly string[]): Promise<string[]> {
-  const axe = readFileSync(new URL('../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
-  await page.evaluate(axe)
-  const found = (await page.evaluate(
-    `axe.run(document, ${JSON.stringify({ resultTypes: ['violations'], ...(rules && { runOnly: rules }) })})`,
-  )) as {
-    violations: { id: string; impact: string; nodes: { html: string }[] }[]
-  }
-  return found.violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(
-      ({ id, nodes }) =>
-        `${id}: ${nodes
-          .slice(0, 3)
-          .map(({ html }) => html.slice(0, 160))
-          .join(' | ')}`,
-    )
-}
-
 describe.each(['desktop', 'phone'] as (keyof typeof sizes)[])('on a %s', (size) => {
   test('every page can be read by everyone, fits its width, by day and by night', async () => {
     await using visitor = await visit(browser, size)
@@ -580,13 +561,12 @@ describe.each(['desktop', 'phone'] as (keyof typeof sizes)[])('on a %s', (size) 
       await page.goto(`${here.platform.url}${path}`)
       await settled(page)
       await picture(page, name as string, size)
-      const wide = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))
-      const found = [...(wide > 0 ? [`${wide} pixels too wide`] : []), ...(await seriousFaults(page))]
-      await page.emulateMedia({ colorScheme: 'dark' })
-      found.push(...(await seriousFaults(page, ['color-contrast'])).map((fault) => `dark: ${fault}`))
-      if (name === 'overview' || name === 'tool') await picture(page, `${name}-dark`, size)
-      await page.emulateMedia({ colorScheme: 'light' })
+      const found = await faultsOf(page)
       if (found.length > 0) faults[name as string] = found
+      if (name !== 'overview' && name !== 'tool') continue
+      await page.emulateMedia({ colorScheme: 'dark' })
+      await picture(page, `${name}-dark`, size)
+      await page.emulateMedia({ colorScheme: 'light' })
     }
 
     expect(faults).toEqual({})
