@@ -36,7 +36,9 @@ const all: readonly (Destination & { readonly needs?: string })[] = [
 ]
 
 /** The pages that there is a route for: a place in the navigation leads somewhere. */
-const built = new Set(['/', '/calls', '/tools', '/servers', '/skills', '/access', '/settings'])
+const built = new Set([
+  ...['/', '/approvals', '/calls', '/tools', '/servers', '/skills', '/webhooks', '/access', '/settings'],
+])
 
 export const destinations: readonly Destination[] = all.filter(
   ({ to, needs }) => built.has(to) && (needs === undefined || has(needs)),
