@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { seriousFaults } from './axe.ts'
 import { launchBrowser, signIn, type sizes, visit } from './browser.ts'
 import { adminKey, startService } from './kit.ts'
 import { type LivedIn, startLivedIn } from './lived-in.ts'
@@ -493,26 +494,6 @@ const pages = () => [
   ['policy', '/access/policies/pol_editor'],
   ['settings', '/settings'],
 ]
-
-/** What axe finds wrong that keeps someone from using the page. */
-async function seriousFaults(page: Page, rules?: readonly string[]): Promise<string[]> {
-  const axe = readFileSync(new URL('../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
-  await page.evaluate(axe)
-  const found = (await page.evaluate(
-    `axe.run(document, ${JSON.stringify({ resultTypes: ['violations'], ...(rules && { runOnly: rules }) })})`,
-  )) as {
-    violations: { id: string; impact: string; nodes: { html: string }[] }[]
-  }
-  return found.violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(
-      ({ id, nodes }) =>
-        `${id}: ${nodes
-          .slice(0, 3)
-          .map(({ html }) => html.slice(0, 160))
-          .join(' | ')}`,
-    )
-}
 
 describe.each(['desktop', 'phone'] as (keyof typeof sizes)[])('on a %s', (size) => {
   test('every page can be read by everyone, fits its width, by day and by night', async () => {

@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { type Approval, ask, Failure, qm } from '../../api.ts'
 import { useSession } from '../../queries.ts'
 import { Button, Row } from '../../ui/button.tsx'
@@ -20,6 +20,8 @@ interface Props {
   readonly isHeld: boolean
   readonly hasKeys: boolean
   onDecided(approval: Approval, words: string): void
+  /** Told in words: it was over before. */
+  onLate(words: string): void
 }
 
 type Verdict =
@@ -27,7 +29,7 @@ type Verdict =
   | { readonly approve: false; readonly reason: string }
 
 /** Approve, reject or change what one looks at. Whoever may not is told why before trying. */
-export function Decide({ approval, isHeld, hasKeys, onDecided }: Props) {
+export function Decide({ approval, isHeld, hasKeys, onDecided, onLate }: Props) {
   const { id, action, args_hash, principal } = approval
   const queries = useQueryClient()
   const { data: session } = useSession()
@@ -36,7 +38,7 @@ export function Decide({ approval, isHeld, hasKeys, onDecided }: Props) {
 
   const decide = useAction(
     (verdict: Verdict) =>
-      ask(
+      ask<Approval>(
         verdict.approve
           ? qm.approvals.approveCall({
               path: { approval_id: id },
@@ -67,6 +69,18 @@ export function Decide({ approval, isHeld, hasKeys, onDecided }: Props) {
       onDecided(decided, `Withdrawn: ${action}.`)
     },
   })
+
+  // It is over, so this will be gone in a moment; what happened stays to be read.
+  const tooLate = [decide.error, withdraw.error].find(
+    (error) => error instanceof Failure && error.code === 'APPROVAL_DECIDED',
+  )
+  useEffect(() => {
+    if (!(tooLate instanceof Failure)) return
+    const { status, decided_by } = tooLate.details as { status: string; decided_by: string | null }
+    onLate(decidedInWords(status, decided_by))
+    setStep('look')
+    void queries.invalidateQueries({ queryKey: ['approval', id] })
+  }, [tooLate, onLate, queries, id])
 
   const isOwn = session?.key.id === principal.id
   const hasApproved = approvedBy(approval).some(({ by }) => by.id === session?.key.id)
@@ -99,7 +113,7 @@ export function Decide({ approval, isHeld, hasKeys, onDecided }: Props) {
     )
   }
   return (
-    <div className="sticky bottom-0 z-10 -mx-4 space-y-2 border-t border-line bg-page px-4 py-3 lg:static lg:mx-0 lg:border-0 lg:bg-transparent lg:p-0">
+    <div className="sticky bottom-0 z-10 -mx-4 space-y-2 border-t border-line bg-page px-4 py-3 lg:mx-0 lg:px-0">
       {isOwn && (
         <Note>
           You are signed in with the key that asked for this, “{principal.name}”: someone else must decide on it. You
@@ -168,14 +182,6 @@ function Refusal({ error, id }: { error: unknown; id: string }) {
   const queries = useQueryClient()
   const failure = error instanceof Failure ? error : undefined
   const look = () => void queries.invalidateQueries({ queryKey: ['approval', id] })
-  if (failure?.code === 'APPROVAL_DECIDED') {
-    const { status, decided_by } = failure.details as { status: string; decided_by: string | null }
-    return (
-      <div role="alert" className="rounded-md border border-warn/40 bg-warn-wash px-3 py-2 text-sm">
-        {decidedInWords(status, decided_by)}
-      </div>
-    )
-  }
   if (failure?.code === 'APPROVAL_CHANGED') {
     return (
       <div role="alert" className="space-y-2 rounded-md border border-warn/40 bg-warn-wash px-3 py-2 text-sm">
@@ -184,6 +190,7 @@ function Refusal({ error, id }: { error: unknown; id: string }) {
       </div>
     )
   }
+  if (failure?.code === 'APPROVAL_DECIDED') return null
   return <ErrorNotice error={error} />
 }
 

@@ -4,7 +4,7 @@ import { type ReactNode, useState } from 'react'
 import { type Approval, ask, qm } from '../../api.ts'
 import { useNow } from '../../clock.ts'
 import { ago, when } from '../../format.ts'
-import { useServers } from '../../queries.ts'
+import { useServers, useSession } from '../../queries.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Answered } from '../../ui/notice.tsx'
@@ -14,7 +14,7 @@ import { Countdown } from './countdown.tsx'
 import { Decide } from './decide.tsx'
 import { Diff } from './diff.tsx'
 import { Values } from './values.tsx'
-import { approvedBy, clientOf, gateInWords, statusTone, statusWord, surfaceWord } from './words.ts'
+import { approvedBy, clientOf, gateInWords, statusTone, statusWord, surfaceWord, throughWhat } from './words.ts'
 
 interface Props {
   readonly hasKeys: boolean
@@ -36,24 +36,35 @@ function Whole({ approval, hasKeys, onDecided }: Props & { approval: Approval })
   const now = useNow()
   // What was on the screen first. If it changes, nothing is decided before that was seen.
   const [seen, setSeen] = useState(approval)
-  const isChanged = seen.args_hash !== approval.args_hash
+  const [late, setLate] = useState('')
+  const { data: session } = useSession()
+  const editor = approval.decisions.findLast(({ args_hash }) => args_hash === approval.args_hash)?.by
+  const isChanged = seen.args_hash !== approval.args_hash && editor?.id !== session?.key.id
   const runs = approval.edited_input ?? approval.input
   const isOpen = approval.status === 'pending' && Date.parse(approval.expires_at) > now
-  const editor = approval.decisions.findLast(({ args_hash }) => args_hash === approval.args_hash)?.by.name
 
   return (
     <article aria-label={approval.action} className="space-y-4">
-      <header className="flex flex-wrap items-center gap-x-3 gap-y-1">
+      <header className="mb-1 flex flex-wrap items-center gap-x-3 gap-y-1">
         <h2 className="min-w-0 font-mono text-lg break-words">{approval.action}</h2>
         <Badge tone={statusTone(approval.status)}>
           {approval.status === 'pending' && !isOpen ? 'expired' : statusWord(approval.status)}
         </Badge>
         {isOpen && <Countdown until={approval.expires_at} long />}
       </header>
+      <p className="text-sm text-soft">
+        <span className="font-medium text-ink">{approval.principal.name}</span> asks, by {throughWhat(approval)},{' '}
+        {ago(approval.created_at, now)}.
+      </p>
+      {late !== '' && (
+        <div role="alert" className="rounded-md border border-warn/40 bg-warn-wash px-3 py-2 text-sm">
+          {late}
+        </div>
+      )}
       {!isOpen && <Outcome approval={approval} />}
       {isChanged && isOpen && (
         <div role="alert" className="space-y-2 rounded-md border border-warn/40 bg-warn-wash px-3 py-2 text-sm">
-          <p>{editor ?? 'Someone'} has changed the arguments while you were looking at them.</p>
+          <p>{editor?.name ?? 'Someone'} has changed the arguments while you were looking at them.</p>
           <Diff
             label="Changed while you looked"
             changes={changesBetween(seen.edited_input ?? seen.input, approval.edited_input ?? approval.input)}
@@ -67,11 +78,7 @@ function Whole({ approval, hasKeys, onDecided }: Props & { approval: Approval })
             <li key={`${gate.gate} ${gate.id}`} className="break-words">
               {gateInWords(gate)}{' '}
               {gate.gate === 'rule' && gate.id && (
-                <Link
-                  to="/approvals/rules/$ruleId"
-                  params={{ ruleId: gate.id }}
-                  className="text-accent hover:underline"
-                >
+                <Link to="/approvals/rules/$ruleId" params={{ ruleId: gate.id }} className="text-accent underline">
                   See the rule
                 </Link>
               )}
@@ -98,6 +105,9 @@ function Whole({ approval, hasKeys, onDecided }: Props & { approval: Approval })
           </div>
         )}
       </Panel>
+      <Panel title="Who and how">
+        <Facts facts={useFacts(approval)} />
+      </Panel>
       {isOpen && (
         <Decide
           key={approval.args_hash}
@@ -105,11 +115,9 @@ function Whole({ approval, hasKeys, onDecided }: Props & { approval: Approval })
           isHeld={isChanged}
           hasKeys={hasKeys}
           onDecided={onDecided}
+          onLate={setLate}
         />
       )}
-      <Panel title="Who and how">
-        <Facts facts={useFacts(approval)} />
-      </Panel>
     </article>
   )
 }

@@ -28,7 +28,8 @@ export function Edit({ approval, busy, error, onApprove, onCancel }: Props) {
   const [reason, setReason] = useState('')
   const changes = draft === undefined ? [] : changesBetween(before, draft)
   const hasHidden = JSON.stringify(before).includes('[redacted]')
-  useKeys({ Escape: onCancel })
+  // Nothing leads away from what is half written but the way out.
+  useKeys({ Escape: onCancel, Enter: null, j: null, k: null, ArrowUp: null, ArrowDown: null })
 
   if (actions.isLoading) return <Loading />
   return (

@@ -4,6 +4,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useRef } from 'react'
 import { type ApprovalSummary, ask, qm } from '../../api.ts'
 import { moment, plural, when } from '../../format.ts'
+import { useMedia } from '../../media.ts'
 import { useProjectId } from '../../project.ts'
 import { useTools } from '../../queries.ts'
 import type { HistorySearch } from '../../router.tsx'
@@ -14,7 +15,6 @@ import { Sections } from './sections.tsx'
 import { allStatuses, statusTone, statusWord } from './words.ts'
 
 const pageSize = 200
-const height = 56
 
 /** What was asked for and what became of it, newest first. */
 export function History() {
@@ -115,12 +115,15 @@ const columns =
 
 function Rows({ list, onEnd }: { list: readonly ApprovalSummary[]; onEnd: () => void }) {
   const scroller = useRef<HTMLDivElement>(null)
+  const height = useMedia('(max-width: 767px)') ? 56 : 40
   const rows = useVirtualizer({
     count: list.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => height,
     overscan: 8,
   })
+  // biome-ignore lint/correctness/useExhaustiveDependencies: rows are measured again when they become taller
+  useEffect(() => rows.measure(), [height])
   const visible = rows.getVirtualItems()
   const last = visible.at(-1)?.index ?? 0
   useEffect(() => {

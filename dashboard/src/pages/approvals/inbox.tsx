@@ -1,8 +1,9 @@
 import { useNavigate, useParams } from '@tanstack/react-router'
-import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { Approval } from '../../api.ts'
 import { count, plural } from '../../format.ts'
 import { useKept } from '../../kept.ts'
+import { useMedia } from '../../media.ts'
 import { Empty, ErrorNotice, Loading } from '../../ui/notice.tsx'
 import { useKeys } from '../../use-keys.ts'
 import { Alerts, keysPlace } from './alerts.tsx'
@@ -11,23 +12,13 @@ import { PendingList } from './list.tsx'
 import { Sections } from './sections.tsx'
 import { usePending } from './use-pending.ts'
 
-const wide = window.matchMedia('(min-width: 1024px)')
-/** Whether there is room for the list and what is looked at beside each other. */
-const useWide = () =>
-  useSyncExternalStore(
-    (listener) => {
-      wide.addEventListener('change', listener)
-      return () => wide.removeEventListener('change', listener)
-    },
-    () => wide.matches,
-  )
-
 /** What waits for a person, and the one that is looked at. */
 export function Inbox() {
   const { approvalId } = useParams({ from: '/approvals/{-$approvalId}' })
   const navigate = useNavigate()
   const pending = usePending()
-  const isWide = useWide()
+  // Whether there is room for the list and what is looked at beside each other.
+  const isWide = useMedia('(min-width: 1024px)')
   const hasKeys = useKept(keysPlace, true)
   const [said, setSaid] = useState('')
   const detail = useRef<HTMLDivElement>(null)

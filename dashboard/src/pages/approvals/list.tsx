@@ -66,8 +66,9 @@ const Row = ({ approval, isChosen }: { approval: ApprovalSummary; isChosen: bool
     replace={isChosen}
     preload={false}
     resetScroll={false}
+    data-chosen={isChosen || undefined}
     aria-current={isChosen ? 'true' : undefined}
-    className="flex h-full flex-col justify-center border-l-2 border-transparent px-3 -outline-offset-2 hover:bg-hover aria-[current=true]:border-accent aria-[current=true]:bg-accent-wash"
+    className="flex h-full flex-col justify-center border-l-2 border-transparent px-3 -outline-offset-2 hover:bg-hover data-chosen:border-accent data-chosen:bg-accent-wash"
   >
     <span className="flex items-center justify-between gap-2">
       <span className="truncate font-mono text-xs font-semibold">{approval.action}</span>

@@ -64,7 +64,7 @@ function Editor({ rule }: { rule: ApprovalRule | undefined }) {
   return (
     <div className="max-w-3xl space-y-4">
       <PageHead title={rule?.name ?? 'New rule'}>
-        <Link to="/approvals/rules" className="text-accent hover:underline">
+        <Link to="/approvals/rules" className="text-accent underline">
           All rules
         </Link>{' '}
         · Where it is true of a call, a person decides before the call is made.

@@ -89,13 +89,18 @@ export function usePending(): Pending {
     [],
   )
 
-  const list = useMemo(() => {
-    const open = [...(held?.known.values() ?? [])].filter(({ expires_at }) => Date.parse(expires_at) > now)
+  const sorted = useMemo(() => {
     const isSooner = (a: ApprovalSummary, b: ApprovalSummary) =>
       a.expires_at === b.expires_at ? (a.id < b.id ? -1 : 1) : a.expires_at < b.expires_at ? -1 : 1
     // Only of all of them can it be told which is the most urgent.
-    return open.sort(held?.isWhole ? isSooner : (a, b) => (a.id < b.id ? 1 : -1))
-  }, [held, now])
+    return [...(held?.known.values() ?? [])].sort(held?.isWhole ? isSooner : (a, b) => (a.id < b.id ? 1 : -1))
+  }, [held])
+  const list = useMemo(() => {
+    const time = new Date(now).toISOString()
+    return sorted.every(({ expires_at }) => expires_at > time)
+      ? sorted
+      : sorted.filter(({ expires_at }) => expires_at > time)
+  }, [sorted, now])
 
   const isWhole = held?.isWhole ?? true
   return {

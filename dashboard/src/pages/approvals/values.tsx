@@ -51,10 +51,7 @@ function Part({ value, depth }: { value: unknown; depth: number }) {
         {shown.map(([key, inner]) => {
           const isBlock = typeof inner === 'object' && inner !== null && Object.keys(inner).length > 0
           return (
-            <div
-              key={key}
-              className={`py-1 ${isBlock ? '' : 'sm:grid sm:grid-cols-[minmax(6rem,auto)_minmax(0,1fr)] sm:gap-x-4'}`}
-            >
+            <div key={key} className={`py-1 ${isBlock ? '' : 'sm:grid sm:grid-cols-[8rem_minmax(0,1fr)] sm:gap-x-4'}`}>
               <dt className="font-mono text-xs leading-[1.35rem] break-words text-soft">
                 {isList ? `${Number(key) + 1}.` : plain(key)}
               </dt>
