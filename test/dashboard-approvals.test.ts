@@ -476,7 +476,6 @@ test('a webhook is made with a secret that is shown once, tried, and what was se
   await desk.ask({ amount: 1 })
   const row = page.getByRole('row', { name: /approval.requested/ })
   await row.filter({ hasText: 'tried' }).waitFor()
-  await picture(page, 'webhook-desktop')
   await row.getByRole('button').click()
   await page.getByRole('dialog').getByText('apr_').first().waitFor()
   const before = target.received.length
@@ -489,6 +488,20 @@ test('a webhook is made with a secret that is shown once, tried, and what was se
   expect(complaints).toEqual([])
 })
 
+/** In milliseconds of its own work, so that a machine that does other things besides does not count. */
+function longestTask(trace: Buffer): number {
+  const { traceEvents } = JSON.parse(trace.toString()) as {
+    traceEvents: { name: string; pid: number; tid: number; tdur?: number; args?: { name?: string } }[]
+  }
+  const mains = new Set(
+    traceEvents
+      .filter(({ name, args }) => name === 'thread_name' && args?.name === 'CrRendererMain')
+      .map(({ pid, tid }) => `${pid} ${tid}`),
+  )
+  const tasks = traceEvents.filter(({ name, pid, tid }) => name.endsWith('RunTask') && mains.has(`${pid} ${tid}`))
+  return Math.round(tasks.reduce((most, { tdur = 0 }) => Math.max(most, tdur), 0) / 1000)
+}
+
 test('thousands that wait are scrolled without a pause, and few of them are in the page', async () => {
   await using desk = await startDesk({ approval_timeout_seconds: 3600 })
   const number = 2000
@@ -499,10 +512,7 @@ test('thousands that wait are scrolled without a pause, and few of them are in t
   const { page } = visitor
   await page.getByText('2,000 waiting, newest first').waitFor()
   await waiting(page).first().waitFor()
-  await page.evaluate(
-    'window.gaps = []; (function tick(last) { requestAnimationFrame((now) => { gaps.push(now - last); tick(now) }) })(performance.now())',
-  )
-
+  await browser.startTracing(page, { categories: ['toplevel', 'disabled-by-default-devtools.timeline'] })
   const scroller = page.getByRole('list', { name: 'Waiting' }).locator('..')
   for (let step = 0; step < 30; step++) {
     await scroller.hover()
@@ -519,15 +529,12 @@ test('thousands that wait are scrolled without a pause, and few of them are in t
   await desk.ask({ amount: 2 })
   await page.getByText('2,001 waiting, soonest').waitFor()
   for (let step = 0; step < 20; step++) await page.keyboard.press('j')
-  const gaps = (await page.evaluate('gaps')) as number[]
-  const [longest = 0, ...others] = gaps.map(Math.round).sort((a, b) => b - a)
+  const longest = longestTask(await browser.stopTracing())
 
-  console.log(
-    `2,000 pending approvals: longest pauses ${[longest, ...others.slice(0, 4)].join(', ')} ms, ${inPage} rows in the page`,
-  )
+  console.log(`2,000 pending approvals: the page was never busy for more than ${longest} ms, with ${inPage} rows in it`)
   expect(inPage).toBeLessThan(60)
-  // To be felt as a pause it would take 200 ms; a machine that runs other tests beside this one gets a margin.
-  expect(longest).toBeLessThan(800)
+  expect(longest).toBeGreaterThan(0)
+  expect(longest).toBeLessThan(200)
 }, 120_000)
 
 describe.each(Object.keys(sizes) as (keyof typeof sizes)[])('on a %s', (size) => {
@@ -543,7 +550,7 @@ describe.each(Object.keys(sizes) as (keyof typeof sizes)[])('on a %s', (size) =>
       },
     })
     await desk.qm.approvalRules.createApprovalRule({
-      body: { name: 'At night', expression: 'surface == "agent"', enabled: false },
+      body: { name: 'Whatever agents do', expression: 'surface == "agent"', enabled: false },
     })
     const hook = await desk.qm.webhooks.createWebhook({
       body: { name: 'on-call channel', url: `${desk.service.url}/hook`, events: ['approval.requested'] },
@@ -560,7 +567,20 @@ describe.each(Object.keys(sizes) as (keyof typeof sizes)[])('on a %s', (size) =>
       body: { input: { amount: 25, order: 'A-40' }, reason: 'Only what is left.' },
     })
     await desk.qm.approvals.cancelApproval({ path: { approval_id: withdrawn } })
-    for (const amount of [19, 35, 60]) await desk.ask({ amount, order: `B-${amount}` })
+    const message = await desk.qm.tools.createTool({
+      body: {
+        name: 'send-message',
+        description: 'Sends a message to a customer',
+        level: 'restricted',
+        approval_timeout_seconds: 1800,
+        parameters: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+        execute: { url: desk.service.url },
+      },
+    })
+    await desk.ask({ amount: 19, order: 'B-19' })
+    await desk.ask({ amount: 35, order: 'B-35' }, desk.qm)
+    const path = { tool_id: message.data?.id ?? '' }
+    await desk.bot.tools.callTool({ path, body: { input: { text: 'Your parcel is on its way.' }, wait: false } })
     const id = await desk.ask({
       order: 'B-2041',
       amount: 240,

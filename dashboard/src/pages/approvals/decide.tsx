@@ -104,6 +104,7 @@ export function Decide({ approval, isHeld, hasKeys, onDecided, onLate }: Props) 
         approval={approval}
         busy={decide.busy}
         error={decide.error && <Refusal error={decide.error} id={id} />}
+        onChange={() => decide.error && decide.reset()}
         onCancel={() => {
           decide.reset()
           setStep('look')

@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import type { Approval } from '../../api.ts'
 import { useToolActions } from '../../queries.ts'
 import { SchemaForm } from '../../schema-form/form.tsx'
@@ -17,24 +17,37 @@ interface Props {
   readonly error: ReactNode
   onApprove(input: Record<string, unknown>, reason: string): void
   onCancel(): void
+  /** What was refused before may be right now. */
+  onChange(): void
 }
 
 /** Other arguments for the call: by the form of its action where one may see it, else as JSON. */
-export function Edit({ approval, busy, error, onApprove, onCancel }: Props) {
+export function Edit({ approval, busy, error, onApprove, onCancel, onChange }: Props) {
   const before = approval.edited_input ?? approval.input
   const actions = useToolActions(approval.tool_id)
   const schema = actions.data?.find(({ id }) => id === approval.action)?.input_schema as Schema | undefined
   const [draft, setDraft] = useState<Record<string, unknown> | undefined>(before)
   const [reason, setReason] = useState('')
+  const form = useRef<HTMLFormElement>(null)
+  const set = (next: Record<string, unknown> | undefined) => {
+    setDraft(next)
+    onChange()
+  }
   const changes = draft === undefined ? [] : changesBetween(before, draft)
   const hasHidden = JSON.stringify(before).includes('[redacted]')
   // Nothing leads away from what is half written but the way out.
   useKeys({ Escape: onCancel, Enter: null, j: null, k: null, ArrowUp: null, ArrowDown: null })
 
-  if (actions.isLoading) return <Loading />
+  const isReady = !actions.isLoading
+  useEffect(() => {
+    if (isReady) form.current?.querySelector<HTMLElement>('input, textarea, select')?.focus()
+  }, [isReady])
+
+  if (!isReady) return <Loading />
   return (
     <Panel title="Edit the arguments">
       <form
+        ref={form}
         className="space-y-4"
         onSubmit={(event) => {
           event.preventDefault()
@@ -48,7 +61,7 @@ export function Edit({ approval, busy, error, onApprove, onCancel }: Props) {
           }
         }}
       >
-        <SchemaForm schema={schema ?? {}} value={draft ?? before} onChange={setDraft} />
+        <SchemaForm schema={schema ?? {}} value={draft ?? before} onChange={set} />
         {hasHidden && (
           <p className="text-xs text-soft">
             What reads <code className="font-mono">[redacted]</code> is hidden from you. Left as it is, the value behind

@@ -139,7 +139,7 @@ function Rows({ list, onEnd }: { list: readonly ApprovalSummary[]; onEnd: () => 
           <span key={name}>{name}</span>
         ))}
       </div>
-      <div ref={scroller} className="max-h-[calc(100dvh-20rem)] min-h-40 overflow-y-auto">
+      <div ref={scroller} className="max-h-[calc(100dvh-20rem)] min-h-14 overflow-y-auto">
         <ol aria-label="History" className="relative" style={{ height: rows.getTotalSize() }}>
           {visible.map(({ index, start }) => {
             const one = list[index]

@@ -101,7 +101,8 @@ export function Inbox() {
             {list.length > 0 && (
               <>
                 <p className="mb-2 text-sm text-soft">
-                  {count(pending.total)} waiting, {pending.isWhole ? 'soonest to expire first' : 'newest first'}
+                  {count(pending.total)} waiting
+                  {pending.total > 1 && (pending.isWhole ? ', soonest to expire first' : ', newest first')}
                 </p>
                 <PendingList pending={pending} chosen={chosen} />
                 {hasKeys && <Hints />}

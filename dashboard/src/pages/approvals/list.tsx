@@ -33,7 +33,7 @@ export function PendingList({ pending, chosen }: { pending: Pending; chosen: str
   return (
     <div
       ref={scroller}
-      className="max-h-[calc(100dvh-15rem)] min-h-40 overflow-y-auto rounded-lg border border-line bg-panel lg:max-h-[calc(100dvh-13.5rem)]"
+      className="max-h-[calc(100dvh-15rem)] min-h-18 overflow-y-auto rounded-lg border border-line bg-panel lg:max-h-[calc(100dvh-13.5rem)]"
     >
       <ol aria-label="Waiting" className="relative" style={{ height: rows.getTotalSize() }}>
         {visible.map(({ index, start }) => {
