@@ -200,6 +200,31 @@ test('a rule that could never be applied is refused, and said why', async () => 
   expect([made.status, twice.status, worse.status]).toEqual([201, 409, 400])
 })
 
+test('a condition can be tried on a call that is not made, by whoever may see its tool', async () => {
+  await using service = await startService()
+  await using platform = await startPlatform()
+  const { id, caller } = await gated(platform, service.url, { auto_approve: true, parameters: anything })
+  const tried = (body: object, key?: string) =>
+    platform.post('/approval-rules/test', { tool_id: id, input: { amount: 120 }, ...body }, key ? { key } : {})
+  const blind = await platform.keyFor([{ effect: 'Allow', action: ['approval-rules:*'] }])
+
+  const expression = 'action.id == "tools:pay" && input.amount > 100'
+  expect((await tried({ expression })).body).toEqual({ asks: true, fault: null })
+  expect((await tried({ expression, input: { amount: 5 } })).body).toEqual({ asks: false, fault: null })
+  expect((await tried({ expression, input: {} })).body).toEqual({
+    asks: true,
+    fault: expect.stringMatching(/No such key: amount/),
+  })
+  expect((await tried({ expression: 'input.amount >' })).body.error).toMatchObject({
+    code: 'VALIDATION_FAILED',
+    details: { errors: [{ path: 'expression', message: expect.stringMatching(/Unexpected token/) }] },
+  })
+  expect((await tried({ expression, action: 'tools:other' })).body.error.message).toMatch(/has no such action/)
+  expect((await tried({ expression }, caller)).status).toBe(403)
+  expect((await tried({ expression }, blind)).status).toBe(404)
+  expect(service.received).toEqual([])
+})
+
 test('no pattern and no input makes a rule take long', async () => {
   await using service = await startService()
   await using platform = await startPlatform()

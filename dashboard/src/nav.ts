@@ -45,7 +45,9 @@ const all: readonly (Destination & { readonly needs?: string })[] = [
 ]
 
 /** The pages that there is a route for: a place in the navigation leads somewhere. */
-const built = new Set(['/', '/calls', '/tools', '/servers', '/agents', '/skills', '/access', '/settings'])
+const built = new Set([
+  ...['/', '/approvals', '/calls', '/tools', '/servers', '/agents', '/skills', '/webhooks', '/access', '/settings'],
+])
 
 export const destinations: readonly Destination[] = all.filter(
   ({ to, needs }) => built.has(to) && (needs === undefined || has(needs)),

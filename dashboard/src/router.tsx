@@ -22,12 +22,51 @@ export interface GenerationSearch {
   readonly status?: string | undefined
 }
 
+export interface HistorySearch {
+  readonly status?: string | undefined
+  readonly tool_id?: string | undefined
+}
+
 /** To add a page: its route here, its place in `nav.ts`, and its first word in the platform's `surfaces/dashboard.ts`. */
 const routes = [
   createRoute({
     getParentRoute,
     path: '/',
     component: lazyRouteComponent(() => import('./pages/overview/overview.tsx'), 'Overview'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/approvals/{-$approvalId}',
+    component: lazyRouteComponent(() => import('./pages/approvals/inbox.tsx'), 'Inbox'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/approvals/history',
+    validateSearch: ({ status, tool_id }: Record<string, unknown>): HistorySearch => ({
+      ...(text(status) && { status: text(status) }),
+      ...(text(tool_id) && { tool_id: text(tool_id) }),
+    }),
+    component: lazyRouteComponent(() => import('./pages/approvals/history.tsx'), 'History'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/approvals/rules',
+    component: lazyRouteComponent(() => import('./pages/approvals/rules.tsx'), 'Rules'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/approvals/rules/$ruleId',
+    component: lazyRouteComponent(() => import('./pages/approvals/rule.tsx'), 'Rule'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/webhooks',
+    component: lazyRouteComponent(() => import('./pages/webhooks/webhooks.tsx'), 'Webhooks'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/webhooks/$webhookId',
+    component: lazyRouteComponent(() => import('./pages/webhooks/webhook.tsx'), 'Webhook'),
   }),
   createRoute({
     getParentRoute,

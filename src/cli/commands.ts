@@ -1527,6 +1527,22 @@ export const commands: readonly Command[] = [
     ],
   },
   {
+    name: 'test-approval-rule',
+    module: 'approval-rules',
+    route: 'POST /approval-rules/test',
+    permission: 'approval-rules:TestApprovalRule',
+    summary: 'Say whether a condition would be true of a call, which is not made',
+    example: { expression: 'input.amount > 100', tool_id: 'tool_1', input: { amount: 120 } },
+    fields: [
+      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'expression', type: 'string', description: 'CEL: where it is true, a human decides. It sees input, action, tool, principal, agent, server and surface', required: true, where: 'body', reads: 'text' },
+      { name: 'tool_id', type: 'string', required: true, where: 'body', reads: 'text' },
+      { name: 'action', type: 'string', description: 'namespace:name; needed where the tool has several', where: 'body', reads: 'text' },
+      { name: 'input', type: 'object', description: 'What the call would be made with; presets are not added', required: true, where: 'body', reads: 'JSON' },
+      { name: 'surface', type: '"rest" | "mcp" | "xml" | "cli" | "sdk" | "agent" | "workflow" | "web"', default: '"mcp"', where: 'body', reads: 'text' },
+    ],
+  },
+  {
     name: 'update-approval-rule',
     module: 'approval-rules',
     route: 'PATCH /approval-rules/{approval_rule_id}',

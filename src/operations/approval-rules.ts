@@ -1,9 +1,14 @@
 import { z } from 'zod'
+import { evaluate } from '../access/evaluate.ts'
+import type { Entry, Offer } from '../catalogue/catalogue.ts'
+import { toolResource } from '../dispatch/authorize.ts'
 import { conditionOf, ExpressionFault } from '../dispatch/expression.ts'
 import { ApprovalRule, ApprovalRuleFields } from '../model/approval-rule.ts'
+import { Surface } from '../model/call.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
-import { Id, Paging, pageOf } from '../model/page.ts'
-import { acts, creates, type Kind, lists } from './operation.ts'
+import { Id, Paging, pageOf, Text } from '../model/page.ts'
+import { jsonObject } from '../model/tool.ts'
+import { acts, type Context, creates, type Kind, lists } from './operation.ts'
 
 const rule: Kind<ApprovalRule> = {
   name: 'approval-rule',
@@ -101,6 +106,69 @@ export const deleteApprovalRule = acts({
     return null
   },
 })
+
+export const testApprovalRule = creates({
+  name: 'test-approval-rule',
+  permission: 'approval-rules:TestApprovalRule',
+  route: 'POST /approval-rules/test',
+  summary: 'Say whether a condition would be true of a call, which is not made',
+  example: { expression: 'input.amount > 100', tool_id: 'tool_1', input: { amount: 120 } },
+  status: 200,
+  kind: 'approval-rule',
+  input: z.strictObject({
+    project_id: Id.optional(),
+    expression,
+    tool_id: Id,
+    action: Text.max(400).optional().describe('namespace:name; needed where the tool has several'),
+    input: jsonObject('What the call would be made with; presets are not added'),
+    surface: Surface.default('mcp'),
+  }),
+  output: z.object({
+    asks: z.boolean(),
+    fault: z.string().nullable().describe('Why the condition cannot be applied to the call, so that it asks'),
+  }),
+  async run({ expression: text, tool_id, action, input, surface }, context) {
+    const errors = faultsOf(text)
+    if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
+    const { tool, offer } = await offerOf(tool_id, action, context)
+    const { id, app, name: its, level, idempotent, destructive } = offer.action
+    const { principal } = context
+    try {
+      const asks = conditionOf(text)({
+        input,
+        action: { id, app, name: its, level, idempotent, destructive },
+        tool: { id: tool.id, name: tool.name },
+        principal: { id: principal.id, name: principal.name },
+        agent: null,
+        server: null,
+        surface,
+      })
+      return { asks, fault: null }
+    } catch (error) {
+      return { asks: true, fault: (error as Error).message }
+    }
+  },
+})
+
+/** An action of a tool that the caller may see. */
+async function offerOf(
+  toolId: string,
+  action: string | undefined,
+  { principal, catalogue }: Context,
+): Promise<{ tool: Entry['tool']; offer: Offer }> {
+  const entry = await catalogue.find(toolId)
+  if (!entry || !evaluate(principal, 'tools:GetTool', toolResource(entry.tool)).allowed) {
+    throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'tool', id: toolId })
+  }
+  const offers = [...entry.offers.values()]
+  const offer = action === undefined && offers.length === 1 ? offers[0] : offers.find((one) => one.action.id === action)
+  if (!offer) {
+    const message =
+      action === undefined ? 'is missing: the tool has several' : `"${entry.tool.name}" has no such action`
+    throw new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'action', message }] })
+  }
+  return { tool: entry.tool, offer }
+}
 
 function faultsOf(text: string): Fault[] {
   try {

@@ -127,6 +127,7 @@ export const routes = {
     deleteApprovalRule: 'DELETE /approval-rules/{approval_rule_id}',
     getApprovalRule: 'GET /approval-rules/{approval_rule_id}',
     listApprovalRules: 'GET /approval-rules',
+    testApprovalRule: 'POST /approval-rules/test',
     updateApprovalRule: 'PATCH /approval-rules/{approval_rule_id}',
   },
 } as const
@@ -3700,6 +3701,25 @@ export interface Operations {
         total: number
         limit: number
         offset: number
+      }
+    }
+    /** Say whether a condition would be true of a call, which is not made */
+    testApprovalRule: {
+      body: {
+        project_id?: string
+        /** CEL: where it is true, a human decides. It sees input, action, tool, principal, agent, server and surface */
+        expression: string
+        tool_id: string
+        /** namespace:name; needed where the tool has several */
+        action?: string
+        /** What the call would be made with; presets are not added */
+        input: Record<string, unknown>
+        surface?: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+      }
+      answer: {
+        asks: boolean
+        /** Why the condition cannot be applied to the call, so that it asks */
+        fault: string | null
       }
     }
     /** Change an approval rule */

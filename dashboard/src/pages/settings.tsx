@@ -9,6 +9,7 @@ import { TextField } from '../ui/field.tsx'
 import { Answered, ErrorNotice } from '../ui/notice.tsx'
 import { Facts, PageHead, Panel } from '../ui/panel.tsx'
 import { useAction } from '../use-action.ts'
+import { AlertSwitches } from './approvals/alerts.tsx'
 
 export function Settings() {
   const { data: session } = useSession()
@@ -19,6 +20,9 @@ export function Settings() {
         <Projects />
         <div className="space-y-4">
           <Appearance />
+          <Panel title="When a call waits for approval">
+            <AlertSwitches />
+          </Panel>
           {session && (
             <Panel title="This session">
               <Facts

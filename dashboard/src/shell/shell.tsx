@@ -1,12 +1,14 @@
-import { Link, useRouterState } from '@tanstack/react-router'
-import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
+import { Link, useNavigate, useRouterState } from '@tanstack/react-router'
+import { lazy, type ReactNode, Suspense, useCallback, useEffect, useState } from 'react'
 import { type Session, signOut } from '../api.ts'
+import { count } from '../format.ts'
 import { destinations } from '../nav.ts'
 import { chooseProject, useProjectId } from '../project.ts'
 import { become, useProjects } from '../queries.ts'
 import { setTheme, type Theme, useTheme } from '../theme.ts'
 import { IconButton } from '../ui/button.tsx'
 import { Icon } from '../ui/icon.tsx'
+import { useWaiting, useWaitingFeed } from '../waiting.ts'
 
 const Palette = lazy(() => import('./palette.tsx'))
 
@@ -14,6 +16,12 @@ export function Shell({ session, children }: { session: Session; children: React
   const [isOpen, setOpen] = useState(false)
   const [isSearching, setSearching] = useState(false)
   const path = useRouterState({ select: (state) => state.location.pathname })
+  const navigate = useNavigate()
+  const openApproval = useCallback(
+    (approvalId: string) => void navigate({ to: '/approvals/{-$approvalId}', params: { approvalId } }),
+    [navigate],
+  )
+  useWaitingFeed(openApproval)
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: to go to another page closes the menu
   useEffect(() => setOpen(false), [path])
@@ -46,7 +54,10 @@ export function Shell({ session, children }: { session: Session; children: React
           onClick={() => setOpen(!isOpen)}
         />
         <Brand />
-        <IconButton label="Search" icon="search" className="ml-auto" onClick={() => setSearching(true)} />
+        <div className="ml-auto flex items-center gap-1">
+          <WaitingLink />
+          <IconButton label="Search" icon="search" onClick={() => setSearching(true)} />
+        </div>
       </header>
       <aside
         id="menu"
@@ -77,6 +88,7 @@ export function Shell({ session, children }: { session: Session; children: React
                 >
                   <Icon name={icon} />
                   {label}
+                  {to === '/approvals' && <WaitingCount />}
                 </Link>
               </li>
             ))}
@@ -104,6 +116,34 @@ const Brand = () => (
     Quartermaster
   </Link>
 )
+
+/** How many calls wait for a person; nothing where none does. */
+function WaitingCount() {
+  const waiting = useWaiting() ?? 0
+  if (waiting === 0) return null
+  return (
+    <span className="ml-auto rounded-full bg-accent px-1.5 text-xs font-semibold text-on-accent tabular-nums">
+      {waiting > 9999 ? `${count(Math.floor(waiting / 1000))}k` : count(waiting)}
+      <span className="sr-only"> waiting</span>
+    </span>
+  )
+}
+
+/** On a phone the menu is closed, and someone waits all the same. */
+function WaitingLink() {
+  const waiting = useWaiting() ?? 0
+  if (waiting === 0) return null
+  return (
+    <Link
+      to="/approvals/{-$approvalId}"
+      params={{ approvalId: undefined }}
+      className="inline-flex items-center gap-1.5 rounded-md px-2 py-1.5 text-soft"
+    >
+      <Icon name="approvals" />
+      <WaitingCount />
+    </Link>
+  )
+}
 
 /** Only where there is a choice. */
 function ProjectChoice() {

@@ -11,6 +11,7 @@ import { buttonLook } from '../../ui/button.tsx'
 import { LiveMark } from '../../ui/live.tsx'
 import { Answered, Empty } from '../../ui/notice.tsx'
 import { PageHead, Panel } from '../../ui/panel.tsx'
+import { useWaiting } from '../../waiting.ts'
 import { CallRows } from '../calls/rows.tsx'
 import { CallsChart, LatencyChart, MinutesTable } from './charts.tsx'
 import { errorRate, everyMinute, failedOf, type Stats } from './minutes.ts'
@@ -79,7 +80,8 @@ function Numbers({ stats }: { stats: Stats }) {
   const failures = Object.entries(stats.by_status).filter(([status]) => status !== 'success' && status !== 'pending')
   return (
     <>
-      <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-lg border border-line bg-line lg:grid-cols-4">
+      <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-lg border border-line bg-line lg:grid-cols-5">
+        <Waiting />
         <Figure name="Calls" value={count(stats.total)}>
           {perMinute < 10 ? perMinute.toFixed(1) : count(Math.round(perMinute))} a minute lately
           {!stats.complete && '; the earliest are left out'}
@@ -113,6 +115,30 @@ function Numbers({ stats }: { stats: Stats }) {
         </Panel>
       </div>
     </>
+  )
+}
+
+/** Someone waits for a person: this leads to them. */
+function Waiting() {
+  const waiting = useWaiting() ?? 0
+  return (
+    <div
+      className={`relative col-span-2 px-4 py-3 lg:col-span-1 ${waiting > 0 ? 'bg-accent-wash' : 'bg-panel hover:bg-hover'}`}
+    >
+      <dt className="text-xs font-medium text-soft">Waiting for approval</dt>
+      <dd>
+        <div className={`text-xl font-semibold tracking-tight tabular-nums ${waiting > 0 ? 'text-accent' : ''}`}>
+          {count(waiting)}
+        </div>
+        <Link
+          to="/approvals/{-$approvalId}"
+          params={{ approvalId: undefined }}
+          className="text-xs text-soft after:absolute after:inset-0 hover:text-accent"
+        >
+          {waiting > 0 ? 'Decide now' : 'To the approvals'}
+        </Link>
+      </dd>
+    </div>
   )
 }
 

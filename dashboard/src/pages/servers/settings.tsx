@@ -16,6 +16,7 @@ export function ServerSettings({ server }: { server: Server }) {
     description: server.description ?? '',
     tool_names: server.tool_names,
     limit: server.result_limit === null ? '' : String(server.result_limit),
+    decideIn: server.approval_timeout_seconds === null ? '' : String(server.approval_timeout_seconds),
   })
   const navigate = useNavigate()
   const remove = useAction(() => ask(qm.servers.deleteServer({ path: { server_id: server.id } })), {
@@ -52,6 +53,13 @@ export function ServerSettings({ server }: { server: Server }) {
             disabled={toggle.busy}
             onChange={(retrieve_skill) => toggle.run({ retrieve_skill })}
           />
+          <Switch
+            label="A person decides"
+            hint="Every call through this server waits for approval; off leaves it to tools and rules"
+            checked={server.auto_approve === false}
+            disabled={toggle.busy}
+            onChange={(isOn) => toggle.run({ auto_approve: isOn ? false : null })}
+          />
           <ErrorNotice error={toggle.error} />
         </div>
       </Panel>
@@ -64,6 +72,7 @@ export function ServerSettings({ server }: { server: Server }) {
             description: draft.description.trim() || null,
             tool_names: draft.tool_names,
             result_limit: draft.limit === '' ? null : Number(draft.limit),
+            approval_timeout_seconds: draft.decideIn === '' ? null : Number(draft.decideIn),
           })
         }}
       >
@@ -109,6 +118,16 @@ export function ServerSettings({ server }: { server: Server }) {
               onChange={(event) => set({ limit: event.target.value })}
               hint="Of a result with more bytes a model gets the beginning, and a tool to read on; empty is off"
               error={faultOf('result_limit')}
+            />
+            <TextField
+              label="Time to decide"
+              type="number"
+              min={1}
+              max={604_800}
+              value={draft.decideIn}
+              onChange={(event) => set({ decideIn: event.target.value })}
+              hint="Seconds that a person has for a call that needs approval; unless given, the project’s"
+              error={faultOf('approval_timeout_seconds')}
             />
             <ErrorNotice error={save.error} />
             <Button look="main" type="submit" busy={save.busy}>

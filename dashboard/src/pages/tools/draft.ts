@@ -12,6 +12,9 @@ export interface Draft {
   readonly app: string
   readonly level: Tool['level']
   readonly approval: 'level' | 'never' | 'always'
+  readonly asksDestructive: boolean
+  /** Seconds that a person has to decide. */
+  readonly decideIn: string
   readonly timeout: string
   readonly method: string
   readonly url: string
@@ -37,6 +40,8 @@ export const emptyDraft: Draft = {
   app: '',
   level: 'open',
   approval: 'level',
+  asksDestructive: false,
+  decideIn: '',
   timeout: '',
   method: 'GET',
   url: '',
@@ -63,6 +68,8 @@ export const draftOf = (tool: Tool): Draft => ({
   app: tool.app === (isMany(tool.type) ? tool.name.toLowerCase() : 'tools') ? '' : tool.app,
   level: tool.level,
   approval: tool.auto_approve === (tool.level === 'open') ? 'level' : tool.auto_approve ? 'never' : 'always',
+  asksDestructive: tool.ask_destructive,
+  decideIn: tool.approval_timeout_seconds === null ? '' : String(tool.approval_timeout_seconds),
   timeout: tool.timeout_seconds === null ? '' : String(tool.timeout_seconds),
   method: tool.execute?.method ?? 'GET',
   url: tool.execute?.url ?? tool.mcp?.url ?? '',
@@ -90,6 +97,8 @@ export function bodyOf(draft: Draft): Body<'tools', 'createTool'> {
     app: draft.app.trim() || null,
     level: draft.level,
     auto_approve: draft.approval === 'level' ? null : draft.approval === 'never',
+    ask_destructive: draft.asksDestructive,
+    approval_timeout_seconds: draft.decideIn.trim() === '' ? null : Number(draft.decideIn),
     timeout_seconds: draft.timeout.trim() === '' ? null : Number(draft.timeout),
     preset_parameters: (draft.presets ?? null) as Record<string, unknown> | null,
   }

@@ -120,7 +120,7 @@ export function ToolForm({ start, isNew, busy, error, onSave }: Props) {
             hint="How sensitive it is"
           />
           <Select
-            label="A human decides"
+            label="A person decides"
             value={draft.approval}
             onChange={(event) => set({ approval: event.target.value as Draft['approval'] })}
             options={[
@@ -129,6 +129,24 @@ export function ToolForm({ start, isNew, busy, error, onSave }: Props) {
               ['never', 'Never'],
             ]}
           />
+          <TextField
+            label="Time to decide"
+            type="number"
+            min={1}
+            max={604_800}
+            value={draft.decideIn}
+            onChange={(event) => set({ decideIn: event.target.value })}
+            hint="Seconds; unless given, the server’s or the project’s"
+            error={faultOf('approval_timeout_seconds')}
+          />
+          <div className="md:col-span-2">
+            <Switch
+              label="Ask about what may destroy"
+              hint="A person decides on actions that are not known to be harmless, whatever is chosen above"
+              checked={draft.asksDestructive}
+              onChange={(asksDestructive) => set({ asksDestructive })}
+            />
+          </div>
           <TextField
             label="Time limit"
             type="number"

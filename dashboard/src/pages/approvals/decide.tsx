@@ -1,0 +1,242 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { type Approval, ask, Failure, qm } from '../../api.ts'
+import { useSession } from '../../queries.ts'
+import { Button, Row } from '../../ui/button.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
+import { TextField } from '../../ui/field.tsx'
+import { ErrorNotice } from '../../ui/notice.tsx'
+import { useAction } from '../../use-action.ts'
+import { useKeys } from '../../use-keys.ts'
+import { Edit } from './edit.tsx'
+import { approvedBy, decidedInWords } from './words.ts'
+
+/** A key that is pressed sooner than this was meant for the one before. */
+const glance = 400
+
+interface Props {
+  readonly approval: Approval
+  /** Whether something has to be looked at first. */
+  readonly isHeld: boolean
+  readonly hasKeys: boolean
+  onDecided(approval: Approval, words: string): void
+  /** Told in words: it was over before. */
+  onLate(words: string): void
+}
+
+type Verdict =
+  | { readonly approve: true; readonly input?: Record<string, unknown>; readonly reason?: string }
+  | { readonly approve: false; readonly reason: string }
+
+/** Approve, reject or change what one looks at. Whoever may not is told why before trying. */
+export function Decide({ approval, isHeld, hasKeys, onDecided, onLate }: Props) {
+  const { id, action, args_hash, principal } = approval
+  const queries = useQueryClient()
+  const { data: session } = useSession()
+  const shownAt = useRef(performance.now())
+  const [step, setStep] = useState<'look' | 'edit' | 'reject'>('look')
+
+  const decide = useAction(
+    (verdict: Verdict) =>
+      ask<Approval>(
+        verdict.approve
+          ? qm.approvals.approveCall({
+              path: { approval_id: id },
+              body: {
+                args_hash,
+                ...(verdict.input && { input: verdict.input }),
+                ...(verdict.reason && { reason: verdict.reason }),
+              },
+            })
+          : qm.approvals.rejectCall({
+              path: { approval_id: id },
+              body: { args_hash, ...(verdict.reason && { reason: verdict.reason }) },
+            }),
+      ),
+    {
+      changes: ['approvals-waiting', 'approvals-history'],
+      onDone: (decided, verdict) => {
+        queries.setQueryData(['approval', id], decided)
+        setStep('look')
+        onDecided(decided, wordsFor(decided, verdict))
+      },
+    },
+  )
+  const withdraw = useAction(() => ask(qm.approvals.cancelApproval({ path: { approval_id: id } })), {
+    changes: ['approvals-waiting', 'approvals-history'],
+    onDone: (decided) => {
+      queries.setQueryData(['approval', id], decided)
+      onDecided(decided, `Withdrawn: ${action}.`)
+    },
+  })
+
+  // It is over, so this will be gone in a moment; what happened stays to be read.
+  const tooLate = [decide.error, withdraw.error].find(
+    (error) => error instanceof Failure && error.code === 'APPROVAL_DECIDED',
+  )
+  useEffect(() => {
+    if (!(tooLate instanceof Failure)) return
+    const { status, decided_by } = tooLate.details as { status: string; decided_by: string | null }
+    onLate(decidedInWords(status, decided_by))
+    setStep('look')
+    void queries.invalidateQueries({ queryKey: ['approval', id] })
+  }, [tooLate, onLate, queries, id])
+
+  const isOwn = session?.key.id === principal.id
+  const hasApproved = approvedBy(approval).some(({ by }) => by.id === session?.key.id)
+  const canReject = !isOwn && !isHeld && !decide.busy
+  const canApprove = canReject && !hasApproved
+
+  useKeys(
+    {
+      a: () => {
+        if (canApprove && performance.now() - shownAt.current > glance) decide.run({ approve: true })
+      },
+      r: () => canReject && setStep('reject'),
+      e: () => canReject && setStep('edit'),
+    },
+    hasKeys && step === 'look',
+  )
+
+  if (step === 'edit') {
+    return (
+      <Edit
+        approval={approval}
+        busy={decide.busy}
+        error={decide.error && <Refusal error={decide.error} id={id} />}
+        onChange={() => decide.error && decide.reset()}
+        onCancel={() => {
+          decide.reset()
+          setStep('look')
+        }}
+        onApprove={(input, reason) => decide.run({ approve: true, input, reason })}
+      />
+    )
+  }
+  return (
+    <div className="sticky bottom-0 z-10 -mx-4 space-y-2 border-t border-line bg-page px-4 py-3 lg:mx-0 lg:px-0">
+      {isOwn && (
+        <Note>
+          You are signed in with the key that asked for this, “{principal.name}”: someone else must decide on it. You
+          may withdraw it.
+        </Note>
+      )}
+      {hasApproved && <Note>You have approved it. It needs two people: someone else must approve it, too.</Note>}
+      <Refusal error={decide.error ?? withdraw.error} id={id} />
+      <Row>
+        <Button
+          look="main"
+          icon="check"
+          busy={decide.busy}
+          disabled={!canApprove}
+          aria-keyshortcuts="a"
+          onClick={() => decide.run({ approve: true })}
+        >
+          Approve <Key on={hasKeys}>a</Key>
+        </Button>
+        <Button disabled={!canReject} aria-keyshortcuts="e" onClick={() => setStep('edit')}>
+          Edit <Key on={hasKeys}>e</Key>
+        </Button>
+        <Button look="danger" disabled={!canReject} aria-keyshortcuts="r" onClick={() => setStep('reject')}>
+          Reject <Key on={hasKeys}>r</Key>
+        </Button>
+        {isOwn && (
+          <Button busy={withdraw.busy} onClick={() => withdraw.run()}>
+            Withdraw
+          </Button>
+        )}
+      </Row>
+      {step === 'reject' && (
+        <Reject
+          action={action}
+          busy={decide.busy}
+          error={decide.error}
+          id={id}
+          onClose={() => setStep('look')}
+          onReject={(reason) => decide.run({ approve: false, reason })}
+        />
+      )}
+    </div>
+  )
+}
+
+const Note = ({ children }: { children: ReactNode }) => (
+  <p className="rounded-md bg-warn-wash px-3 py-2 text-sm text-warn">{children}</p>
+)
+
+const Key = ({ on, children }: { on: boolean; children: string }) =>
+  on && (
+    <span aria-hidden="true" className="hidden rounded-sm border border-current/40 px-1 font-mono text-xs lg:inline">
+      {children}
+    </span>
+  )
+
+function wordsFor({ status, action, approvals_needed }: Approval, verdict: Verdict): string {
+  if (status === 'pending')
+    return `You approved ${action}. It needs ${approvals_needed} people: one more must approve it.`
+  if (!verdict.approve) return `Rejected: ${action}. The caller is told${verdict.reason ? ' why' : ''}.`
+  return verdict.input ? `Approved with changes: ${action}.` : `Approved: ${action}.`
+}
+
+/** Why a decision did not count, in words. */
+function Refusal({ error, id }: { error: unknown; id: string }) {
+  const queries = useQueryClient()
+  const failure = error instanceof Failure ? error : undefined
+  const look = () => void queries.invalidateQueries({ queryKey: ['approval', id] })
+  if (failure?.code === 'APPROVAL_CHANGED') {
+    return (
+      <div role="alert" className="space-y-2 rounded-md border border-warn/40 bg-warn-wash px-3 py-2 text-sm">
+        <p>Someone has changed the arguments since you looked at them, so your decision was not taken.</p>
+        <Button onClick={look}>Look at them as they are now</Button>
+      </div>
+    )
+  }
+  if (failure?.code === 'APPROVAL_DECIDED') return null
+  return <ErrorNotice error={error} />
+}
+
+function Reject({
+  action,
+  busy,
+  error,
+  id,
+  onClose,
+  onReject,
+}: {
+  action: string
+  busy: boolean
+  error: unknown
+  id: string
+  onClose: () => void
+  onReject: (reason: string) => void
+}) {
+  const [reason, setReason] = useState('')
+  return (
+    <Dialog open onClose={onClose} title={`Reject ${action}?`} description="The call is not made.">
+      <form
+        className="space-y-3"
+        onSubmit={(event) => {
+          event.preventDefault()
+          onReject(reason.trim())
+        }}
+      >
+        <TextField
+          label="Why?"
+          autoFocus
+          maxLength={2000}
+          spellCheck
+          value={reason}
+          onChange={(event) => setReason(event.target.value)}
+          hint="The caller reads this: an agent can then try something else"
+        />
+        <Refusal error={error} id={id} />
+        <Row className="justify-end">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="danger" type="submit" busy={busy}>
+            Reject
+          </Button>
+        </Row>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,211 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { type ReactNode, useState } from 'react'
+import { type Approval, ask, qm } from '../../api.ts'
+import { useNow } from '../../clock.ts'
+import { ago, when } from '../../format.ts'
+import { useServers, useSession } from '../../queries.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { Button } from '../../ui/button.tsx'
+import { Answered } from '../../ui/notice.tsx'
+import { Facts, Panel } from '../../ui/panel.tsx'
+import { changesBetween } from './changes.ts'
+import { Countdown } from './countdown.tsx'
+import { Decide } from './decide.tsx'
+import { Diff } from './diff.tsx'
+import { Values } from './values.tsx'
+import { approvedBy, clientOf, gateInWords, statusTone, statusWord, surfaceWord, throughWhat } from './words.ts'
+
+interface Props {
+  readonly hasKeys: boolean
+  onDecided(approval: Approval, words: string): void
+}
+
+/** One call that waits, or has waited: what it would do, who wants it, why a person is asked, and the decision. */
+export function Detail({ id, ...rest }: Props & { id: string }) {
+  const approval = useQuery({
+    queryKey: ['approval', id],
+    queryFn: () => ask(qm.approvals.getApproval({ path: { approval_id: id } })),
+    // That an approved call was made is not told to those who listen.
+    refetchInterval: ({ state }) => (state.data?.status === 'approved' ? 2000 : false),
+  })
+  return <Answered query={approval}>{(whole) => <Whole approval={whole} {...rest} />}</Answered>
+}
+
+function Whole({ approval, hasKeys, onDecided }: Props & { approval: Approval }) {
+  const now = useNow()
+  // What was on the screen first. If it changes, nothing is decided before that was seen.
+  const [seen, setSeen] = useState(approval)
+  const [late, setLate] = useState('')
+  const { data: session } = useSession()
+  const editor = approval.decisions.findLast(({ args_hash }) => args_hash === approval.args_hash)?.by
+  const isChanged = seen.args_hash !== approval.args_hash && editor?.id !== session?.key.id
+  const runs = approval.edited_input ?? approval.input
+  const isOpen = approval.status === 'pending' && Date.parse(approval.expires_at) > now
+
+  return (
+    <article aria-label={approval.action} className="space-y-4">
+      <header className="mb-1 flex flex-wrap items-center gap-x-3 gap-y-1">
+        <h2 className="min-w-0 font-mono text-lg break-words">{approval.action}</h2>
+        <Badge tone={statusTone(approval.status)}>
+          {approval.status === 'pending' && !isOpen ? 'expired' : statusWord(approval.status)}
+        </Badge>
+        {isOpen && <Countdown until={approval.expires_at} long />}
+      </header>
+      <p className="text-sm text-soft">
+        <span className="font-medium text-ink">{approval.principal.name}</span> asks, by {throughWhat(approval)},{' '}
+        {ago(approval.created_at, now)}.
+      </p>
+      {late !== '' && (
+        <div role="alert" className="rounded-md border border-warn/40 bg-warn-wash px-3 py-2 text-sm">
+          {late}
+        </div>
+      )}
+      {!isOpen && <Outcome approval={approval} />}
+      {isChanged && isOpen && (
+        <div role="alert" className="space-y-2 rounded-md border border-warn/40 bg-warn-wash px-3 py-2 text-sm">
+          <p>{editor?.name ?? 'Someone'} has changed the arguments while you were looking at them.</p>
+          <Diff
+            label="Changed while you looked"
+            changes={changesBetween(seen.edited_input ?? seen.input, approval.edited_input ?? approval.input)}
+          />
+          <Button onClick={() => setSeen(approval)}>I have seen it</Button>
+        </div>
+      )}
+      <Panel title="Why a person is asked">
+        <ul className="list-disc space-y-1 pl-5 text-sm">
+          {approval.why.map((gate) => (
+            <li key={`${gate.gate} ${gate.id}`} className="break-words">
+              {gateInWords(gate)}{' '}
+              {gate.gate === 'rule' && gate.id && (
+                <Link to="/approvals/rules/$ruleId" params={{ ruleId: gate.id }} className="text-accent underline">
+                  See the rule
+                </Link>
+              )}
+            </li>
+          ))}
+        </ul>
+        <People approval={approval} />
+      </Panel>
+      <Panel
+        title={approval.edited_input ? 'Arguments, as changed' : 'Arguments'}
+        aside={
+          approval.preset_keys.length > 0 && (
+            <span className="text-xs text-soft">
+              Fixed on the tool, and not shown: <code className="font-mono">{approval.preset_keys.join(', ')}</code>
+            </span>
+          )
+        }
+      >
+        <Values key={approval.args_hash} value={runs} />
+        {approval.edited_input && (
+          <div className="mt-3 border-t border-line pt-3">
+            <h3 className="mb-2">Other than it was asked for</h3>
+            <Diff label="Other than it was asked for" changes={changesBetween(approval.input, approval.edited_input)} />
+          </div>
+        )}
+      </Panel>
+      <Panel title="Who and how">
+        <Facts facts={useFacts(approval)} />
+      </Panel>
+      {isOpen && (
+        <Decide
+          key={approval.args_hash}
+          approval={approval}
+          isHeld={isChanged}
+          hasKeys={hasKeys}
+          onDecided={onDecided}
+          onLate={setLate}
+        />
+      )}
+    </article>
+  )
+}
+
+/** With two people, who has approved the arguments as they are now. */
+function People({ approval }: { approval: Approval }) {
+  const { approvals_needed: needed, decisions, args_hash } = approval
+  if (needed < 2) return null
+  const approved = approvedBy(approval)
+  return (
+    <div className="mt-3 border-t border-line pt-3 text-sm">
+      <p>
+        <strong className="font-semibold">
+          {approved.length} of {needed} people
+        </strong>{' '}
+        have approved it.
+      </p>
+      <ul className="mt-1 space-y-0.5 text-soft">
+        {decisions.map((one) => (
+          <li key={one.at}>
+            {one.by.name} {one.decision === 'approve' ? 'approved' : 'rejected'} {ago(one.at)}
+            {one.reason && `: ${one.reason}`}
+            {one.decision === 'approve' && one.args_hash !== args_hash && ' (other arguments, so it does not count)'}
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+function Outcome({ approval }: { approval: Approval }) {
+  const { status, decided_by, decided_at, reason, used_at } = approval
+  const words =
+    status === 'approved' || status === 'used'
+      ? `${decided_by?.name} approved it${used_at ? ', and the call was made' : ''}.`
+      : status === 'rejected'
+        ? `${decided_by?.name} rejected it. The call is not made.`
+        : status === 'cancelled'
+          ? 'It was withdrawn, or its tool was changed. The call is not made.'
+          : decided_by
+            ? `${decided_by.name} approved it, and the call was not made in time.`
+            : 'Nobody decided in time, so it counts as rejected. The call is not made.'
+  return (
+    <div className="rounded-md border border-line bg-sunken px-3 py-2 text-sm">
+      <p>
+        {words} {decided_at && <span className="text-soft">{when(decided_at)}</span>}
+      </p>
+      {reason && <p className="mt-1 break-words">“{reason}”</p>}
+    </div>
+  )
+}
+
+function useFacts(approval: Approval): (readonly [string, ReactNode])[] {
+  const { data: servers = [] } = useServers()
+  const { data: agent } = useQuery({
+    queryKey: ['agent-of-approval', approval.agent_id],
+    enabled: approval.agent_id !== null,
+    queryFn: () => ask(qm.agents.getAgent({ path: { agent_id: approval.agent_id ?? '' } })),
+  })
+  const server = servers.find(({ id }) => id === approval.server_id)
+  return [
+    ['Asked by', approval.principal.name],
+    ['Through', surfaceWord(approval.surface)],
+    ...(clientOf(approval) ? [['Client', clientOf(approval)] as const] : []),
+    ...(approval.agent_id ? [['Agent', agent?.name ?? approval.agent_id] as const] : []),
+    ...(approval.server_id ? [['Server', server?.name ?? approval.server_id] as const] : []),
+    [
+      'Tool',
+      <Link
+        key="tool"
+        to="/tools/$toolId"
+        params={{ toolId: approval.tool_id }}
+        className="text-accent hover:underline"
+      >
+        {approval.tool}
+      </Link>,
+    ],
+    ['Asked', `${when(approval.created_at)}, ${ago(approval.created_at)}`],
+    [
+      'Call',
+      <Link
+        key="call"
+        to="/calls/$callId"
+        params={{ callId: approval.call_id }}
+        className="font-mono text-xs text-accent hover:underline"
+      >
+        {approval.call_id}
+      </Link>,
+    ],
+  ]
+}

@@ -1,0 +1,38 @@
+import { pretty } from '../../ui/pretty.ts'
+import { type Change, whereTheyDiffer } from './changes.ts'
+import { plain } from './plain.ts'
+
+const asText = (value: unknown) => (typeof value === 'string' ? value : pretty(value))
+
+/** What is other than before, place by place. */
+export const Diff = ({ changes, label }: { changes: readonly Change[]; label: string }) => (
+  <ul aria-label={label} className="space-y-2">
+    {changes.map(({ path, before, after }) => {
+      const [was, is] =
+        before === undefined || after === undefined
+          ? [asText(before), asText(after)]
+          : whereTheyDiffer(asText(before), asText(after))
+      return (
+        <li key={path} className="min-w-0">
+          <code className="font-mono text-xs break-words text-soft">{path === '' ? 'all of it' : plain(path)}</code>
+          {before !== undefined && <Line sign="−" word="was" text={was} look="bg-bad-wash text-bad" />}
+          {after !== undefined ? (
+            <Line sign="+" word="is now" text={is} look="bg-good-wash text-good" />
+          ) : (
+            <p className="text-xs text-soft">and is left out now</p>
+          )}
+        </li>
+      )
+    })}
+  </ul>
+)
+
+const Line = ({ sign, word, text, look }: { sign: string; word: string; text: string; look: string }) => (
+  <div className={`mt-0.5 flex gap-2 rounded-sm px-2 py-1 font-mono text-xs ${look}`}>
+    <span aria-hidden="true">{sign}</span>
+    <span className="sr-only">{word} </span>
+    <span className="max-h-60 min-w-0 overflow-y-auto break-words whitespace-pre-wrap">
+      {text.length > 4000 ? `${plain(text.slice(0, 4000))}…` : plain(text)}
+    </span>
+  </div>
+)

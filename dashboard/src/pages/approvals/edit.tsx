@@ -1,0 +1,99 @@
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import type { Approval } from '../../api.ts'
+import { useToolActions } from '../../queries.ts'
+import { SchemaForm } from '../../schema-form/form.tsx'
+import type { Schema } from '../../schema-form/schema.ts'
+import { Button, Row } from '../../ui/button.tsx'
+import { TextField } from '../../ui/field.tsx'
+import { Loading } from '../../ui/notice.tsx'
+import { Panel } from '../../ui/panel.tsx'
+import { useKeys } from '../../use-keys.ts'
+import { changesBetween } from './changes.ts'
+import { Diff } from './diff.tsx'
+
+interface Props {
+  readonly approval: Approval
+  readonly busy: boolean
+  readonly error: ReactNode
+  onApprove(input: Record<string, unknown>, reason: string): void
+  onCancel(): void
+  /** What was refused before may be right now. */
+  onChange(): void
+}
+
+/** Other arguments for the call: by the form of its action where one may see it, else as JSON. */
+export function Edit({ approval, busy, error, onApprove, onCancel, onChange }: Props) {
+  const before = approval.edited_input ?? approval.input
+  const actions = useToolActions(approval.tool_id)
+  const schema = actions.data?.find(({ id }) => id === approval.action)?.input_schema as Schema | undefined
+  const [draft, setDraft] = useState<Record<string, unknown> | undefined>(before)
+  const [reason, setReason] = useState('')
+  const form = useRef<HTMLFormElement>(null)
+  const set = (next: Record<string, unknown> | undefined) => {
+    setDraft(next)
+    onChange()
+  }
+  const changes = draft === undefined ? [] : changesBetween(before, draft)
+  const hasHidden = JSON.stringify(before).includes('[redacted]')
+  // Nothing leads away from what is half written but the way out.
+  useKeys({ Escape: onCancel, Enter: null, j: null, k: null, ArrowUp: null, ArrowDown: null })
+
+  const isReady = !actions.isLoading
+  useEffect(() => {
+    if (isReady) form.current?.querySelector<HTMLElement>('input, textarea, select')?.focus()
+  }, [isReady])
+
+  if (!isReady) return <Loading />
+  return (
+    <Panel title="Edit the arguments">
+      <form
+        ref={form}
+        className="space-y-4"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (draft && changes.length > 0) onApprove(draft, reason.trim())
+        }}
+        onKeyDown={(event) => {
+          // From a field first back to the page, and from there out.
+          if (event.key === 'Escape' && event.target instanceof HTMLElement && event.target !== event.currentTarget) {
+            event.stopPropagation()
+            event.target.blur()
+          }
+        }}
+      >
+        <SchemaForm schema={schema ?? {}} value={draft ?? before} onChange={set} />
+        {hasHidden && (
+          <p className="text-xs text-soft">
+            What reads <code className="font-mono">[redacted]</code> is hidden from you. Left as it is, the value behind
+            it stays.
+          </p>
+        )}
+        <div className="border-t border-line pt-3">
+          <h3 className="mb-2">What you change</h3>
+          {draft === undefined ? (
+            <p className="text-sm text-soft">It is not JSON yet.</p>
+          ) : changes.length === 0 ? (
+            <p className="text-sm text-soft">Nothing yet.</p>
+          ) : (
+            <Diff label="What you change" changes={changes} />
+          )}
+        </div>
+        <TextField
+          label="Why?"
+          maxLength={2000}
+          spellCheck
+          value={reason}
+          onChange={(event) => setReason(event.target.value)}
+          hint="Kept with the decision"
+        />
+        {error}
+        <Row>
+          <Button look="main" type="submit" busy={busy} disabled={draft === undefined || changes.length === 0}>
+            Approve with these changes
+          </Button>
+          <Button onClick={onCancel}>Cancel</Button>
+        </Row>
+      </form>
+    </Panel>
+  )
+}

@@ -1,0 +1,143 @@
+import { useNavigate, useParams } from '@tanstack/react-router'
+import { useEffect, useRef, useState } from 'react'
+import type { Approval } from '../../api.ts'
+import { count, plural } from '../../format.ts'
+import { useKept } from '../../kept.ts'
+import { useMedia } from '../../media.ts'
+import { Empty, ErrorNotice, Loading } from '../../ui/notice.tsx'
+import { useKeys } from '../../use-keys.ts'
+import { Alerts, keysPlace } from './alerts.tsx'
+import { Detail } from './detail.tsx'
+import { PendingList } from './list.tsx'
+import { Sections } from './sections.tsx'
+import { usePending } from './use-pending.ts'
+
+/** What waits for a person, and the one that is looked at. */
+export function Inbox() {
+  const { approvalId } = useParams({ from: '/approvals/{-$approvalId}' })
+  const navigate = useNavigate()
+  const pending = usePending()
+  // Whether there is room for the list and what is looked at beside each other.
+  const isWide = useMedia('(min-width: 1024px)')
+  const hasKeys = useKept(keysPlace, true)
+  const [said, setSaid] = useState('')
+  const detail = useRef<HTMLDivElement>(null)
+  const { list, isLoaded, drop } = pending
+
+  // With room for both, the first is looked at until someone chooses; it stays so when others come before it.
+  const [first, setFirst] = useState<string>()
+  const chosen = approvalId ?? (isWide ? first : undefined)
+  const firstOfAll = list[0]?.id
+  useEffect(() => {
+    if (approvalId === undefined && first === undefined && firstOfAll !== undefined) setFirst(firstOfAll)
+  }, [approvalId, first, firstOfAll])
+
+  // Where it was in the list, for when it has left it.
+  const place = useRef(0)
+  const at = list.findIndex(({ id }) => id === chosen)
+  if (at >= 0) place.current = at
+
+  const open = (id: string | undefined) => {
+    setFirst(id)
+    void navigate({
+      to: '/approvals/{-$approvalId}',
+      params: { approvalId: id },
+      replace: approvalId !== undefined || isWide,
+      resetScroll: false,
+    })
+  }
+  const move = (step: 1 | -1) => {
+    const from = at >= 0 ? at + step : step > 0 ? place.current : place.current - 1
+    const next = list[Math.min(Math.max(from, 0), list.length - 1)]
+    if (next) open(next.id)
+  }
+  const onDecided = (decided: Approval, words: string) => {
+    setSaid(words)
+    if (decided.status === 'pending') return
+    const next = list[at + 1] ?? list[at - 1]
+    drop(decided.id)
+    if (at >= 0) open(isWide ? next?.id : undefined)
+  }
+
+  useKeys(
+    {
+      j: () => move(1),
+      k: () => move(-1),
+      ArrowDown: () => move(1),
+      ArrowUp: () => move(-1),
+      Enter: () => {
+        if (chosen === undefined) return move(1)
+        if (approvalId === undefined) open(chosen)
+        detail.current?.focus()
+      },
+      Escape: () => {
+        if (approvalId !== undefined) open(undefined)
+      },
+    },
+    hasKeys,
+  )
+
+  const isListShown = isWide || approvalId === undefined
+  return (
+    <Sections actions={<Alerts />}>
+      <p role="status" className={said === '' ? 'sr-only' : 'mb-3 rounded-md bg-good-wash px-3 py-2 text-sm text-good'}>
+        {said}
+      </p>
+      {pending.error ? <ErrorNotice error={pending.error} retry={pending.reload} /> : null}
+      <div className="lg:grid lg:grid-cols-[minmax(18rem,22rem)_minmax(0,1fr)] lg:items-start lg:gap-4">
+        {isListShown && (
+          <div className="min-w-0 lg:sticky lg:top-4">
+            {!isLoaded && !pending.error && <Loading />}
+            {isLoaded && list.length === 0 && (
+              <Empty title="Nothing waits for you">
+                When a call needs a person’s decision, it appears here at once. Which calls do is said by their tools,
+                by servers, and by{' '}
+                <a href="/approvals/rules" className="text-accent underline">
+                  rules
+                </a>
+                .
+              </Empty>
+            )}
+            {list.length > 0 && (
+              <>
+                <p className="mb-2 text-sm text-soft">
+                  {count(pending.total)} waiting
+                  {pending.total > 1 && (pending.isWhole ? ', soonest to expire first' : ', newest first')}
+                </p>
+                <PendingList pending={pending} chosen={chosen} />
+                {hasKeys && <Hints />}
+              </>
+            )}
+          </div>
+        )}
+        <div ref={detail} tabIndex={-1} className="min-w-0 outline-none">
+          {!isListShown && (
+            <button type="button" onClick={() => open(undefined)} className="mb-3 text-sm text-accent hover:underline">
+              ← {list.length > 0 ? `All ${plural(list.length, 'call')} that wait` : 'All that wait'}
+            </button>
+          )}
+          {chosen && <Detail key={chosen} id={chosen} hasKeys={hasKeys} onDecided={onDecided} />}
+        </div>
+      </div>
+    </Sections>
+  )
+}
+
+const hints = [
+  ['j k', 'move'],
+  ['a', 'approve'],
+  ['r', 'reject'],
+  ['e', 'edit'],
+  ['Enter', 'open'],
+  ['Esc', 'back'],
+] as const
+
+const Hints = () => (
+  <p className="mt-2 hidden flex-wrap gap-x-3 gap-y-1 text-xs text-soft lg:flex">
+    {hints.map(([key, does]) => (
+      <span key={key}>
+        <kbd className="rounded-sm border border-line bg-panel px-1 font-mono">{key}</kbd> {does}
+      </span>
+    ))}
+  </p>
+)

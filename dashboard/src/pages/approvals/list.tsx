@@ -1,0 +1,85 @@
+import { Link } from '@tanstack/react-router'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { useEffect, useRef } from 'react'
+import type { ApprovalSummary } from '../../api.ts'
+import { Countdown } from './countdown.tsx'
+import type { Pending } from './use-pending.ts'
+import { approvedBy, gateInShort, throughWhat } from './words.ts'
+
+const height = 72
+
+/** The calls that wait, one of which is looked at. Only those in sight are in the page, however many there are. */
+export function PendingList({ pending, chosen }: { pending: Pending; chosen: string | undefined }) {
+  const { list, total, loadMore } = pending
+  const scroller = useRef<HTMLDivElement>(null)
+  const rows = useVirtualizer({
+    count: total,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => height,
+    overscan: 6,
+  })
+  const visible = rows.getVirtualItems()
+  const last = visible.at(-1)?.index ?? 0
+  useEffect(() => {
+    if (last >= list.length - 20 && list.length < total) loadMore()
+  }, [last, list.length, total, loadMore])
+
+  const at = list.findIndex(({ id }) => id === chosen)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it follows whoever moves, and not a list that grows
+  useEffect(() => {
+    if (at >= 0) rows.scrollToIndex(at, { align: 'auto' })
+  }, [chosen])
+
+  return (
+    <div
+      ref={scroller}
+      className="max-h-[calc(100dvh-15rem)] min-h-18 overflow-y-auto rounded-lg border border-line bg-panel lg:max-h-[calc(100dvh-13.5rem)]"
+    >
+      <ol aria-label="Waiting" className="relative" style={{ height: rows.getTotalSize() }}>
+        {visible.map(({ index, start }) => {
+          const approval = list[index]
+          return (
+            <li
+              key={approval?.id ?? index}
+              aria-setsize={total}
+              aria-posinset={index + 1}
+              className="absolute inset-x-0 border-b border-line"
+              style={{ height, transform: `translateY(${start}px)` }}
+            >
+              {approval ? (
+                <Row approval={approval} isChosen={approval.id === chosen} />
+              ) : (
+                <span className="block p-4 text-xs text-soft">…</span>
+              )}
+            </li>
+          )
+        })}
+      </ol>
+    </div>
+  )
+}
+
+const Row = ({ approval, isChosen }: { approval: ApprovalSummary; isChosen: boolean }) => (
+  <Link
+    to="/approvals/{-$approvalId}"
+    params={{ approvalId: approval.id }}
+    replace={isChosen}
+    preload={false}
+    resetScroll={false}
+    data-chosen={isChosen || undefined}
+    aria-current={isChosen ? 'true' : undefined}
+    className="flex h-full flex-col justify-center border-l-2 border-transparent px-3 -outline-offset-2 hover:bg-hover data-chosen:border-accent data-chosen:bg-accent-wash"
+  >
+    <span className="flex items-center justify-between gap-2">
+      <span className="truncate font-mono text-xs font-semibold">{approval.action}</span>
+      <Countdown until={approval.expires_at} />
+    </span>
+    <span className="truncate text-sm">
+      {approval.principal.name} <span className="text-soft">by {throughWhat(approval)}</span>
+    </span>
+    <span className="truncate text-xs text-soft">
+      {approval.approvals_needed > 1 && `${approvedBy(approval).length} of ${approval.approvals_needed} people · `}
+      {approval.why.map(gateInShort).join(', ')}
+    </span>
+  </Link>
+)

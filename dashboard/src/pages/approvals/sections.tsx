@@ -1,0 +1,50 @@
+import { Link, useRouterState } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { has } from '../../api.ts'
+import { LiveMark } from '../../ui/live.tsx'
+import { PageHead } from '../../ui/panel.tsx'
+import { useApprovalsLive } from '../../waiting.ts'
+
+const link =
+  '-mb-px border-b-2 border-transparent px-3 py-2 text-sm font-medium whitespace-nowrap text-soft -outline-offset-2 hover:text-ink data-here:border-accent data-here:text-ink'
+
+/** The head that the pages about approvals share. */
+export function Sections({ actions, children }: { actions?: ReactNode; children: ReactNode }) {
+  const live = useApprovalsLive()
+  const path = useRouterState({ select: (state) => state.location.pathname })
+  const here = /^\/approvals\/(history|rules)/.exec(path)?.[1] ?? 'waiting'
+  return (
+    <>
+      <PageHead
+        title="Approvals"
+        actions={
+          <>
+            <LiveMark state={live} />
+            {actions}
+          </>
+        }
+      >
+        Calls that wait until a person has looked at them.
+      </PageHead>
+      <nav aria-label="Approvals" className="mb-4 flex gap-1 overflow-x-auto border-b border-line">
+        <Link
+          to="/approvals/{-$approvalId}"
+          params={{ approvalId: undefined }}
+          data-here={here === 'waiting' || undefined}
+          className={link}
+        >
+          Waiting
+        </Link>
+        <Link to="/approvals/history" data-here={here === 'history' || undefined} className={link}>
+          History
+        </Link>
+        {has('approvalRules') && (
+          <Link to="/approvals/rules" data-here={here === 'rules' || undefined} className={link}>
+            Rules
+          </Link>
+        )}
+      </nav>
+      {children}
+    </>
+  )
+}

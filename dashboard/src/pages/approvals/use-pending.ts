@@ -1,0 +1,136 @@
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { type ApprovalSummary, ask, qm } from '../../api.ts'
+import { useNow } from '../../clock.ts'
+import { useProjectId } from '../../project.ts'
+import { hearApprovals, useWaiting } from '../../waiting.ts'
+
+const pageSize = 500
+/** Pages are asked for by their place, and what is decided meanwhile moves the rest up: they overlap by some. */
+const overlap = 50
+
+type Known = ReadonlyMap<string, ApprovalSummary>
+interface Held {
+  readonly known: Known
+  /** Whether those are all. */
+  readonly isWhole: boolean
+}
+
+export interface Pending {
+  readonly list: readonly ApprovalSummary[]
+  /** With those that are not loaded yet. */
+  readonly total: number
+  readonly isWhole: boolean
+  readonly error: unknown
+  readonly isLoaded: boolean
+  loadMore(): void
+  reload(): void
+  /** Takes one off at once, without waiting to hear of it. */
+  drop(id: string): void
+}
+
+/**
+ * The calls that wait now. They are held here and changed by what is heard of them, so that decided ones leave and new
+ * ones join; of very many, only the newest are loaded until someone scrolls.
+ */
+export function usePending(): Pending {
+  const projectId = useProjectId()
+  const waiting = useWaiting()
+  const now = useNow()
+  const [held, setHeld] = useState<Held>()
+  const [error, setError] = useState<unknown>()
+  const loading = useRef(false)
+  const gone = useRef(new Set<string>())
+
+  const load = useCallback(
+    async (isFirst: boolean, so: Known, signal?: AbortSignal) => {
+      if (loading.current && !isFirst) return
+      loading.current = true
+      try {
+        const offset = isFirst ? 0 : Math.max(0, so.size - overlap)
+        const query = {
+          status: 'pending' as const,
+          limit: pageSize,
+          offset,
+          ...(projectId && { project_id: projectId }),
+        }
+        const page = await ask(qm.approvals.listApprovals({ query, ...(signal && { signal }) }))
+        if (signal?.aborted) return
+        const isWhole = offset + page.data.length >= page.total
+        setHeld((before) => {
+          const known = new Map(isFirst ? [] : before?.known)
+          for (const one of page.data) if (!gone.current.has(one.id)) known.set(one.id, one)
+          return { known, isWhole }
+        })
+        setError(undefined)
+      } catch (reason) {
+        if (!signal?.aborted) setError(reason)
+      } finally {
+        loading.current = false
+      }
+    },
+    [projectId],
+  )
+
+  const [round, setRound] = useState(0)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another round is asked for where something may be missed
+  useEffect(() => {
+    const controller = new AbortController()
+    void load(true, new Map(), controller.signal)
+    return () => controller.abort()
+  }, [load, round])
+
+  useEffect(
+    () =>
+      hearApprovals((changed) => {
+        if (changed.length === 0) return setRound((before) => before + 1)
+        for (const { id, status } of changed) if (status !== 'pending') gone.current.add(id)
+        setHeld((before) => before && { ...before, known: changedBy(before, changed) })
+      }),
+    [],
+  )
+
+  const sorted = useMemo(() => {
+    const isSooner = (a: ApprovalSummary, b: ApprovalSummary) =>
+      a.expires_at === b.expires_at ? (a.id < b.id ? -1 : 1) : a.expires_at < b.expires_at ? -1 : 1
+    // Only of all of them can it be told which is the most urgent.
+    return [...(held?.known.values() ?? [])].sort(held?.isWhole ? isSooner : (a, b) => (a.id < b.id ? 1 : -1))
+  }, [held])
+  const list = useMemo(() => {
+    const time = new Date(now).toISOString()
+    return sorted.every(({ expires_at }) => expires_at > time)
+      ? sorted
+      : sorted.filter(({ expires_at }) => expires_at > time)
+  }, [sorted, now])
+
+  const isWhole = held?.isWhole ?? true
+  return {
+    list,
+    total: isWhole ? list.length : Math.max(list.length, waiting ?? 0),
+    isWhole,
+    error: held ? undefined : error,
+    isLoaded: held !== undefined,
+    loadMore: () => held && !held.isWhole && void load(false, held.known),
+    reload: () => setRound((before) => before + 1),
+    drop: useCallback((id: string) => {
+      gone.current.add(id)
+      setHeld((before) => {
+        if (!before?.known.has(id)) return before
+        const known = new Map(before.known)
+        known.delete(id)
+        return { ...before, known }
+      })
+    }, []),
+  }
+}
+
+function changedBy({ known, isWhole }: Held, changed: readonly ApprovalSummary[]): Known {
+  const next = new Map(known)
+  let oldest = ''
+  if (!isWhole) for (const id of known.keys()) if (oldest === '' || id < oldest) oldest = id
+  for (const one of changed) {
+    if (one.status !== 'pending') next.delete(one.id)
+    // What lies beyond what is loaded comes with its page.
+    else if (one.id >= oldest) next.set(one.id, one)
+  }
+  return next
+}

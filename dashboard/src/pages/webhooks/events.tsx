@@ -1,0 +1,69 @@
+const known = [
+  ['approval.requested', 'A call waits for a person'],
+  ['generation.completed', 'A run of an agent has ended'],
+  ['generation.failed', 'A run has failed'],
+  ['generation.requires_action', 'A run waits for its caller'],
+  ['connection.expired', 'An account has to be connected again'],
+] as const
+
+/** Which events: some, or all that there are and will be. */
+export function EventsField({
+  events,
+  onChange,
+  error,
+}: {
+  events: readonly string[]
+  onChange: (events: readonly string[]) => void
+  error?: string | undefined
+}) {
+  const isAll = events.includes('*')
+  const set = (event: string, isOn: boolean) =>
+    onChange(isOn ? [...events, event] : events.filter((one) => one !== event))
+  return (
+    <fieldset>
+      <legend className="mb-1 text-sm font-medium">Events</legend>
+      <ul className="space-y-1 text-sm">
+        <li>
+          <Choice name="All of them" checked={isAll} onChange={(isOn) => onChange(isOn ? ['*'] : [])} />
+        </li>
+        {!isAll &&
+          known.map(([event, about]) => (
+            <li key={event}>
+              <Choice
+                name={event}
+                about={about}
+                checked={events.includes(event)}
+                onChange={(isOn) => set(event, isOn)}
+              />
+            </li>
+          ))}
+      </ul>
+      {error && <p className="mt-1 text-xs text-bad">{error}</p>}
+    </fieldset>
+  )
+}
+
+const Choice = ({
+  name,
+  about,
+  checked,
+  onChange,
+}: {
+  name: string
+  about?: string
+  checked: boolean
+  onChange: (isOn: boolean) => void
+}) => (
+  <label className="flex gap-2">
+    <input
+      type="checkbox"
+      className="mt-1 accent-accent"
+      checked={checked}
+      onChange={(event) => onChange(event.target.checked)}
+    />
+    <span>
+      {about ? <code className="font-mono text-xs">{name}</code> : name}
+      {about && <span className="block text-xs text-soft">{about}</span>}
+    </span>
+  </label>
+)

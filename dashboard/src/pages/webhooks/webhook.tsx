@@ -1,0 +1,162 @@
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { ask, type Delivery, Failure, qm, type Webhook as WebhookRecord } from '../../api.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { Button, Row } from '../../ui/button.tsx'
+import { DeletePanel } from '../../ui/delete-panel.tsx'
+import { ConfirmButton } from '../../ui/dialog.tsx'
+import { Switch, TextField } from '../../ui/field.tsx'
+import { Answered, ErrorNotice } from '../../ui/notice.tsx'
+import { PageHead, Panel } from '../../ui/panel.tsx'
+import { TextView } from '../../ui/text.tsx'
+import { useAction } from '../../use-action.ts'
+import { Deliveries, DeliveryStatus } from './deliveries.tsx'
+import { EventsField } from './events.tsx'
+import { SecretDialog } from './secret.tsx'
+
+export function Webhook() {
+  const { webhookId } = useParams({ from: '/webhooks/$webhookId' })
+  const webhook = useQuery({
+    queryKey: ['webhook', webhookId],
+    queryFn: () => ask(qm.webhooks.getWebhook({ path: { webhook_id: webhookId } })),
+  })
+  return <Answered query={webhook}>{(known) => <Whole webhook={known} />}</Answered>
+}
+
+function Whole({ webhook }: { webhook: WebhookRecord }) {
+  const navigate = useNavigate()
+  const path = { webhook_id: webhook.id }
+  const test = useAction(() => ask(qm.webhooks.testWebhook({ path })), { changes: ['deliveries'] })
+  const rotate = useAction(() => ask(qm.webhooks.rotateWebhookSecret({ path })), { changes: ['webhook'] })
+  const remove = useAction(() => ask(qm.webhooks.deleteWebhook({ path })), {
+    changes: ['webhooks'],
+    onDone: () => void navigate({ to: '/webhooks' }),
+  })
+  return (
+    <>
+      <PageHead
+        title={webhook.name}
+        actions={
+          <Button look="main" busy={test.busy} disabled={!webhook.enabled} onClick={() => test.run()}>
+            Send a test
+          </Button>
+        }
+      >
+        <span className="mr-2 inline-flex align-middle">
+          <Badge tone={webhook.enabled ? 'good' : webhook.disabled_reason ? 'bad' : 'plain'}>
+            {webhook.enabled ? 'on' : 'off'}
+          </Badge>
+        </span>
+        <code className="font-mono text-xs break-all">{webhook.url}</code>
+      </PageHead>
+      <div className="space-y-4">
+        {webhook.disabled_reason && !webhook.enabled && (
+          <p className="rounded-md bg-warn-wash px-3 py-2 text-sm text-warn">
+            The platform has switched it off: {webhook.disabled_reason}
+          </p>
+        )}
+        <ErrorNotice error={test.error} />
+        {test.data && !test.busy && <TestAnswer delivery={test.data} />}
+        <Deliveries webhook={webhook} />
+        <div className="grid items-start gap-4 lg:grid-cols-2">
+          <Settings key={webhook.updated_at} webhook={webhook} />
+          <div className="space-y-4">
+            <Panel title="Secret">
+              <div className="flex flex-wrap items-center justify-between gap-3 text-sm">
+                <p className="text-soft">With a new one, deliveries carry the signatures of both for a day.</p>
+                <ConfirmButton
+                  label="Give it a new secret"
+                  look="quiet"
+                  title="A new secret?"
+                  confirm="Make a new secret"
+                  onConfirm={() => rotate.runAsync()}
+                >
+                  For a day the old one signs, too; then only the new one does.
+                </ConfirmButton>
+              </div>
+            </Panel>
+            <DeletePanel what="webhook" name={webhook.name} onDelete={() => remove.runAsync()}>
+              Nothing is sent there any more, and the record of its deliveries goes with it.
+            </DeletePanel>
+          </div>
+        </div>
+      </div>
+      {rotate.data && (
+        <SecretDialog title="It has a new secret" secret={rotate.data.secret} onClose={() => rotate.reset()} />
+      )}
+    </>
+  )
+}
+
+function TestAnswer({ delivery }: { delivery: Delivery }) {
+  const { last_status_code, last_error, response_excerpt } = delivery
+  return (
+    <Panel title="The test" aside={<DeliveryStatus delivery={delivery} />}>
+      <p role="status" className="text-sm">
+        {last_error ?? (last_status_code === null ? 'It is on its way.' : `It answered with ${last_status_code}.`)}
+      </p>
+      {response_excerpt && (
+        <div className="mt-2">
+          <TextView text={response_excerpt} name="answer.txt" />
+        </div>
+      )}
+    </Panel>
+  )
+}
+
+function Settings({ webhook }: { webhook: WebhookRecord }) {
+  const [draft, setDraft] = useState({ name: webhook.name, url: webhook.url, events: webhook.events })
+  const change = (body: object) => ask(qm.webhooks.updateWebhook({ path: { webhook_id: webhook.id }, body }))
+  const changes = ['webhooks', 'webhook']
+  const save = useAction(() => change({ ...draft, name: draft.name.trim(), url: draft.url.trim() }), { changes })
+  const turn = useAction((enabled: boolean) => change({ enabled }), { changes })
+  const faultOf = (path: string) =>
+    save.error instanceof Failure ? save.error.faults.find((fault) => fault.path === path)?.message : undefined
+  return (
+    <Panel title="Settings">
+      <form
+        className="space-y-4"
+        onSubmit={(event) => {
+          event.preventDefault()
+          save.run()
+        }}
+      >
+        <Switch
+          label="On"
+          hint="What happens while it is off is not kept for it"
+          checked={webhook.enabled}
+          disabled={turn.busy}
+          onChange={(enabled) => turn.run(enabled)}
+        />
+        <ErrorNotice error={turn.error} />
+        <TextField
+          label="Name"
+          required
+          value={draft.name}
+          onChange={(event) => setDraft({ ...draft, name: event.target.value })}
+          error={faultOf('name')}
+        />
+        <TextField
+          label="URL"
+          mono
+          required
+          value={draft.url}
+          onChange={(event) => setDraft({ ...draft, url: event.target.value })}
+          error={faultOf('url')}
+        />
+        <EventsField
+          events={draft.events}
+          onChange={(events) => setDraft({ ...draft, events: [...events] })}
+          error={faultOf('events')}
+        />
+        <ErrorNotice error={save.error} />
+        <Row>
+          <Button type="submit" look="main" busy={save.busy} disabled={draft.events.length === 0}>
+            Save
+          </Button>
+        </Row>
+      </form>
+    </Panel>
+  )
+}

@@ -1,0 +1,150 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { ask, askAll, Failure, qm, type Webhook } from '../../api.ts'
+import { useProjectId } from '../../project.ts'
+import { useNewProject } from '../../shell/project-field.tsx'
+import { Badge } from '../../ui/badge.tsx'
+import { Button, Row } from '../../ui/button.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
+import { TextField } from '../../ui/field.tsx'
+import { Answered, Empty, ErrorNotice } from '../../ui/notice.tsx'
+import { PageHead, Panel } from '../../ui/panel.tsx'
+import { rowLink, Table } from '../../ui/table.tsx'
+import { useAction } from '../../use-action.ts'
+import { EventsField } from './events.tsx'
+import { SecretDialog } from './secret.tsx'
+
+/** Who is told of what happens. */
+export function Webhooks() {
+  const projectId = useProjectId()
+  const [isOpen, setOpen] = useState(false)
+  const webhooks = useQuery({
+    queryKey: ['webhooks', projectId],
+    queryFn: () =>
+      askAll((page) => qm.webhooks.listWebhooks({ query: { ...(projectId && { project_id: projectId }), ...page } })),
+  })
+  const add = (
+    <Button look="main" icon="plus" onClick={() => setOpen(true)}>
+      New webhook
+    </Button>
+  )
+  return (
+    <>
+      <PageHead title="Webhooks" actions={add}>
+        Addresses that are told what happens: a run has ended, someone is to approve something.
+      </PageHead>
+      <Answered query={webhooks}>
+        {(all) =>
+          all.length === 0 ? (
+            <Empty title="No webhooks yet" action={add}>
+              Have your chat or your pager told when a call waits for approval, or an application when a run has ended.
+            </Empty>
+          ) : (
+            <Panel flush>
+              <Table label="Webhooks" items={all} columns={columns} />
+            </Panel>
+          )
+        }
+      </Answered>
+      {isOpen && <NewWebhook onClose={() => setOpen(false)} />}
+    </>
+  )
+}
+
+const columns = [
+  {
+    name: 'Name',
+    cell: ({ id, name, url }: Webhook) => (
+      <>
+        <Link to="/webhooks/$webhookId" params={{ webhookId: id }} className={rowLink}>
+          {name}
+        </Link>
+        <div className="font-mono text-xs break-all text-soft">{url}</div>
+      </>
+    ),
+  },
+  {
+    name: 'Events',
+    wideOnly: true,
+    cell: ({ events }: Webhook) => (
+      <Row>
+        {events.map((event) => (
+          <Badge key={event}>{event === '*' ? 'all' : event}</Badge>
+        ))}
+      </Row>
+    ),
+  },
+  {
+    name: 'State',
+    end: true,
+    cell: ({ enabled, disabled_reason }: Webhook) =>
+      enabled ? <Badge tone="good">on</Badge> : <Badge tone={disabled_reason ? 'bad' : 'plain'}>off</Badge>,
+  },
+]
+
+function NewWebhook({ onClose }: { onClose: () => void }) {
+  const navigate = useNavigate()
+  const { inProject, field } = useNewProject()
+  const [name, setName] = useState('')
+  const [url, setUrl] = useState('')
+  const [events, setEvents] = useState<readonly string[]>(['approval.requested'])
+  const create = useAction(
+    () =>
+      ask(
+        qm.webhooks.createWebhook({
+          body: { ...inProject, name: name.trim(), url: url.trim(), events: [...events] as '*'[] },
+        }),
+      ),
+    { changes: ['webhooks'] },
+  )
+  const faultOf = (path: string) =>
+    create.error instanceof Failure ? create.error.faults.find((fault) => fault.path === path)?.message : undefined
+  if (create.data) {
+    const { id, secret } = create.data
+    const close = () => {
+      onClose()
+      void navigate({ to: '/webhooks/$webhookId', params: { webhookId: id } })
+    }
+    return <SecretDialog title="The webhook is made" secret={secret} onClose={close} />
+  }
+  return (
+    <Dialog open onClose={onClose} title="New webhook">
+      <form
+        className="space-y-4"
+        onSubmit={(event) => {
+          event.preventDefault()
+          create.run()
+        }}
+      >
+        {field}
+        <TextField
+          label="Name"
+          required
+          placeholder="on-call channel"
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+          error={faultOf('name')}
+        />
+        <TextField
+          label="URL"
+          mono
+          required
+          placeholder="https://example.com/hooks/quartermaster"
+          value={url}
+          onChange={(event) => setUrl(event.target.value)}
+          hint="Events are posted here, signed by the Standard Webhooks convention"
+          error={faultOf('url')}
+        />
+        <EventsField events={events} onChange={setEvents} error={faultOf('events')} />
+        <ErrorNotice error={create.error} />
+        <Row className="justify-end">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="main" type="submit" busy={create.busy} disabled={events.length === 0}>
+            Create the webhook
+          </Button>
+        </Row>
+      </form>
+    </Dialog>
+  )
+}
