@@ -17,6 +17,9 @@ const changedAt = () =>
 const isFresh = () => existsSync(built) && statSync(built).mtimeMs >= changedAt()
 
 if (process.argv.includes('--always') || !isFresh()) {
+  // Before the tests it is built in their process, whose word on this would bring React's development build.
+  const environment = process.env.NODE_ENV
+  process.env.NODE_ENV = 'production'
   try {
     const { build } = await import('vite')
     await build({ configFile: join(root, 'dashboard/vite.config.ts'), logLevel: 'warn' })
@@ -25,5 +28,8 @@ if (process.argv.includes('--always') || !isFresh()) {
     // Who installs without development dependencies brings a built dashboard, or does without.
     if ((error as { code?: string }).code !== 'ERR_MODULE_NOT_FOUND') throw error
     console.warn('The dashboard is not built: that needs the development dependencies.')
+  } finally {
+    if (environment === undefined) delete process.env.NODE_ENV
+    else process.env.NODE_ENV = environment
   }
 }

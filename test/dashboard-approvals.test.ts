@@ -239,7 +239,10 @@ describe('a call that waits', () => {
 describe('two who decide at once', () => {
   test('one wins, and the other is told who and what; the call is made once', async () => {
     await using desk = await startDesk()
-    const id = await desk.ask({ amount: 7 })
+    const answer = desk.call({ amount: 7 })
+    const id = await until(
+      async () => (await desk.qm.approvals.listApprovals({ query: { status: 'pending' } })).data?.data[0]?.id,
+    )
     await using rita = await at(desk, `/approvals/${id}`, desk.keys.rita)
     await using rob = await at(desk, `/approvals/${id}`, desk.keys.rob)
     await seen(rita.page, '7')
@@ -258,8 +261,10 @@ describe('two who decide at once', () => {
       .first()
       .waitFor()
     expect(await loser.getByText(winner).count()).toBeGreaterThan(0)
+    expect(await answer).toMatchObject({ status: 200 })
+    expect(desk.service.received).toHaveLength(1)
     const { data } = await desk.qm.approvals.getApproval({ path: { approval_id: id } })
-    expect(data).toMatchObject({ status: 'approved', decided_by: { name: winner } })
+    expect(data).toMatchObject({ status: 'used', decided_by: { name: winner } })
     expect(data?.decisions).toHaveLength(1)
   })
 
