@@ -1,4 +1,4 @@
-import { useNavigate, useParams } from '@tanstack/react-router'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import type { Approval } from '../../api.ts'
 import { count, plural } from '../../format.ts'
@@ -92,9 +92,9 @@ export function Inbox() {
               <Empty title="Nothing waits for you">
                 When a call needs a person’s decision, it appears here at once. Which calls do is said by their tools,
                 by servers, and by{' '}
-                <a href="/approvals/rules" className="text-accent underline">
+                <Link to="/approvals/rules" className="text-accent underline">
                   rules
-                </a>
+                </Link>
                 .
               </Empty>
             )}

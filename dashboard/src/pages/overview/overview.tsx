@@ -130,13 +130,15 @@ function Waiting() {
         <div className={`text-xl font-semibold tracking-tight tabular-nums ${waiting > 0 ? 'text-accent' : ''}`}>
           {count(waiting)}
         </div>
-        <Link
-          to="/approvals/{-$approvalId}"
-          params={{ approvalId: undefined }}
-          className="text-xs text-soft after:absolute after:inset-0 hover:text-accent"
-        >
-          {waiting > 0 ? 'Decide now' : 'To the approvals'}
-        </Link>
+        <div className="text-xs text-soft">
+          <Link
+            to="/approvals/{-$approvalId}"
+            params={{ approvalId: undefined }}
+            className="after:absolute after:inset-0 hover:text-accent"
+          >
+            {waiting > 0 ? 'Decide now' : 'To the approvals'}
+          </Link>
+        </div>
       </dd>
     </div>
   )
