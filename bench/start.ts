@@ -1,0 +1,76 @@
+/**
+ * How long a start takes until `/health` answers, on SQLite with so many tools registered, and how much memory the process
+ * takes when nothing is asked of it.
+ *
+ *     node bench/start.ts [tools] [starts]
+ */
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openStore } from '../src/store/store.ts'
+import { asStarted, end, launch, median } from './measure.ts'
+
+const tools = Number(process.argv[2] ?? 1000)
+const starts = Number(process.argv[3] ?? 5)
+const program = new URL('../bin/quartermaster.js', import.meta.url).pathname
+const data = await mkdtemp(join(tmpdir(), 'quartermaster-bench-'))
+const environment = { QM_ADMIN_KEY: 'sk_of_the_benchmark', QM_LOG_LEVEL: 'warn' }
+
+const start = async (more: Record<string, string> = {}) => {
+  const began = performance.now()
+  const platform = await launch([...asStarted, program, 'up', '--port', '0', '--data', data], {
+    ...environment,
+    ...more,
+  })
+  await fetch(`${platform.url}/health`)
+  return { ...platform, took: performance.now() - began }
+}
+
+try {
+  await end((await start()).child)
+  const store = await openStore({ data })
+  const { data: projects } = await store.projects.list({ limit: 1, offset: 0 }, undefined)
+  for (let n = 0; n < tools; n++) {
+    await store.tools.create(projects[0]?.id ?? '', {
+      name: `tool-${n}`,
+      type: 'http',
+      description: `Does thing number ${n} for a customer`,
+      parameters: { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] },
+      execute: { url: `https://api.example.com/things/${n}/{id}`, method: 'GET' },
+      mcp: null,
+      actions: null,
+      preset_parameters: null,
+      app: null,
+      pin_definitions: false,
+      level: 'open',
+      auto_approve: null,
+      ask_destructive: false,
+      approval_timeout_seconds: null,
+      timeout_seconds: null,
+    })
+  }
+  await store.close()
+
+  const times: number[] = []
+  for (let n = 0; n < starts; n++) {
+    const { child, took } = await start()
+    times.push(took)
+    await end(child)
+  }
+  console.log(`${tools} tools: /health answers after ${median(times).toFixed(0)} ms (of ${starts} starts)`)
+
+  const resident = async (pid: number) =>
+    Number(/VmRSS:\s+(\d+)/.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+  for (const [name, more] of [
+    ['with the search by meaning', {}],
+    ['with the search by words alone', { QM_EMBEDDINGS: 'off' }],
+  ] as const) {
+    const { child } = await start(more)
+    await sleep(10_000)
+    console.log(`idle for 10 s, ${name}: ${(await resident(child.pid as number)).toFixed(0)} MB resident`)
+    await end(child)
+  }
+} finally {
+  await rm(data, { recursive: true, force: true })
+}
