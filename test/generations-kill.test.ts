@@ -8,7 +8,7 @@ import { startTap } from './tap.ts'
 import { startUpstream, type UpstreamTool } from './upstream.ts'
 
 const key = 'sk_admin_of_the_kill_test'
-const atOnce = 5
+const atOnce = 8
 /** The most that may happen in one run that is not killed; how much does is counted by such a run. */
 const timeLimit = 90_000
 

@@ -14,7 +14,6 @@ import { Generations } from './generations.ts'
 import { IdempotencyKeys } from './idempotency-keys.ts'
 import { migrate } from './migrate.ts'
 import { Notices } from './notices.ts'
-import { openPostgres } from './postgres.ts'
 import { Projects } from './projects.ts'
 import { Results } from './results.ts'
 import { Servers } from './servers.ts'
@@ -60,8 +59,9 @@ export interface Store {
 }
 
 export async function openStore(options: StoreOptions): Promise<Store> {
+  // Those on SQLite need not wait for what speaks to PostgreSQL.
   const engine = options.databaseUrl
-    ? await openPostgres(options.databaseUrl)
+    ? await (await import('./postgres.ts')).openPostgres(options.databaseUrl)
     : openSqlite(options.data as string, options.syncCalls)
   try {
     await migrate(engine)
