@@ -7,7 +7,7 @@ RUN npm ci && npm pack --pack-destination /tmp
 FROM node:24-slim
 COPY --from=build /tmp/quartermaster-*.tgz /tmp/
 RUN npm install --global --no-audit --no-fund /tmp/quartermaster-*.tgz \
-  && rm -rf /tmp/quartermaster-*.tgz /root/.npm \
+  && rm /tmp/quartermaster-*.tgz && npm cache clean --force \
   && mkdir /data && chown node:node /data
 USER node
 # On 0.0.0.0 tools may not call private addresses, unless QM_EGRESS_ALLOW says so.

@@ -24,14 +24,11 @@ import { Desk } from './dispatch/desk.ts'
 import { dispatch } from './dispatch/dispatch.ts'
 import type { Host } from './dispatch/host.ts'
 import { keepSwept } from './dispatch/sweep.ts'
-import type { Approval } from './model/approval.ts'
-import type { GenerationResult } from './model/generation.ts'
 import { firstIdAt } from './model/ids.ts'
-import type { Json, JsonObject } from './model/json.ts'
+import type { Json } from './model/json.ts'
 import { done } from './model/tool.ts'
 import { operations, permissions, platformActions } from './operations/index.ts'
 import { JsonText, type Operation, type Parts, routeOf } from './operations/operation.ts'
-import type { Run } from './store/generations.ts'
 import { openQueue } from './store/open-queue.ts'
 import { openStore, type Store } from './store/store.ts'
 import { callLane } from './surfaces/call-lane.ts'
@@ -52,6 +49,7 @@ import { Outbound } from './tools/outbound.ts'
 import { Schemas } from './tools/schema.ts'
 import type { Reach } from './tools/tool-type.ts'
 import { Upstreams } from './tools/upstreams.ts'
+import { tellOfApproval, tellOfRun } from './webhooks/news.ts'
 import { Webhooks } from './webhooks/webhooks.ts'
 
 export const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
@@ -152,7 +150,10 @@ export async function createPlatform(config: Config): Promise<Platform> {
   const desk = new Desk(store, {
     seconds: config.approvalSeconds,
     publicUrl: config.publicUrl,
-    onRequested: (approval) => tellOfApproval(approval, webhooks, log),
+    onRequested: (approval) =>
+      void tellOfApproval(approval, webhooks).catch((err: unknown) =>
+        log.warn({ err }, 'could not tell of an approval'),
+      ),
   })
   const keys = new Keys(store)
   const host: Host = {
@@ -167,11 +168,11 @@ export async function createPlatform(config: Config): Promise<Platform> {
     ...{ store, queue, catalogue, keys, log },
     dispatch: (asked) => dispatch(asked, host),
     conclude: (asked, outcome) => conclude(asked, outcome, host),
-    passedGate: async (callId) => ((await store.approvals.findByCall(callId))?.status ?? 'used') === 'used',
+    passedGate: (callId) => desk.hasPassed(callId),
     modelOf: (run) => modelOf(run, store, models),
     onStart: () => metrics.generationStarted(),
     onEnd: (run) => metrics.generationEnded(run),
-    onRest: (run, result) => tellWebhooks(run, result, webhooks),
+    onRest: (run, result) => tellOfRun(run, result, webhooks),
   })
   metrics.watchGenerations(() => runner.running)
   const parts: Parts = {
@@ -285,20 +286,4 @@ function meaningsOf(
   const meanings = new Meanings(embedder, store, log)
   void meanings.check()
   return meanings
-}
-
-/** A run that rests is news, once for each time that it rests. */
-async function tellWebhooks(run: Run, result: GenerationResult, webhooks: Webhooks): Promise<void> {
-  if (run.status === 'in_progress' || run.status === 'cancelled') return
-  const waiting = result.required_action?.tool_calls.map((call) => call.tool_call_id).join() ?? ''
-  const key = `${run.id}/${run.status}/${run.steps}/${waiting}`
-  await webhooks.tell(run.project_id, `generation.${run.status}`, result as unknown as JsonObject, { key })
-}
-
-/** Reviewers hear of it as soon as can be; the call does not wait for that. */
-function tellOfApproval(approval: Approval, webhooks: Webhooks, log: Logger): void {
-  const data = approval as unknown as JsonObject
-  webhooks
-    .tell(approval.project_id, 'approval.requested', data, { key: approval.id })
-    .catch((err: unknown) => log.warn({ err }, 'could not tell webhooks of an approval'))
 }

@@ -772,6 +772,24 @@ describe.each(engines)('generations on %s', (engine) => {
     await platform.delete(`/webhooks/${hook.body.id}`)
   }, 30_000)
 
+  test('each thing that a run rests for is news, also within one step', async () => {
+    await using ear = await startService()
+    const events = ['generation.requires_action']
+    const hook = await platform.post('/webhooks', { name: `twice-${engine}`, url: ear.url, events })
+    const name = `both_${engine}`
+    const agent = await agentWith([calls([name, { city: 'x' }], [name, { city: 'y' }]), says('done')], {
+      tool_ids: [await weather({ name, auto_approve: false })],
+    })
+    const reviewer = await platform.keyFor([{ effect: 'Allow', action: ['approvals:*'] }])
+    const paused = (await generate(agent)).body
+    await expect.poll(() => ear.received.length, { timeout: 10_000 }).toBe(1)
+    const [{ approval_id }] = paused.required_action.approvals
+    await platform.post(`/approvals/${approval_id}/approve`, {}, { key: reviewer })
+    await expect.poll(() => ear.received.length, { timeout: 10_000 }).toBe(2)
+    await platform.post(`/generations/${paused.id}/cancel`)
+    await platform.delete(`/webhooks/${hook.body.id}`)
+  }, 30_000)
+
   test('the model sees only the latest messages where that is asked for, and never a result without its call', async () => {
     const name = `forgetful_${engine}`
     const steps = [1, 2, 3].map((step) => ({

@@ -45,8 +45,12 @@ export class Keys {
 
   /** The principal behind a key that was shown before, and may have been revoked since. */
   async holderOf(id: string, now = Date.now()): Promise<Principal | undefined> {
-    const known = this.#known.get(id) ?? (await this.#load(() => this.#store.apiKeys.findRow(id)))
+    const known = await this.#find(id)
     return known && this.#used(known, now)
+  }
+
+  async #find(id: string): Promise<Known | undefined> {
+    return this.#known.get(id) ?? this.#load(() => this.#store.apiKeys.findRow(id))
   }
 
   async #used(known: Known, now: number): Promise<Principal> {
@@ -63,7 +67,7 @@ export class Keys {
 
   /** Who started something that goes on without a request; nobody, once the key is revoked or has expired. */
   async principal(id: string, now = Date.now()): Promise<Principal | undefined> {
-    const known = this.#known.get(id) ?? (await this.#load(() => this.#store.apiKeys.findRow(id)))
+    const known = await this.#find(id)
     const { expiresAt = null } = known?.principal ?? {}
     return expiresAt !== null && expiresAt <= now ? undefined : known?.principal
   }

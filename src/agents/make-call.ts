@@ -2,10 +2,10 @@ import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Asked } from '../dispatch/call.ts'
 import { hide, secretsOf } from '../dispatch/redact.ts'
 import { PlatformError } from '../model/errors.ts'
-import { type AwaitedBy, type GenerationStatus, isOver } from '../model/generation.ts'
+import { type GenerationStatus, isOver } from '../model/generation.ts'
 import { deepestJson, isObject, isTooDeep, type Json, type JsonObject } from '../model/json.ts'
 import type { Principal } from '../model/principal.ts'
-import { Suspended } from '../model/suspended.ts'
+import { type Awaited, Suspended } from '../model/suspended.ts'
 import { done, type Output } from '../model/tool.ts'
 import type { JournalCall, Run } from '../store/generations.ts'
 import type { Store } from '../store/store.ts'
@@ -55,7 +55,7 @@ export function askedOf(
 }
 
 /** What a call waits for; of a run that it has started, how that stands. */
-export type Waits = AwaitedBy & { readonly status?: GenerationStatus }
+export type Waits = Awaited & { readonly status?: GenerationStatus }
 
 /** What came of a call: the output that the journal has now, or what it waits for. */
 export type Made = { readonly call: JournalCall; readonly waits?: Waits }

@@ -2,16 +2,16 @@ import type { Logger } from 'pino'
 import type { Keys } from '../access/keys.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Asked } from '../dispatch/call.ts'
-import { canonical } from '../model/canonical.ts'
 import { PlatformError } from '../model/errors.ts'
 import { type GenerationResult, type GenerationStatus, isOver, isResting } from '../model/generation.ts'
 import { isObject, type Json } from '../model/json.ts'
 import type { Output } from '../model/tool.ts'
-import type { GivenOutput, Journal, JournalCall, NewGeneration, Run, SubmittedOutput } from '../store/generations.ts'
+import type { Journal, JournalCall, NewGeneration, Run, SubmittedOutput } from '../store/generations.ts'
 import type { Queue } from '../store/queue.ts'
 import type { Store } from '../store/store.ts'
 import { type Asking, advance, Cancelled, type LoopParts } from './loop.ts'
 import { askedOf, concludeClientCall } from './make-call.ts'
+import { callsFor, type Line } from './outputs.ts'
 import { nothingPending, type Pending, pendingOf, resultOf } from './result.ts'
 import { Watchers } from './watch.ts'
 
@@ -40,11 +40,6 @@ export interface RunnerParts {
   onEnd?(run: Run): void
   /** Told how a run stands when it rests. Telling the same twice is one telling. */
   onRest(run: Run, result: GenerationResult): Promise<void>
-}
-
-interface Line {
-  readonly run: Run
-  readonly calls: readonly JournalCall[]
 }
 
 export interface Submission {
@@ -291,48 +286,3 @@ export class Runner {
 /** Whether the journal says no more than that nobody knows. The record says the same, by staying open. */
 const isUnknown = ({ output, is_error }: JournalCall) =>
   is_error && isObject(output) && isObject(output.error) && output.error.code === 'OUTCOME_UNKNOWN'
-
-/** The call that each output is for. The same output again is no fault; another one is. */
-function callsFor(outputs: readonly SubmittedOutput[], lines: readonly Line[], run: Run): GivenOutput[] {
-  const seen = new Map<JournalCall, SubmittedOutput>()
-  return outputs.map((given, index) => {
-    const { tool_call_id, output, is_error } = given
-    const refuse = (message: string) =>
-      new PlatformError('VALIDATION_FAILED', {
-        errors: [{ path: `tool_outputs[${index}].tool_call_id`, message: `"${tool_call_id}" ${message}` }],
-      })
-    const call = callFor(given, lines, refuse)
-    if (!call) throw refuse(`does not wait for an output; ${othersThatWait(lines, run)}`)
-    const before = seen.get(call)
-    if (before && canonical(before.output) !== canonical(output)) throw refuse('is there twice, with different outputs')
-    seen.set(call, given)
-    if (call.output !== undefined && canonical(call.output) !== canonical(output)) {
-      throw new PlatformError('OUTPUT_GIVEN', { tool_call_id })
-    }
-    return { ...call, output, is_error }
-  })
-}
-
-/** The one that waits, before one that has waited. Models of several runs may have given their calls the same id. */
-function callFor(
-  { tool_call_id, generation_id }: SubmittedOutput,
-  lines: readonly Line[],
-  refuse: (message: string) => PlatformError,
-): JournalCall | undefined {
-  const own = lines.filter(({ run }) => generation_id === undefined || run.id === generation_id)
-  const [open, another] = own.flatMap(openCalls).filter((call) => call.tool_call_id === tool_call_id)
-  if (another) throw refuse('waits in several runs: say which with "generation_id", as in required_action')
-  if (open) return open
-  return own
-    .flatMap(({ calls }) => calls)
-    .find((call) => call.tool_call_id === tool_call_id && call.awaits?.kind === 'client' && call.output !== undefined)
-}
-
-/** Those of its caller's own tools that a run still waits for. */
-const openCalls = ({ run, calls }: Line): JournalCall[] =>
-  isOver(run.status) ? [] : calls.filter(({ output, awaits }) => output === undefined && awaits?.kind === 'client')
-
-function othersThatWait(lines: readonly Line[], run: Run): string {
-  const pending = lines.flatMap(openCalls).map((call) => `"${call.tool_call_id}"`)
-  return pending.length === 0 ? `none are: the generation is ${run.status}` : `those that are: ${pending.join(', ')}`
-}

@@ -47,8 +47,8 @@ async function up(flags: readonly string[]): Promise<number> {
 }
 
 /** The sample's tools call the platform's own port, so they need their other end at every later start, too. */
-const hasSample = async ({ sample }: Config, { store }: Platform) =>
-  sample || (await store.settings.find('sample')) !== undefined
+const hasSample = async ({ sample, onLoopback }: Config, { store }: Platform) =>
+  onLoopback && (sample || (await store.settings.find('sample')) !== undefined)
 
 /** On an empty platform only, and once. */
 async function fillWithSample(config: Config, platform: Platform, url: string): Promise<Sample | undefined> {

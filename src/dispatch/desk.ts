@@ -101,6 +101,12 @@ export class Desk {
     return (await this.#projects.find(projectId))?.approval_timeout_seconds ?? this.options.seconds
   }
 
+  /** Whether a call that was begun may have had its effect: nobody was asked about it, or its grant was taken. */
+  async hasPassed(callId: string): Promise<boolean> {
+    const approval = await this.approvals.findByCall(callId)
+    return approval === undefined || approval.status === 'used'
+  }
+
   /** Where a person decides on it. */
   linkTo({ id }: Pick<Approval, 'id'>, home: string | undefined): string | undefined {
     const base = this.options.publicUrl ?? home

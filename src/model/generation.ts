@@ -129,12 +129,6 @@ export interface Step {
   readonly answered_at: number | null
 }
 
-/** What a call of a run waits for, as the journal keeps it. */
-export type AwaitedBy =
-  | { readonly kind: 'approval'; readonly id: string; readonly expiresAt: number }
-  | { readonly kind: 'generation'; readonly id: string }
-  | { readonly kind: 'client'; readonly input: JsonObject }
-
 const StepView = z.object({
   number: z.int(),
   model: z.string().nullable(),

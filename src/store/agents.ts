@@ -2,12 +2,10 @@ import type { Agent, AgentDraft } from '../model/agent.ts'
 import { newId } from '../model/ids.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
 import type { Engine } from './engine.ts'
+import { parse, print } from './json.ts'
 import { pageOfRows, type Visible } from './page.ts'
 import type { AgentRow } from './tables.ts'
 import { uniquely } from './unique.ts'
-
-const parse = (text: string | null) => (text === null ? null : JSON.parse(text))
-const print = (value: unknown) => (value === null ? null : JSON.stringify(value))
 
 const toAgent = (row: AgentRow): Agent => ({
   id: row.id,

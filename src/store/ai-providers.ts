@@ -4,6 +4,7 @@ import { newId } from '../model/ids.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
 import type { ReplayStep } from '../model/replay-script.ts'
 import type { Engine } from './engine.ts'
+import { parse, print } from './json.ts'
 import { pageOfRows, type Visible } from './page.ts'
 import type { AiProviderRow } from './tables.ts'
 import { uniquely } from './unique.ts'
@@ -31,9 +32,6 @@ export interface AiProviderRecord {
   readonly updated_at: string
 }
 export type AiProviderDraft = Omit<AiProviderRecord, 'id' | 'project_id' | 'created_at' | 'updated_at'>
-
-const parse = (text: string | null) => (text === null ? null : JSON.parse(text))
-const print = (value: unknown) => (value === null ? null : JSON.stringify(value))
 
 const toListed = (row: Omit<AiProviderRow, 'script'>): Omit<AiProviderRecord, 'script'> => ({
   ...row,

@@ -1,7 +1,6 @@
 import type { Transaction } from 'kysely'
 import type { Surface } from '../model/call.ts'
 import type {
-  AwaitedBy,
   Generation,
   GenerationSettings,
   GenerationStatus,
@@ -12,6 +11,7 @@ import type {
 import type { Json, JsonObject } from '../model/json.ts'
 import type { Message } from '../model/message.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
+import type { Awaited } from '../model/suspended.ts'
 import type { Engine } from './engine.ts'
 import type { Notices } from './notices.ts'
 import { pageOfRows, type Visible } from './page.ts'
@@ -42,7 +42,7 @@ export interface JournalCall {
   readonly action: string | null
   /** The JSON text as the model wrote it. */
   readonly args: string
-  readonly awaits: AwaitedBy | null
+  readonly awaits: Awaited | null
   readonly output: Json | undefined
   readonly is_error: boolean
   readonly created_at: number
@@ -405,7 +405,7 @@ export class Generations {
   }
 
   /** The call has to wait. */
-  async suspendCall(run: Run, call: Key, awaits: AwaitedBy): Promise<void> {
+  async suspendCall(run: Run, call: Key, awaits: Awaited): Promise<void> {
     await this.#asTurn(run, {}, (tx) =>
       at(tx.updateTable('generation_calls').set({ awaits: JSON.stringify(awaits) }), call).execute(),
     )

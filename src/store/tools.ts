@@ -2,6 +2,7 @@ import { newId } from '../model/ids.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
 import type { Tool, ToolDraft } from '../model/tool.ts'
 import type { Engine } from './engine.ts'
+import { parse, print } from './json.ts'
 import type { Notices } from './notices.ts'
 import { pageOfRows, type Visible } from './page.ts'
 import type { ToolRow } from './tables.ts'
@@ -14,9 +15,6 @@ export interface ToolRecord extends ToolDraft {
   readonly created_at: string
   readonly updated_at: string
 }
-
-const parse = (text: string | null) => (text === null ? null : JSON.parse(text))
-const print = (value: unknown) => (value === null ? null : JSON.stringify(value))
 
 const toTool = (row: ToolRow): ToolRecord => ({
   id: row.id,
