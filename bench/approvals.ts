@@ -10,7 +10,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { asStarted, end, launch } from './measure.ts'
+import { end, launch, program } from './measure.ts'
 
 const count = Number(process.argv[2] ?? 200)
 const crowd = Number(process.argv[3] ?? 0)
@@ -30,9 +30,8 @@ await new Promise<void>((resolve) => target.listen(0, '127.0.0.1', resolve))
 const targetUrl = `http://127.0.0.1:${(target.address() as AddressInfo).port}`
 
 const folder = await mkdtemp(join(tmpdir(), 'quartermaster-bench-'))
-const program = new URL('../bin/quartermaster.js', import.meta.url).pathname
 const start = () =>
-  launch([...asStarted, program, 'up', '--port', '0', '--data', folder], {
+  launch([...program, 'up', '--port', '0', '--data', folder], {
     QM_ADMIN_KEY: key,
     QM_LOG_LEVEL: 'warn',
     QM_RATE_LIMIT: '0',

@@ -7,7 +7,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { asStarted, type Contestant, end, launch, posted, race } from './measure.ts'
+import { type Contestant, end, launch, posted, program, race } from './measure.ts'
 
 const rounds = Number(process.argv[2] ?? 5)
 const milliseconds = Number(process.argv[3] ?? 2000)
@@ -18,7 +18,7 @@ const file = (path: string) => new URL(path, import.meta.url).pathname
 const folder = await mkdtemp(join(tmpdir(), 'quartermaster-bench-'))
 const target = await launch([file('target.ts')])
 const proxy = await launch([file('proxy.ts'), target.url])
-const platform = await launch([...asStarted, file('../bin/quartermaster.js'), 'up', '--port', '0', '--data', folder], {
+const platform = await launch([...program, 'up', '--port', '0', '--data', folder], {
   QM_ADMIN_KEY: key,
   QM_LOG_LEVEL: 'warn',
   QM_RATE_LIMIT: '1000000000',

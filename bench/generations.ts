@@ -9,7 +9,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startReplayServer } from '../src/agents/models/replay-server.ts'
-import { asStarted, end, launch, median } from './measure.ts'
+import { end, launch, median, program } from './measure.ts'
 
 const runs = Number(process.argv[2] ?? 100)
 const rounds = Number(process.argv[3] ?? 5)
@@ -23,7 +23,7 @@ const script = { steps: [{ when: {}, answer: { tool_calls } }] }
 const folder = await mkdtemp(join(tmpdir(), 'quartermaster-bench-'))
 const target = await launch([file('target.ts')])
 await using model = await startReplayServer(script)
-const platform = await launch([...asStarted, file('../bin/quartermaster.js'), 'up', '--port', '0', '--data', folder], {
+const platform = await launch([...program, 'up', '--port', '0', '--data', folder], {
   QM_ADMIN_KEY: key,
   QM_LOG_LEVEL: 'warn',
   QM_RATE_LIMIT: '0',

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { Pool } from 'undici'
+import { isBuilt } from '../bin/is-built.js'
 
 /** Something that can be called, and the process whose time it takes. */
 export interface Contestant {
@@ -55,8 +56,9 @@ export interface Figures {
   readonly rss: number
 }
 
-/** The flags of Node that `npm start` and the command itself give it. */
-export const asStarted = ['--no-memory-reducer']
+/** The program as it is built, and the flags of Node that `npm start` and the command itself give it. */
+export const program = ['--no-memory-reducer', new URL('../bin/quartermaster.js', import.meta.url).pathname]
+if (!isBuilt()) await import('../scripts/build-program.ts')
 
 /** Starts a program that prints `ready at <url>`. */
 export async function launch(

@@ -9,20 +9,25 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openStore } from '../src/store/store.ts'
-import { asStarted, end, launch, median } from './measure.ts'
+import { end, launch, median, program } from './measure.ts'
 
 const tools = Number(process.argv[2] ?? 1000)
 const starts = Number(process.argv[3] ?? 5)
-const program = new URL('../bin/quartermaster.js', import.meta.url).pathname
 const data = await mkdtemp(join(tmpdir(), 'quartermaster-bench-'))
 const environment = { QM_ADMIN_KEY: 'sk_of_the_benchmark', QM_LOG_LEVEL: 'warn' }
 
-const start = async (more: Record<string, string> = {}) => {
+/** What anything that Node runs takes. */
+const bare = [
+  '-e',
+  "require('node:http').createServer((_, answer) => answer.end()).listen(0, function () { console.log('ready at http://127.0.0.1:' + this.address().port) })",
+]
+
+const start = async (
+  more: Record<string, string> = {},
+  command = [...program, 'up', '--port', '0', '--data', data],
+) => {
   const began = performance.now()
-  const platform = await launch([...asStarted, program, 'up', '--port', '0', '--data', data], {
-    ...environment,
-    ...more,
-  })
+  const platform = await launch(command, { ...environment, ...more })
   await fetch(`${platform.url}/health`)
   return { ...platform, took: performance.now() - began }
 }
@@ -52,13 +57,16 @@ try {
   }
   await store.close()
 
-  const times: number[] = []
+  const times: Record<'platform' | 'bare', number[]> = { platform: [], bare: [] }
   for (let n = 0; n < starts; n++) {
-    const { child, took } = await start()
-    times.push(took)
-    await end(child)
+    for (const [name, command] of [['platform'], ['bare', bare]] as const) {
+      const { child, took } = await start({}, command)
+      times[name].push(took)
+      await end(child)
+    }
   }
-  console.log(`${tools} tools: /health answers after ${median(times).toFixed(0)} ms (of ${starts} starts)`)
+  const [took, least] = [median(times.platform).toFixed(0), median(times.bare).toFixed(0)]
+  console.log(`${tools} tools: /health answers after ${took} ms (of ${starts} starts; a bare server takes ${least})`)
 
   const resident = async (pid: number) =>
     Number(/VmRSS:\s+(\d+)/.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024

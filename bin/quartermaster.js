@@ -1,8 +1,8 @@
 #!/usr/bin/env -S node --no-memory-reducer --disable-warning=ExperimentalWarning
 // V8 frees memory in a quiet moment and takes with it what it knew about the code that will run next: hence the first flag.
 // The second is for Node 22, which calls its SQLite experimental.
-import { existsSync } from 'node:fs'
 import module from 'node:module'
+import { isBuilt } from './is-built.js'
 
 const [major, minor] = process.versions.node.split('.').map(Number)
 if (major < 22 || (major === 22 && minor < 18)) {
@@ -11,6 +11,5 @@ if (major < 22 || (major === 22 && minor < 18)) {
 }
 // What was compiled once is kept, which takes most of the time off a start.
 module.enableCompileCache?.()
-// A checkout runs its sources as they are; a package has them built.
-const sources = new URL('../src/cli/main.ts', import.meta.url)
-await import(existsSync(sources) ? sources.href : '../dist/cli/main.js')
+// In a checkout whose sources have changed since, the sources run as they are.
+await import(isBuilt() ? '../dist/cli.js' : '../src/cli/main.ts')

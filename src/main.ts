@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import type { Hono } from 'hono'
 import { type Logger, pino } from 'pino'
 import { firstKeyShown, firstStart } from './access/first-start.ts'
@@ -24,6 +23,7 @@ import { Desk } from './dispatch/desk.ts'
 import { dispatch } from './dispatch/dispatch.ts'
 import type { Host } from './dispatch/host.ts'
 import { keepSwept } from './dispatch/sweep.ts'
+import { home, version } from './home.ts'
 import { firstIdAt } from './model/ids.ts'
 import type { Json } from './model/json.ts'
 import { done } from './model/tool.ts'
@@ -52,9 +52,7 @@ import { Upstreams } from './tools/upstreams.ts'
 import { tellOfApproval, tellOfRun } from './webhooks/news.ts'
 import { Webhooks } from './webhooks/webhooks.ts'
 
-export const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
-  version: string
-}
+export { version }
 
 export interface Platform {
   readonly config: Config
@@ -78,7 +76,7 @@ export interface Platform {
 }
 
 const day = 24 * 60 * 60 * 1000
-const pages = new URL('../dashboard/dist/', import.meta.url)
+const pages = new URL('dashboard/dist/', home)
 
 /** Puts the parts together: the one place that knows all of them. */
 export async function createPlatform(config: Config): Promise<Platform> {
@@ -215,9 +213,9 @@ export async function createPlatform(config: Config): Promise<Platform> {
     signIn: signIn({ ...restParts, version }),
     dashboard: dashboard(pages),
     mcp: (request, server) => endpoints.fetch(request, server),
-    openapi: JSON.stringify(openapi(operations, version)),
+    openapi: once(() => JSON.stringify(openapi(operations, version))),
     routes: operations.map(routeOf).map(({ method, path }) => ({ method, path: `/api/v1${path}` })),
-    reference: reference(operations, version),
+    reference: once(() => reference(operations, version)),
     metrics,
     log,
     searchState: () => parts.resolver.state,
@@ -271,6 +269,15 @@ export async function createPlatform(config: Config): Promise<Platform> {
       await outbound.close()
       await store.close()
     },
+  }
+}
+
+/** Makes it when it is first asked for: a start has no time for what few read. */
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
   }
 }
 

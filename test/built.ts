@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-const script = fileURLToPath(new URL('../scripts/build-dashboard.ts', import.meta.url))
-
-/** The dashboard that is tested is the one whose source is here. */
+/** The dashboard and the program that are tested are those whose sources are here. */
 export default function setup(): void {
-  execFileSync(process.execPath, [script], { stdio: 'inherit' })
+  for (const script of ['build-dashboard', 'build-program']) {
+    const file = fileURLToPath(new URL(`../scripts/${script}.ts`, import.meta.url))
+    execFileSync(process.execPath, [file], { stdio: 'inherit' })
+  }
 }

@@ -85,12 +85,35 @@ test('can be put into a program of one’s own', { timeout: 60_000 }, async () =
   expect(stdout.trim()).toBe('200')
 })
 
+test('tells a program of one’s own the types of everything', { timeout: 60_000 }, async () => {
+  await writeFile(
+    join(folder, 'use.mts'),
+    `import { createPlatform } from 'quartermaster'
+     import { readConfig } from 'quartermaster/config'
+     import { Quartermaster } from 'quartermaster/sdk'
+     const platform = await createPlatform(readConfig([], {}))
+     const answer: Response = await platform.app.request('/health')
+     // @ts-expect-error
+     platform.log.shout()
+     const { data } = await new Quartermaster({ baseUrl: '', token: '' }).tools.listTools()
+     // @ts-expect-error
+     const wrong: number = data?.data[0]?.name
+     console.log(answer, wrong)`,
+  )
+  const types = ['--types', 'node', '--typeRoots', join(root, 'node_modules/@types')]
+  const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'esnext', ...types]
+  const checked = await run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), ...options, 'use.mts'], {
+    cwd: folder,
+  }).catch((error: { stdout: string }) => error)
+  expect(checked.stdout).toBe('')
+})
+
 test('brings no sources, no tests and none of what only developers need', async () => {
   const installed = join(folder, 'node_modules/quartermaster')
   expect((await readdir(installed)).sort()).toEqual(
     ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'dashboard', 'dist', 'docs', 'package.json'].sort(),
   )
-  const model = await readdir(join(installed, 'dist/catalogue/resolve/all-MiniLM-L6-v2'))
+  const model = await readdir(join(installed, 'dist/all-MiniLM-L6-v2'))
   expect(model.sort()).toEqual(['LICENSE', 'onnx', 'tokenizer.json'])
   const { dependencies, devDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   const others = await readdir(join(folder, 'node_modules'))

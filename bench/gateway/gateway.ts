@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Pool } from 'undici'
 import { EventStream } from '../../src/tools/event-stream.ts'
-import { asStarted, type Contestant, end, type Line, launch, posted, race } from '../measure.ts'
+import { type Contestant, end, type Line, launch, posted, program, race } from '../measure.ts'
 
 const rounds = Number(process.argv[2] ?? 5)
 const milliseconds = Number(process.argv[3] ?? 2000)
@@ -61,14 +61,11 @@ function at({ url, pid }: { url: string; pid: number }) {
 }
 
 async function platform(upstream: string): Promise<Contestant> {
-  const { url, pid } = await start(
-    [...asStarted, file('../../bin/quartermaster.js'), 'up', '--port', '0', '--data', folder],
-    {
-      QM_ADMIN_KEY: key,
-      QM_LOG_LEVEL: 'warn',
-      QM_RATE_LIMIT: '1000000000',
-    },
-  )
+  const { url, pid } = await start([...program, 'up', '--port', '0', '--data', folder], {
+    QM_ADMIN_KEY: key,
+    QM_LOG_LEVEL: 'warn',
+    QM_RATE_LIMIT: '1000000000',
+  })
   const post = async (path: string, body: object) => {
     const response = await fetch(`${url}/api/v1${path}`, { method: 'POST', headers: keyed, body: JSON.stringify(body) })
     if (!response.ok) throw new Error(await response.text())

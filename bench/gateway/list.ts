@@ -7,7 +7,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { end, launch, median } from '../measure.ts'
+import { end, launch, median, program } from '../measure.ts'
 
 const rounds = Number(process.argv[2] ?? 20)
 const key = 'sk_of_the_benchmark'
@@ -44,7 +44,7 @@ console.log('tools   way             first ms   then p50 ms   pages        bytes
 for (const count of [1000, 10_000]) {
   const folder = await mkdtemp(join(tmpdir(), 'quartermaster-bench-'))
   const upstream = await launch([file('upstream.ts'), String(count)])
-  const platform = await launch([file('../../bin/quartermaster.js'), 'up', '--port', '0', '--data', folder], {
+  const platform = await launch([...program, 'up', '--port', '0', '--data', folder], {
     QM_ADMIN_KEY: key,
     QM_LOG_LEVEL: 'warn',
     QM_RATE_LIMIT: '0',

@@ -1,3 +1,4 @@
+import { version } from '../home.ts'
 import { Quartermaster } from '../sdk/index.ts'
 import type { ApiError, Outcome } from '../sdk/outcome.ts'
 import type { Connection } from '../sdk/send.ts'
@@ -5,7 +6,6 @@ import { type Command, exit, UsageError } from './command.ts'
 import type { Given } from './flags.ts'
 import { findProfile } from './profiles.ts'
 import { harmless } from './terminal.ts'
-import { version } from './version.ts'
 
 export const defaultUrl = 'http://127.0.0.1:4600'
 
@@ -52,7 +52,7 @@ export const withHeaders = ({ baseUrl, token }: Pick<KeyConnection, 'baseUrl' | 
   token,
   fetch(url, init) {
     const headers = new Headers(init.headers)
-    headers.set('user-agent', `quartermaster-cli/${version()}`)
+    headers.set('user-agent', `quartermaster-cli/${version}`)
     headers.set('x-quartermaster-surface', 'cli')
     return fetch(url, { ...init, headers })
   },

@@ -1,3 +1,4 @@
+import { version } from '../home.ts'
 import { nearest } from '../model/nearest.ts'
 import { exit, Interrupted, type OwnCommand, UsageError } from './command.ts'
 import { commands } from './commands.ts'
@@ -6,7 +7,6 @@ import { readFlags } from './flags.ts'
 import { describeCommand, describeOwn, describeUp, overview, usage, usageOfOwn } from './help.ts'
 import { ownCommands } from './own.ts'
 import { run } from './run.ts'
-import { version } from './version.ts'
 
 // Whoever reads only the first lines of an answer closes the pipe: that is no fault.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
@@ -16,8 +16,8 @@ async function main(written: readonly string[]): Promise<number> {
   if (written.includes('--no-color')) process.env.NO_COLOR = '1'
   const [name, ...args] = written.filter((arg) => arg !== '--no-color')
   const wantsHelp = args.includes('--help') || args.includes('-h')
-  if (name === undefined) return misused(overview(version()))
-  if (name === 'version' || name === '--version') return say(version())
+  if (name === undefined) return misused(overview(version))
+  if (name === 'version' || name === '--version') return say(version)
   if (name === 'help' || name === '--help' || name === '-h') return help(args[0])
   if (wantsHelp && name !== 'complete') return help(name)
   // Asked by shells, of words that need not be right.
@@ -54,7 +54,7 @@ async function perform(own: OwnCommand, args: readonly string[]): Promise<number
 }
 
 async function help(name: string | undefined): Promise<number> {
-  if (name === undefined) return say(overview(version()))
+  if (name === undefined) return say(overview(version))
   if (name === 'up') return say(describeUp((await import('../config.ts')).describeSettings()))
   const own = ownCommands.find((one) => one.name === name)
   if (own) return say(describeOwn(own))

@@ -1,5 +1,6 @@
 import { type Config, readConfig } from '../config.ts'
-import { createPlatform, type Platform, version } from '../main.ts'
+import { version } from '../home.ts'
+import { createPlatform, type Platform } from '../main.ts'
 import { StartError } from '../model/start-error.ts'
 import { sampleCompany } from '../sample/crm.ts'
 import { createSample, type Sample } from '../sample/project.ts'

@@ -60,15 +60,21 @@ export const permissions: ReadonlySet<string> = new Set([
 
 /** The operations that platform tools can offer. */
 export const platformActions: ReadonlyMap<string, PlatformAction> = new Map(
-  operations.filter(isAction).map((operation) => [
-    operation.name,
-    {
-      name: operation.name,
-      description: operation.summary,
-      schema: inputSchema(operation) as JsonObject,
-      aliases: operation.aliases,
-      idempotent: operation.route.startsWith('GET ') || operation.repeatable === true,
-      destructive: operation.route.startsWith('DELETE '),
-    },
-  ]),
+  operations.filter(isAction).map((operation) => [operation.name, actionOf(operation)]),
 )
+
+function actionOf(operation: Operation): PlatformAction {
+  let schema: JsonObject | undefined
+  return {
+    name: operation.name,
+    description: operation.summary,
+    /** Printed for whoever asks: printing them all took a tenth of a start. */
+    get schema() {
+      schema ??= inputSchema(operation)
+      return schema
+    },
+    aliases: operation.aliases,
+    idempotent: operation.route.startsWith('GET ') || operation.repeatable === true,
+    destructive: operation.route.startsWith('DELETE '),
+  }
+}

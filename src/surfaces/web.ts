@@ -13,11 +13,11 @@ export interface WebParts {
   dashboard(request: Request): Promise<Response | undefined>
   /** Answers what comes to /mcp/{server}, and to /mcp. */
   mcp(request: Request, server: string | undefined): Promise<Response>
-  /** JSON, printed once. */
-  readonly openapi: string
+  /** JSON, printed when it is asked for. */
+  openapi(): string
   /** The routes there are, for those who ask for one that there is not. */
   readonly routes: readonly { readonly method: string; readonly path: string }[]
-  readonly reference: string
+  reference(): string
   readonly metrics: Metrics
   readonly log: Logger
   isReady(): Promise<boolean>
@@ -45,8 +45,8 @@ export function web(parts: WebParts): Hono {
       : context.json({ status: 'not ready' }, 503),
   )
   app.get('/metrics', () => metrics.print())
-  app.get('/api/v1/openapi.json', () => new Response(openapi, { headers: { 'content-type': 'application/json' } }))
-  app.get('/api/docs', () => new Response(reference, { headers: page }))
+  app.get('/api/v1/openapi.json', () => new Response(openapi(), { headers: { 'content-type': 'application/json' } }))
+  app.get('/api/docs', () => new Response(reference(), { headers: page }))
   app.route('/api/v1/dashboard', signIn)
   app.route('/api/v1', rest)
   // The documents that describe agents name their routes without a prefix. A browser that asks for a page sends no key.

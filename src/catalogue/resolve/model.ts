@@ -1,8 +1,10 @@
-import { existsSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { createReadStream, existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import { quantized, type Vector } from './vectors.ts'
 import { WordPiece } from './wordpiece.ts'
 
@@ -25,19 +27,25 @@ export function modelFolder(given: string | undefined): string {
   return join(dirname(own), 'models/Xenova/all-MiniLM-L6-v2')
 }
 
+/** Read piece by piece: the whole of it would stay in memory until garbage is collected, which may be much later. */
+async function check(folder: string, file: ModelFile): Promise<void> {
+  const digest = createHash('sha256')
+  await pipeline(createReadStream(join(folder, file)), digest)
+  const found = digest.digest('hex')
+  if (found !== files[file]) throw new Error(`${file} is not the file it should be: its checksum is ${found}`)
+}
+
 /** The file, if it is the one that the weights of the ranking were fitted with. */
 async function readChecked(folder: string, file: ModelFile): Promise<Buffer> {
-  const bytes = await readFile(join(folder, file))
-  const digest = Buffer.from(await crypto.subtle.digest('SHA-256', bytes)).toString('hex')
-  if (digest !== files[file]) throw new Error(`${file} is not the file it should be: its checksum is ${digest}`)
-  return bytes
+  await check(folder, file)
+  return readFile(join(folder, file))
 }
 
 /** Whether the model could be loaded, without the time and memory that loading takes. Throws what is wrong. */
 export async function checkModel(given: string | undefined): Promise<void> {
   createRequire(import.meta.url).resolve('onnxruntime-node')
   const folder = modelFolder(given)
-  for (const file of Object.keys(files) as ModelFile[]) await readChecked(folder, file)
+  for (const file of Object.keys(files) as ModelFile[]) await check(folder, file)
 }
 
 /** Longer texts are cut: the model was trained with as many. */

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { type Config, readConfig } from '../../config.ts'
+import { home } from '../../home.ts'
 import { exit, type Runner, UsageError } from '../command.ts'
 import { openSession, type Session } from '../connection.ts'
 import { type Arguments, isSet, readArguments, textOf } from '../flags.ts'
@@ -57,8 +58,7 @@ async function machine(config: Config): Promise<Finding[]> {
     : folder.state === 'wrong' && !folder.what.includes('in use')
       ? []
       : await checkSqlite(config.data, look)
-  const root = fileURLToPath(new URL('../../..', import.meta.url))
-  return [port, folder, ...database, await checkModel(config), await checkDashboard(root)]
+  return [port, folder, ...database, await checkModel(config), await checkDashboard(fileURLToPath(home))]
 }
 
 async function platform(read: Arguments, config: Config): Promise<Finding[]> {

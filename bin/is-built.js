@@ -1,0 +1,22 @@
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const sources = join(root, 'src')
+
+/** Its time is that of the sources that it was built from. */
+export const stamp = join(root, 'dist/built')
+
+/** Whether `dist` is what the sources say. A package has no sources, and always is. */
+export function isBuilt() {
+  if (!existsSync(sources)) return true
+  if (!existsSync(stamp)) return false
+  const builtAt = statSync(stamp).mtimeMs
+  const isOlder = (file) => statSync(file).mtimeMs <= builtAt
+  // What was taken away shows in the time of the folder that held it.
+  return (
+    [join(root, 'package-lock.json'), sources].every(isOlder) &&
+    readdirSync(sources, { recursive: true }).every((file) => isOlder(join(sources, file)))
+  )
+}
