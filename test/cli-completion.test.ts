@@ -1,4 +1,7 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
@@ -10,6 +13,24 @@ const completed = async (words: string[], environment: Record<string, string> = 
   const { code, stdout, stderr } = await runCli(['complete', '--', ...words], environment)
   expect([code, stderr]).toEqual([0, ''])
   return stdout.trimEnd().split('\n')
+}
+
+const has = (shell: string) => spawnSync(shell, ['--version']).status === 0
+
+/** The lines that a shell prints, which finds the program under both its names. */
+async function inShell(shell: string, args: string[]): Promise<string[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'quartermaster-shell-'))
+  try {
+    for (const name of ['quartermaster', 'qm']) {
+      await writeFile(join(folder, name), `#!/bin/sh\nexec "${process.execPath}" "${bin}" "$@"\n`, { mode: 0o755 })
+    }
+    const environment = { PATH: `${folder}:${process.env.PATH}`, HOME: folder, TERM: 'dumb' }
+    const child = spawn(shell, args, { env: environment, timeout: 20_000 })
+    const [output] = await Promise.all([text(child.stdout), new Promise((resolve) => child.once('close', resolve))])
+    return output.trim().split('\n')
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
 }
 
 describe('completion', () => {
@@ -34,24 +55,44 @@ describe('completion', () => {
 
   test('works in bash', async () => {
     const script = `
-      quartermaster() { "$NODE" ${bin} "$@"; }
       source <(quartermaster completion bash)
       COMP_WORDS=(quartermaster create-tool --na); COMP_CWORD=2
       _quartermaster
       echo "\${COMPREPLY[@]}"
       complete -p qm`
-    const shell = spawn('bash', ['--norc', '-c', script], { env: { PATH: process.env.PATH, NODE: process.execPath } })
 
-    const [output] = await Promise.all([text(shell.stdout), new Promise((resolve) => shell.once('close', resolve))])
+    const lines = await inShell('bash', ['--norc', '-c', script])
 
-    expect(output.split('\n')).toEqual(['--name', 'complete -o default -F _quartermaster qm', ''])
+    expect(lines).toEqual(['--name', 'complete -o default -F _quartermaster qm'])
   })
 
-  test.each(['zsh', 'fish'])('has words for %s, and none for shells it does not know', async (shell) => {
-    expect((await runCli(['completion', shell])).stdout).toContain('complete --')
-    expect(await runCli(['completion', 'csh'])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('bash, zsh, fish'),
-    })
+  test.skipIf(!has('fish'))('works in fish, which is offered files where there is nothing else', async () => {
+    const script = `
+      quartermaster completion fish | source
+      complete -C "qm create-tool --na"
+      complete -C "quartermaster logs --status s"
+      complete -C "quartermaster import CHANGE"`
+
+    expect(await inShell('fish', ['--no-config', '-c', script])).toEqual(['--name', 'success', 'CHANGELOG.md'])
+  })
+
+  test.skipIf(!has('zsh'))('works in zsh', async () => {
+    // Words are completed only where someone types, so a shell with a terminal of its own is typed into.
+    const script = `
+      zmodload zsh/zpty
+      zpty typed zsh -f -i
+      zpty -w typed 'PS1=; autoload -U compinit; compinit -u -D; source <(quartermaster completion zsh); print REA''DY'
+      zpty -r typed shown '*READY*'
+      zpty -n -w typed $'qm create-tool --na\\t'
+      zpty -r typed shown '*--name*'
+      print found
+      zpty -d typed`
+
+    expect(await inShell('zsh', ['-f', '-c', script])).toEqual(['found'])
+  })
+
+  test('has nothing for shells that it does not know', async () => {
+    const { code, stderr } = await runCli(['completion', 'csh'])
+    expect([code, stderr]).toEqual([2, expect.stringContaining('bash, zsh, fish')])
   })
 })

@@ -16,10 +16,15 @@ _quartermaster() {
 compdef _quartermaster quartermaster qm`,
   fish: `function __quartermaster_complete
   set -l words (commandline -opc) (commandline -ct)
-  $words[1] complete -- $words[2..-1] 2>/dev/null
+  set -l candidates ($words[1] complete -- $words[2..-1] 2>/dev/null | string match -v '')
+  if set -q candidates[1]
+    printf '%s\\n' $candidates
+  else
+    __fish_complete_path (commandline -ct)
+  end
 end
-complete -c quartermaster -a '(__quartermaster_complete)'
-complete -c qm -a '(__quartermaster_complete)'`,
+complete -c quartermaster -f -a '(__quartermaster_complete)'
+complete -c qm -f -a '(__quartermaster_complete)'`,
 }
 
 export const completion: Runner = async (args) => {
