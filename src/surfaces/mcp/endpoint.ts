@@ -17,6 +17,8 @@ import type { Live } from '../../model/call.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { isObject, type JsonObject } from '../../model/json.ts'
 import { nearest } from '../../model/nearest.ts'
+import type { Principal } from '../../model/principal.ts'
+import type { Server } from '../../model/server.ts'
 import type { Request as Asking, Parts } from '../../operations/operation.ts'
 import { lineageHeader } from '../../tools/lineage.ts'
 import { answerError } from '../answer.ts'
@@ -33,6 +35,7 @@ import { callOperation, listOperations } from './management.ts'
 import { faultOf, isAnswer, Questions } from './questions.ts'
 import { type ToolResult, toErrorResult } from './results.ts'
 import { Sessions } from './session.ts'
+import { endedBy, whileAllowed } from './shut-out.ts'
 import { skillsExtension } from './skill-resources.ts'
 import { knowledgeIndex, loadSkill } from './skills.ts'
 import { listTools } from './tool-list.ts'
@@ -82,6 +85,8 @@ export class McpEndpoints {
     host.parts.catalogue.onChange(tellTools)
     host.parts.store.notices.hear('servers', tellTools)
     host.parts.store.notices.hear('servers', tellSkills)
+    // Which tools a key may use is in its policies.
+    host.parts.store.notices.hear('access_policies', tellTools)
     host.parts.store.notices.hear('skills', tellSkills)
   }
 
@@ -89,7 +94,8 @@ export class McpEndpoints {
   async fetch(request: Request, reference: string | undefined): Promise<Response> {
     try {
       const offer = await this.offer(Object.fromEntries(request.headers), reference)
-      if (listens(request)) return this.#listeners.open()
+      const watch = (end: () => void) => this.#whenShutOut(offer.principalId, reference, end)
+      if (listens(request)) return endedBy(watch, this.#listeners.open())
       const parsedBody = await peek(request, this.#host.bodyLimit)
       if (isAnswer(parsedBody)) return this.#hear(offer.principalId, parsedBody)
       const id = givenUp(parsedBody)
@@ -99,6 +105,7 @@ export class McpEndpoints {
       const authInfo = { token: '', clientId: offer.principalId, scopes: [], extra: { offer } }
       const options = { authInfo, ...(parsedBody !== undefined && { parsedBody }) }
       const response = await this.#handlerOf(offer.key).fetch(request, options)
+      if (subscribes(request)) return endedBy(watch, response)
       return this.#introduced(response, parsedBody)
     } catch (error) {
       return answerError(error, this.#host.log)
@@ -176,11 +183,8 @@ export class McpEndpoints {
   /** 404 for a server that is off, or not for this key. */
   async #visit(asker: Asking, reference: string): Promise<Offering> {
     const { parts, version } = this.#host
-    const server = await parts.shelves.findServer(reference)
-    const resource = server && { projectId: server.project_id, kind: 'server', id: server.id }
-    if (!server?.enabled || !resource || !evaluate(asker.principal, 'servers:UseServer', resource).allowed) {
-      throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'server', id: reference })
-    }
+    const server = await this.#findServer(asker.principal, reference)
+    if (!server) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'server', id: reference })
     const one = visit(server, asker, parts)
     return {
       key: server.id,
@@ -192,6 +196,25 @@ export class McpEndpoints {
       skills: server.retrieve_skill ? () => skillsExtension(one) : undefined,
       answer: this.#answer(server.id, asker, (name, input, live) => callTool(one, name, input, live)),
     }
+  }
+
+  async #findServer(principal: Principal, reference: string): Promise<Server | undefined> {
+    const server = await this.#host.parts.shelves.findServer(reference)
+    const resource = server && { projectId: server.project_id, kind: 'server', id: server.id }
+    return server?.enabled && resource && evaluate(principal, 'servers:UseServer', resource).allowed
+      ? server
+      : undefined
+  }
+
+  /**
+   * Tells when a caller who listens would not be let in any more: its key is gone, or may not use the server, or the
+   * server is gone. Not at every change, as a client of 2026 whose stream ends does not ask for another.
+   */
+  #whenShutOut(principalId: string, reference: string | undefined, tell: () => void): () => void {
+    const { keys, parts } = this.#host
+    return whileAllowed(principalId, { keys, notices: parts.store.notices }, tell, async (principal) =>
+      reference === undefined ? true : (await this.#findServer(principal, reference)) !== undefined,
+    )
   }
 
   #management(asker: Asking): Offering {
@@ -304,6 +327,9 @@ function toProtocol(
 /** A caller of 2025 opens a stream to hear of changes. */
 const listens = ({ method, headers }: Request): boolean =>
   method === 'GET' && (headers.get('accept') ?? '').includes('text/event-stream')
+
+/** And one of 2026 asks for one. */
+const subscribes = ({ headers }: Request): boolean => headers.get('mcp-method') === 'subscriptions/listen'
 
 /** What callers of 2025 say, where it may be the first thing, or an answer; the rest is read by the SDK alone. */
 async function peek(request: Request, limit: number): Promise<unknown> {
