@@ -141,7 +141,7 @@ export class Upstream {
     const params = { name, arguments: input, ...(_meta && { _meta }), ...(round as JsonObject) }
     const session = this.#sessions.get(client)
     if (session && isPlain(call, session)) {
-      const onOther = (message: JsonObject) => this.#calls.within(live, () => session.onOther(message))
+      const onOther = (message: JsonObject) => this.#calls.within(call, () => session.onOther(message))
       return postCall(params, call, { ...session, onOther }, this.#outbound)
     }
     const options = {
@@ -152,7 +152,7 @@ export class Upstream {
       // Without the schema of its output, by which the answer would be judged: it is passed on as it is.
       toolDefinition: { name, inputSchema: schema as Tool['inputSchema'] },
     }
-    return this.#calls.within(live, () => client.callTool(params, options) as Promise<JsonObject>)
+    return this.#calls.within(call, () => client.callTool(params, options) as Promise<JsonObject>)
   }
 
   /** A server of 2025 is told once for a connection what its client can be asked, and one of 2026 with each request. */
@@ -231,7 +231,13 @@ export class Upstream {
       return this.#open(new StdioClientTransport(program))
     }
     const url = new URL(String(this.#address.url))
-    const options = { fetch: this.#outbound.fetch as never, requestInit: { headers: this.#address.headers ?? {} } }
+    // The SDK knows the headers of a connection, and not those of a call.
+    const fetch: typeof globalThis.fetch = (input, init) => {
+      const headers = new Headers(init?.headers)
+      for (const [name, value] of Object.entries(this.#calls.headers)) headers.set(name, value)
+      return this.#outbound.fetch(input, { ...init, headers })
+    }
+    const options = { fetch, requestInit: { headers: this.#address.headers ?? {} } }
     try {
       return await this.#open(new StreamableHTTPClientTransport(url, options))
     } catch (error) {
