@@ -37,7 +37,7 @@ import { type ToolResult, toErrorResult } from './results.ts'
 import { Sessions } from './session.ts'
 import { endedBy, whileAllowed } from './shut-out.ts'
 import { skillsExtension } from './skill-resources.ts'
-import { knowledgeIndex, loadSkill } from './skills.ts'
+import { introduceSkills, knowledgeIndex, loadSkill } from './skills.ts'
 import { listTools } from './tool-list.ts'
 import { type Visit, visit } from './visit.ts'
 
@@ -190,7 +190,10 @@ export class McpEndpoints {
       key: server.id,
       principalId: asker.principal.id,
       info: { name: server.slug, title: server.name, version },
-      instructions: server.description,
+      instructions: async () => {
+        const skills = server.retrieve_skill ? await introduceSkills(one) : undefined
+        return [server.description, skills].filter((text) => text).join('\n\n')
+      },
       list: (cursor) => listTools(one, cursor),
       schemaOf: async (name) => (server.agent_mode ? undefined : (await one.find(name))?.offer.shown),
       skills: server.retrieve_skill ? () => skillsExtension(one) : undefined,
@@ -223,7 +226,7 @@ export class McpEndpoints {
       key: 'the platform itself',
       principalId: asker.principal.id,
       info: { name: 'quartermaster', title: 'Quartermaster', version: this.#host.version },
-      instructions:
+      instructions: async () =>
         'Manages a Quartermaster: its tools, servers, skills, keys, documents and files, and the record of calls.',
       list: async (cursor) => pageOf(listOperations(context), (value) => new Listed(value), cursor),
       schemaOf: async () => undefined,
@@ -251,9 +254,11 @@ export class McpEndpoints {
         const offer = authInfo?.extra?.offer as Offering
         const session = requestInfo?.headers.get('mcp-session-id') ?? null
         const connection = { era, session }
-        const protocol = toProtocol(offer, connection, this.#correspondence.sessions)
         const called = requestInfo?.headers.get('mcp-name')
-        if (requestInfo?.headers.get('mcp-method') !== 'tools/call') offer.skills?.().attach(protocol)
+        const isCall = requestInfo?.headers.get('mcp-method') === 'tools/call'
+        const instructions = isCall ? '' : await offer.instructions()
+        const protocol = toProtocol(offer, instructions, connection, this.#correspondence.sessions)
+        if (!isCall) offer.skills?.().attach(protocol)
         else if (called) protocol.calledSchema = await offer.schemaOf(called)
         return protocol
       }
@@ -272,7 +277,8 @@ export interface Offering {
   readonly key: string
   readonly principalId: string
   readonly info: { readonly name: string; readonly title: string; readonly version: string }
-  readonly instructions: string | null
+  /** For the agent behind the client, at the start; may be empty. */
+  instructions(): Promise<string>
   list(cursor: string | undefined): Promise<ListPage>
   /** Of the input of a tool, as the caller sees it. */
   schemaOf(tool: string): Promise<JsonObject | undefined>
@@ -290,7 +296,8 @@ class Protocol extends McpServer {
 }
 
 function toProtocol(
-  { info, instructions, list, answer }: Offering,
+  { info, list, answer }: Offering,
+  instructions: string,
   connection: Connection,
   sessions: Sessions,
 ): Protocol {
