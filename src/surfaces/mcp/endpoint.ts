@@ -5,7 +5,6 @@ import {
   type McpServerFactory,
   ProtocolError,
   ProtocolErrorCode,
-  readRequestBody,
 } from '@modelcontextprotocol/server'
 import type { SkillsExtension } from '@modelcontextprotocol/server/ext/skills'
 import type { Logger } from 'pino'
@@ -33,6 +32,7 @@ import { Listed, type ListPage, pageOf } from './listing.ts'
 import { answerCall, type Connection, type Correspondence, type Incoming } from './live.ts'
 import { callOperation, listOperations } from './management.ts'
 import { faultOf, isAnswer, Questions } from './questions.ts'
+import { Refused, readRequest } from './read-request.ts'
 import { type ToolResult, toErrorResult } from './results.ts'
 import { Sessions } from './session.ts'
 import { endedBy, whileAllowed } from './shut-out.ts'
@@ -96,10 +96,12 @@ export class McpEndpoints {
       const offer = await this.offer(Object.fromEntries(request.headers), reference)
       const watch = (end: () => void) => this.#whenShutOut(offer.principalId, reference, end)
       if (listens(request)) return endedBy(watch, this.#listeners.open())
-      const parsedBody = await peek(request, this.#host.bodyLimit)
-      if (isAnswer(parsedBody)) return this.#hear(offer.principalId, parsedBody)
-      const id = givenUp(parsedBody)
+      const parsedBody = await readRequest(request, this.#host.bodyLimit)
+      if (parsedBody instanceof Refused) return parsedBody.response
       const session = request.headers.get('mcp-session-id')
+      const isOlder = session !== null || !request.headers.has('mcp-protocol-version')
+      if (isOlder && isAnswer(parsedBody)) return this.#hear(offer.principalId, parsedBody)
+      const id = isOlder ? givenUp(parsedBody) : undefined
       if (id !== undefined)
         await this.#correspondence.cancelling.cancel({ principalId: offer.principalId, session, id })
       const authInfo = { token: '', clientId: offer.principalId, scopes: [], extra: { offer } }
@@ -338,18 +340,6 @@ const listens = ({ method, headers }: Request): boolean =>
 /** And one of 2026 asks for one. */
 const subscribes = ({ headers }: Request): boolean => headers.get('mcp-method') === 'subscriptions/listen'
 
-/** What callers of 2025 say, where it may be the first thing, or an answer; the rest is read by the SDK alone. */
-async function peek(request: Request, limit: number): Promise<unknown> {
-  const { headers, method } = request
-  if (method !== 'POST' || (headers.has('mcp-protocol-version') && !headers.has('mcp-session-id'))) return undefined
-  const read = await readRequestBody(request.clone(), limit).catch(() => undefined)
-  try {
-    return read === undefined || read.tooLarge ? undefined : JSON.parse(read.text)
-  } catch {
-    return undefined
-  }
-}
-
 /** A page in a browser that was tricked into calling us says so in its Host or Origin header. */
 function refuseForeign({ host = '', origin }: Sent, onLoopback: boolean): void {
   const isLocal = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i.test(host)
@@ -370,7 +360,7 @@ async function callTool(one: Visit, name: string, input: JsonObject, live: Live)
       return await one.aside(name, input, () => resolveActions(input, one))
     if (one.server.agent_mode && name === 'EXECUTE_ACTION') return await executeAction(input, one, live)
     const shelved = one.server.agent_mode ? undefined : await one.find(name)
-    if (!shelved) throw unknownTool(name, one.server.agent_mode ? [] : (await one.named()).map(([name]) => name))
+    if (!shelved) throw await unknownTool(name, one)
     return await toFittingResult(await one.call(shelved, unwrapped(input, shelved), live), one)
   } catch (error) {
     const asked = askedToWait(error, one.linkToApproval)
@@ -399,8 +389,20 @@ function toProtocolError(error: unknown, log: Logger): ProtocolError {
   return new ProtocolError(ProtocolErrorCode.InternalError, message)
 }
 
-function unknownTool(name: string, known: readonly string[]): ProtocolError {
-  const close = nearest(name, known)
-  const hint = close.length > 0 ? ` Did you mean ${close.map((one) => `"${one}"`).join(' or ')}?` : ''
-  return new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool "${name}" on this server.${hint}`)
+async function unknownTool(name: string, one: Visit): Promise<ProtocolError> {
+  const close = one.server.agent_mode
+    ? []
+    : nearest(
+        name,
+        (await one.named()).map(([known]) => known),
+      )
+  const hint = one.server.agent_mode
+    ? 'It is in agent mode: find actions with RESOLVE_ACTIONS, and run them with EXECUTE_ACTION.'
+    : close.length > 0
+      ? `Did you mean ${close.map((known) => `"${known}"`).join(' or ')}?`
+      : 'tools/list shows those there are.'
+  return new ProtocolError(
+    ProtocolErrorCode.InvalidParams,
+    `There is no tool "${name.slice(0, 200)}" on this server. ${hint}`,
+  )
 }
