@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { startReplayServer } from '../src/agents/models/replay-server.ts'
 import { startPlatform, type TestPlatform } from './kit.ts'
 import { echo, startUpstream, type UpstreamTool } from './upstream.ts'
@@ -79,4 +79,52 @@ test('an agent sees the error text of an MCP tool, and can try something else (S
 
   expect(body.output?.content, JSON.stringify(body)).toBe('It is saved')
   expect(upstream.calls.map(({ input }) => input.text)).toEqual(['wrong', 'right'])
+})
+
+const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+describe.each([
+  ['anthropic', 'seen'],
+  ['google', 'seen'],
+  ['openai', 'named'],
+  ['openai-compatible', 'named'],
+])('a picture that an MCP tool gives to a model of %s', (type, how) => {
+  const picture = (data: string) => ({ type: 'image', data, mimeType: 'image/jpeg' })
+  const answers: Record<string, object[]> = {
+    one: [{ type: 'text', text: 'a chart' }, picture(png)],
+    broken: [picture('bm90IGEgcGljdHVyZQ=='), picture('!'), picture(`${png}${'A'.repeat(2_000_000)}`)],
+  }
+
+  async function look(names: string[]) {
+    await using upstream = await startUpstream([
+      { ...echo, run: ({ text }) => ({ content: answers[String(text)] ?? [] }) },
+    ])
+    const steps = names.map((text) => ({ answer: { tool_calls: [{ name: 'up_echo', args: { text } }] } }))
+    await using model = await startReplayServer({ steps: [...steps, { answer: 'I see' }] })
+    await using platform = await startPlatform()
+    const tool_ids = [await register(platform, 'up', upstream.url)]
+    const agent = await makeAgent(platform, model.url, { tool_ids, max_steps: 20 }, type)
+    const { body } = await platform.post(`/agents/${agent}/generate`, { prompt: 'Look' })
+    expect(body.output?.content, JSON.stringify(body)).toBe('I see')
+    const { body: detail } = await platform.get(`/generations/${body.id}`)
+    const sent = JSON.stringify(model.requests.at(-1)?.body)
+    return { sent, pictures: sent.split(png).length - 1, detail: JSON.stringify(detail) }
+  }
+
+  test(`is ${how}, as what it really is, and whoever reads the run finds its name`, async () => {
+    const { sent, pictures, detail } = await look(['one'])
+
+    expect(pictures).toBe(how === 'seen' ? 1 : 0)
+    if (how === 'seen') expect(sent).toMatch(/"(media_type|mimeType)":"image\/png"/)
+    expect(sent).toContain('a chart')
+    expect(sent).toMatch(/\(image, image\/jpeg, \d+ bytes\)/)
+    expect(detail).toContain('(image, image/jpeg,')
+    expect(detail).not.toContain(png)
+    expect(detail).not.toContain('quartermaster/told')
+  })
+
+  test('is named only where it is too large or none, and of many the last four are shown', async () => {
+    expect((await look(['broken'])).sent).not.toMatch(/image\/png|AAAAAAAAAAAA|bm90IGEg/)
+    expect((await look(['one', 'one', 'one', 'one', 'one', 'one'])).pictures).toBe(how === 'seen' ? 4 : 0)
+  })
 })
