@@ -88,6 +88,13 @@ describe.each(['2025', '2026'] as const)('a client of %s that sends what it shou
     expect(await ask('nothing/here', {})).toMatchObject({ error: { code: -32601 } })
   })
 
+  test('an introduction without its fields is told which, in the era that has one', async () => {
+    const { error } = await ask('initialize', {})
+
+    expect(error.code).toBe(era === '2025' ? -32602 : -32601)
+    if (era === '2025') expect(error.message).toContain('protocolVersion: is missing; capabilities: is missing')
+  })
+
   test.each([
     [{}, 'name: is missing'],
     [{ name: 7 }, 'name: must be of type string, not number'],

@@ -64,7 +64,9 @@ function findFault(message: unknown, headers: Headers): Refused | undefined {
     version === modern
       ? headers.get('mcp-method') === method
       : version === null || SUPPORTED_PROTOCOL_VERSIONS.includes(version)
-  const schema = Object.hasOwn(Params, method) ? Params[method] : undefined
+  // Who speaks of 2026 has nothing to begin with, and is told that there is no such method.
+  const isKnown = Object.hasOwn(Params, method) && !(version === modern && method === 'initialize')
+  const schema = isKnown ? Params[method] : undefined
   if (!isFit || !schema || !isObject(params) || (typeof id !== 'string' && !Number.isSafeInteger(id))) return undefined
   const { error } = schema.safeParse(params)
   if (!error) return undefined
