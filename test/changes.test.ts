@@ -1,7 +1,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { describe, expect, test } from 'vitest'
 import { startListening } from './clients.ts'
-import { adminKey, startPlatform } from './kit.ts'
+import { adminKey, startPlatform, type TestPlatform } from './kit.ts'
 import { startLegacyUpstream } from './legacy-upstream.ts'
 import { echo, startUpstream } from './upstream.ts'
 
@@ -102,5 +102,111 @@ describe.each([
 
     const { resources } = await listener.client.listResources(undefined, { cacheMode: 'refresh' })
     expect(resources).toMatchObject([{ name: 'pay-back', description: `How, again ${count - 1}` }])
+  })
+})
+
+const meta = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': { name: 'listener', version: '1' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+}
+
+/** A stream of changes, by hand; `over` is settled once it has ended. */
+async function openStream(platform: TestPlatform, key: string, era: '2025' | '2026', path = '/mcp/s') {
+  const authorization = `Bearer ${key}`
+  const about = { _meta: meta, notifications: { toolsListChanged: true } }
+  const modern = {
+    method: 'POST',
+    headers: {
+      authorization,
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'subscriptions/listen',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params: about }),
+  }
+  const legacy = { headers: { authorization, accept: 'text/event-stream' } }
+  const response = await platform.fetch(path, era === '2025' ? legacy : modern)
+  expect(response.headers.get('content-type')).toBe('text/event-stream')
+  let isOver = false
+  const over = response.text().finally(() => {
+    isOver = true
+  })
+  return { over, isOver: () => isOver }
+}
+
+const soon = () => new Promise((resolve) => setTimeout(resolve, 100))
+
+describe.each(['2025', '2026'] as const)('the stream of a client of %s', (era) => {
+  const everything = [{ effect: 'Allow', action: '*', resource: '*' }]
+
+  async function startServed() {
+    const platform = await startPlatform()
+    const { body: server } = await platform.post('/servers', { slug: 's' })
+    return { platform, server }
+  }
+
+  /** A key that is known by its id, with a policy that is. */
+  async function makeKey(platform: TestPlatform, expires_at?: string) {
+    const document = { statement: everything }
+    const { body: policy } = await platform.post('/access-policies', { name: 'p', project_id: null, document })
+    const asked = { name: 'k', project_id: null, access_policy_ids: [policy.id], ...(expires_at && { expires_at }) }
+    const { body: key } = await platform.post('/api-keys', asked)
+    return { policyId: policy.id, keyId: key.id, key: key.key }
+  }
+
+  test('ends when its key is revoked, at a server and at the platform itself, and no other stream does', async () => {
+    const { platform } = await startServed()
+    await using _ = platform
+    const { key, keyId } = await makeKey(platform)
+    const streams = [await openStream(platform, key, era), await openStream(platform, key, era, '/mcp')]
+    const other = await openStream(platform, adminKey, era)
+
+    await platform.delete(`/api-keys/${keyId}`)
+
+    await Promise.all(streams.map(({ over }) => over))
+    await soon()
+    expect(other.isOver()).toBe(false)
+  })
+
+  test('ends when its key expires', async () => {
+    const { platform } = await startServed()
+    await using _ = platform
+    const expires = Date.now() + 700
+    const { key } = await makeKey(platform, new Date(expires).toISOString())
+
+    const { over } = await openStream(platform, key, era)
+
+    await over
+    expect(Date.now()).toBeGreaterThanOrEqual(expires)
+  })
+
+  test('ends when its key may not use the server any more, and goes on through any other change of its policies', async () => {
+    const { platform } = await startServed()
+    await using _ = platform
+    const { key, policyId } = await makeKey(platform)
+    const stream = await openStream(platform, key, era)
+
+    const narrower = [...everything, { effect: 'Deny', action: 'tools:CallTool', resource: '*' }]
+    await platform.patch(`/access-policies/${policyId}`, { document: { statement: narrower } })
+    await soon()
+    const wasOver = stream.isOver()
+    const none = [...everything, { effect: 'Deny', action: 'servers:UseServer', resource: '*' }]
+    await platform.patch(`/access-policies/${policyId}`, { document: { statement: none } })
+
+    expect(wasOver).toBe(false)
+    expect(await stream.over).toContain('notifications/tools/list_changed')
+  })
+
+  test.each(['switched off', 'deleted'])('ends when the server is %s', async (how) => {
+    const { platform, server } = await startServed()
+    await using _ = platform
+    const { over } = await openStream(platform, adminKey, era)
+
+    if (how === 'deleted') await platform.delete(`/servers/${server.id}`)
+    else await platform.patch(`/servers/${server.id}`, { enabled: false })
+
+    await over
   })
 })

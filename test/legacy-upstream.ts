@@ -18,6 +18,8 @@ export interface Running {
   log(level: 'debug' | 'info' | 'error', data: string): Promise<void>
   /** What the client said that it can be asked. */
   readonly capabilities: object
+  /** Of the request that the call came with. */
+  readonly headers: Record<string, string | string[] | undefined>
 }
 
 export interface LegacyTool {
@@ -46,17 +48,21 @@ export async function startLegacyUpstream(
     server.setRequestHandler(ListToolsRequestSchema, () => ({
       tools: offered.map(({ name }) => ({ name, inputSchema: { type: 'object' as const } })),
     }))
-    server.setRequestHandler(CallToolRequestSchema, async ({ params }, { sendRequest, sendNotification }) => {
-      const running: Running = {
-        ask: (method, params) => sendRequest({ method, params } as never, ResultSchema),
-        askGenerally: (method, params) => server.request({ method, params } as never, ResultSchema),
-        log: (level, data) => sendNotification({ method: 'notifications/message', params: { level, data } }),
-        capabilities: server.getClientCapabilities() ?? {},
-      }
-      const tool = offered.find(({ name }) => name === params.name)
-      const text = (await tool?.run(params.arguments ?? {}, running)) ?? 'there is no such tool'
-      return { content: [{ type: 'text', text }] }
-    })
+    server.setRequestHandler(
+      CallToolRequestSchema,
+      async ({ params }, { sendRequest, sendNotification, requestInfo }) => {
+        const running: Running = {
+          ask: (method, params) => sendRequest({ method, params } as never, ResultSchema),
+          askGenerally: (method, params) => server.request({ method, params } as never, ResultSchema),
+          log: (level, data) => sendNotification({ method: 'notifications/message', params: { level, data } }),
+          capabilities: server.getClientCapabilities() ?? {},
+          headers: requestInfo?.headers ?? {},
+        }
+        const tool = offered.find(({ name }) => name === params.name)
+        const text = (await tool?.run(params.arguments ?? {}, running)) ?? 'there is no such tool'
+        return { content: [{ type: 'text', text }] }
+      },
+    )
     servers.add(server)
     server.onclose = () => servers.delete(server)
     return server

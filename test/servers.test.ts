@@ -488,6 +488,26 @@ describe('skills', () => {
     expect((await load({ skill_name: 'long' })).results[0].snippet).toMatch(/^a{100000}\n\n\[Truncated/)
   })
 
+  test.each(['legacy', 'auto'] as const)('are told of at the start, to a client of the %s era (S0.48)', async (era) => {
+    await using platform = await startListening()
+    await withSkills(platform)
+    for (let i = 0; i < 60; i++) await platform.post('/skills', { name: `s${i}`, summary: 'Some\nmore', content: 'x' })
+    await serve(platform, 'agent', { retrieve_skill: true, agent_mode: true, description: 'The CRM.' })
+    await serve(platform, 'without', { description: 'The CRM.' })
+    await using agent = await connect(platform, 'agent', era)
+    await using without = await connect(platform, 'without', era)
+
+    const said = agent.client.getInstructions() ?? ''
+
+    expect(said).toMatch(/^The CRM\.\n\nThere are skills here/)
+    expect(said).toContain('\n- Lead Qualification: Qualify an inbound lead\n')
+    expect(said).toMatch(
+      /LOAD_SKILL.*\nAnd 12 more, which GET_KNOWLEDGE_INDEX lists\.\n.*RESOLVE_ACTIONS and EXECUTE_ACTION/s,
+    )
+    expect(said).not.toContain('Not any more')
+    expect(without.client.getInstructions()).toBe('The CRM.')
+  })
+
   test('that cannot be loaded are told in the answer, never as an error (S0.41)', async () => {
     await using platform = await startListening()
     const { hidden } = await withSkills(platform)

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { listen } from '../src/surfaces/server.ts'
+import { lineageHeader } from '../src/tools/lineage.ts'
 import { adminKey, startPlatform, startService, type TestPlatform } from './kit.ts'
+import { type Running, startLegacyUpstream } from './legacy-upstream.ts'
+import { startUpstream, type UpstreamTool } from './upstream.ts'
 
 const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
 
@@ -213,7 +216,7 @@ test('a schema that would check later, or refers to itself, is told or works, an
   expect(deep.body.error.details.errors).toEqual([{ path: 'child.child.n', message: 'must be of type integer' }])
 })
 
-describe('an http tool that leads back here', () => {
+describe('a tool that leads back here', () => {
   test('comes to an end, and the record says which call made which', async () => {
     await using platform = await startPlatform()
     const server = await listen(platform.platform, '127.0.0.1', 0)
@@ -277,6 +280,37 @@ describe('an http tool that leads back here', () => {
     await platform.post(`/tools/${id}/call`, { action: 'EXECUTE_ACTION', input: {} })
     const { data, total } = (await platform.get('/calls?limit=500')).body
     await server.close(0)
+
+    expect(total).toBe(12)
+    expect(data.filter((call: { error?: { code: string } }) => call.error?.code === 'CALL_TOO_DEEP')).toHaveLength(1)
+  })
+
+  test.each([
+    ['the older SSE transport', 'again'],
+    ['the newer protocol, under a name that must be encoded', 'nochmals, für alle'],
+  ])('comes to an end by way of an MCP server that is reached by %s', { timeout: 30_000 }, async (way, action) => {
+    await using platform = await startPlatform()
+    const path = () => `/tools/${id}/call`
+    // As a server would that passes on which call it was made for.
+    const comeBack = async (lineage: unknown) => {
+      const headers = { [lineageHeader]: String(lineage) }
+      return JSON.stringify((await platform.post(path(), { action, input: {} }, { headers })).body)
+    }
+    const old = { name: action, run: (_: unknown, { headers }: Running) => comeBack(headers[lineageHeader]) }
+    const modern: UpstreamTool = {
+      name: action,
+      inputSchema: { type: 'object' },
+      run: async () => ({
+        content: [{ type: 'text', text: await comeBack(upstream.headers.at(-1)?.[lineageHeader]) }],
+      }),
+    }
+    await using sse = await startLegacyUpstream([old], 'sse')
+    await using upstream = await startUpstream([modern], 'modern')
+    const { url } = way === 'the older SSE transport' ? sse : upstream
+    const id = await register(platform, { name: 'mirror', type: 'mcp', mcp: { url } })
+
+    await platform.post(path(), { action, input: {} })
+    const { data, total } = (await platform.get('/calls?limit=500')).body
 
     expect(total).toBe(12)
     expect(data.filter((call: { error?: { code: string } }) => call.error?.code === 'CALL_TOO_DEEP')).toHaveLength(1)

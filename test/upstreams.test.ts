@@ -23,6 +23,35 @@ const tool = (name: string, run?: UpstreamTool['run']): UpstreamTool => ({
   ...(run && { run }),
 })
 
+/** A server of 2025, by hand, that answers what no SDK would. */
+// biome-ignore lint/suspicious/noExplicitAny: a test says for itself what it expects of the parameters
+type Say = (method: string, params: any) => object | false | undefined
+
+async function startOldServer(say: Say) {
+  const usual = (method: string): object | undefined => {
+    if (method === 'tools/list') return { tools: [echo] }
+    if (method === 'tools/call') return { content: [{ type: 'text', text: 'fine' }] }
+    const about = { capabilities: { tools: {} }, serverInfo: { name: 'odd', version: '1' } }
+    return method === 'initialize' ? { protocolVersion: '2025-06-18', ...about } : undefined
+  }
+  const service = await startService(({ method: verb, body }) => {
+    if (verb !== 'POST') return { status: 405 }
+    const { id, method, params = {} } = JSON.parse(body)
+    if (id === undefined) return { status: 202, body: '' }
+    const answer = (outcome: object) => ({
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id, ...outcome }),
+    })
+    try {
+      const result = say(method, params) || usual(method)
+      return answer(result ? { result } : { error: { code: -32601, message: 'Method not found' } })
+    } catch (error) {
+      return answer({ error: { code: -32000, message: (error as Error).message } })
+    }
+  })
+  return { url: `${service.url}/mcp`, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() }
+}
+
 describe.each(['both', 'legacy', 'modern'] as const)('an MCP server that speaks to %s', (era) => {
   test('is a tool whose actions are the server’s own tools, in its own words (S2.12) (S2.22) (S2.41) (S2.42) (S1.5) (S1.18) (S1.19) (S4.3) (S4.4) (S4.5) (S4.6)', async () => {
     const nested: UpstreamTool = {
@@ -312,6 +341,99 @@ describe('an MCP tool', () => {
     const { status } = await platform.get(`/tools/${id}/actions`)
 
     expect(status).toBe(502)
+  })
+
+  test('of a server that describes some of its tools wrongly offers the others', async () => {
+    const tools = [
+      echo,
+      null,
+      7,
+      {},
+      { name: 'plain' },
+      { name: 'bad', inputSchema: 'x' },
+      { name: 7, inputSchema: {} },
+    ]
+    await using server = await startOldServer((method) => method === 'tools/list' && { tools })
+    await using platform = await startPlatform()
+    const id = await register(platform, 'up', server.url)
+
+    const { data } = (await platform.get(`/tools/${id}/actions`)).body
+    const called = await platform.post(`/tools/${id}/call`, { action: 'plain' })
+
+    expect(data.map(({ name }: { name: string }) => name)).toEqual(['echo', 'plain'])
+    expect(called).toMatchObject({ status: 200, body: { content: [{ text: 'fine' }] } })
+  })
+
+  test('of a server with ten thousand tools, on two hundred pages, offers all of them', {
+    timeout: 60_000,
+  }, async () => {
+    const page = (from: number) =>
+      Array.from({ length: 50 }, (_, at) => ({ name: `tool_${from + at}`, inputSchema: { type: 'object' } }))
+    await using server = await startOldServer((method, { cursor = '0' }) => {
+      const next = Number(cursor) + 50
+      return method === 'tools/list' && { tools: page(Number(cursor)), ...(next < 10_000 && { nextCursor: `${next}` }) }
+    })
+    await using platform = await startPlatform()
+    const id = await register(platform, 'up', server.url)
+
+    expect((await platform.get(`/tools/${id}/actions`)).body.total).toBe(10_000)
+    expect((await platform.post(`/tools/${id}/call`, { action: 'tool_9999' })).status).toBe(200)
+  })
+
+  test('of a server whose list does not end is told so', { timeout: 60_000 }, async () => {
+    let count = 0
+    await using server = await startOldServer(
+      (method) => method === 'tools/list' && { tools: [{ ...echo, name: `e${++count}` }], nextCursor: String(count) },
+    )
+    await using platform = await startPlatform()
+    const id = await register(platform, 'up', server.url)
+
+    const { status, body } = await platform.get(`/tools/${id}/actions`)
+
+    expect({ status, code: body.error.code }).toEqual({ status: 502, code: 'TOOL_PROTOCOL_ERROR' })
+    expect(body.error.message).toContain('its list of tools has more than')
+  })
+
+  test('that answers with what nobody can print is told so, and works on', async () => {
+    const deep = JSON.parse(`${'['.repeat(1500)}${']'.repeat(1500)}`)
+    await using server = await startOldServer(
+      (method, { arguments: input }) =>
+        method === 'tools/call' && input.deep && { content: [], structuredContent: { deep } },
+    )
+    await using platform = await startPlatform()
+    const id = await register(platform, 'up', server.url)
+    const call = (input: object) =>
+      platform.post(`/tools/${id}/call`, { action: 'echo', input: { text: 'x', ...input } })
+
+    const refused = await call({ deep: true })
+
+    expect(refused).toMatchObject({ status: 502, body: { error: { code: 'TOOL_PROTOCOL_ERROR' } } })
+    expect(refused.body.error.message).toContain('nested more than 1000 deep')
+    expect((await call({})).status).toBe(200)
+  })
+
+  test('whose server cannot be reached, or is something else, is told why', async () => {
+    await using page = await startService(() => ({ headers: { 'content-type': 'text/html' }, body: '<h1>Hi</h1>' }))
+    await using wordy = await startOldServer((method) => {
+      if (method === 'tools/call') throw new Error('x'.repeat(100_000))
+      return undefined
+    })
+    await using platform = await startPlatform()
+    const reason = async (name: string, url: string) =>
+      (await platform.get(`/tools/${await register(platform, name, url)}/actions`)).body.error
+
+    expect(await reason('page', page.url)).toMatchObject({
+      code: 'TOOL_PROTOCOL_ERROR',
+      message: expect.stringContaining('what it answers is not MCP'),
+    })
+    expect(await reason('metadata', 'http://169.254.169.254/mcp')).toMatchObject({
+      code: 'EGRESS_BLOCKED',
+      message: expect.stringContaining('QM_EGRESS_ALLOW'),
+    })
+    expect(await reason('nobody', 'http://nobody.invalid/mcp')).toMatchObject({ code: 'TOOL_UNREACHABLE' })
+    const id = await register(platform, 'wordy', wordy.url)
+    const { body } = await platform.post(`/tools/${id}/call`, { action: 'echo', input: { text: 'x' } })
+    expect(body.error.message.length).toBeLessThan(1200)
   })
 
   test('is registered only with an address that can be one', async () => {

@@ -1,15 +1,22 @@
 import { errorBody, PlatformError } from '../model/errors.ts'
 import { isObject, type Json, type JsonObject } from '../model/json.ts'
+import { pictureIn, withPictures } from '../model/picture.ts'
 import type { Output } from '../model/tool.ts'
 
-/** What a model is told that a call gave. Of an MCP result that is its text; pictures and sound are named, not sent. */
+/** How many pictures of one result a model gets to see. */
+const mostPictures = 4
+
+/**
+ * What a model is told that a call gave. Of an MCP result that is its text, in which pictures and sound are named; and
+ * pictures, for models that look at them.
+ */
 export function toldOf({ shape, value }: Output): Json {
   if (shape !== 'mcp' || !isObject(value)) return value
   const { content, structuredContent } = value as { content?: Json; structuredContent?: Json }
   const parts = Array.isArray(content) ? content.filter(isObject).map((part) => part as JsonObject) : []
   const texts = parts.map(textOf)
   if (texts.length === 0) return structuredContent ?? '(no content)'
-  return texts.join('\n\n')
+  return withPictures(texts.join('\n\n'), parts.flatMap((part) => pictureIn(part) ?? []).slice(0, mostPictures))
 }
 
 function textOf(part: JsonObject): string {

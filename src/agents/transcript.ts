@@ -1,4 +1,5 @@
 import type { Message } from '../model/message.ts'
+import { toldIn } from '../model/picture.ts'
 import type { Journal, JournalCall, Run } from '../store/generations.ts'
 
 /** The conversation so far, as the model is to see it. */
@@ -19,6 +20,7 @@ export function transcript(run: Run, { steps, calls }: Journal): Message[] {
     })
     said.push(...own.map(resultOf))
   }
+  forgetOldPictures(said)
   const system = said.filter(({ role }) => role === 'system')
   const rest = said.filter(({ role }) => role !== 'system')
   return [
@@ -28,13 +30,27 @@ export function transcript(run: Run, { steps, calls }: Journal): Message[] {
   ]
 }
 
-const resultOf = ({ tool_call_id, tool_name, output, is_error }: JournalCall): Message => ({
-  role: 'tool',
-  tool_call_id,
-  tool_name,
-  output: output ?? null,
-  is_error,
-})
+function resultOf({ tool_call_id, tool_name, output: kept, is_error }: JournalCall): ToolMessage {
+  const { output, pictures } = toldIn(kept ?? null)
+  return { role: 'tool', tool_call_id, tool_name, output, is_error, ...(pictures.length > 0 && { pictures }) }
+}
+
+type ToolMessage = Extract<Message, { role: 'tool' }>
+
+/** How many pictures of a conversation a model is shown: each step sends them all again. */
+const mostPictures = 4
+
+/** Those that came first are only named, as they are in the text. */
+function forgetOldPictures(messages: Message[]): void {
+  let left = mostPictures
+  for (const [at, message] of [...messages.entries()].reverse()) {
+    if (message.role !== 'tool' || !message.pictures) continue
+    const { pictures, ...rest } = message
+    const kept = pictures.slice(0, left)
+    left -= kept.length
+    messages[at] = kept.length > 0 ? { ...rest, pictures: kept } : rest
+  }
+}
 
 /** The last so many, and the question they are about. The results of a call make no sense without the message that asked for it, so they go with it. */
 function latest(messages: readonly Message[], most: number | null): readonly Message[] {

@@ -9,7 +9,8 @@ export interface Fault {
   readonly message: string
 }
 
-const inWords = (faults: readonly Fault[]) =>
+/** All that is wrong, each with its place, without an end. */
+export const inWords = (faults: readonly Fault[]) =>
   faults.map((fault) => (fault.path === '' ? fault.message : `${fault.path}: ${fault.message}`)).join('; ')
 
 /** A sentence that someone wrote, with an end. */
@@ -22,7 +23,7 @@ export const catalogue = {
   VALIDATION_FAILED: {
     status: 400,
     says: 'The input does not have the shape that was asked for; every failing path is listed.',
-    message: (d: { errors: readonly Fault[] }) => `The input is not valid: ${inWords(d.errors)}.`,
+    message: (d: { errors: readonly Fault[] }) => ended(`The input is not valid: ${inWords(d.errors)}`),
   },
   INVALID_JSON: {
     status: 400,

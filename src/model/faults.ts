@@ -31,7 +31,9 @@ function toFaults(issue: z.core.$ZodIssue): Fault[] {
 /** Zod's sentences, in the tone of ours. */
 const words = (message: string) =>
   message
+    .replace(/expected record\b/, 'expected object')
     .replace(/^Invalid input: expected (\w+), received undefined$/, 'is missing')
+    .replace(/^Too small: expected array to have >=1 items$/, 'must have at least one item')
     .replace(/^Invalid input: expected (.+), received (.+)$/, 'must be of type $1, not $2')
     .replace(
       /^Invalid option: expected one of (.+)$/,

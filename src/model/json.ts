@@ -14,7 +14,7 @@ export const AnyJson = z.custom<Json>()
 export const deepestJson = 100
 
 /** Whether JSON text is nested deeper than that. What is nested so deep has as many brackets twice. */
-export const isTooDeep = (text: string): boolean => text.length > 2 * deepestJson && depthOf(text) > deepestJson
+export const isTooDeep = (text: string, most = deepestJson): boolean => text.length > 2 * most && depthOf(text) > most
 
 /** How deeply brackets are nested, outside of strings. */
 function depthOf(text: string): number {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { AnyJson, type Json, type JsonObject } from './json.ts'
+import type { Picture } from './picture.ts'
 
 /** A call that a model asks for. `args` is the text as the model wrote it, JSON or not. */
 export type ToolCallPart = { id: string; name: string; args: string }
@@ -21,7 +22,15 @@ export type Message =
       /** What the provider wants back with the message, such as the signature of its thinking. */
       metadata?: JsonObject | undefined
     }
-  | { role: 'tool'; tool_call_id: string; tool_name: string; output: Json; is_error: boolean }
+  | {
+      role: 'tool'
+      tool_call_id: string
+      tool_name: string
+      output: Json
+      is_error: boolean
+      /** What the output names, for models that look at it. */
+      pictures?: readonly Picture[] | undefined
+    }
 
 const Part = z.union([
   z.strictObject({ type: z.literal('text'), text: z.string() }),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { inject } from '../credentials/inject.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
-import { isObject, type JsonObject } from '../model/json.ts'
+import { isObject, isTooDeep, type JsonObject } from '../model/json.ts'
 import { McpAddress, type Output } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import { lineageHeader } from './lineage.ts'
@@ -51,9 +51,15 @@ export const mcp = defineToolType({
   async execute({ tool, action, input, signal, timeoutMs, live, callId, depth, context }, reach): Promise<Output> {
     const { name, schema } = action
     const headers = { ...contextHeaders(context), [lineageHeader]: reach.lineage.print({ callId, depth }) }
-    const result = await upstreamOf(tool, reach).call({ name, schema, input, signal, timeoutMs, live, headers })
+    const upstream = upstreamOf(tool, reach)
+    const result = await upstream.call({ name, schema, input, signal, timeoutMs, live, headers })
     const value = withoutItsName(result as unknown as JsonObject)
-    return { value, text: JSON.stringify(value), shape: 'mcp', failed: result.isError === true }
+    const text = printed(value)
+    if (text === undefined) {
+      const reason = `its answer is nested more than ${deepestAnswer} deep`
+      throw new PlatformError('TOOL_PROTOCOL_ERROR', { host: upstream.host, reason })
+    }
+    return { value, text, shape: 'mcp', failed: result.isError === true }
   },
 })
 
@@ -70,6 +76,19 @@ function upstreamOf(tool: ToolRecord, { upstreams, findSecret, allowStdio }: Rea
   const secrets = findSecret(tool.project_id)
   const filled = { ...(headers && { headers: inject(headers, secrets) }), ...(env && { env: inject(env, secrets) }) }
   return upstreams.at({ ...address, ...filled }, user)
+}
+
+/** Deeper than any tree that a tool answers with, and not too deep to be printed again by whoever passes it on. */
+const deepestAnswer = 1000
+
+function printed(value: JsonObject): string | undefined {
+  try {
+    const text = JSON.stringify(value)
+    return isTooDeep(text, deepestAnswer) ? undefined : text
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
+  }
 }
 
 const serverInfo = 'io.modelcontextprotocol/serverInfo'

@@ -12,13 +12,18 @@ const pause = 500
 /** How often a server may ask within one call. */
 const mostRounds = 10
 
+interface OneCall {
+  readonly live: Live | undefined
+  readonly headers: Readonly<Record<string, string>>
+}
+
 /**
  * Tells whose call a message of a server belongs to. One on the stream of a call is handled in the asynchronous context
  * of that call; one on a stream that all calls share belongs to the only call in flight, and to nobody where there are
  * several. A call that was given up counts for a while, or what it still asks would go to the next caller.
  */
 export class CallsInFlight {
-  readonly #context = new AsyncLocalStorage<{ readonly live: Live | undefined }>()
+  readonly #context = new AsyncLocalStorage<OneCall>()
   readonly #all = new Set<{ readonly live: Live | undefined }>()
 
   async count<T>(live: Live | undefined, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
@@ -32,14 +37,19 @@ export class CallsInFlight {
     }
   }
 
-  /** What is heard in here belongs to this call. */
-  within<T>(live: Live | undefined, work: () => T): T {
-    return this.#context.run({ live }, work)
+  /** What is heard in here belongs to this call, and what is sent says so. */
+  within<T>(call: OneCall, work: () => T): T {
+    return this.#context.run(call, work)
   }
 
   /** A connection belongs to no call, whichever made it. */
   outside<T>(work: () => T): T {
     return this.#context.exit(work)
+  }
+
+  /** Of the call that something is sent for. */
+  get headers(): Readonly<Record<string, string>> {
+    return this.#context.getStore()?.headers ?? {}
   }
 
   whose(): Live | undefined {

@@ -16,7 +16,8 @@ import type { Live } from '../model/call.ts'
 import { PlatformError } from '../model/errors.ts'
 import type { JsonObject } from '../model/json.ts'
 import type { McpAddress } from '../model/tool.ts'
-import type { Outbound } from './outbound.ts'
+import { listTools, mostPages } from './list-tools.ts'
+import { explain, type Outbound } from './outbound.ts'
 import { CallsInFlight, inRounds, passOn } from './questions.ts'
 import { isPlain, postCall, type Session, self, sessionOf, type UpstreamCall } from './streamable.ts'
 
@@ -27,6 +28,8 @@ const patience = 3
 /** Short, because a server that is back should be used again within a second. */
 const longestPause = 500
 const connectTimeout = 10_000
+/** Of what a server says is wrong, so much is passed on. */
+const longestReason = 1000
 
 export interface UpstreamHealth {
   readonly state: 'unknown' | 'up' | 'down'
@@ -102,7 +105,7 @@ export class Upstream {
   /** Every tool it has, page after page. */
   tools(): Promise<readonly Tool[]> {
     if (!this.#tools || this.#tools.until < Date.now()) {
-      const list = this.#use(async (client) => (await client.listTools(undefined, { timeout: connectTimeout })).tools)
+      const list = this.#use(listTools)
       const tools = { list, until: Date.now() + listLifetime }
       this.#tools = tools
       list.then(
@@ -141,7 +144,7 @@ export class Upstream {
     const params = { name, arguments: input, ...(_meta && { _meta }), ...(round as JsonObject) }
     const session = this.#sessions.get(client)
     if (session && isPlain(call, session)) {
-      const onOther = (message: JsonObject) => this.#calls.within(live, () => session.onOther(message))
+      const onOther = (message: JsonObject) => this.#calls.within(call, () => session.onOther(message))
       return postCall(params, call, { ...session, onOther }, this.#outbound)
     }
     const options = {
@@ -152,7 +155,7 @@ export class Upstream {
       // Without the schema of its output, by which the answer would be judged: it is passed on as it is.
       toolDefinition: { name, inputSchema: schema as Tool['inputSchema'] },
     }
-    return this.#calls.within(live, () => client.callTool(params, options) as Promise<JsonObject>)
+    return this.#calls.within(call, () => client.callTool(params, options) as Promise<JsonObject>)
   }
 
   /** A server of 2025 is told once for a connection what its client can be asked, and one of 2026 with each request. */
@@ -231,7 +234,13 @@ export class Upstream {
       return this.#open(new StdioClientTransport(program))
     }
     const url = new URL(String(this.#address.url))
-    const options = { fetch: this.#outbound.fetch as never, requestInit: { headers: this.#address.headers ?? {} } }
+    // The SDK knows the headers of a connection, and not those of a call.
+    const fetch: typeof globalThis.fetch = (input, init) => {
+      const headers = new Headers(init?.headers)
+      for (const [name, value] of Object.entries(this.#calls.headers)) headers.set(name, value)
+      return this.#outbound.fetch(input, { ...init, headers })
+    }
+    const options = { fetch, requestInit: { headers: this.#address.headers ?? {} } }
     try {
       return await this.#open(new StreamableHTTPClientTransport(url, options))
     } catch (error) {
@@ -249,6 +258,7 @@ export class Upstream {
     const client = new Client(self, {
       capabilities: this.#abilities,
       versionNegotiation: { mode: 'auto', probe: { timeoutMs: connectTimeout } },
+      listMaxPages: mostPages,
       listChanged: { tools: { autoRefresh: false, debounceMs: 50, onChanged: () => this.#changed() } },
     })
     passOn(client, this.#abilities, this.#calls)
@@ -274,7 +284,8 @@ export class Upstream {
     this.#onChange()
   }
 
-  #explain(error: unknown): unknown {
+  #explain(thrown: unknown): unknown {
+    const error = unwrapped(thrown)
     if (error instanceof PlatformError) return breaksConnection(error) ? this.#failed(error) : error
     if (error instanceof DOMException || (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)) {
       return this.#failed(this.#unreachable('it did not answer in time', error))
@@ -282,13 +293,21 @@ export class Upstream {
     if (error instanceof SdkHttpError) {
       const reason =
         error.status === 401 || error.status === 403 ? 'it wants other credentials' : `it answered ${error.status}`
-      return this.#failed(new PlatformError('TOOL_PROTOCOL_ERROR', { host: this.host, reason }, { cause: error }))
+      return this.#failed(this.#protocolError(reason, error))
     }
-    if (breaksConnection(error)) return this.#failed(this.#unreachable('the connection failed', error))
+    if (saysNonsense(error)) return this.#failed(this.#protocolError('what it answers is not MCP', error))
+    if (isFetchFailure(error)) return this.#failed(explain(error.cause, this.host))
+    if (breaksConnection(error)) {
+      const isClosed = error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed
+      return this.#failed(this.#unreachable(isClosed ? 'it hung up without an answer' : 'the connection failed', error))
+    }
     // It answered, with an error of JSON-RPC: it is up.
     this.#failures = 0
-    const reason = error instanceof Error ? error.message : 'it answered an error'
-    return new PlatformError('TOOL_PROTOCOL_ERROR', { host: this.host, reason }, { cause: error })
+    return this.#protocolError(reasonOf(error), error)
+  }
+
+  #protocolError(reason: string, cause: unknown): PlatformError {
+    return new PlatformError('TOOL_PROTOCOL_ERROR', { host: this.host, reason }, { cause })
   }
 
   #failed(error: PlatformError): PlatformError {
@@ -326,3 +345,25 @@ const wasNotDone = (error: unknown): boolean =>
   (error instanceof SdkHttpError && (error.status === 404 || error.status === 400)) ||
   (error instanceof SdkError && error.code === SdkErrorCode.NotConnected) ||
   /ECONNREFUSED/.test(String((error as { cause?: { code?: string } })?.cause?.code))
+
+/** What failed while the SDK found out which era a server is of is in the cause. */
+const unwrapped = (error: unknown): unknown =>
+  error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed ? (error.cause ?? error) : error
+
+/** Something is there, and it answers, but in another language. */
+const saysNonsense = (error: unknown): boolean =>
+  error instanceof SyntaxError || (error instanceof SdkError && error.code === SdkErrorCode.ClientHttpUnexpectedContent)
+
+/** As `fetch` tells of it: the reason is in the cause. */
+const isFetchFailure = (error: unknown): error is TypeError =>
+  error instanceof TypeError && error.cause instanceof Error
+
+function reasonOf(error: unknown): string {
+  if (error instanceof SdkError && error.code === SdkErrorCode.ListPaginationExceeded) {
+    return `its list of tools has more than ${mostPages} pages`
+  }
+  if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult) {
+    return 'its answer does not have the shape that MCP asks for'
+  }
+  return error instanceof Error ? error.message.slice(0, longestReason) : 'it answered an error'
+}

@@ -8,11 +8,12 @@ import type {
   LanguageModelV4ToolResultPart,
 } from '@ai-sdk/provider'
 import type { ProviderType } from '../../model/ai-provider.ts'
-import { isObject, type Json, type JsonObject } from '../../model/json.ts'
+import { isObject, type JsonObject } from '../../model/json.ts'
 import { type ContentPart, type Message, textOf } from '../../model/message.ts'
 import type { ModelRequest } from './model.ts'
 
 type Assistant = Extract<Message, { role: 'assistant' }>
+type ToolMessage = Extract<Message, { role: 'tool' }>
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content']
 
 /** A part of an answer, kept because its provider wants it back as it was. Tool calls are kept by their id. */
@@ -88,11 +89,8 @@ function convert(message: Message, type: ProviderType): LanguageModelV4Message {
     case 'assistant':
       return { role: 'assistant', content: answerOf(message, type) }
     case 'tool': {
-      const { tool_call_id: toolCallId, tool_name: toolName, output, is_error } = message
-      return {
-        role: 'tool',
-        content: [{ type: 'tool-result', toolCallId, toolName, output: outputOf(output, is_error, type) }],
-      }
+      const { tool_call_id: toolCallId, tool_name: toolName } = message
+      return { role: 'tool', content: [{ type: 'tool-result', toolCallId, toolName, output: outputOf(message, type) }] }
     }
   }
 }
@@ -104,7 +102,26 @@ function contentOf(part: ContentPart): LanguageModelV4TextPart | LanguageModelV4
     : { type: 'file', mediaType: part.media_type ?? 'image/*', data: { type: 'url', url: new URL(part.url) } }
 }
 
-function outputOf(output: Json, isError: boolean, type: ProviderType): LanguageModelV4ToolResultPart['output'] {
+/** The results of tools that hold pictures, as far as the API of a provider and its package have them. */
+const seen: Readonly<Partial<Record<ProviderType, RegExp>>> = {
+  anthropic: /^image\/(png|jpeg|gif|webp)$/,
+  google: /^image\/(png|jpeg|webp)$/,
+}
+
+function outputOf(
+  { output, is_error: isError, pictures = [] }: ToolMessage,
+  type: ProviderType,
+): LanguageModelV4ToolResultPart['output'] {
+  const shown = isError ? [] : pictures.filter(({ media_type }) => seen[type]?.test(media_type))
+  if (shown.length > 0) {
+    const text = typeof output === 'string' ? output : JSON.stringify(output)
+    const files = shown.map(({ media_type: mediaType, data }) => ({
+      type: 'file' as const,
+      mediaType,
+      data: { type: 'data' as const, data },
+    }))
+    return { type: 'content', value: [{ type: 'text', text }, ...files] }
+  }
   // Its API has no word for a result that is an error, and its package, unlike OpenAI's, makes none up.
   if (isError && type === 'openai-compatible') return { type: 'json', value: { error: output as never } }
   return typeof output === 'string'

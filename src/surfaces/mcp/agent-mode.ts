@@ -3,7 +3,7 @@ import type { Found } from '../../catalogue/resolve/resolver.ts'
 import type { Shelved } from '../../catalogue/shelf.ts'
 import type { Live } from '../../model/call.ts'
 import { PlatformError } from '../../model/errors.ts'
-import { isObject, type Json, type JsonObject } from '../../model/json.ts'
+import { deepestJson, isObject, isTooDeep, type Json, type JsonObject } from '../../model/json.ts'
 import { nearest } from '../../model/nearest.ts'
 import type { Output } from '../../model/tool.ts'
 import { parseInput } from '../../operations/operation.ts'
@@ -25,6 +25,8 @@ const Resolve = z.strictObject({
     ),
 })
 
+const payloadWanted = 'must be an object, or the JSON text of one'
+
 const Execute = z.strictObject({
   application_slug: z.string().min(1).max(200).describe('The app to run against, from the resolved plan (its slug)'),
   action_id: z
@@ -33,7 +35,7 @@ const Execute = z.strictObject({
     .max(200)
     .describe('The action or workflow to run, from the resolved plan (its identifier)'),
   input_payload: z
-    .union([z.record(z.string(), z.unknown()), z.string()])
+    .union([z.record(z.string(), z.unknown()), z.string()], { error: payloadWanted })
     .describe('Input fields for the action, as a JSON object or as JSON text, following the json_schema of the plan'),
   type: z.enum(['action', 'workflow']).describe('Whether this is an action or a workflow'),
 })
@@ -125,37 +127,41 @@ function largeOutcome(output: Output, { kept, text, others }: Large): ToolResult
 }
 
 async function find(slug: string, id: string, kind: string, visit: Visit): Promise<Shelved> {
-  const shelved = (await visit.shelved()).filter((one) => one.kind === kind)
-  const found = shelved.find(({ action }) => action.app === slug && action.name === id)
+  const all = await visit.shelved()
+  const named = all.filter(({ action }) => action.app === slug && action.name === id)
+  const found = named.find((one) => one.kind === kind)
   if (found) return found
-  const inApp = shelved.filter(({ action }) => action.app === slug)
+  const [other] = named
+  if (other) throw wrongly('type', `"${id}" of "${slug}" is of type "${other.kind}"`)
+  const inApp = all.filter(({ action }) => action.app === slug)
   const close =
     inApp.length > 0
       ? nearest(
           id,
           inApp.map(({ action }) => action.name),
         )
-      : nearest(slug, [...new Set(shelved.map(({ action }) => action.app))])
+      : nearest(slug, [...new Set(all.map(({ action }) => action.app))])
   const hint = close.length > 0 ? `; did you mean ${close.map((name) => `"${name}"`).join(' or ')}?` : ''
-  const [path, message] =
-    inApp.length > 0
-      ? ['action_id', `"${slug}" has no ${kind} "${id}" here${hint}`]
-      : ['application_slug', `there is no app "${slug}" here${hint}`]
-  throw new PlatformError('VALIDATION_FAILED', { errors: [{ path, message }] })
+  throw inApp.length > 0
+    ? wrongly('action_id', `"${slug}" has no ${kind} "${id}" here${hint}`)
+    : wrongly('application_slug', `there is no app "${slug}" here${hint}`)
 }
+
+const wrongly = (path: string, message: string) =>
+  new PlatformError('VALIDATION_FAILED', { errors: [{ path, message }] })
 
 /** An object, or the JSON text of one. */
 export function readPayload(payload: unknown): JsonObject {
-  const wrong = (message: string) =>
-    new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'input_payload', message }] })
+  const wrong = (message: string) => wrongly('input_payload', message)
   let value = payload
   if (typeof payload === 'string') {
+    if (isTooDeep(payload)) throw wrong(`is nested more than ${deepestJson} deep`)
     try {
       value = payload.trim() === '' ? {} : (JSON.parse(payload) as Json)
     } catch {
       throw wrong('is text that is not JSON: send an object, or the JSON text of one')
     }
   }
-  if (!isObject(value)) throw wrong('must be an object, or the JSON text of one')
+  if (!isObject(value)) throw wrong(payloadWanted)
   return value as JsonObject
 }

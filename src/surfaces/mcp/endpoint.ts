@@ -5,7 +5,6 @@ import {
   type McpServerFactory,
   ProtocolError,
   ProtocolErrorCode,
-  readRequestBody,
 } from '@modelcontextprotocol/server'
 import type { SkillsExtension } from '@modelcontextprotocol/server/ext/skills'
 import type { Logger } from 'pino'
@@ -17,6 +16,8 @@ import type { Live } from '../../model/call.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { isObject, type JsonObject } from '../../model/json.ts'
 import { nearest } from '../../model/nearest.ts'
+import type { Principal } from '../../model/principal.ts'
+import type { Server } from '../../model/server.ts'
 import type { Request as Asking, Parts } from '../../operations/operation.ts'
 import { lineageHeader } from '../../tools/lineage.ts'
 import { answerError } from '../answer.ts'
@@ -31,10 +32,12 @@ import { Listed, type ListPage, pageOf } from './listing.ts'
 import { answerCall, type Connection, type Correspondence, type Incoming } from './live.ts'
 import { callOperation, listOperations } from './management.ts'
 import { faultOf, isAnswer, Questions } from './questions.ts'
+import { Refused, readRequest } from './read-request.ts'
 import { type ToolResult, toErrorResult } from './results.ts'
 import { Sessions } from './session.ts'
+import { endedBy, whileAllowed } from './shut-out.ts'
 import { skillsExtension } from './skill-resources.ts'
-import { knowledgeIndex, loadSkill } from './skills.ts'
+import { introduceSkills, knowledgeIndex, loadSkill } from './skills.ts'
 import { listTools } from './tool-list.ts'
 import { type Visit, visit } from './visit.ts'
 
@@ -82,6 +85,8 @@ export class McpEndpoints {
     host.parts.catalogue.onChange(tellTools)
     host.parts.store.notices.hear('servers', tellTools)
     host.parts.store.notices.hear('servers', tellSkills)
+    // Which tools a key may use is in its policies.
+    host.parts.store.notices.hear('access_policies', tellTools)
     host.parts.store.notices.hear('skills', tellSkills)
   }
 
@@ -89,16 +94,20 @@ export class McpEndpoints {
   async fetch(request: Request, reference: string | undefined): Promise<Response> {
     try {
       const offer = await this.offer(Object.fromEntries(request.headers), reference)
-      if (listens(request)) return this.#listeners.open()
-      const parsedBody = await peek(request, this.#host.bodyLimit)
-      if (isAnswer(parsedBody)) return this.#hear(offer.principalId, parsedBody)
-      const id = givenUp(parsedBody)
+      const watch = (end: () => void) => this.#whenShutOut(offer.principalId, reference, end)
+      if (listens(request)) return endedBy(watch, this.#listeners.open())
+      const parsedBody = await readRequest(request, this.#host.bodyLimit)
+      if (parsedBody instanceof Refused) return parsedBody.response
       const session = request.headers.get('mcp-session-id')
+      const isOlder = session !== null || !request.headers.has('mcp-protocol-version')
+      if (isOlder && isAnswer(parsedBody)) return this.#hear(offer.principalId, parsedBody)
+      const id = isOlder ? givenUp(parsedBody) : undefined
       if (id !== undefined)
         await this.#correspondence.cancelling.cancel({ principalId: offer.principalId, session, id })
       const authInfo = { token: '', clientId: offer.principalId, scopes: [], extra: { offer } }
       const options = { authInfo, ...(parsedBody !== undefined && { parsedBody }) }
       const response = await this.#handlerOf(offer.key).fetch(request, options)
+      if (subscribes(request)) return endedBy(watch, response)
       return this.#introduced(response, parsedBody)
     } catch (error) {
       return answerError(error, this.#host.log)
@@ -176,22 +185,41 @@ export class McpEndpoints {
   /** 404 for a server that is off, or not for this key. */
   async #visit(asker: Asking, reference: string): Promise<Offering> {
     const { parts, version } = this.#host
-    const server = await parts.shelves.findServer(reference)
-    const resource = server && { projectId: server.project_id, kind: 'server', id: server.id }
-    if (!server?.enabled || !resource || !evaluate(asker.principal, 'servers:UseServer', resource).allowed) {
-      throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'server', id: reference })
-    }
+    const server = await this.#findServer(asker.principal, reference)
+    if (!server) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'server', id: reference })
     const one = visit(server, asker, parts)
     return {
       key: server.id,
       principalId: asker.principal.id,
       info: { name: server.slug, title: server.name, version },
-      instructions: server.description,
+      instructions: async () => {
+        const skills = server.retrieve_skill ? await introduceSkills(one) : undefined
+        return [server.description, skills].filter((text) => text).join('\n\n')
+      },
       list: (cursor) => listTools(one, cursor),
       schemaOf: async (name) => (server.agent_mode ? undefined : (await one.find(name))?.offer.shown),
       skills: server.retrieve_skill ? () => skillsExtension(one) : undefined,
       answer: this.#answer(server.id, asker, (name, input, live) => callTool(one, name, input, live)),
     }
+  }
+
+  async #findServer(principal: Principal, reference: string): Promise<Server | undefined> {
+    const server = await this.#host.parts.shelves.findServer(reference)
+    const resource = server && { projectId: server.project_id, kind: 'server', id: server.id }
+    return server?.enabled && resource && evaluate(principal, 'servers:UseServer', resource).allowed
+      ? server
+      : undefined
+  }
+
+  /**
+   * Tells when a caller who listens would not be let in any more: its key is gone, or may not use the server, or the
+   * server is gone. Not at every change, as a client of 2026 whose stream ends does not ask for another.
+   */
+  #whenShutOut(principalId: string, reference: string | undefined, tell: () => void): () => void {
+    const { keys, parts } = this.#host
+    return whileAllowed(principalId, { keys, notices: parts.store.notices }, tell, async (principal) =>
+      reference === undefined ? true : (await this.#findServer(principal, reference)) !== undefined,
+    )
   }
 
   #management(asker: Asking): Offering {
@@ -200,7 +228,7 @@ export class McpEndpoints {
       key: 'the platform itself',
       principalId: asker.principal.id,
       info: { name: 'quartermaster', title: 'Quartermaster', version: this.#host.version },
-      instructions:
+      instructions: async () =>
         'Manages a Quartermaster: its tools, servers, skills, keys, documents and files, and the record of calls.',
       list: async (cursor) => pageOf(listOperations(context), (value) => new Listed(value), cursor),
       schemaOf: async () => undefined,
@@ -228,9 +256,11 @@ export class McpEndpoints {
         const offer = authInfo?.extra?.offer as Offering
         const session = requestInfo?.headers.get('mcp-session-id') ?? null
         const connection = { era, session }
-        const protocol = toProtocol(offer, connection, this.#correspondence.sessions)
         const called = requestInfo?.headers.get('mcp-name')
-        if (requestInfo?.headers.get('mcp-method') !== 'tools/call') offer.skills?.().attach(protocol)
+        const isCall = requestInfo?.headers.get('mcp-method') === 'tools/call'
+        const instructions = isCall ? '' : await offer.instructions()
+        const protocol = toProtocol(offer, instructions, connection, this.#correspondence.sessions)
+        if (!isCall) offer.skills?.().attach(protocol)
         else if (called) protocol.calledSchema = await offer.schemaOf(called)
         return protocol
       }
@@ -249,7 +279,8 @@ export interface Offering {
   readonly key: string
   readonly principalId: string
   readonly info: { readonly name: string; readonly title: string; readonly version: string }
-  readonly instructions: string | null
+  /** For the agent behind the client, at the start; may be empty. */
+  instructions(): Promise<string>
   list(cursor: string | undefined): Promise<ListPage>
   /** Of the input of a tool, as the caller sees it. */
   schemaOf(tool: string): Promise<JsonObject | undefined>
@@ -267,7 +298,8 @@ class Protocol extends McpServer {
 }
 
 function toProtocol(
-  { info, instructions, list, answer }: Offering,
+  { info, list, answer }: Offering,
+  instructions: string,
   connection: Connection,
   sessions: Sessions,
 ): Protocol {
@@ -305,17 +337,8 @@ function toProtocol(
 const listens = ({ method, headers }: Request): boolean =>
   method === 'GET' && (headers.get('accept') ?? '').includes('text/event-stream')
 
-/** What callers of 2025 say, where it may be the first thing, or an answer; the rest is read by the SDK alone. */
-async function peek(request: Request, limit: number): Promise<unknown> {
-  const { headers, method } = request
-  if (method !== 'POST' || (headers.has('mcp-protocol-version') && !headers.has('mcp-session-id'))) return undefined
-  const read = await readRequestBody(request.clone(), limit).catch(() => undefined)
-  try {
-    return read === undefined || read.tooLarge ? undefined : JSON.parse(read.text)
-  } catch {
-    return undefined
-  }
-}
+/** And one of 2026 asks for one. */
+const subscribes = ({ headers }: Request): boolean => headers.get('mcp-method') === 'subscriptions/listen'
 
 /** A page in a browser that was tricked into calling us says so in its Host or Origin header. */
 function refuseForeign({ host = '', origin }: Sent, onLoopback: boolean): void {
@@ -337,7 +360,7 @@ async function callTool(one: Visit, name: string, input: JsonObject, live: Live)
       return await one.aside(name, input, () => resolveActions(input, one))
     if (one.server.agent_mode && name === 'EXECUTE_ACTION') return await executeAction(input, one, live)
     const shelved = one.server.agent_mode ? undefined : await one.find(name)
-    if (!shelved) throw unknownTool(name, one.server.agent_mode ? [] : (await one.named()).map(([name]) => name))
+    if (!shelved) throw await unknownTool(name, one)
     return await toFittingResult(await one.call(shelved, unwrapped(input, shelved), live), one)
   } catch (error) {
     const asked = askedToWait(error, one.linkToApproval)
@@ -366,8 +389,20 @@ function toProtocolError(error: unknown, log: Logger): ProtocolError {
   return new ProtocolError(ProtocolErrorCode.InternalError, message)
 }
 
-function unknownTool(name: string, known: readonly string[]): ProtocolError {
-  const close = nearest(name, known)
-  const hint = close.length > 0 ? ` Did you mean ${close.map((one) => `"${one}"`).join(' or ')}?` : ''
-  return new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool "${name}" on this server.${hint}`)
+async function unknownTool(name: string, one: Visit): Promise<ProtocolError> {
+  const close = one.server.agent_mode
+    ? []
+    : nearest(
+        name,
+        (await one.named()).map(([known]) => known),
+      )
+  const hint = one.server.agent_mode
+    ? 'It is in agent mode: find actions with RESOLVE_ACTIONS, and run them with EXECUTE_ACTION.'
+    : close.length > 0
+      ? `Did you mean ${close.map((known) => `"${known}"`).join(' or ')}?`
+      : 'tools/list shows those there are.'
+  return new ProtocolError(
+    ProtocolErrorCode.InvalidParams,
+    `There is no tool "${name.slice(0, 200)}" on this server. ${hint}`,
+  )
 }

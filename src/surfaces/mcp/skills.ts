@@ -36,6 +36,30 @@ export const skillTools: readonly JsonObject[] = [
   },
 ]
 
+/** How much a client is told of skills before it has asked for any. */
+const introduced = { most: 50, characters: 4000 }
+
+/** What an agent is told at the start: which skills there are, and when to load one. */
+export async function introduceSkills({ server, skills }: Visit): Promise<string | undefined> {
+  const all = await skills()
+  if (all.length === 0) return undefined
+  const lines: string[] = []
+  let room = introduced.characters
+  for (const { name, summary } of all.slice(0, introduced.most)) {
+    const line = `- ${`${name}: ${summary}`.replaceAll(/\s+/g, ' ').slice(0, 300)}`
+    room -= line.length
+    if (room < 0) break
+    lines.push(line)
+  }
+  const more = all.length - lines.length
+  return [
+    'There are skills here: proven procedures for multi-step work. Where one is relevant, load it with LOAD_SKILL before you plan.',
+    ...lines,
+    ...(more > 0 ? [`And ${more} more, which GET_KNOWLEDGE_INDEX lists.`] : []),
+    ...(server.agent_mode ? ['Then go on with RESOLVE_ACTIONS and EXECUTE_ACTION.'] : []),
+  ].join('\n')
+}
+
 const whole = (value: unknown, fallback: number, most: number): number =>
   typeof value === 'number' && Number.isFinite(value) ? Math.min(Math.max(Math.trunc(value), 0), most) : fallback
 

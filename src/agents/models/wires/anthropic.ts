@@ -191,7 +191,7 @@ function userMessages(blocks: readonly Block[], names: ReadonlyMap<string, strin
   const results = blocks.flatMap((block): Message[] => {
     if (block.type !== 'tool_result') return []
     const { tool_use_id, content, is_error } = block
-    const text = typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join('\n')
+    const text = typeof content === 'string' ? content : (content ?? []).flatMap((part) => part.text ?? []).join('\n')
     return [
       {
         role: 'tool',

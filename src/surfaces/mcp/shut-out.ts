@@ -1,0 +1,62 @@
+import type { Keys } from '../../access/keys.ts'
+import type { Principal } from '../../model/principal.ts'
+import type { Notices } from '../../store/notices.ts'
+
+/** The longest that a timer can wait. */
+const longestWait = 2 ** 31 - 1
+
+/**
+ * Tells once when a principal is gone, or is not allowed something any more. It asks again whenever a thing changes that
+ * this may hang on, and when the key expires. Also tells when that cannot be found out.
+ */
+export function whileAllowed(
+  principalId: string,
+  { keys, notices }: { keys: Pick<Keys, 'principal'>; notices: Notices },
+  tell: () => void,
+  isAllowed: (principal: Principal) => Promise<boolean>,
+): () => void {
+  let timer: NodeJS.Timeout | undefined
+  let isOver = false
+  const look = async () => {
+    const principal = await keys.principal(principalId)
+    const allowed = principal !== undefined && (await isAllowed(principal))
+    if (isOver) return
+    if (!allowed) return tell()
+    clearTimeout(timer)
+    const { expiresAt } = principal
+    if (expiresAt !== null) timer = setTimeout(ask, Math.min(Math.max(expiresAt - Date.now(), 0), longestWait))
+  }
+  const ask = () => void look().catch(tell)
+  const stops = [
+    notices.hear('api_keys', (ids) => {
+      if (ids.length === 0 || ids.includes(principalId)) ask()
+    }),
+    notices.hear('access_policies', ask),
+    notices.hear('servers', ask),
+  ]
+  ask()
+  return () => {
+    isOver = true
+    clearTimeout(timer)
+    for (const stop of stops) stop()
+  }
+}
+
+/** The same stream, which also ends when whoever watches says so. */
+export function endedBy(watch: (end: () => void) => () => void, { body, status, headers }: Response): Response {
+  if (!body || !headers.get('content-type')?.startsWith('text/event-stream')) {
+    return new Response(body, { status, headers })
+  }
+  const reader = body.getReader()
+  const stop = watch(() => void reader.cancel().catch(() => {}))
+  reader.closed.catch(() => {}).finally(stop)
+  const watched = new ReadableStream<Uint8Array>({
+    async pull(stream) {
+      const { done, value } = await reader.read()
+      if (done) stream.close()
+      else stream.enqueue(value)
+    },
+    cancel: (reason) => reader.cancel(reason),
+  })
+  return new Response(watched, { status, headers })
+}
