@@ -114,8 +114,7 @@ async function goOn(run: Run, { stop, cancel }: Signals, parts: LoopParts): Prom
       )
       const waiting = made.flatMap(({ waits = [] }) => waits)
       if (waiting.length > 0) {
-        const isOurs = waiting.every(({ kind, status }) => kind === 'generation' && status !== 'requires_action')
-        if (await generations.rest(run, waiting.length, isOurs ? 'in_progress' : 'requires_action')) return
+        if (await generations.rest(run, waiting)) return
         // What has come meanwhile may have changed the settings, too.
         const changed = (await generations.find(run.id)) ?? run
         return goOn({ ...changed, turn: run.turn }, { stop, cancel }, parts)

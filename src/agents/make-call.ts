@@ -2,7 +2,7 @@ import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Asked } from '../dispatch/call.ts'
 import { hide, secretsOf } from '../dispatch/redact.ts'
 import { PlatformError } from '../model/errors.ts'
-import { type GenerationStatus, isOver } from '../model/generation.ts'
+import { isOver } from '../model/generation.ts'
 import { deepestJson, isObject, isTooDeep, type Json, type JsonObject } from '../model/json.ts'
 import type { Principal } from '../model/principal.ts'
 import { type Awaited, Suspended } from '../model/suspended.ts'
@@ -54,11 +54,8 @@ export function askedOf(
   }
 }
 
-/** What a call waits for; of a run that it has started, how that stands. */
-export type Waits = Awaited & { readonly status?: GenerationStatus }
-
 /** What came of a call: the output that the journal has now, or what it waits for. */
-export type Made = { readonly call: JournalCall; readonly waits?: Waits }
+export type Made = { readonly call: JournalCall; readonly waits?: Awaited }
 
 /** Makes one call of the journal, or goes on with one that was begun, and writes down what came of it. */
 export async function makeCall(call: JournalCall, making: Making, parts: CallMaker): Promise<Made> {
@@ -78,7 +75,7 @@ export async function makeCall(call: JournalCall, making: Making, parts: CallMak
   if (call.awaits?.kind === 'client') return { call, waits: call.awaits }
   if (call.awaits?.kind === 'generation') {
     const started = await generations.find(call.awaits.id)
-    if (started && !isOver(started.status)) return { call, waits: { ...call.awaits, status: started.status } }
+    if (started && !isOver(started.status)) return { call, waits: call.awaits }
     if (started) return giveAnswer(call, started, give, making, parts)
   }
   const input = inputOf(call, toolbox)

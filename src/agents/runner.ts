@@ -157,7 +157,8 @@ export class Runner {
     const { generations } = this.#parts.store
     const lines = await this.#linesUnder(run)
     const found = callsFor(tool_outputs, lines, run)
-    for (const line of lines) {
+    // Those that are waited for first: a run that goes on sees that they do, too.
+    for (const line of lines.toReversed()) {
       const outputs = found.filter(({ generation_id }) => generation_id === line.run.id)
       if (outputs.length === 0) continue
       // What is said of steps is about the tools of the run that was asked for, and of no other.

@@ -430,31 +430,45 @@ export class Generations {
   }
 
   /**
-   * Nothing more is to be done now: so many calls wait. Where only runs that were started from here are waited for, the
-   * run is still in progress. False if something has come meanwhile, in which case there is something to go on with.
+   * Nothing more is to be done now: these are waited for. Where they are only runs that were started from here, the run
+   * stands as those do at this moment, not as they were when they were looked at: what they waited for may have come
+   * since. False if something has come meanwhile, in which case there is something to go on with.
    */
-  async rest(run: Run, waiting: number, status: 'in_progress' | 'requires_action'): Promise<boolean> {
+  async rest(run: Run, waits: readonly Awaited[]): Promise<boolean> {
+    const started = waits.flatMap((one) => (one.kind === 'generation' ? [one.id] : []))
     const rests = await this.#engine.db.transaction().execute(async (tx) => {
-      const updated = await tx
-        .updateTable('generations')
-        .set({ status, last_activity_at: Date.now() })
-        .where('id', '=', run.id)
-        .where('turn', '=', run.turn)
-        .executeTakeFirst()
-      if (updated.numUpdatedRows !== 1n) throw new TurnLost()
+      const mine = (change: Partial<GenerationRow>) =>
+        tx
+          .updateTable('generations')
+          .set(change)
+          .where('id', '=', run.id)
+          .where('turn', '=', run.turn)
+          .executeTakeFirst()
+      // First of all the row that others wait for, as in `submit`.
+      const held = await mine({ last_activity_at: Date.now() })
+      if (held.numUpdatedRows !== 1n) throw new TurnLost()
       const { n } = await tx
         .selectFrom('generation_calls')
         .select((e) => e.fn.countAll<number>().as('n'))
         .where('generation_id', '=', run.id)
         .where('output', 'is', null)
         .executeTakeFirstOrThrow()
-      const unchanged = Number(n) === waiting
-      if (!unchanged)
-        await tx.updateTable('generations').set({ status: 'in_progress' }).where('id', '=', run.id).execute()
+      const unchanged = Number(n) === waits.length
+      const forOthers = started.length < waits.length || (await this.#anyWaits(tx, started))
+      await mine({ status: unchanged && forOthers ? 'requires_action' : 'in_progress' })
       return unchanged
     })
     if (rests) await this.#changed(run.id)
     return rests
+  }
+
+  async #anyWaits(tx: Transaction<Tables>, ids: readonly string[]): Promise<boolean> {
+    const query = tx
+      .selectFrom('generations')
+      .select('id')
+      .where('id', 'in', ids)
+      .where('status', '=', 'requires_action')
+    return (await query.executeTakeFirst()) !== undefined
   }
 
   async end(run: Run, ending: Ending): Promise<void> {
