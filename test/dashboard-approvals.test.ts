@@ -328,6 +328,67 @@ describe('two who decide at once', () => {
   })
 })
 
+describe('a call that is tried on the dashboard and needs approval', () => {
+  test('says that it waits and for whom, leads to the inbox, and shows its answer once someone approves', async () => {
+    await using desk = await startDesk()
+    await using visitor = await at(desk, `/tools/${desk.toolId}`, adminKey)
+    const { page, complaints } = visitor
+    const rita = new Quartermaster({ baseUrl: desk.url, token: desk.keys.rita })
+    const wait = page.getByRole('region', { name: 'Approval' })
+    const waitingId = () =>
+      until(async () => (await rita.approvals.listApprovals({ query: { status: 'pending' } })).data?.data[0]?.id)
+
+    await page.getByLabel('amount').fill('30')
+    await page.getByRole('button', { name: 'Call it' }).click()
+    await wait.getByText('waits for approval').waitFor()
+    await wait.getByText('Someone else than you decides').waitFor()
+    expect(await page.getByText('pending_approval').count()).toBe(0)
+    expect(await faultsOf(page)).toEqual([])
+    const first = await waitingId()
+    expect(await wait.getByRole('link', { name: 'See it in the inbox' }).getAttribute('href')).toBe(
+      `/approvals/${first}`,
+    )
+    expect(desk.service.received).toEqual([])
+    await rita.approvals.approveCall({ path: { approval_id: first }, body: {} })
+    await page.getByText('"ok": true').waitFor()
+    expect(await wait.count()).toBe(0)
+    expect(desk.service.received).toHaveLength(1)
+
+    await page.getByRole('button', { name: 'Call it' }).click()
+    await wait.getByText('waits for approval').waitFor()
+    const body = { reason: 'Once is enough' }
+    await rita.approvals.rejectCall({ path: { approval_id: await waitingId() }, body })
+    await wait.getByText('Rita said no: Once is enough. The call was not made.').waitFor()
+
+    await page.goto(`${desk.url}/calls?tool=refund&status=success`)
+    await page.getByRole('link', { name: 'tools:refund' }).first().click()
+    await page.getByRole('button', { name: 'Repeat this call' }).click()
+    await wait.getByText('waits for approval').waitFor()
+    await rita.approvals.approveCall({ path: { approval_id: await waitingId() }, body: {} })
+    await page.getByText('It answered').waitFor()
+    expect(desk.service.received).toHaveLength(2)
+    expect(complaints).toEqual([])
+  })
+
+  test('has the time that its project gives it, which is set in Settings', async () => {
+    await using desk = await startDesk()
+    await using visitor = await at(desk, '/settings', adminKey)
+    const { page, complaints } = visitor
+    const project = page.getByRole('listitem').filter({ hasText: 'proj_' }).first()
+
+    await project.getByRole('button', { name: 'Change' }).click()
+    await page.getByLabel('Time to decide').fill('900')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await project.getByText('900 seconds to decide').waitFor()
+    const id = await desk.ask({ amount: 5 })
+
+    const { data } = await desk.qm.approvals.getApproval({ path: { approval_id: id } })
+    const seconds = (Date.parse(data?.expires_at ?? '') - Date.parse(data?.created_at ?? '')) / 1000
+    expect(Math.round(seconds / 10)).toBe(90)
+    expect(complaints).toEqual([])
+  })
+})
+
 test('whoever asked cannot decide, and is told why before trying; they may withdraw', async () => {
   await using desk = await startDesk()
   const id = await desk.ask({ amount: 3 }, desk.qm)

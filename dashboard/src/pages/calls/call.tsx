@@ -2,12 +2,13 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { ask, type Call as CallRecord, qm } from '../../api.ts'
 import { duration, exactly } from '../../format.ts'
+import { useToolCall } from '../../tool-call.ts'
+import { ApprovalWait } from '../../ui/approval-wait.tsx'
 import { Badge, Status } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Answered, ErrorNotice } from '../../ui/notice.tsx'
 import { Facts, PageHead, Panel } from '../../ui/panel.tsx'
 import { JsonView, OutputView, TextView } from '../../ui/text.tsx'
-import { useAction } from '../../use-action.ts'
 import { nameOf } from './rows.tsx'
 
 export function Call() {
@@ -122,19 +123,7 @@ function Whole({ call }: { call: CallRecord }) {
 
 /** The same call again. What was cut or hidden in the record cannot be sent again. */
 function Repeat({ call }: { call: CallRecord }) {
-  const again = useAction(
-    () =>
-      ask(
-        qm.tools.callTool({
-          path: { tool_id: call.tool_id ?? '' },
-          body: {
-            input: call.request as Record<string, unknown>,
-            ...(isOneOfMany(call) && { action: call.action?.slice(call.action.indexOf(':') + 1) }),
-          },
-        }),
-      ),
-    { changes: ['calls', 'overview'] },
-  )
+  const again = useToolCall(['calls', 'overview'])
   const cannot = call.tool_id === null || call.request_truncated
   return (
     <div className="flex flex-col items-end gap-2">
@@ -142,17 +131,28 @@ function Repeat({ call }: { call: CallRecord }) {
         busy={again.busy}
         disabled={cannot}
         title={cannot ? 'The record does not hold enough of it' : undefined}
-        onClick={() => again.run()}
+        onClick={() =>
+          again.run({
+            toolId: call.tool_id ?? '',
+            body: {
+              input: call.request as Record<string, unknown>,
+              ...(isOneOfMany(call) && { action: call.action?.slice(call.action.indexOf(':') + 1) }),
+            },
+          })
+        }
       >
         Repeat this call
       </Button>
-      {again.error && <ErrorNotice error={again.error} />}
-      {again.done && (
-        <details open className="max-w-full text-sm">
-          <summary>It answered</summary>
-          <OutputView value={again.data} />
-        </details>
-      )}
+      <div aria-live="polite" className="max-w-full space-y-2">
+        <ErrorNotice error={again.error} />
+        {again.waits && !again.busy && <ApprovalWait {...again.waits} />}
+        {again.answer && (
+          <details open className="text-sm">
+            <summary>It answered</summary>
+            <OutputView value={again.answer.output} />
+          </details>
+        )}
+      </div>
     </div>
   )
 }
