@@ -22,11 +22,26 @@ export function Call() {
   return <Answered query={call}>{(whole) => <Whole call={whole} />}</Answered>
 }
 
+/** A call that waits for a person is recorded as begun: the approval that it waits for, where one may see it. */
+const useApprovalOf = ({ id, tool_id, status }: CallRecord) =>
+  useQuery({
+    queryKey: ['approval-of', id, status],
+    enabled: status === 'pending' && tool_id !== null,
+    refetchInterval: 3000,
+    queryFn: async () => {
+      const query = { status: 'pending' as const, ...(tool_id && { tool_id }), limit: 500 }
+      const { data } = await ask(qm.approvals.listApprovals({ query }))
+      return data.find(({ call_id }) => call_id === id) ?? null
+    },
+  })
+
 function Whole({ call }: { call: CallRecord }) {
+  const { data: approval } = useApprovalOf(call)
   return (
     <>
       <PageHead title={<span className="font-mono text-lg">{nameOf(call)}</span>} actions={<Repeat call={call} />}>
-        <Status status={call.status} /> <code className="ml-1 font-mono text-xs">{call.id}</code>
+        {approval ? <Badge tone="accent">waits for approval</Badge> : <Status status={call.status} />}{' '}
+        <code className="ml-1 font-mono text-xs">{call.id}</code>
       </PageHead>
       <div className="grid gap-4 lg:grid-cols-[minmax(0,2fr)_minmax(16rem,1fr)]">
         <div className="min-w-0 space-y-4">
@@ -51,11 +66,24 @@ function Whole({ call }: { call: CallRecord }) {
             )}
           </Panel>
           <Panel title="Output" aside={call.response_truncated && <Badge tone="warn">cut in the record</Badge>}>
-            {call.response === null ? (
-              <p className="text-sm text-soft">{call.status === 'pending' ? 'It still runs.' : 'There was none.'}</p>
-            ) : (
-              <OutputView value={call.response} />
+            {approval && (
+              <p className="text-sm">
+                Nothing was sent yet: a person decides first.{' '}
+                <Link
+                  to="/approvals/{-$approvalId}"
+                  params={{ approvalId: approval.id }}
+                  className="text-accent hover:underline"
+                >
+                  See it in the inbox
+                </Link>
+              </p>
             )}
+            {!approval && call.response === null && (
+              <p className="text-sm text-soft">
+                {call.status === 'pending' ? 'None yet: it runs, or it was cut off.' : 'There was none.'}
+              </p>
+            )}
+            {call.response !== null && <OutputView value={call.response} />}
           </Panel>
         </div>
         <div className="min-w-0 space-y-4">

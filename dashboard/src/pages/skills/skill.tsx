@@ -100,19 +100,21 @@ function Editor({ skill }: { skill: SkillRecord | undefined }) {
             </div>
             {!skill && field}
             <TextField label="Category" {...text('category')} />
-            <Switch
-              label="On"
-              hint="Off: agents do not find it"
-              checked={draft.enabled}
-              onChange={(enabled) => set({ enabled })}
-            />
+            <div className="md:pt-6">
+              <Switch
+                label="On"
+                hint="Off: agents do not find it"
+                checked={draft.enabled}
+                onChange={(enabled) => set({ enabled })}
+              />
+            </div>
           </div>
         </Panel>
         <div className="grid gap-4 lg:grid-cols-2">
           <TextArea label="The procedure, in Markdown" mono required rows={22} {...text('content')} />
-          <div className="min-w-0">
+          <div className="flex min-w-0 flex-col">
             <h2 className="mb-1 text-sm font-medium">Preview</h2>
-            <div className="rounded-md border border-line bg-panel p-4 text-base break-words">
+            <div className="flex-1 rounded-md border border-line bg-panel p-4 text-base break-words">
               <Markdown text={shown} />
             </div>
           </div>

@@ -68,7 +68,7 @@ function Whole({ webhook }: { webhook: WebhookRecord }) {
                 <p className="text-soft">With a new one, deliveries carry the signatures of both for a day.</p>
                 <ConfirmButton
                   label="Give it a new secret"
-                  look="quiet"
+                  look="plain"
                   title="A new secret?"
                   confirm="Make a new secret"
                   onConfirm={() => rotate.runAsync()}
