@@ -56,7 +56,8 @@ interface Desk extends AsyncDisposable {
 async function startDesk(fields: object = {}): Promise<Desk> {
   const folder = await temporaryFolder()
   const service = await startService()
-  const platform = await startProcess(folder.path, { QM_ADMIN_KEY: adminKey, QM_EMBEDDINGS: 'off' })
+  const environment = { QM_ADMIN_KEY: adminKey, QM_EMBEDDINGS: 'off', QM_PENDING_APPROVALS: '5000' }
+  const platform = await startProcess(folder.path, environment)
   const qm = new Quartermaster({ baseUrl: platform.url, token: adminKey })
   const key = async (name: string, policy: string) =>
     (await qm.apiKeys.createApiKey({ body: { name, access_policy_ids: [policy] } })).data?.key ?? ''
@@ -567,6 +568,33 @@ function longestTask(trace: Buffer): number {
   const tasks = traceEvents.filter(({ name, pid, tid }) => name.endsWith('RunTask') && mains.has(`${pid} ${tid}`))
   return Math.round(tasks.reduce((most, { tdur = 0 }) => Math.max(most, tdur), 0) / 1000)
 }
+
+test('what someone writes in a form stays when the record changes meanwhile, and is saved with what else has changed', async () => {
+  await using desk = await startDesk()
+  const body = { name: 'pager', url: desk.service.url, events: ['approval.requested' as const] }
+  const { data: hook } = await desk.qm.webhooks.createWebhook({ body })
+  await using visitor = await at(desk, `/webhooks/${hook?.id}`, adminKey)
+  const { page, complaints } = visitor
+
+  await page.getByLabel('Name').fill('night pager')
+  await page.getByRole('switch', { name: 'On' }).click()
+  await page.getByRole('switch', { name: 'On', checked: false }).waitFor()
+  expect(await page.getByLabel('Name').inputValue()).toBe('night pager')
+  await page.getByLabel('URL').fill('no address')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('alert').waitFor()
+  expect(await page.getByLabel('URL').getAttribute('aria-invalid')).toBe('true')
+  expect(await page.getByLabel('Name').inputValue()).toBe('night pager')
+  await page.getByLabel('URL').fill(`${desk.service.url}/night`)
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved', { exact: true }).waitFor()
+
+  const { data } = await desk.qm.webhooks.getWebhook({ path: { webhook_id: hook?.id ?? '' } })
+  expect(data).toMatchObject({ name: 'night pager', url: `${desk.service.url}/night`, enabled: false })
+  await page.getByLabel('Name').fill('day pager')
+  expect(await page.getByText('Saved', { exact: true }).count()).toBe(0)
+  expect(complaints).toEqual([])
+})
 
 test('thousands that wait are scrolled without a pause, and few of them are in the page', async () => {
   await using desk = await startDesk({ approval_timeout_seconds: 3600 })

@@ -98,7 +98,10 @@ export class Desk {
     }
   }
 
-  /** Puts a call before people, unless its caller has too much there already. Undefined where the same call is open. */
+  /**
+   * Puts a call before people, unless its caller has too much there already; undefined where the same call is open. One after
+   * the other for each caller, so the limit holds; replicas may together pass it by as many calls as come at one moment.
+   */
   place(draft: ApprovalDraft): Promise<Approval | undefined> {
     const { principal, action } = draft
     const limit = this.options.mostPending

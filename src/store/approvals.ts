@@ -174,8 +174,6 @@ export class Approvals {
     let query = this.#engine.db
       .selectFrom('approvals')
       .select((e) => e.fn.countAll<number>().as('n'))
-      // As the index has it, which holds the few that are open among all that ever were.
-      .where('status', 'in', ['pending', 'approved'])
       .where('status', '=', 'pending')
       .where('expires_at', '>', now)
     if (principalId !== undefined) query = query.where('principal_id', '=', principalId)
