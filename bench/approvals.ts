@@ -35,6 +35,7 @@ const start = () =>
     QM_ADMIN_KEY: key,
     QM_LOG_LEVEL: 'warn',
     QM_RATE_LIMIT: '0',
+    QM_PENDING_APPROVALS: '1000000',
     DATABASE_URL,
   })
 const [waits, decides] = [await start(), await start()]

@@ -124,6 +124,16 @@ const settings = {
     schema: z.coerce.number().min(1).max(604_800).default(300),
     help: 'How long a human may take to approve a call, unless a rule, the tool or the server says; then it is rejected',
   },
+  pendingApprovals: {
+    variable: 'QM_PENDING_APPROVALS',
+    schema: whole(1, 1_000_000).default(500),
+    help: 'How many calls of one key may wait for approval at once; further ones are refused until some are decided',
+  },
+  outputSeconds: {
+    variable: 'QM_OUTPUT_SECONDS',
+    schema: z.coerce.number().min(1).max(2_592_000).default(86_400),
+    help: 'How long a run waits for the outputs of its caller’s own tools; then it fails',
+  },
   publicUrl: {
     variable: 'QM_PUBLIC_URL',
     schema: z

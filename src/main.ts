@@ -107,9 +107,20 @@ export async function createPlatform(config: Config): Promise<Platform> {
     recordings: store.aiProviders,
     onFault: (err) => log.warn({ err }, 'could not record the answer of a model'),
   })
-  const webhooks = new Webhooks({ store: store.webhooks, queue, outbound, seal: vault })
   const closing = new AbortController()
   const metrics = new Metrics()
+  const webhooks = new Webhooks({
+    store: store.webhooks,
+    queue,
+    outbound,
+    seal: vault,
+    onEnd: (status, count) => metrics.deliveriesEnded(status, count),
+  })
+  store.approvals.onVerdict((verdict) => metrics.approvalEnded(verdict))
+  metrics.watchWaiting({
+    approvals: () => store.approvals.countPending(),
+    deliveries: () => store.webhooks.countPending(),
+  })
   const schemas = new Schemas()
   const upstreams = new Upstreams(outbound)
   metrics.watchUpstreams(() => upstreams.states())
@@ -147,6 +158,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
   const meanings = meaningsOf(config, { store, outbound, log })
   const desk = new Desk(store, {
     seconds: config.approvalSeconds,
+    mostPending: config.pendingApprovals,
     publicUrl: config.publicUrl,
     onRequested: (approval) =>
       void tellOfApproval(approval, webhooks).catch((err: unknown) =>
@@ -164,6 +176,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
   }
   const runner = new Runner({
     ...{ store, queue, catalogue, keys, log },
+    outputMs: config.outputSeconds * 1000,
     dispatch: (asked) => dispatch(asked, host),
     conclude: (asked, outcome) => conclude(asked, outcome, host),
     passedGate: (callId) => desk.hasPassed(callId),

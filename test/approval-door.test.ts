@@ -41,7 +41,7 @@ function openDoor(store: Store): Host & AsyncDisposable {
     catalogue: new Catalogue(store, reach, new Schemas()),
     calls: store.calls,
     reach,
-    desk: new Desk(store, { seconds: 300, publicUrl: undefined }),
+    desk: new Desk(store, { seconds: 300, mostPending: 500, publicUrl: undefined }),
     async [Symbol.asyncDispose]() {
       await upstreams.close()
       await outbound.close()

@@ -100,6 +100,21 @@ describe.each(eras)('an MCP client of %s', (era) => {
     expect(service.received).toHaveLength(1)
   })
 
+  test('that has too much waiting is told so as a result in words', async () => {
+    await using service = await startService()
+    await using platform = await startListening({ QM_PENDING_APPROVALS: '1' })
+    const { id, caller } = await gated(platform, service.url)
+    await platform.post('/servers', { slug: 'desk' })
+    await using one = await connect(`${platform.url}/mcp/desk`, caller, era)
+    await platform.post(`/tools/${id}/call`, { input: { city: 'Olinda' }, wait: false }, { key: caller })
+
+    const result = await one.client.callTool(pay)
+
+    expect(result.isError).toBe(true)
+    expect(JSON.parse(textOf(result))).toMatchObject({ error: { code: 'TOO_MANY_APPROVALS' } })
+    expect(service.received).toEqual([])
+  })
+
   test('that gives up and calls again is served by what was approved meanwhile, once', async () => {
     await using service = await startService()
     await using platform = await startListening()

@@ -30,7 +30,11 @@ describe.each(engines)('on %s', (engine) => {
     await using service = await startService()
     await using database = await freshDatabase(engine)
     const { databaseUrl } = database.options
-    const environment = { QM_RATE_LIMIT: '0', ...(databaseUrl && { DATABASE_URL: databaseUrl }) }
+    const environment = {
+      QM_RATE_LIMIT: '0',
+      QM_PENDING_APPROVALS: String(many),
+      ...(databaseUrl && { DATABASE_URL: databaseUrl }),
+    }
     await using one = await startPlatform(environment)
     await using second = databaseUrl ? await startPlatform(environment) : undefined
     const platforms: TestPlatform[] = [one, second ?? one]

@@ -2,7 +2,61 @@ import { describe, expect, test } from 'vitest'
 import { listen } from '../src/surfaces/server.ts'
 import { Lineage, lineageHeader } from '../src/tools/lineage.ts'
 import { gated, pending, people, until } from './approving.ts'
+import { engines, freshDatabase } from './engines.ts'
 import { adminKey, startPlatform, startService } from './kit.ts'
+
+describe.each(engines)('what one key may have waiting, on %s', (engine) => {
+  test('is limited: what is more is refused and not made, until some are decided', async () => {
+    await using service = await startService()
+    await using database = await freshDatabase(engine)
+    const DATABASE_URL = database.options.databaseUrl ?? ''
+    await using platform = await startPlatform({ DATABASE_URL, QM_PENDING_APPROVALS: '3' })
+    const { id, caller, reviewer } = await gated(platform, service.url)
+    const call = (n: number, key = caller) =>
+      platform.post(`/tools/${id}/call`, { input: { city: `${n}` }, wait: false }, { key })
+
+    const answers = await Promise.all([1, 2, 3, 4, 5].map((n) => call(n)))
+
+    expect(answers.map(({ status }) => status).sort()).toEqual([202, 202, 202, 429, 429])
+    const refused = answers.find(({ status }) => status === 429)
+    expect(refused?.body.error).toMatchObject({
+      code: 'TOO_MANY_APPROVALS',
+      details: { limit: 3, action: 'tools:pay' },
+    })
+    expect(refused?.body.error.message).toMatch(
+      /not made: wait until some are decided or withdraw some, then call again/,
+    )
+    expect((await platform.get('/calls?status=rejected')).body.total).toBe(2)
+    // The same call again is the one that waits, and another key has its own.
+    const taken = answers.findIndex(({ status }) => status === 202) + 1
+    expect((await call(taken)).status).toBe(202)
+    expect((await call(9, (await people(platform)).caller)).status).toBe(202)
+
+    const { data } = (await platform.get('/approvals?status=pending')).body
+    for (const { id: open } of data) await platform.post(`/approvals/${open}/reject`, {}, { key: reviewer })
+    expect((await call(6)).status).toBe(202)
+    expect(service.received).toEqual([])
+  })
+
+  test('an agent is told so, and can do something else', async () => {
+    await using service = await startService()
+    await using database = await freshDatabase(engine)
+    const DATABASE_URL = database.options.databaseUrl ?? ''
+    await using platform = await startPlatform({ DATABASE_URL, QM_PENDING_APPROVALS: '1' })
+    const { id } = await gated(platform, service.url)
+    const steps = [
+      { answer: { tool_calls: [{ name: 'pay', args: { city: 'Olinda' } }] } },
+      { when: { last_tool: { is_error: true, output: 'TOO_MANY_APPROVALS' } }, answer: 'Later, then' },
+    ]
+    const provider = await platform.post('/ai-providers', { name: 'p', type: 'replay', script: { steps } })
+    const agent = await platform.post('/agents', { name: 'a', ai_provider_id: provider.body.id, tool_ids: [id] })
+    await platform.post(`/tools/${id}/call`, { input: { city: 'Recife' }, wait: false })
+
+    const { body } = await platform.post(`/agents/${agent.body.id}/generate`, { prompt: 'Pay' })
+
+    expect(body).toMatchObject({ status: 'completed', output: { content: 'Later, then' } })
+  })
+})
 
 describe('a call that a person must approve', () => {
   test('waits, and is made once it is approved, not before (S4.22) (S4.23) (S4.24) (S4.25)', async () => {

@@ -5,8 +5,10 @@ import { listen } from '../src/surfaces/server.ts'
 import { adminKey, startPlatform, startService, type TestPlatform } from './kit.ts'
 
 /** A platform on a port of this machine, for clients that need a real connection. */
-export async function startListening(): Promise<TestPlatform & { readonly url: string }> {
-  const platform = await startPlatform()
+export async function startListening(
+  environment: Record<string, string> = {},
+): Promise<TestPlatform & { readonly url: string }> {
+  const platform = await startPlatform(environment)
   const server = await listen(platform.platform, '127.0.0.1', 0)
   return {
     ...platform,

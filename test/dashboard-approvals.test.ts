@@ -56,7 +56,8 @@ interface Desk extends AsyncDisposable {
 async function startDesk(fields: object = {}): Promise<Desk> {
   const folder = await temporaryFolder()
   const service = await startService()
-  const platform = await startProcess(folder.path, { QM_ADMIN_KEY: adminKey, QM_EMBEDDINGS: 'off' })
+  const environment = { QM_ADMIN_KEY: adminKey, QM_EMBEDDINGS: 'off', QM_PENDING_APPROVALS: '5000' }
+  const platform = await startProcess(folder.path, environment)
   const qm = new Quartermaster({ baseUrl: platform.url, token: adminKey })
   const key = async (name: string, policy: string) =>
     (await qm.apiKeys.createApiKey({ body: { name, access_policy_ids: [policy] } })).data?.key ?? ''
@@ -328,6 +329,67 @@ describe('two who decide at once', () => {
   })
 })
 
+describe('a call that is tried on the dashboard and needs approval', () => {
+  test('says that it waits and for whom, leads to the inbox, and shows its answer once someone approves', async () => {
+    await using desk = await startDesk()
+    await using visitor = await at(desk, `/tools/${desk.toolId}`, adminKey)
+    const { page, complaints } = visitor
+    const rita = new Quartermaster({ baseUrl: desk.url, token: desk.keys.rita })
+    const wait = page.getByRole('region', { name: 'Approval' })
+    const waitingId = () =>
+      until(async () => (await rita.approvals.listApprovals({ query: { status: 'pending' } })).data?.data[0]?.id)
+
+    await page.getByLabel('amount').fill('30')
+    await page.getByRole('button', { name: 'Call it' }).click()
+    await wait.getByText('waits for approval').waitFor()
+    await wait.getByText('Someone else than you decides').waitFor()
+    expect(await page.getByText('pending_approval').count()).toBe(0)
+    expect(await faultsOf(page)).toEqual([])
+    const first = await waitingId()
+    expect(await wait.getByRole('link', { name: 'See it in the inbox' }).getAttribute('href')).toBe(
+      `/approvals/${first}`,
+    )
+    expect(desk.service.received).toEqual([])
+    await rita.approvals.approveCall({ path: { approval_id: first }, body: {} })
+    await page.getByText('"ok": true').waitFor()
+    expect(await wait.count()).toBe(0)
+    expect(desk.service.received).toHaveLength(1)
+
+    await page.getByRole('button', { name: 'Call it' }).click()
+    await wait.getByText('waits for approval').waitFor()
+    const body = { reason: 'Once is enough' }
+    await rita.approvals.rejectCall({ path: { approval_id: await waitingId() }, body })
+    await wait.getByText('Rita said no: Once is enough. The call was not made.').waitFor()
+
+    await page.goto(`${desk.url}/calls?tool=refund&status=success`)
+    await page.getByRole('link', { name: 'tools:refund' }).first().click()
+    await page.getByRole('button', { name: 'Repeat this call' }).click()
+    await wait.getByText('waits for approval').waitFor()
+    await rita.approvals.approveCall({ path: { approval_id: await waitingId() }, body: {} })
+    await page.getByText('It answered').waitFor()
+    expect(desk.service.received).toHaveLength(2)
+    expect(complaints).toEqual([])
+  })
+
+  test('has the time that its project gives it, which is set in Settings', async () => {
+    await using desk = await startDesk()
+    await using visitor = await at(desk, '/settings', adminKey)
+    const { page, complaints } = visitor
+    const project = page.getByRole('listitem').filter({ hasText: 'proj_' }).first()
+
+    await project.getByRole('button', { name: 'Change' }).click()
+    await page.getByLabel('Time to decide').fill('900')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await project.getByText('900 seconds to decide').waitFor()
+    const id = await desk.ask({ amount: 5 })
+
+    const { data } = await desk.qm.approvals.getApproval({ path: { approval_id: id } })
+    const seconds = (Date.parse(data?.expires_at ?? '') - Date.parse(data?.created_at ?? '')) / 1000
+    expect(Math.round(seconds / 10)).toBe(90)
+    expect(complaints).toEqual([])
+  })
+})
+
 test('whoever asked cannot decide, and is told why before trying; they may withdraw', async () => {
   await using desk = await startDesk()
   const id = await desk.ask({ amount: 3 }, desk.qm)
@@ -506,6 +568,33 @@ function longestTask(trace: Buffer): number {
   const tasks = traceEvents.filter(({ name, pid, tid }) => name.endsWith('RunTask') && mains.has(`${pid} ${tid}`))
   return Math.round(tasks.reduce((most, { tdur = 0 }) => Math.max(most, tdur), 0) / 1000)
 }
+
+test('what someone writes in a form stays when the record changes meanwhile, and is saved with what else has changed', async () => {
+  await using desk = await startDesk()
+  const body = { name: 'pager', url: desk.service.url, events: ['approval.requested' as const] }
+  const { data: hook } = await desk.qm.webhooks.createWebhook({ body })
+  await using visitor = await at(desk, `/webhooks/${hook?.id}`, adminKey)
+  const { page, complaints } = visitor
+
+  await page.getByLabel('Name').fill('night pager')
+  await page.getByRole('switch', { name: 'On' }).click()
+  await page.getByRole('switch', { name: 'On', checked: false }).waitFor()
+  expect(await page.getByLabel('Name').inputValue()).toBe('night pager')
+  await page.getByLabel('URL').fill('no address')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('alert').waitFor()
+  expect(await page.getByLabel('URL').getAttribute('aria-invalid')).toBe('true')
+  expect(await page.getByLabel('Name').inputValue()).toBe('night pager')
+  await page.getByLabel('URL').fill(`${desk.service.url}/night`)
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved', { exact: true }).waitFor()
+
+  const { data } = await desk.qm.webhooks.getWebhook({ path: { webhook_id: hook?.id ?? '' } })
+  expect(data).toMatchObject({ name: 'night pager', url: `${desk.service.url}/night`, enabled: false })
+  await page.getByLabel('Name').fill('day pager')
+  expect(await page.getByText('Saved', { exact: true }).count()).toBe(0)
+  expect(complaints).toEqual([])
+})
 
 test('thousands that wait are scrolled without a pause, and few of them are in the page', async () => {
   await using desk = await startDesk({ approval_timeout_seconds: 3600 })

@@ -176,7 +176,7 @@ describe('a tool', () => {
     await using visitor = await at('/tools')
     const { page } = visitor
 
-    await page.getByRole('button', { name: 'Import mcpServers' }).click()
+    await page.getByRole('button', { name: 'Import MCP servers' }).click()
     await page
       .getByLabel('mcpServers, as JSON')
       .fill(JSON.stringify({ mcpServers: { taken: { url: here.upstream.url } } }))
@@ -367,6 +367,8 @@ describe('access', () => {
       .getByRole('button', { name: 'Revoke' })
       .click()
     await page.getByRole('button', { name: 'Revoke the key' }).click()
+    // While it is open, nothing behind it is there for a reader.
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     await soon(() => page.getByRole('row', { name: /made here/ }).count()).toBe(0)
     expect(
       (await fetch(`${here.platform.url}/api/v1/tools`, { headers: { authorization: `Bearer ${value}` } })).status,
@@ -448,6 +450,23 @@ test('where there are several projects, one is chosen for what is seen and what 
   await page.locator('aside').getByLabel('Project').selectOption({ label: 'default' })
 
   await page.getByText('No servers yet').waitFor()
+})
+
+test('an address that nobody has leads to a page that says so, and programs are told in JSON', async () => {
+  await using visitor = await at('/no-such-page')
+  const { page, complaints } = visitor
+  await page.getByText('There is no such page').waitFor()
+  await page.getByRole('link', { name: 'To the overview' }).click()
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+  const get = async (path: string, accept: string) => {
+    const response = await fetch(here.platform.url + path, { headers: { accept } })
+    return [response.status, response.headers.get('content-type')?.split(';')[0]]
+  }
+
+  expect(await get('/no-such-page', 'text/html')).toEqual([404, 'text/html'])
+  expect(await get('/no-such-page', '*/*')).toEqual([404, 'application/json'])
+  expect(await get('/api/v1/no-such-route', 'text/html')).toEqual([404, 'application/json'])
+  expect(complaints).toEqual([])
 })
 
 test('the keyboard alone leads anywhere', async () => {

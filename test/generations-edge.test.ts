@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { engines, type FreshDatabase, freshDatabase } from './engines.ts'
 import { adminKey, type Service, startPlatform, startService, type TestPlatform } from './kit.ts'
+import { temporaryFolder } from './process.ts'
 
 type Step = Record<string, unknown>
 
@@ -152,8 +153,8 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
       const { agent, id } = await paused('c1')
       await platform.post(`/generations/${id}/cancel`)
       const late = await submit(agent, id, [{ tool_call_id: 'c1', output: 1 }])
-      expect(late.status).toBe(400)
-      expect(late.body.error.message).toContain('cancelled')
+      expect(late).toMatchObject({ status: 404, body: { error: { code: 'GENERATION_NOT_FOUND' } } })
+      expect(late.body.error.message).toContain('was cancelled')
     })
 
     test('that contradict one another in one request are refused, and none is kept', async () => {
@@ -562,5 +563,94 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
     expect(again.headers.get('content-type')).toContain('text/event-stream')
     expect(await again.text()).toContain('[DONE]')
     expect((await platform.get(`/generations?agent_id=${agent}`)).body.total).toBe(1)
+  })
+})
+
+describe.each(engines)('a run whose caller’s own tools give nothing, on %s', (engine) => {
+  test('fails when its time is up, also after a restart; its record and its webhook say why, and outputs are refused', {
+    timeout: 60_000,
+  }, async () => {
+    await using database = await freshDatabase(engine)
+    await using folder = await temporaryFolder()
+    await using ear = await startService()
+    const environment = { QM_DATA: folder.path, DATABASE_URL: database.options.databaseUrl ?? '' }
+    const calls = ['c1', 'c2'].map((id) => ({ name: 'ask', args: {}, id }))
+    const script = { steps: [{ answer: { tool_calls: calls } }, { answer: 'Done' }] }
+    const start = async (platform: TestPlatform, agent: string) =>
+      (await platform.post(`/agents/${agent}/generate`, { prompt: 'Hello' })).body.id as string
+    let agent = ''
+    let id = ''
+    {
+      await using first = await startPlatform({ ...environment, QM_OUTPUT_SECONDS: '8' })
+      const own = await first.post('/tools', { name: 'ask', type: 'client', parameters: { type: 'object' } })
+      await first.post('/webhooks', { name: 'ear', url: ear.url, events: ['generation.failed'] })
+      const provider = await first.post('/ai-providers', { name: 'p', type: 'replay', script })
+      const fresh = { name: 'patient', ai_provider_id: provider.body.id, tool_ids: [own.body.id] }
+      agent = (await first.post('/agents', fresh)).body.id
+      id = await start(first, agent)
+    }
+
+    // What was said when it began to wait holds, whatever is said now; unless anything is said, it is a day.
+    await using platform = await startPlatform(environment)
+    const path = `/agents/${agent}/generate/${id}/tool-outputs`
+    const half = { tool_outputs: [{ tool_call_id: 'c1', output: 1 }], async: true }
+    expect((await platform.post(path, half)).status).toBe(202)
+    const another = await start(platform, agent)
+    const [waiting] = (await platform.platform.store.generations.journal(another)).calls
+    const until = waiting?.awaits?.kind === 'client' ? (waiting.awaits.expiresAt ?? 0) : 0
+    expect((until - Date.now()) / 3_600_000).toBeCloseTo(24, 0)
+
+    const detail = async (of: string) => (await platform.get(`/generations/${of}`)).body
+    await expect.poll(async () => (await detail(id)).status, { timeout: 20_000 }).toBe('failed')
+    expect(await detail(id)).toMatchObject({
+      stop_reason: 'error',
+      error: { code: 'OUTPUTS_EXPIRED', details: { tool_call_id: 'c2', tool_name: 'ask' } },
+    })
+    const late = await platform.post(path, { tool_outputs: [{ tool_call_id: 'c2', output: 2 }] })
+    expect(late).toMatchObject({ status: 404, body: { error: { code: 'GENERATION_NOT_FOUND' } } })
+    expect(late.body.error.message).toContain('OUTPUTS_EXPIRED')
+    const [{ calls: made }] = (await detail(id)).step_list
+    const recorded = await Promise.all(
+      made.map(async ({ call_id }: { call_id: string }) => (await platform.get(`/calls/${call_id}`)).body),
+    )
+    expect(recorded).toMatchObject([{ status: 'success' }, { error: { code: 'OUTPUTS_EXPIRED' } }])
+    await expect.poll(() => ear.received.length, { timeout: 10_000 }).toBe(1)
+    expect(JSON.parse(ear.received[0]?.body ?? '')).toMatchObject({
+      type: 'generation.failed',
+      data: { generation_id: id, error: { code: 'OUTPUTS_EXPIRED' } },
+    })
+    expect((await detail(another)).status).toBe('requires_action')
+  })
+
+  test('that another run has started tells that one, which goes on', { timeout: 30_000 }, async () => {
+    await using database = await freshDatabase(engine)
+    await using platform = await startPlatform({
+      DATABASE_URL: database.options.databaseUrl ?? '',
+      QM_OUTPUT_SECONDS: '1',
+    })
+    const agentOf = async (name: string, steps: Step[], tool: object) => {
+      const made = await platform.post('/tools', tool)
+      const provider = await platform.post('/ai-providers', { name, type: 'replay', script: { steps } })
+      const agent = { name, ai_provider_id: provider.body.id, tool_ids: [made.body.id] }
+      return (await platform.post('/agents', agent)).body.id as string
+    }
+    const inner = await agentOf('inner', [{ answer: { tool_calls: [{ name: 'ask', args: {} }] } }], {
+      name: 'ask',
+      type: 'client',
+      parameters: { type: 'object' },
+    })
+    const steps = [
+      { answer: { tool_calls: [{ name: 'lend_create-agent-generation', args: { prompt: 'Ask' } }] } },
+      { when: { last_tool: { is_error: true, output: 'OUTPUTS_EXPIRED' } }, answer: 'Nobody answered' },
+    ]
+    const actions = ['create-agent-generation']
+    const lend = { name: 'lend', type: 'platform', actions, preset_parameters: { id: inner } }
+    const outer = await agentOf('outer', steps, lend)
+
+    const { id } = (await platform.post(`/agents/${outer}/generate`, { prompt: 'Hello' })).body
+
+    const detail = async () => (await platform.get(`/generations/${id}`)).body
+    await expect.poll(async () => (await detail()).status, { timeout: 20_000 }).toBe('completed')
+    expect((await detail()).output.content).toBe('Nobody answered')
   })
 })

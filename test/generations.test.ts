@@ -198,6 +198,10 @@ describe.each(engines)('generations on %s', (engine) => {
     expect([missing.status, missing.body.error.code]).toEqual([404, 'GENERATION_NOT_FOUND'])
     const empty = await platform.post(`/agents/${agent}/generate/${id}/tool-outputs`, { tool_outputs: [{ output: 1 }] })
     expect(empty.status).toBe(400)
+    const over = (await generate(other)).body
+    const late = await platform.post(`/agents/${other}/generate/${over.id}/tool-outputs`, outputs)
+    expect([late.status, late.body.error.code]).toEqual([404, 'GENERATION_NOT_FOUND'])
+    expect(late.body.error.message).toContain('waits for no outputs: it has completed')
   })
 
   test('at generation time an MCP server is asked for its tools, and calls go through to it (S2.41, S2.42, S2.43)', async () => {

@@ -7,6 +7,7 @@ import { readConfig } from '../src/config.ts'
 import { createPlatform } from '../src/main.ts'
 import { openStore } from '../src/store/store.ts'
 import { listen } from '../src/surfaces/server.ts'
+import { gated } from './approving.ts'
 import { adminKey, startPlatform, startService } from './kit.ts'
 import { run, startProcess, temporaryFolder } from './process.ts'
 
@@ -273,6 +274,56 @@ describe('watching over it', () => {
     expect((await platform.fetch('/ready')).status).toBe(503)
     expect((await platform.get('/tools')).status).toBe(503)
     expect((await platform.fetch('/health')).status).toBe(200)
+  })
+
+  test('/metrics counts approvals: pending, decided by verdict, how long they waited', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const { id, caller, reviewer } = await gated(platform, service.url)
+    const metrics = async () => (await platform.fetch('/metrics')).text()
+    const ask = async (city: string) => {
+      const { body } = await platform.post(`/tools/${id}/call`, { input: { city }, wait: false }, { key: caller })
+      return `/approvals/${body.approval_id}`
+    }
+    const asked = [await ask('a'), await ask('b'), await ask('c'), await ask('d')]
+    await platform.patch(`/tools/${id}`, { approval_timeout_seconds: 1 })
+    await ask('e')
+
+    await platform.post(`${asked[0]}/approve`, {}, { key: reviewer })
+    await platform.post(`${asked[1]}/reject`, {}, { key: reviewer })
+    await platform.post(`${asked[2]}/cancel`, {}, { key: caller })
+
+    await expect
+      .poll(metrics, { timeout: 10_000 })
+      .toContain('quartermaster_approvals_decided_total{verdict="expired"} 1\n')
+    const text = await metrics()
+    expect(text).toContain('quartermaster_approvals_pending 1\n')
+    for (const verdict of ['approved', 'rejected', 'cancelled']) {
+      expect(text).toContain(`quartermaster_approvals_decided_total{verdict="${verdict}"} 1\n`)
+      expect(text).toContain(`quartermaster_approval_wait_seconds_count{verdict="${verdict}"} 1\n`)
+    }
+  })
+
+  test('/metrics counts webhook deliveries: delivered, failed, pending', async () => {
+    await using service = await startService(({ url }) =>
+      url === '/gone' ? { status: 410 } : url === '/down' ? { status: 503 } : undefined,
+    )
+    await using platform = await startPlatform()
+    const hook = async (path: string) => {
+      const events = ['generation.completed']
+      return (await platform.post('/webhooks', { name: path, url: service.url + path, events })).body.id
+    }
+    for (const path of ['/well', '/gone', '/down']) await hook(path)
+    const metrics = async () => (await platform.fetch('/metrics')).text()
+
+    await platform.platform.webhooks.tell(platform.projectId, 'generation.completed', {})
+
+    const counted = ['_total{status="delivered"} 1', '_total{status="failed"} 1', '_pending 1']
+    const missing = async () => {
+      const text = await metrics()
+      return counted.filter((line) => !text.includes(`quartermaster_webhook_deliveries${line}\n`))
+    }
+    await expect.poll(missing, { timeout: 10_000 }).toEqual([])
   })
 
   test('/metrics counts generations: started, ended by status, how long, what they used, how many run now', async () => {

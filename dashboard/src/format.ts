@@ -38,7 +38,10 @@ export function duration(milliseconds: number | null | undefined): string {
   if (milliseconds === null || milliseconds === undefined) return '–'
   if (milliseconds < 10) return `${milliseconds.toFixed(1)} ms`
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`
-  return `${(milliseconds / 1000).toFixed(milliseconds < 10_000 ? 2 : 1)} s`
+  const seconds = Math.round(milliseconds / 1000)
+  if (seconds < 60) return `${(milliseconds / 1000).toFixed(milliseconds < 10_000 ? 2 : 1)} s`
+  const minutes = Math.floor(seconds / 60)
+  return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }
 
 const whole = new Intl.NumberFormat('en')

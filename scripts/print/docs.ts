@@ -1,6 +1,7 @@
 import { describeSettings } from '../../src/config.ts'
 import { catalogue } from '../../src/model/errors.ts'
 import type { Operation } from '../../src/operations/operation.ts'
+import { Metrics } from '../../src/surfaces/metrics.ts'
 import { moduleOf } from '../../src/surfaces/openapi.ts'
 import { fieldsOf, innerRowsOf, type Row, rowOf } from './fields.ts'
 
@@ -64,6 +65,26 @@ ${table(
   ],
 )}
 `
+
+export function printMetrics(): string {
+  const metrics = new Metrics()
+  const none = async () => 0
+  metrics.watchWaiting({ approvals: none, deliveries: none })
+  metrics.watchGenerations(() => 0)
+  metrics.watchUpstreams(() => [])
+  return `${origin('src/surfaces/metrics.ts')}
+
+# Metrics
+
+What Prometheus reads at \`GET /metrics\`, beside what every Node process tells of itself. Counters and histograms are of the
+one process that is asked, so add up those of all replicas; what is counted in the whole database is the same for each.
+
+${table(
+  ['Metric', 'Type', 'Labels', 'What it is'],
+  metrics.describe().map(({ name, type, labels, help }) => [code(name), type, labels.map(code).join(', '), help]),
+)}
+`
+}
 
 export function printOperations(operations: readonly Operation[]): string {
   const modules = [...Map.groupBy(operations, moduleOf)]

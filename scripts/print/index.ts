@@ -1,7 +1,7 @@
 import { operations as listed, permissions as named } from '../../src/operations/index.ts'
 import { moduleOf } from '../../src/surfaces/openapi.ts'
 import { printCommands } from './commands.ts'
-import { printConfig, printErrors, printOperations, printPermissions } from './docs.ts'
+import { printConfig, printErrors, printMetrics, printOperations, printPermissions } from './docs.ts'
 import { printSdk } from './sdk.ts'
 
 // Within a module the order is the alphabet's, because the order of a module's exports is not the same for every loader.
@@ -18,4 +18,5 @@ export const generated: ReadonlyMap<string, () => string> = new Map([
   ['docs/reference/operations.md', () => printOperations(operations)],
   ['docs/reference/permissions.md', () => printPermissions(permissions, operations)],
   ['docs/reference/config.md', () => printConfig()],
+  ['docs/reference/metrics.md', () => printMetrics()],
 ])

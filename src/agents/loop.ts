@@ -239,8 +239,9 @@ async function endBadly(run: Run, error: unknown, parts: LoopParts): Promise<voi
   const { generations } = parts.store
   await generations.requireTurn(run)
   const journal = await generations.journal(run.id)
-  await letGo(run, journal.calls, parts)
   const known = error === undefined || error instanceof PlatformError ? error : new PlatformError('INTERNAL', {})
+  const isLate = known?.code === 'OUTPUTS_EXPIRED'
+  await letGo(run, journal.calls, isLate ? known : new PlatformError('CALL_CANCELLED', {}), parts)
   await generations.end(run, {
     ...(known ? { status: 'failed', stop_reason: 'error' } : { status: 'cancelled', stop_reason: 'cancelled' }),
     error: known ? errorBody(known).error : null,
@@ -250,7 +251,7 @@ async function endBadly(run: Run, error: unknown, parts: LoopParts): Promise<voi
 }
 
 /** What nobody waits for any more is not left looking as if it went on, and nobody is asked to decide on it. */
-async function letGo(run: Run, calls: readonly JournalCall[], parts: LoopParts): Promise<void> {
+async function letGo(run: Run, calls: readonly JournalCall[], reason: PlatformError, parts: LoopParts): Promise<void> {
   const { store, keys, conclude } = parts
   const open = calls.filter(({ output, awaits }) => output === undefined && awaits)
   for (const { awaits } of open) if (awaits?.kind === 'approval') await store.approvals.cancel({ id: awaits.id })
@@ -263,6 +264,6 @@ async function letGo(run: Run, calls: readonly JournalCall[], parts: LoopParts):
   const pending = new Set(records.filter(({ status }) => status === 'pending').map(({ id }) => id))
   for (const call of own.filter(({ call_id }) => pending.has(call_id))) {
     const asked = { ...askedOf(call, { run, principal }, {}), begunAt: call.created_at }
-    await conclude(asked, new PlatformError('CALL_CANCELLED', {}))
+    await conclude(asked, reason)
   }
 }

@@ -18,6 +18,8 @@ export interface CallMaker {
   readonly catalogue: Catalogue
   dispatch(asked: Asked): Promise<Output>
   conclude(asked: Asked, outcome: Output | PlatformError): Promise<void>
+  /** How long a run waits for what its caller's own tools give, in milliseconds. */
+  readonly outputMs: number
   /** Whether a call that was begun has got past the gate, so that its effect may have happened. Unknown calls have. */
   passedGate(callId: string): Promise<boolean>
 }
@@ -54,6 +56,10 @@ export function askedOf(
   }
 }
 
+/** Until when an output of a caller's own tool is waited for. */
+export const outputDeadline = ({ awaits, created_at }: JournalCall, outputMs: number): number =>
+  (awaits?.kind === 'client' ? awaits.expiresAt : undefined) ?? created_at + outputMs
+
 /** What came of a call: the output that the journal has now, or what it waits for. */
 export type Made = { readonly call: JournalCall; readonly waits?: Awaited }
 
@@ -72,7 +78,13 @@ export async function makeCall(call: JournalCall, making: Making, parts: CallMak
     return made
   }
 
-  if (call.awaits?.kind === 'client') return { call, waits: call.awaits }
+  if (call.awaits?.kind === 'client') {
+    if (outputDeadline(call, parts.outputMs) > Date.now()) return { call, waits: call.awaits }
+    // It may have come since the journal was read.
+    const now = await generations.findCall(call)
+    if (now.output !== undefined) return { call: now }
+    throw new PlatformError('OUTPUTS_EXPIRED', { tool_call_id: call.tool_call_id, tool_name: call.tool_name })
+  }
   if (call.awaits?.kind === 'generation') {
     const started = await generations.find(call.awaits.id)
     if (started && !isOver(started.status)) return { call, waits: call.awaits }
@@ -95,8 +107,10 @@ export async function makeCall(call: JournalCall, making: Making, parts: CallMak
     })
   } catch (error) {
     if (error instanceof Suspended) {
-      await generations.suspendCall(run, call, error.awaits)
-      return { call: { ...call, awaits: error.awaits }, waits: error.awaits }
+      const { awaits } = error
+      const until = awaits.kind === 'client' ? { ...awaits, expiresAt: Date.now() + parts.outputMs } : awaits
+      await generations.suspendCall(run, call, until)
+      return { call: { ...call, awaits: until }, waits: until }
     }
     if (signal.aborted) throw error
     return made ?? give(toldOfError(error), true)

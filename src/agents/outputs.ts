@@ -19,7 +19,14 @@ export function callsFor(outputs: readonly SubmittedOutput[], lines: readonly Li
         errors: [{ path: `tool_outputs[${index}].tool_call_id`, message: `"${tool_call_id}" ${message}` }],
       })
     const call = callFor(given, lines, refuse)
-    if (!call) throw refuse(`does not wait for an output; ${othersThatWait(lines, run)}`)
+    if (!call) {
+      const pending = lines.flatMap(openCalls).map((one) => `"${one.tool_call_id}"`)
+      if (pending.length === 0) {
+        const { id: generation_id, status, error } = run
+        throw new PlatformError('GENERATION_NOT_FOUND', { generation_id, status, error_code: error?.code })
+      }
+      throw refuse(`does not wait for an output; those that do: ${pending.join(', ')}`)
+    }
     const before = seen.get(call)
     if (before && canonical(before.output) !== canonical(output)) throw refuse('is there twice, with different outputs')
     seen.set(call, given)
@@ -48,8 +55,3 @@ function callFor(
 /** Those of its caller's own tools that a run still waits for. */
 const openCalls = ({ run, calls }: Line): JournalCall[] =>
   isOver(run.status) ? [] : calls.filter(({ output, awaits }) => output === undefined && awaits?.kind === 'client')
-
-function othersThatWait(lines: readonly Line[], run: Run): string {
-  const pending = lines.flatMap(openCalls).map((call) => `"${call.tool_call_id}"`)
-  return pending.length === 0 ? `none are: the generation is ${run.status}` : `those that are: ${pending.join(', ')}`
-}

@@ -11,7 +11,7 @@ import type { Journal, JournalCall, NewGeneration, Run, SubmittedOutput } from '
 import type { Queue } from '../store/queue.ts'
 import type { Store } from '../store/store.ts'
 import { type Asking, advance, Cancelled, type LoopParts } from './loop.ts'
-import { askedOf, concludeClientCall } from './make-call.ts'
+import { askedOf, concludeClientCall, outputDeadline } from './make-call.ts'
 import { callsFor, type Line } from './outputs.ts'
 import { nothingPending, type Pending, pendingOf, resultOf } from './result.ts'
 import { Watchers } from './watch.ts'
@@ -32,6 +32,8 @@ export interface RunnerParts {
   readonly catalogue: Catalogue
   readonly keys: Keys
   readonly log: Logger
+  /** How long a run waits for what its caller's own tools give, in milliseconds. */
+  readonly outputMs: number
   dispatch(asked: Asked): Promise<Output>
   conclude(asked: Asked, outcome: Output | PlatformError): Promise<void>
   passedGate(callId: string): Promise<boolean>
@@ -225,14 +227,16 @@ export class Runner {
    * look do it; each of these can be done twice.
    */
   async #afterwards(run: Run): Promise<void> {
-    const { store, onRest } = this.#parts
+    const { store, onRest, outputMs } = this.#parts
     await onRest(run, await this.result(run))
     if (run.initiator_generation_id !== null) await this.wake(run.initiator_generation_id)
     if (isOver(run.status)) return
     const { calls } = await store.generations.journal(run.id)
-    const deadlines = calls.flatMap(({ output, awaits }) =>
-      output === undefined && awaits?.kind === 'approval' ? [awaits.expiresAt] : [],
-    )
+    const deadlines = calls.flatMap((call) => {
+      const { output, awaits } = call
+      if (output !== undefined || !awaits || awaits.kind === 'generation') return []
+      return [awaits.kind === 'approval' ? awaits.expiresAt : outputDeadline(call, outputMs)]
+    })
     if (deadlines.length > 0) await this.wake(run.id, Math.min(...deadlines) + 1)
   }
 
@@ -265,17 +269,20 @@ export class Runner {
 
   async #sweep(): Promise<void> {
     try {
-      const silent = await this.#parts.store.generations.silentSince(Date.now() - silence)
-      for (const id of silent) if (!this.#underWay.has(id)) await this.wake(id)
+      const { store, outputMs } = this.#parts
+      const left = await store.generations.silentSince('in_progress', Date.now() - silence)
+      // What wakes them may have been lost.
+      const late = await store.generations.silentSince('requires_action', Date.now() - outputMs - silence)
+      for (const id of [...left, ...late]) if (!this.#underWay.has(id)) await this.wake(id)
     } catch (err) {
       this.#parts.log.warn({ err }, 'could not look for runs that were left')
     }
   }
 
   #loopParts(): LoopParts {
-    const { store, catalogue, keys, dispatch, conclude, passedGate, modelOf } = this.#parts
+    const { store, catalogue, keys, outputMs, dispatch, conclude, passedGate, modelOf } = this.#parts
     return {
-      ...{ store, catalogue, keys, dispatch, conclude, passedGate, modelOf },
+      ...{ store, catalogue, keys, outputMs, dispatch, conclude, passedGate, modelOf },
       cancel: (id) => this.cancel(id),
       mayPass: (run) => this.#mayPass(run),
       heal: (run, journal) => this.#heal(run, journal),

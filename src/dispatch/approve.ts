@@ -57,7 +57,7 @@ async function ask(call: Valid, demand: Demand, record: CallRecord, host: Host):
 /** The approval for this call: the one that the same call asked for before and that is still open, or a new one. */
 function request(call: Valid, demand: Demand, record: CallRecord, host: Host): Promise<Approval> {
   const { desk } = host
-  const { approvals, options } = desk
+  const { options } = desk
   const input = sentInput(call.input, call.offer)
   const repeat_hash = repeatHash(call, input)
   return desk.inTurn(repeat_hash, async () => {
@@ -68,7 +68,8 @@ function request(call: Valid, demand: Demand, record: CallRecord, host: Host): P
     }
     await record.begin(call)
     const { entry, offer, principal, surface, client, generation, server } = call
-    const approval = await approvals.create({
+    const expires_at = Date.now() + (await desk.secondsFor(demand, entry.tool.project_id)) * 1000
+    const draft = {
       project_id: entry.tool.project_id,
       call_id: call.id,
       repeat_hash,
@@ -87,8 +88,9 @@ function request(call: Valid, demand: Demand, record: CallRecord, host: Host): P
       server_id: server?.id ?? null,
       why: [...demand.why],
       approvals_needed: demand.people,
-      expires_at: Date.now() + (await desk.secondsFor(demand, entry.tool.project_id)) * 1000,
-    })
+      expires_at,
+    }
+    const approval = await desk.place(draft)
     if (!approval) return askedElsewhere(call, host)
     options.onRequested?.(shown(approval))
     return approval

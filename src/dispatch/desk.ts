@@ -1,5 +1,6 @@
 import type { Approval } from '../model/approval.ts'
-import type { Approvals } from '../store/approvals.ts'
+import { PlatformError } from '../model/errors.ts'
+import type { ApprovalDraft, Approvals } from '../store/approvals.ts'
 import type { Store } from '../store/store.ts'
 import type { Demand } from './gates.ts'
 import { Rules } from './rules.ts'
@@ -7,6 +8,8 @@ import { Rules } from './rules.ts'
 export interface DeskOptions {
   /** How long a decision may take where neither rule, tool, server nor project says. */
   readonly seconds: number
+  /** How many calls of one key may wait at once. */
+  readonly mostPending: number
   /** The platform's address for people, where the operator says. */
   readonly publicUrl: string | undefined
   /** Told of each call that begins to wait, with its secrets hidden: for those who tell people. It must not throw. */
@@ -93,6 +96,21 @@ export class Desk {
       waiting.delete(changed)
       if (waiting.size === 0) this.#waiting.delete(id)
     }
+  }
+
+  /**
+   * Puts a call before people, unless its caller has too much there already; undefined where the same call is open. One after
+   * the other for each caller, so the limit holds; replicas may together pass it by as many calls as come at one moment.
+   */
+  place(draft: ApprovalDraft): Promise<Approval | undefined> {
+    const { principal, action } = draft
+    const limit = this.options.mostPending
+    return this.inTurn(principal.id, async () => {
+      if ((await this.approvals.countPending(principal.id)) >= limit) {
+        throw new PlatformError('TOO_MANY_APPROVALS', { action, limit })
+      }
+      return this.approvals.create(draft)
+    })
   }
 
   /** How long a decision may take. */

@@ -159,7 +159,8 @@ function capped(text: string, limit: number): { text: string; truncated: 0 | 1 }
 
 export function statusOf(error: PlatformError, begun: boolean): CallStatus {
   if (error.code === 'FORBIDDEN' || error.code === 'UNAUTHENTICATED') return 'permission_denied'
-  if (error.code.startsWith('APPROVAL_') || error.code === 'ACTION_WITHHELD') return 'rejected'
+  if (error.code.startsWith('APPROVAL_') || error.code === 'TOO_MANY_APPROVALS' || error.code === 'ACTION_WITHHELD')
+    return 'rejected'
   if (error.code === 'VALIDATION_FAILED' || (!begun && error.status < 500)) return 'validation_error'
   return 'execution_error'
 }

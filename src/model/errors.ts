@@ -16,6 +16,11 @@ export const inWords = (faults: readonly Fault[]) =>
 /** A sentence that someone wrote, with an end. */
 const ended = (text: string) => (/[.!?…]$/.test(text.trim()) ? text.trim() : `${text.trim()}.`)
 
+/** How a run stands that takes no outputs. */
+const standing = (status: string) =>
+  ({ requires_action: 'waits for an approval', in_progress: 'is under way' })[status] ??
+  (status === 'cancelled' ? 'was cancelled' : `has ${status}`)
+
 const didYouMean = (nearest: readonly string[] | undefined) =>
   nearest?.length ? ` Did you mean ${nearest.map((name) => `"${name}"`).join(' or ')}?` : ''
 
@@ -138,8 +143,11 @@ export const catalogue = {
   },
   GENERATION_NOT_FOUND: {
     status: 404,
-    says: 'There is no such generation of this agent, or this key may not see it.',
-    message: (d: { generation_id: string }) => `There is no generation "${d.generation_id}" of this agent.`,
+    says: 'There is no such generation of this agent, this key may not see it, or it waits for no outputs.',
+    message: (d: { generation_id: string; status?: string; error_code?: string | undefined }) =>
+      d.status === undefined
+        ? `There is no generation "${d.generation_id}" of this agent.`
+        : `The generation "${d.generation_id}" waits for no outputs: it ${standing(d.status)}${d.error_code ? ` (${d.error_code})` : ''}. Look at it with GET /generations/${d.generation_id}.`,
   },
   UNKNOWN_TOOL: {
     status: 404,
@@ -181,6 +189,12 @@ export const catalogue = {
     says: 'Another output was submitted for the same tool call before.',
     message: (d: { tool_call_id: string }) =>
       `An output for "${d.tool_call_id}" was submitted before, and it was another one: the first stays.`,
+  },
+  OUTPUTS_EXPIRED: {
+    status: 409,
+    says: 'The caller’s own tools gave no output in time, so the run has ended.',
+    message: (d: { tool_call_id: string; tool_name: string }) =>
+      `The run waited for an output of its caller’s own tool "${d.tool_name}" (${d.tool_call_id}), and none came in time. It has ended: start another one.`,
   },
   APPROVAL_STALE: {
     status: 409,
@@ -309,6 +323,12 @@ export const catalogue = {
     says: 'The key has made more requests than its limit allows.',
     message: (d: { limit: number; retry_after_seconds: number }) =>
       `This key may make ${d.limit} requests a minute: try again in ${d.retry_after_seconds} s.`,
+  },
+  TOO_MANY_APPROVALS: {
+    status: 429,
+    says: 'The key has as many calls waiting for approval as it may have; this one was not made.',
+    message: (d: { action: string; limit: number }) =>
+      `"${d.action}" needs approval, and this key has ${d.limit} calls waiting for approval already, which is all it may have. The call was not made: wait until some are decided or withdraw some, then call again.`,
   },
   MODEL_RATE_LIMITED: {
     status: 429,

@@ -4,7 +4,7 @@ import type { JsonObject } from './json.ts'
 export type Awaited =
   | { readonly kind: 'approval'; readonly id: string; readonly expiresAt: number }
   | { readonly kind: 'generation'; readonly id: string }
-  | { readonly kind: 'client'; readonly input: JsonObject }
+  | { readonly kind: 'client'; readonly input: JsonObject; readonly expiresAt?: number }
 
 /**
  * Thrown through the door by a call that has to wait, to a caller that comes back (`patience`). The call is begun and not

@@ -49,7 +49,10 @@ const worthAStep = 4000
 function advise(direct: number, agent: number): { mode: 'direct' | 'agent'; reason: string } {
   const saved = direct - agent
   if (saved < worthAStep) {
-    const reason = `Agent mode would save ${Math.max(saved, 0)} tokens a conversation, which is less than the step of finding an action costs.`
+    const reason =
+      saved > 0
+        ? `Agent mode would save ${saved} tokens a conversation, which is less than the step of finding an action costs.`
+        : `Agent mode would cost ${-saved} tokens more in every conversation: it is for servers with many tools.`
     return { mode: 'direct', reason }
   }
   const share = Math.round((100 * saved) / direct)

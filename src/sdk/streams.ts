@@ -15,17 +15,42 @@ export interface ServerEvent<Data> {
 export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent<unknown>> {
   const decoder = new TextDecoder()
   const reader = body.getReader()
-  let text = ''
+  const blocks = new Blocks()
   try {
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
-      text += decoder.decode(part.value, { stream: true })
-      // A carriage return at the end may be the first half of a line break.
-      const blocks = text.replaceAll(/\r\n|\r(?!$)/g, '\n').split('\n\n')
-      text = blocks.pop() ?? ''
-      yield* blocks.flatMap(readEvent)
+      yield* blocks.add(decoder.decode(part.value, { stream: true })).flatMap(readEvent)
     }
   } finally {
     await reader.cancel().catch(() => {})
+  }
+}
+
+/**
+ * Text in pieces, put together to what stands between blank lines. Each piece is looked at once, and the pieces of a block
+ * are joined once: an event of many megabytes costs as much as as many small ones.
+ */
+export class Blocks {
+  readonly #pieces: string[] = []
+  /** The end of what came before: a carriage return that may be half of a line break, or the first of two line breaks. */
+  #held = ''
+
+  /** The blocks that this piece completes. */
+  add(piece: string): string[] {
+    const text = (this.#held + piece).replaceAll(/\r\n|\r(?!$)/g, '\n')
+    const [first = '', ...rest] = text.split('\n\n')
+    const last = rest.pop()
+    if (last === undefined) {
+      this.#keep(first)
+      return []
+    }
+    const whole = [this.#pieces.splice(0).join('') + first, ...rest]
+    this.#keep(last)
+    return whole
+  }
+
+  #keep(text: string): void {
+    this.#held = /[\n\r]*$/.exec(text.slice(-2))?.[0] ?? ''
+    this.#pieces.push(text.slice(0, text.length - this.#held.length))
   }
 }
 

@@ -75,6 +75,12 @@ export interface ApprovalFilter {
   readonly principal_id?: string
 }
 
+/** What became of an approval (approved, rejected, expired, cancelled), and how long that took. */
+export interface Verdict {
+  readonly verdict: string
+  readonly seconds: number
+}
+
 /** What a decision changes. */
 export interface Decided {
   readonly status: 'pending' | 'approved' | 'rejected'
@@ -94,6 +100,7 @@ export interface Decided {
 export class Approvals {
   readonly #engine: Engine
   readonly #notices: Notices
+  readonly #verdicts = new Set<(verdict: Verdict) => void>()
 
   constructor(engine: Engine, notices: Notices) {
     this.#engine = engine
@@ -162,6 +169,17 @@ export class Approvals {
     return row && toApproval(row)
   }
 
+  /** How many wait for a decision: all, or those that one key has asked for. */
+  async countPending(principalId?: string, now = Date.now()): Promise<number> {
+    let query = this.#engine.db
+      .selectFrom('approvals')
+      .select((e) => e.fn.countAll<number>().as('n'))
+      .where('status', '=', 'pending')
+      .where('expires_at', '>', now)
+    if (principalId !== undefined) query = query.where('principal_id', '=', principalId)
+    return Number((await query.executeTakeFirstOrThrow()).n)
+  }
+
   /** Newest first. */
   list(filter: ApprovalFilter & Window, visible: Visible): Promise<Page<ApprovalSummary>> {
     let where = this.#engine.db.selectFrom('approvals')
@@ -195,6 +213,7 @@ export class Approvals {
       .returningAll()
       .executeTakeFirst()
     if (row) this.#tell([seen.id])
+    if (row && row.status !== 'pending') this.#ended(row, now)
     return row && toApproval(row)
   }
 
@@ -229,8 +248,10 @@ export class Approvals {
       .set({ status })
       .where('id', 'in', narrow(open as OpenApprovals))
       .where('status', 'in', ['pending', 'approved'])
-      .returning('id')
+      .returning(['id', 'status', 'decided_at', 'created_at'])
       .execute()
+    // What was approved and never called was decided before.
+    for (const row of rows) if (row.decided_at === null) this.#ended(row)
     const ids = rows.map(({ id }) => id)
     if (ids.length > 0) this.#tell(ids)
     return ids
@@ -252,6 +273,16 @@ export class Approvals {
   async close(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return
     await this.#engine.db.updateTable('approvals').set({ closed: 1 }).where('id', 'in', ids).execute()
+  }
+
+  /** Hears of each approval that was decided or ended by this process. */
+  onVerdict(listener: (verdict: Verdict) => void): void {
+    this.#verdicts.add(listener)
+  }
+
+  #ended({ status, created_at }: Pick<ApprovalRow, 'status' | 'created_at'>, now = Date.now()): void {
+    const verdict = { verdict: status, seconds: Math.max(0, now - created_at) / 1000 }
+    for (const listener of this.#verdicts) listener(verdict)
   }
 
   /** What has happened has happened, whether or not the others hear of it at once. */

@@ -293,11 +293,11 @@ export class Generations {
   }
 
   /** Those that should be going on and of which nothing was heard since. */
-  async silentSince(time: number, limit = 500): Promise<string[]> {
+  async silentSince(status: 'in_progress' | 'requires_action', time: number, limit = 500): Promise<string[]> {
     const rows = await this.#engine.db
       .selectFrom('generations')
       .select('id')
-      .where('status', '=', 'in_progress')
+      .where('status', '=', status)
       .where('last_activity_at', '<', time)
       .limit(limit)
       .execute()

@@ -275,6 +275,16 @@ export class WebhookStore {
     return row?.at ?? undefined
   }
 
+  /** How many deliveries wait to be sent. */
+  async countPending(): Promise<number> {
+    const { n } = await this.#db
+      .selectFrom('webhook_deliveries')
+      .select((e) => e.fn.countAll<number>().as('n'))
+      .where('status', '=', 'pending')
+      .executeTakeFirstOrThrow()
+    return Number(n)
+  }
+
   /** Webhooks that have something to be sent. */
   async waiting(): Promise<{ webhook_id: string; at: number }[]> {
     const rows = await this.#db
@@ -297,14 +307,15 @@ export class WebhookStore {
     return row && toSummary(row)
   }
 
-  /** What is not sent because the webhook is no longer there for it. */
-  async giveUp(webhookId: string, error: string): Promise<void> {
-    await this.#db
+  /** What is not sent because the webhook is no longer there for it: so many. */
+  async giveUp(webhookId: string, error: string): Promise<number> {
+    const { numUpdatedRows } = await this.#db
       .updateTable('webhook_deliveries')
       .set({ status: 'failed', next_attempt_at: null, last_error: error })
       .where('status', '=', 'pending')
       .where('webhook_id', '=', webhookId)
-      .execute()
+      .executeTakeFirstOrThrow()
+    return Number(numUpdatedRows)
   }
 
   /** Forgets deliveries of before that time. */

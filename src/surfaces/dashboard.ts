@@ -52,8 +52,18 @@ interface Asset {
 /** Whether there is a dashboard to serve. */
 export const isBuilt = (folder: URL): boolean => existsSync(new URL('index.html', folder))
 
-/** Serves the built dashboard from memory. Answers nothing for a path that is not the dashboard's. */
-export function dashboard(folder: URL): (request: Request) => Promise<Response | undefined> {
+/** Where programs ask, and what is wrong is told in JSON, also to people who look. */
+const notForPeople = new Set(['api', 'mcp', 'assets', 'sample'])
+
+export interface Dashboard {
+  /** Nothing for a path that is not the dashboard's. */
+  answer(request: Request): Promise<Response | undefined>
+  /** For someone at a path that nobody has: a page that says so and leads on. Nothing for a program. */
+  lost(request: Request): Promise<Response | undefined>
+}
+
+/** Serves the built dashboard from memory. */
+export function dashboard(folder: URL): Dashboard {
   let loading: Promise<ReadonlyMap<string, Asset>> | undefined
 
   const load = async () => {
@@ -63,16 +73,28 @@ export function dashboard(folder: URL): (request: Request) => Promise<Response |
     if (assets.size === 0) loading = undefined
     return assets
   }
-  return async (request) => {
+  const answerPage = async (request: Request) => {
     const path = decoded(new URL(request.url).pathname)
-    const isPage = path === '/' || (pages.has(path.split('/')[1] ?? '') && wantsPage(request))
+    const isPage = path === '/' || (pages.has(firstOf(path)) && wantsPage(request))
     if (!isPage && !path.startsWith('/assets/') && path !== '/icon.svg') return undefined
     const assets = await load()
     if (assets.size === 0) return notBuilt()
     const asset = assets.get(isPage ? '/index.html' : path)
     return asset && answer(asset, request)
   }
+  return {
+    answer: answerPage,
+    async lost(request) {
+      if (request.method !== 'GET' || !wantsPage(request) || notForPeople.has(firstOf(new URL(request.url).pathname))) {
+        return undefined
+      }
+      const page = (await load()).get('/index.html')
+      return page && new Response(new Uint8Array(page.bytes), { status: 404, headers: page.headers })
+    },
+  }
 }
+
+const firstOf = (path: string) => path.split('/')[1] ?? ''
 
 /** Some of our pages are called as some of our routes are. A browser that goes to a page says that it wants HTML. */
 const wantsPage = ({ headers }: Request) => (headers.get('accept') ?? '').includes('text/html')

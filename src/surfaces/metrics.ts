@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Generation } from '../model/generation.ts'
+import type { Verdict } from '../store/approvals.ts'
 import type { UpstreamState } from '../tools/upstreams.ts'
 
 /** How many upstreams have a line of their own; the rest are only counted. */
@@ -52,6 +53,25 @@ export class Metrics {
     labelNames: ['direction'] as const,
     registers: [this.#registry],
   })
+  readonly #verdicts = new Counter({
+    name: 'quartermaster_approvals_decided_total',
+    help: 'Approvals that were decided or ended here, by verdict: approved, rejected, expired, cancelled',
+    labelNames: ['verdict'] as const,
+    registers: [this.#registry],
+  })
+  readonly #approvalWait = new Histogram({
+    name: 'quartermaster_approval_wait_seconds',
+    help: 'How long calls waited for a decision, by verdict',
+    labelNames: ['verdict'] as const,
+    buckets: [1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 14_400, 86_400, 604_800],
+    registers: [this.#registry],
+  })
+  readonly #deliveries = new Counter({
+    name: 'quartermaster_webhook_deliveries_total',
+    help: 'Webhook deliveries that came to their end here, by status: delivered, or failed after the last attempt',
+    labelNames: ['status'] as const,
+    registers: [this.#registry],
+  })
 
   constructor() {
     collectDefaultMetrics({ register: this.#registry })
@@ -72,6 +92,35 @@ export class Metrics {
     this.#tokens.inc({ direction: 'output' }, usage.output_tokens)
     if (completed_at === null) return
     this.#generationDuration.observe({ status }, (Date.parse(completed_at) - Date.parse(started_at)) / 1000)
+  }
+
+  approvalEnded({ verdict, seconds }: Verdict): void {
+    this.#verdicts.inc({ verdict })
+    this.#approvalWait.observe({ verdict }, seconds)
+  }
+
+  deliveriesEnded(status: 'delivered' | 'failed', count: number): void {
+    this.#deliveries.inc({ status }, count)
+  }
+
+  /** Has it counted in the database, whenever someone looks, what waits there. */
+  watchWaiting({ approvals, deliveries }: Readonly<Record<'approvals' | 'deliveries', () => Promise<number>>>): void {
+    const gauge = (name: string, help: string, count: () => Promise<number>) =>
+      new Gauge({
+        name,
+        help,
+        registers: [this.#registry],
+        async collect() {
+          // What cannot be counted now is no reason to tell nothing of all the rest.
+          this.set(await count().catch(() => Number.NaN))
+        },
+      })
+    gauge('quartermaster_approvals_pending', 'Calls that wait for approval, in the whole database', approvals)
+    gauge(
+      'quartermaster_webhook_deliveries_pending',
+      'Webhook deliveries that wait to be sent, first or again, in the whole database',
+      deliveries,
+    )
   }
 
   /** Has it read whenever someone looks how many generations this process goes on with. */
@@ -118,7 +167,19 @@ export class Metrics {
     this.#requests.inc({ operation, status })
   }
 
+  /** For docs/reference/metrics.md, but for those that every Node process has. */
+  describe(): { name: string; type: string; labels: readonly string[]; help: string }[] {
+    const own = this.#registry.getMetricsAsArray().filter(({ name }) => name.startsWith('quartermaster_'))
+    return own.map((metric) => {
+      const { labelNames = [] } = metric as { labelNames?: readonly string[] }
+      return { name: metric.name, type: typeOf(metric), labels: labelNames, help: metric.help }
+    })
+  }
+
   async print(): Promise<Response> {
     return new Response(await this.#registry.metrics(), { headers: { 'content-type': this.#registry.contentType } })
   }
 }
+
+const typeOf = (metric: object): string =>
+  metric instanceof Counter ? 'counter' : metric instanceof Gauge ? 'gauge' : 'histogram'

@@ -3,14 +3,14 @@ import type { Logger } from 'pino'
 import { PlatformError } from '../model/errors.ts'
 import { nearest } from '../model/nearest.ts'
 import { answerError } from './answer.ts'
+import type { Dashboard } from './dashboard.ts'
 import type { Metrics } from './metrics.ts'
 
 export interface WebParts {
   readonly rest: Hono
   /** Signing in and out at the dashboard. */
   readonly signIn: Hono
-  /** Answers for the dashboard's own paths, and with nothing for any other. */
-  dashboard(request: Request): Promise<Response | undefined>
+  readonly dashboard: Dashboard
   /** Answers what comes to /mcp/{server}, and to /mcp. */
   mcp(request: Request, server: string | undefined): Promise<Response>
   /** JSON, printed when it is asked for. */
@@ -37,7 +37,7 @@ const page = {
 export function web(parts: WebParts): Hono {
   const { rest, signIn, dashboard, mcp, openapi, routes, reference, metrics, log, isReady, searchState } = parts
   const app = new Hono()
-  app.get('*', async ({ req }, next) => (await dashboard(req.raw)) ?? next())
+  app.get('*', async ({ req }, next) => (await dashboard.answer(req.raw)) ?? next())
   app.get('/health', (context) => context.json({ status: 'ok' }))
   app.get('/ready', async (context) =>
     (await isReady())
@@ -55,7 +55,10 @@ export function web(parts: WebParts): Hono {
   )
   app.all('/mcp', (context) => mcp(context.req.raw, undefined))
   app.all('/mcp/:server', (context) => mcp(context.req.raw, context.req.param('server')))
-  app.notFound(({ req: { method, path } }) => answerError(missing(method, path, routes), log))
+  app.notFound(
+    async ({ req: { method, path, raw } }) =>
+      (await dashboard.lost(raw)) ?? answerError(missing(method, path, routes), log),
+  )
   app.onError((error) => answerError(error, log))
   return app
 }

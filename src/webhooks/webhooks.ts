@@ -20,6 +20,8 @@ export interface WebhookParts {
   readonly queue: Queue
   readonly outbound: Pick<Outbound, 'fetch'>
   readonly seal: Seal
+  /** Told of deliveries that came to their end here. */
+  onEnd?(status: 'delivered' | 'failed', count: number): void
 }
 
 const second = 1000
@@ -129,7 +131,7 @@ export class Webhooks {
     const { id } = made as { id: string }
     const answered = await this.#send(webhook, { id, body })
     const status = answered.error === null ? 'delivered' : 'failed'
-    return (await store.changeDelivery(id, { ...outcome(answered, 1), status })) as DeliverySummary
+    return (await this.#end(id, outcome(answered, 1), status)) as DeliverySummary
   }
 
   /** Begins anew with a delivery, whatever has become of it. */
@@ -153,7 +155,11 @@ export class Webhooks {
     while (!signal.aborted) {
       const webhook = await store.find(webhookId)
       if (!webhook) return
-      if (!webhook.enabled) return store.giveUp(webhookId, webhook.disabled_reason ?? 'The webhook is disabled.')
+      if (!webhook.enabled) {
+        const count = await store.giveUp(webhookId, webhook.disabled_reason ?? 'The webhook is disabled.')
+        if (count > 0) this.#parts.onEnd?.('failed', count)
+        return
+      }
       const due = Date.now() < until ? await store.due(webhookId, atOnceToOne) : []
       if (due.length === 0) {
         const next = await store.nextAt(webhookId)
@@ -172,12 +178,18 @@ export class Webhooks {
     const attempts = delivery.attempts + 1
     const change = outcome(answered, attempts)
     const wait = retryAfterMs[delivery.attempts]
-    if (answered.error === null) await store.changeDelivery(delivery.id, { ...change, status: 'delivered' })
+    if (answered.error === null) await this.#end(delivery.id, change, 'delivered')
     else if (answered.status === 410) {
-      await store.changeDelivery(delivery.id, { ...change, status: 'failed' })
+      await this.#end(delivery.id, change, 'failed')
       await store.disable(webhook.id, 'The target answered 410 Gone, so nothing more is sent to it.')
-    } else if (wait === undefined) await store.changeDelivery(delivery.id, { ...change, status: 'failed' })
+    } else if (wait === undefined) await this.#end(delivery.id, change, 'failed')
     else await store.changeDelivery(delivery.id, { ...change, next_attempt_at: Date.now() + wait })
+  }
+
+  async #end(id: string, change: DeliveryChange, status: 'delivered' | 'failed') {
+    const ended = await this.#parts.store.changeDelivery(id, { ...change, status })
+    if (ended) this.#parts.onEnd?.(status, 1)
+    return ended
   }
 
   async #send(

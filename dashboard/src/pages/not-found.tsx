@@ -1,18 +1,22 @@
 import { Link } from '@tanstack/react-router'
 import { buttonLook } from '../ui/button.tsx'
 import { Empty, ErrorNotice } from '../ui/notice.tsx'
+import { PageHead } from '../ui/panel.tsx'
 
 export const NotFound = () => (
-  <Empty
-    title="There is no such page"
-    action={
-      <Link to="/" className={buttonLook('main')}>
-        To the overview
-      </Link>
-    }
-  >
-    The address may be mistyped, or the page of a newer version.
-  </Empty>
+  <>
+    <PageHead title="Not found" />
+    <Empty
+      title="There is no such page"
+      action={
+        <Link to="/" className={buttonLook('main')}>
+          To the overview
+        </Link>
+      }
+    >
+      The address may be mistyped, or the page of a newer version.
+    </Empty>
+  </>
 )
 
 /** A page that could not be shown: after an update its old files are gone, and only loading anew helps. */

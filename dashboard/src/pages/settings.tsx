@@ -1,14 +1,16 @@
 import { useState } from 'react'
 import { ask, type Project, qm } from '../api.ts'
-import { when } from '../format.ts'
+import { plural, when } from '../format.ts'
 import { useProjects, useSession } from '../queries.ts'
 import { setTheme, type Theme, useTheme } from '../theme.ts'
 import { Button, Row } from '../ui/button.tsx'
 import { ConfirmButton } from '../ui/dialog.tsx'
 import { TextField } from '../ui/field.tsx'
+import { Form } from '../ui/form.tsx'
 import { Answered, ErrorNotice } from '../ui/notice.tsx'
 import { Facts, PageHead, Panel } from '../ui/panel.tsx'
 import { useAction } from '../use-action.ts'
+import { useForm } from '../use-form.ts'
 import { AlertSwitches } from './approvals/alerts.tsx'
 
 export function Settings() {
@@ -138,25 +140,25 @@ function Projects() {
 }
 
 function ProjectLine({ project }: { project: Project }) {
-  const [name, setName] = useState<string>()
-  const rename = useAction(
-    () => ask(qm.projects.updateProject({ path: { project_id: project.id }, body: { name: name ?? '' } })),
-    { changes: ['projects'], onDone: () => setName(undefined) },
-  )
+  const [isOpen, setOpen] = useState(false)
   const remove = useAction(() => ask(qm.projects.deleteProject({ path: { project_id: project.id } })), {
     changes: ['projects'],
   })
+  const { approval_timeout_seconds: seconds } = project
   return (
     <li className="border-b border-line px-4 py-2.5 last:border-0">
-      {name === undefined ? (
+      {isOpen ? (
+        <ProjectForm project={project} onClose={() => setOpen(false)} />
+      ) : (
         <div className="flex flex-wrap items-center justify-between gap-2">
           <span className="min-w-0">
             <span className="font-medium break-words">{project.name}</span>
+            {seconds !== null && <span className="ml-2 text-xs text-soft">{plural(seconds, 'second')} to decide</span>}
             <code className="block font-mono text-xs text-soft">{project.id}</code>
           </span>
           <Row>
-            <Button look="quiet" onClick={() => setName(project.name)}>
-              Rename
+            <Button look="quiet" onClick={() => setOpen(true)}>
+              Change
             </Button>
             <ConfirmButton
               label="Delete"
@@ -169,24 +171,38 @@ function ProjectLine({ project }: { project: Project }) {
             </ConfirmButton>
           </Row>
         </div>
-      ) : (
-        <form
-          className="space-y-2"
-          onSubmit={(event) => {
-            event.preventDefault()
-            rename.run()
-          }}
-        >
-          <TextField label="Name" required autoFocus value={name} onChange={(event) => setName(event.target.value)} />
-          <ErrorNotice error={rename.error} />
-          <Row>
-            <Button look="main" type="submit" busy={rename.busy}>
-              Rename
-            </Button>
-            <Button onClick={() => setName(undefined)}>Cancel</Button>
-          </Row>
-        </form>
       )}
     </li>
+  )
+}
+
+function ProjectForm({ project, onClose }: { project: Project; onClose: () => void }) {
+  const form = useForm({
+    start: {
+      name: project.name,
+      seconds: project.approval_timeout_seconds === null ? '' : String(project.approval_timeout_seconds),
+    },
+    save: ({ name, seconds }) =>
+      ask(
+        qm.projects.updateProject({
+          path: { project_id: project.id },
+          body: { name: name.trim(), approval_timeout_seconds: seconds.trim() === '' ? null : Number(seconds) },
+        }),
+      ),
+    changes: ['projects'],
+    onDone: onClose,
+  })
+  return (
+    <Form form={form} label="Save" onCancel={onClose}>
+      <TextField label="Name" required autoFocus {...form.text('name')} />
+      <TextField
+        label="Time to decide"
+        type="number"
+        min={1}
+        max={604_800}
+        {...form.text('seconds', 'approval_timeout_seconds')}
+        hint="Seconds that a person has for a call that needs approval, unless a rule, the tool or the server says; empty is the platform’s own limit"
+      />
+    </Form>
   )
 }

@@ -19,7 +19,8 @@ export const Badge = ({ tone = 'plain', children }: { tone?: Tone; children: Rea
 )
 
 const statuses: Record<string, readonly [Tone, string]> = {
-  pending: ['accent', 'running'],
+  // It runs, or waits for a person.
+  pending: ['accent', 'pending'],
   success: ['good', 'success'],
   validation_error: ['warn', 'invalid input'],
   permission_denied: ['warn', 'denied'],

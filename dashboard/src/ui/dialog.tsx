@@ -46,7 +46,7 @@ export function ConfirmButton({
   onConfirm,
 }: {
   label: string
-  look?: 'danger' | 'quiet'
+  look?: 'danger' | 'plain' | 'quiet'
   title: string
   children: ReactNode
   confirm: string

@@ -1,5 +1,5 @@
 import { Tabs as Radix } from 'radix-ui'
-import type { ReactNode } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 
 export interface Tab {
   readonly id: string
@@ -7,7 +7,7 @@ export interface Tab {
   readonly content: () => ReactNode
 }
 
-export const Tabs = ({
+export function Tabs({
   tabs,
   value,
   onChange,
@@ -17,23 +17,34 @@ export const Tabs = ({
   value: string
   onChange: (id: string) => void
   label: string
-}) => (
-  <Radix.Root value={value} onValueChange={onChange}>
-    <Radix.List aria-label={label} className="mb-4 flex gap-1 overflow-x-auto border-b border-line">
-      {tabs.map(({ id, label: name }) => (
-        <Radix.Trigger
-          key={id}
-          value={id}
-          className="-mb-px border-b-2 border-transparent px-3 py-2 text-sm font-medium whitespace-nowrap text-soft -outline-offset-2 hover:text-ink data-[state=active]:border-accent data-[state=active]:text-ink"
-        >
-          {name}
-        </Radix.Trigger>
+}) {
+  const list = useRef<HTMLDivElement>(null)
+  // On a phone there may be more than fit: the one that is open is in sight, and the rest fades out at the edge.
+  useEffect(() => {
+    const shown = list.current
+    const open = shown?.querySelector<HTMLElement>(`[data-tab="${value}"]`)
+    if (shown && open)
+      shown.scrollLeft = open.offsetLeft - shown.offsetLeft - (shown.clientWidth - open.offsetWidth) / 2
+  }, [value])
+  return (
+    <Radix.Root value={value} onValueChange={onChange}>
+      <Radix.List ref={list} aria-label={label} className="tab-list mb-4">
+        {tabs.map(({ id, label: name }) => (
+          <Radix.Trigger
+            key={id}
+            value={id}
+            data-tab={id}
+            className="tab data-[state=active]:border-accent data-[state=active]:text-ink"
+          >
+            {name}
+          </Radix.Trigger>
+        ))}
+      </Radix.List>
+      {tabs.map(({ id, content }) => (
+        <Radix.Content key={id} value={id} tabIndex={-1}>
+          {id === value && content()}
+        </Radix.Content>
       ))}
-    </Radix.List>
-    {tabs.map(({ id, content }) => (
-      <Radix.Content key={id} value={id} tabIndex={-1}>
-        {id === value && content()}
-      </Radix.Content>
-    ))}
-  </Radix.Root>
-)
+    </Radix.Root>
+  )
+}

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { ask, Failure, qm } from '../../api.ts'
+import { ask, qm } from '../../api.ts'
 import { useOperations } from '../../operations.ts'
 import { useKeys, useProjects } from '../../queries.ts'
 import { Badge } from '../../ui/badge.tsx'
@@ -9,6 +9,7 @@ import { Field, Select, TextField } from '../../ui/field.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { useAction } from '../../use-action.ts'
+import { faultsOf } from '../../use-form.ts'
 
 /** May this key do that? And which rule says so? */
 export function Check() {
@@ -29,8 +30,7 @@ export function Check() {
       }),
     ),
   )
-  const faultOf = (path: string) =>
-    check.error instanceof Failure ? check.error.faults.find((fault) => fault.path === path)?.message : undefined
+  const faultOf = faultsOf(check.error)
   return (
     <div className="max-w-2xl space-y-4">
       <Panel title="May this key do that?">

@@ -1,15 +1,17 @@
 import { useState } from 'react'
-import { type ApiKey, ask, Failure, qm } from '../../api.ts'
+import { type ApiKey, ask, qm } from '../../api.ts'
 import { ago, when } from '../../format.ts'
 import { useKeys, usePolicies, useProjects, useSession } from '../../queries.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button, CopyButton, Row } from '../../ui/button.tsx'
 import { ConfirmButton, Dialog } from '../../ui/dialog.tsx'
 import { Select, TextField } from '../../ui/field.tsx'
-import { Answered, Empty, ErrorNotice } from '../../ui/notice.tsx'
+import { Form } from '../../ui/form.tsx'
+import { Answered, Empty } from '../../ui/notice.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { Table } from '../../ui/table.tsx'
 import { useAction } from '../../use-action.ts'
+import { useForm } from '../../use-form.ts'
 
 export function Keys() {
   const keys = useKeys()
@@ -118,12 +120,9 @@ const lives = [
 function NewKey({ onClose }: { onClose: () => void }) {
   const { data: policies = [] } = usePolicies()
   const { data: projects = [] } = useProjects()
-  const [name, setName] = useState('')
-  const [chosen, setChosen] = useState<readonly string[]>(['pol_caller'])
-  const [projectId, setProjectId] = useState('')
-  const [days, setDays] = useState('')
-  const create = useAction(
-    () =>
+  const form = useForm({
+    start: { name: '', chosen: ['pol_caller'] as readonly string[], projectId: '', days: '' },
+    save: ({ name, chosen, projectId, days }) =>
       ask(
         qm.apiKeys.createApiKey({
           body: {
@@ -134,20 +133,18 @@ function NewKey({ onClose }: { onClose: () => void }) {
           },
         }),
       ),
-    { changes: ['api-keys'] },
-  )
-  const faultOf = (path: string) =>
-    create.error instanceof Failure ? create.error.faults.find((fault) => fault.path === path)?.message : undefined
-
-  if (create.data) {
+    changes: ['api-keys'],
+  })
+  const { draft, set, text } = form
+  if (form.data) {
     return (
       <Dialog open onClose={onClose} title="The key is made" description="Copy its value now: it is shown this once.">
         <div className="space-y-3">
           <code data-testid="new-key" className="block rounded-md bg-sunken p-3 font-mono text-sm break-all select-all">
-            {create.data.key}
+            {form.data.key}
           </code>
           <Row className="justify-end">
-            <CopyButton text={create.data.key} label="Copy the key" />
+            <CopyButton text={form.data.key} label="Copy the key" />
             <Button look="main" onClick={onClose}>
               I have it
             </Button>
@@ -158,21 +155,13 @@ function NewKey({ onClose }: { onClose: () => void }) {
   }
   return (
     <Dialog open onClose={onClose} title="New API key">
-      <form
-        className="space-y-4"
-        onSubmit={(event) => {
-          event.preventDefault()
-          create.run()
-        }}
-      >
+      <Form form={form} label="Make the key" onCancel={onClose}>
         <TextField
           label="Name"
           required
           placeholder="cursor on my laptop"
-          value={name}
-          onChange={(event) => setName(event.target.value)}
+          {...text('name')}
           hint="Who or what will hold it: this is the name in the record"
-          error={faultOf('name')}
         />
         <fieldset>
           <legend className="mb-1 text-sm font-medium">Access policies</legend>
@@ -183,9 +172,11 @@ function NewKey({ onClose }: { onClose: () => void }) {
                   <input
                     type="checkbox"
                     className="mt-1 accent-accent"
-                    checked={chosen.includes(id)}
+                    checked={draft.chosen.includes(id)}
                     onChange={(event) =>
-                      setChosen(event.target.checked ? [...chosen, id] : chosen.filter((one) => one !== id))
+                      set({
+                        chosen: event.target.checked ? [...draft.chosen, id] : draft.chosen.filter((one) => one !== id),
+                      })
                     }
                   />
                   <span>
@@ -200,20 +191,12 @@ function NewKey({ onClose }: { onClose: () => void }) {
         <div className="grid gap-4 sm:grid-cols-2">
           <Select
             label="Project"
-            value={projectId}
-            onChange={(event) => setProjectId(event.target.value)}
+            {...text('projectId', 'project_id')}
             options={[['', 'All projects'], ...projects.map((project) => [project.id, project.name] as const)]}
           />
-          <Select label="Expires" value={days} onChange={(event) => setDays(event.target.value)} options={lives} />
+          <Select label="Expires" {...text('days', 'expires_at')} options={lives} />
         </div>
-        <ErrorNotice error={create.error} />
-        <Row className="justify-end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="main" type="submit" busy={create.busy}>
-            Make the key
-          </Button>
-        </Row>
-      </form>
+      </Form>
     </Dialog>
   )
 }

@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
-import { useState } from 'react'
-import { type AccessPolicy, ask, type Body, Failure, qm } from '../../api.ts'
-import { Button } from '../../ui/button.tsx'
+import { type AccessPolicy, ask, type Body, qm } from '../../api.ts'
 import { ConfirmButton } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
+import { Form } from '../../ui/form.tsx'
 import { JsonField } from '../../ui/json-field.tsx'
-import { Answered, ErrorNotice } from '../../ui/notice.tsx'
+import { Answered } from '../../ui/notice.tsx'
 import { PageHead, Panel } from '../../ui/panel.tsx'
 import { useAction } from '../../use-action.ts'
+import { useForm } from '../../use-form.ts'
 
 type Document = Body<'accessPolicies', 'createAccessPolicy'>['document']
 
@@ -25,17 +25,20 @@ export function Policy() {
     enabled: !isNew,
   })
   if (isNew) return <Editor policy={undefined} />
-  return <Answered query={policy}>{(record) => <Editor key={record.updated_at} policy={record} />}</Answered>
+  return <Answered query={policy}>{(record) => <Editor key={record.id} policy={record} />}</Answered>
 }
 
 function Editor({ policy }: { policy: AccessPolicy | undefined }) {
   const navigate = useNavigate()
-  const [name, setName] = useState(policy?.name ?? '')
-  const [description, setDescription] = useState(policy?.description ?? '')
-  const [document, setDocument] = useState<unknown>(policy?.document ?? example)
   const toList = () => void navigate({ to: '/access', search: { tab: 'policies' } })
-  const save = useAction(
-    () => {
+  const form = useForm({
+    start: {
+      name: policy?.name ?? '',
+      description: policy?.description ?? '',
+      document: (policy?.document ?? example) as unknown,
+    },
+    version: policy?.updated_at,
+    save({ name, description, document }) {
       const body = { name: name.trim(), description: description.trim() || null, document: document as Document }
       return ask(
         policy
@@ -43,21 +46,16 @@ function Editor({ policy }: { policy: AccessPolicy | undefined }) {
           : qm.accessPolicies.createAccessPolicy({ body }),
       )
     },
-    { changes: ['access-policies', 'access-policy'], onDone: toList },
-  )
+    changes: ['access-policies', 'access-policy'],
+    onDone: toList,
+  })
+  const { draft, set, text, faultOf } = form
   const remove = useAction(
     async () => policy && ask(qm.accessPolicies.deleteAccessPolicy({ path: { access_policy_id: policy.id } })),
     { changes: ['access-policies'], onDone: toList },
   )
-  const faults = save.error instanceof Failure ? save.error.faults : []
   return (
-    <form
-      className="max-w-3xl space-y-4"
-      onSubmit={(event) => {
-        event.preventDefault()
-        save.run()
-      }}
-    >
+    <div className="max-w-3xl space-y-4">
       <PageHead
         title={policy?.name ?? 'New access policy'}
         actions={
@@ -76,20 +74,15 @@ function Editor({ policy }: { policy: AccessPolicy | undefined }) {
         What is not allowed is denied, and a Deny wins over any Allow. A change takes effect at once.
       </PageHead>
       <Panel>
-        <div className="space-y-4">
-          <TextField
-            label="Name"
-            required
-            value={name}
-            onChange={(event) => setName(event.target.value)}
-            error={faults.find(({ path }) => path === 'name')?.message}
-          />
-          <TextField label="Description" value={description} onChange={(event) => setDescription(event.target.value)} />
+        <Form form={form} label={policy ? 'Save' : 'Create the access policy'} disabled={!draft.document}>
+          <TextField label="Name" required {...text('name')} />
+          <TextField label="Description" {...text('description')} />
           <JsonField
             label="Document"
             rows={16}
-            value={document}
-            onChange={setDocument}
+            value={draft.document}
+            onChange={(document) => set({ document })}
+            error={faultOf('document')}
             hint={
               <>
                 Actions are written <code className="font-mono">module:Operation</code>, resources{' '}
@@ -98,12 +91,8 @@ function Editor({ policy }: { policy: AccessPolicy | undefined }) {
               </>
             }
           />
-          <ErrorNotice error={save.error} />
-          <Button look="main" type="submit" busy={save.busy} disabled={!document}>
-            {policy ? 'Save' : 'Create the access policy'}
-          </Button>
-        </div>
+        </Form>
       </Panel>
-    </form>
+    </div>
   )
 }

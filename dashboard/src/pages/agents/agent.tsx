@@ -8,7 +8,7 @@ import { Tabs } from '../../ui/tabs.tsx'
 import { useAction } from '../../use-action.ts'
 import { modelOf } from './agents.tsx'
 import { Chat } from './chat/chat.tsx'
-import { bodyOf, type Draft, draftOf } from './draft.ts'
+import { bodyOf, draftOf } from './draft.ts'
 import { AgentForm } from './form.tsx'
 import { type Agent as AgentRecord, useAgent, useAiProvider } from './records.ts'
 
@@ -70,22 +70,15 @@ function EditAgent({ agent }: { agent: AgentRecord }) {
     changes: ['agents'],
     onDone: () => void navigate({ to: '/agents' }),
   })
-  const save = useAction(
-    (draft: Draft) => ask(qm.agents.updateAgent({ path: { agent_id: agent.id }, body: bodyOf(draft) })),
-    { changes: ['agent', 'agents'] },
-  )
   return (
     <div className="space-y-6">
       <AgentForm
-        // What was saved is where the next change starts from.
-        key={agent.updated_at}
-        start={draftOf(agent)}
         isNew={false}
         projectId={agent.project_id}
-        busy={save.busy}
-        error={save.error}
-        isSaved={save.done}
-        onSave={save.run}
+        start={draftOf(agent)}
+        version={agent.updated_at}
+        save={(draft) => ask(qm.agents.updateAgent({ path: { agent_id: agent.id }, body: bodyOf(draft) }))}
+        changes={['agent', 'agents']}
       />
       <DeletePanel what="agent" name={agent.name} onDelete={() => remove.runAsync()}>
         Nobody can run it any more. The record of what it did stays.

@@ -1,43 +1,34 @@
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
 import { useTools } from '../../queries.ts'
 import { Button, buttonLook, IconButton } from '../../ui/button.tsx'
 import { Select, TextArea, TextField } from '../../ui/field.tsx'
+import { Form } from '../../ui/form.tsx'
 import { JsonField } from '../../ui/json-field.tsx'
 import { Empty, ErrorNotice } from '../../ui/notice.tsx'
 import { Panel } from '../../ui/panel.tsx'
+import { type Saving, useForm } from '../../use-form.ts'
 import { modelOf } from './agents.tsx'
 import type { Draft } from './draft.ts'
-import { faultsOf } from './faults.ts'
-import { useAiProviders } from './records.ts'
+import { type Agent, useAiProviders } from './records.ts'
 import { ToolPicker, useModelNames } from './tool-picker.tsx'
 
-interface Props {
-  readonly start: Draft
+interface Props extends Saving<Draft, Agent> {
   readonly isNew: boolean
   /** Where tools and providers must be, once that is known. */
   readonly projectId: string | undefined
-  readonly busy: boolean
-  readonly error: unknown
-  readonly isSaved?: boolean
-  onSave(draft: Draft): void
 }
 
-export function AgentForm({ start, isNew, projectId, busy, error, isSaved = false, onSave }: Props) {
-  const [typed, setDraft] = useState(start)
-  const [isTouched, setTouched] = useState(false)
+export function AgentForm({ isNew, projectId, ...saving }: Props) {
   const isHere = (record: { project_id: string | null }) => !projectId || record.project_id === projectId
   const { data: allProviders, error: providersError } = useAiProviders()
   const { data: allTools = [] } = useTools()
   const providers = (allProviders ?? []).filter(isHere)
   const tools = allTools.filter(isHere)
   // Where there is a provider, one is chosen.
-  const draft = { ...typed, providerId: typed.providerId || (providers[0]?.id ?? '') }
-  const set = (change: Partial<Draft>) => {
-    setTouched(true)
-    setDraft((now) => ({ ...now, ...change }))
-  }
-  const faultOf = faultsOf(error)
+  const chosen = (draft: Draft) => ({ ...draft, providerId: draft.providerId || (providers[0]?.id ?? '') })
+  const form = useForm({ ...saving, save: (draft) => saving.save(chosen(draft)) })
+  const { set, text, faultOf } = form
+  const draft = chosen(form.draft)
   const names = useModelNames(tools.filter(({ id }) => draft.toolIds.includes(id)))
   const known = [...new Set([...names.values()].flat())].sort()
   const provider = providers.find(({ id }) => id === draft.providerId)
@@ -58,53 +49,36 @@ export function AgentForm({ start, isNew, projectId, busy, error, isSaved = fals
     )
   }
   return (
-    <form
-      className="space-y-4"
-      onSubmit={(event) => {
-        event.preventDefault()
-        onSave(draft)
-      }}
-    >
+    <Form form={form} label={isNew ? 'Create the agent' : 'Save'} disabled={cannotRead}>
       <ErrorNotice error={providersError} />
       <Panel title="What it is">
         <div className="grid gap-4 md:grid-cols-3">
-          <TextField
-            label="Name"
-            required
-            value={draft.name}
-            onChange={(event) => set({ name: event.target.value })}
-            error={faultOf('name')}
-          />
+          <TextField label="Name" required {...text('name')} />
           <Select
             label="AI provider"
+            {...text('providerId', 'ai_provider_id')}
             value={draft.providerId}
-            onChange={(event) => set({ providerId: event.target.value })}
             options={[
               ...(provider || draft.providerId === ''
                 ? []
                 : [[draft.providerId, `${draft.providerId} (gone)`] as const]),
               ...providers.map(({ id, name, type }) => [id, `${name} (${type})`] as const),
             ]}
-            error={faultOf('ai_provider_id')}
           />
           <TextField
             label="Model"
             mono
-            value={draft.model}
+            {...text('model')}
             placeholder={provider ? modelOf(null, provider) : ''}
-            onChange={(event) => set({ model: event.target.value })}
             hint="Left empty: the provider’s default"
-            error={faultOf('model')}
           />
           <div className="md:col-span-3">
             <TextArea
               label="Instructions"
               rows={14}
-              value={draft.instructions}
-              onChange={(event) => set({ instructions: event.target.value })}
+              {...text('instructions')}
               placeholder="You help the customers of a shop. Look an order up before you say anything about it."
               hint="What the model is told first: who it is, what it does, what it leaves alone"
-              error={faultOf('instructions')}
             />
           </div>
         </div>
@@ -128,8 +102,7 @@ export function AgentForm({ start, isNew, projectId, busy, error, isSaved = fals
         <div className="grid gap-4 md:grid-cols-2 lg:grid-cols-4">
           <Select
             label="Tool choice"
-            value={draft.toolChoice}
-            onChange={(event) => set({ toolChoice: event.target.value })}
+            {...text('toolChoice', 'tool_choice')}
             options={[
               ['auto', 'The model decides'],
               ['required', 'It must call some tool'],
@@ -138,7 +111,6 @@ export function AgentForm({ start, isNew, projectId, busy, error, isSaved = fals
                 (name) => [`tool:${name}`, `It must call ${name}`] as const,
               ),
             ]}
-            error={faultOf('tool_choice')}
           />
           <TextField
             label="Steps at most"
@@ -146,10 +118,8 @@ export function AgentForm({ start, isNew, projectId, busy, error, isSaved = fals
             min={1}
             max={200}
             required
-            value={draft.maxSteps}
-            onChange={(event) => set({ maxSteps: event.target.value })}
+            {...text('maxSteps', 'max_steps')}
             hint="Each asks the model once"
-            error={faultOf('max_steps')}
           />
           <TextField
             label="Temperature"
@@ -157,20 +127,16 @@ export function AgentForm({ start, isNew, projectId, busy, error, isSaved = fals
             min={0}
             max={2}
             step="any"
-            value={draft.temperature}
-            onChange={(event) => set({ temperature: event.target.value })}
+            {...text('temperature')}
             hint="Left empty: the model’s own"
-            error={faultOf('temperature')}
           />
           <TextField
             label="Messages it sees"
             type="number"
             min={1}
             max={10_000}
-            value={draft.maxContext}
-            onChange={(event) => set({ maxContext: event.target.value })}
+            {...text('maxContext', 'max_context_messages')}
             hint="The latest so many; left empty: all"
-            error={faultOf('max_context_messages')}
           />
         </div>
         <StopConditions
@@ -202,16 +168,7 @@ export function AgentForm({ start, isNew, projectId, busy, error, isSaved = fals
           />
         </div>
       </Panel>
-      <ErrorNotice error={error} />
-      <div className="flex items-center gap-3">
-        <Button look="main" type="submit" busy={busy} disabled={cannotRead}>
-          {isNew ? 'Create the agent' : 'Save'}
-        </Button>
-        <span role="status" className="text-sm text-soft">
-          {isSaved && !isTouched ? 'Saved' : ''}
-        </span>
-      </div>
-    </form>
+    </Form>
   )
 }
 

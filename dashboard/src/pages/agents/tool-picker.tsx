@@ -117,7 +117,7 @@ const Choice = ({
   onChange: (isOn: boolean) => void
 }) => (
   <li>
-    <label className="flex cursor-pointer gap-2.5 px-3 py-2 text-sm hover:bg-hover">
+    <label className="flex cursor-pointer items-start gap-2.5 px-3 py-2 text-sm hover:bg-hover">
       <input
         type="checkbox"
         aria-label={tool.name}

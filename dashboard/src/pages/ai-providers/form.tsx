@@ -1,10 +1,10 @@
-import { useState } from 'react'
 import { Button } from '../../ui/button.tsx'
 import { Switch, TextArea, TextField } from '../../ui/field.tsx'
-import { ErrorNotice } from '../../ui/notice.tsx'
+import { Form } from '../../ui/form.tsx'
 import { PairsField } from '../../ui/pairs.tsx'
 import { Panel } from '../../ui/panel.tsx'
-import { faultsOf } from '../agents/faults.ts'
+import { TypeCards } from '../../ui/type-cards.tsx'
+import { type Saving, useForm } from '../../use-form.ts'
 import type { AiProvider } from '../agents/records.ts'
 import type { Draft, ProviderType } from './draft.ts'
 import { PricesField } from './prices.tsx'
@@ -26,73 +26,28 @@ const addresses: Partial<Record<ProviderType, string>> = {
 
 export const typeName = (type: string): string => types.find(([known]) => known === type)?.[1] ?? type
 
-interface Props {
-  readonly start: Draft
+interface Props extends Saving<Draft, AiProvider> {
   /** What is there already. */
   readonly provider: AiProvider | undefined
-  readonly busy: boolean
-  readonly error: unknown
-  readonly isSaved?: boolean
-  onSave(draft: Draft): void
 }
 
-export function ProviderForm({ start, provider, busy, error, isSaved = false, onSave }: Props) {
-  const [draft, setDraft] = useState(start)
-  const [isTouched, setTouched] = useState(false)
-  const set = (change: Partial<Draft>) => {
-    setTouched(true)
-    setDraft((now) => ({ ...now, ...change }))
-  }
-  const faultOf = faultsOf(error)
+export function ProviderForm({ provider, ...saving }: Props) {
+  const form = useForm(saving)
+  const { draft, set, text, faultOf } = form
   const isReplay = draft.type === 'replay'
   return (
-    <form
-      className="space-y-4"
-      onSubmit={(event) => {
-        event.preventDefault()
-        onSave(draft)
-      }}
-    >
+    <Form form={form} label={provider ? 'Save' : 'Create the AI provider'}>
       {!provider && (
-        <fieldset>
-          <legend className="sr-only">Type</legend>
-          <div className="grid gap-2 sm:grid-cols-2 lg:grid-cols-5">
-            {types.map(([type, name, about]) => (
-              <label
-                key={type}
-                className="cursor-pointer rounded-lg border border-line bg-panel p-3 has-checked:border-accent has-checked:bg-accent-wash has-focus-visible:outline-2 has-focus-visible:outline-accent"
-              >
-                <input
-                  type="radio"
-                  name="type"
-                  value={type}
-                  checked={draft.type === type}
-                  onChange={() => set({ type })}
-                  className="sr-only"
-                />
-                <span className="text-sm font-semibold">{name}</span>
-                <span className="block text-xs text-soft">{about}</span>
-              </label>
-            ))}
-          </div>
-        </fieldset>
+        <TypeCards types={types} value={draft.type} className="lg:grid-cols-5" onChange={(type) => set({ type })} />
       )}
       <Panel title="What it is">
         <div className="grid gap-4 md:grid-cols-2">
-          <TextField
-            label="Name"
-            required
-            value={draft.name}
-            onChange={(event) => set({ name: event.target.value })}
-            error={faultOf('name')}
-          />
+          <TextField label="Name" required {...text('name')} />
           <TextField
             label="Default model"
             mono
-            value={draft.model}
-            onChange={(event) => set({ model: event.target.value })}
+            {...text('model', 'default_model')}
             hint="The model of agents that name none"
-            error={faultOf('default_model')}
           />
         </div>
       </Panel>
@@ -103,14 +58,12 @@ export function ProviderForm({ start, provider, busy, error, isSaved = false, on
             mono
             required
             rows={18}
-            value={draft.script}
-            onChange={(event) => set({ script: event.target.value })}
+            {...text('script')}
             hint="Steps with when and answer; an answer has text, tool_calls, reasoning, usage and delay_ms"
-            error={faultOf('script')}
           />
         </Panel>
       ) : (
-        <Address draft={draft} provider={provider} set={set} faultOf={faultOf} />
+        <Address form={form} provider={provider} />
       )}
       <Panel title="Cost and limits">
         <div className="space-y-4">
@@ -123,10 +76,8 @@ export function ProviderForm({ start, provider, busy, error, isSaved = false, on
               max={3600}
               step="any"
               required
-              value={draft.timeout}
-              onChange={(event) => set({ timeout: event.target.value })}
+              {...text('timeout', 'timeout_seconds')}
               hint="Seconds that it may send nothing"
-              error={faultOf('timeout_seconds')}
             />
             <TextField
               label="Retries"
@@ -134,10 +85,8 @@ export function ProviderForm({ start, provider, busy, error, isSaved = false, on
               min={0}
               max={20}
               required
-              value={draft.retries}
-              onChange={(event) => set({ retries: event.target.value })}
+              {...text('retries', 'max_retries')}
               hint="Of requests that it could not take"
-              error={faultOf('max_retries')}
             />
             <div className="md:pt-6">
               <Switch
@@ -150,29 +99,16 @@ export function ProviderForm({ start, provider, busy, error, isSaved = false, on
           </div>
         </div>
       </Panel>
-      <ErrorNotice error={error} />
-      <div className="flex items-center gap-3">
-        <Button look="main" type="submit" busy={busy}>
-          {provider ? 'Save' : 'Create the AI provider'}
-        </Button>
-        <span role="status" className="text-sm text-soft">
-          {isSaved && !isTouched ? 'Saved' : ''}
-        </span>
-      </div>
-    </form>
+    </Form>
   )
 }
 
 function Address({
-  draft,
+  form: { draft, set, text, faultOf },
   provider,
-  set,
-  faultOf,
 }: {
-  draft: Draft
+  form: ReturnType<typeof useForm<Draft, AiProvider>>
   provider: AiProvider | undefined
-  set(change: Partial<Draft>): void
-  faultOf(path: string): string | undefined
 }) {
   const needsUrl = draft.type === 'openai-compatible'
   return (
@@ -183,11 +119,9 @@ function Address({
             label="Base URL"
             mono
             required={needsUrl}
-            value={draft.baseUrl}
+            {...text('baseUrl', 'base_url')}
             placeholder={addresses[draft.type]}
-            onChange={(event) => set({ baseUrl: event.target.value })}
             hint={needsUrl ? 'Where its API begins, mostly with /v1 at the end' : 'Left empty: the usual one'}
-            error={faultOf('base_url')}
           />
           <div>
             <TextField
@@ -196,15 +130,13 @@ function Address({
               autoComplete="new-password"
               mono
               disabled={draft.dropsKey}
-              value={draft.key}
+              {...text('key', 'api_key')}
               placeholder={provider?.has_api_key ? `ends in ${provider.api_key_hint ?? '…'}` : ''}
-              onChange={(event) => set({ key: event.target.value })}
               hint={
                 provider?.has_api_key
                   ? 'There is one, and nobody is shown it again. Left empty, it stays.'
                   : 'Kept sealed; nobody is shown it again'
               }
-              error={faultOf('api_key')}
             />
             {provider?.has_api_key && (
               <label className="mt-1.5 flex w-fit cursor-pointer items-center gap-1.5 text-sm">

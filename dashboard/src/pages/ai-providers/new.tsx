@@ -2,31 +2,23 @@ import { useNavigate } from '@tanstack/react-router'
 import { ask, qm } from '../../api.ts'
 import { useNewProject } from '../../shell/project-field.tsx'
 import { PageHead } from '../../ui/panel.tsx'
-import { useAction } from '../../use-action.ts'
-import { bodyOf, type Draft, emptyDraft } from './draft.ts'
+import { bodyOf, emptyDraft } from './draft.ts'
 import { ProviderForm } from './form.tsx'
 
 export function NewAiProvider() {
   const navigate = useNavigate()
   const { inProject, field } = useNewProject()
-  const create = useAction(
-    (draft: Draft) => ask(qm.aiProviders.createAiProvider({ body: { ...bodyOf(draft), ...inProject } })),
-    {
-      changes: ['ai-providers'],
-      onDone: ({ id }) => void navigate({ to: '/ai-providers/$providerId', params: { providerId: id } }),
-    },
-  )
   return (
     <>
       <PageHead title="New AI provider" actions={field}>
         Where a language model is asked.
       </PageHead>
       <ProviderForm
-        start={emptyDraft}
         provider={undefined}
-        busy={create.busy}
-        error={create.error}
-        onSave={create.run}
+        start={emptyDraft}
+        save={(draft) => ask(qm.aiProviders.createAiProvider({ body: { ...bodyOf(draft), ...inProject } }))}
+        changes={['ai-providers']}
+        onDone={({ id }) => void navigate({ to: '/ai-providers/$providerId', params: { providerId: id } })}
       />
     </>
   )

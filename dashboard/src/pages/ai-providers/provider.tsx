@@ -8,7 +8,7 @@ import { Tabs } from '../../ui/tabs.tsx'
 import { useAction } from '../../use-action.ts'
 import { modelOf } from '../agents/agents.tsx'
 import { type AiProvider as ProviderRecord, useAiProvider } from '../agents/records.ts'
-import { bodyOf, type Draft, draftOf } from './draft.ts'
+import { bodyOf, draftOf } from './draft.ts'
 import { ProviderForm, typeName } from './form.tsx'
 import { Recording } from './recording.tsx'
 import { TestPanel } from './test-panel.tsx'
@@ -47,13 +47,6 @@ function Whole({ provider }: { provider: ProviderRecord }) {
 function Edit({ provider }: { provider: ProviderRecord }) {
   const navigate = useNavigate()
   const path = { ai_provider_id: provider.id }
-  const save = useAction(
-    (draft: Draft) => {
-      const { type: _, ...body } = bodyOf(draft)
-      return ask(qm.aiProviders.updateAiProvider({ path, body }))
-    },
-    { changes: ['ai-provider', 'ai-providers'] },
-  )
   const remove = useAction(() => ask(qm.aiProviders.deleteAiProvider({ path })), {
     changes: ['ai-providers'],
     onDone: () => void navigate({ to: '/ai-providers' }),
@@ -62,14 +55,14 @@ function Edit({ provider }: { provider: ProviderRecord }) {
     <div className="space-y-4">
       <TestPanel provider={provider} />
       <ProviderForm
-        // What was saved is where the next change starts from.
-        key={provider.updated_at}
-        start={draftOf(provider)}
         provider={provider}
-        busy={save.busy}
-        error={save.error}
-        isSaved={save.done}
-        onSave={save.run}
+        start={draftOf(provider)}
+        version={provider.updated_at}
+        save={(draft) => {
+          const { type: _, ...body } = bodyOf(draft)
+          return ask(qm.aiProviders.updateAiProvider({ path, body }))
+        }}
+        changes={['ai-provider', 'ai-providers']}
       />
       <DeletePanel what="AI provider" name={provider.name} onDelete={() => remove.runAsync()}>
         Only one that no agent uses can be deleted. Its key goes with it.

@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
-import { useState } from 'react'
-import { type ApprovalRule, ask, Failure, qm } from '../../api.ts'
+import { type ApprovalRule, ask, qm } from '../../api.ts'
 import { useNewProject } from '../../shell/project-field.tsx'
-import { Button, Row } from '../../ui/button.tsx'
 import { DeletePanel } from '../../ui/delete-panel.tsx'
 import { Switch, TextArea, TextField } from '../../ui/field.tsx'
-import { Answered, ErrorNotice } from '../../ui/notice.tsx'
+import { Form } from '../../ui/form.tsx'
+import { Answered } from '../../ui/notice.tsx'
 import { PageHead, Panel } from '../../ui/panel.tsx'
 import { useAction } from '../../use-action.ts'
+import { useForm } from '../../use-form.ts'
 import { RuleTester } from './tester.tsx'
 
 export function Rule() {
@@ -20,7 +20,7 @@ export function Rule() {
     queryFn: () => ask(qm.approvalRules.getApprovalRule({ path: { approval_rule_id: ruleId } })),
   })
   if (isNew) return <Editor rule={undefined} />
-  return <Answered query={rule}>{(known) => <Editor key={known.updated_at} rule={known} />}</Answered>
+  return <Answered query={rule}>{(known) => <Editor key={known.id} rule={known} />}</Answered>
 }
 
 const example = 'action.id == "tools:refund" && input.amount > 100'
@@ -28,19 +28,18 @@ const example = 'action.id == "tools:refund" && input.amount > 100'
 function Editor({ rule }: { rule: ApprovalRule | undefined }) {
   const navigate = useNavigate()
   const { inProject, field } = useNewProject()
-  const [draft, setDraft] = useState({
-    name: rule?.name ?? '',
-    expression: rule?.expression ?? '',
-    reason: rule?.reason ?? '',
-    two_people: rule?.two_people ?? false,
-    enabled: rule?.enabled ?? true,
-    seconds: rule?.timeout_seconds == null ? '' : String(rule.timeout_seconds),
-  })
-  const set = (change: Partial<typeof draft>) => setDraft((now) => ({ ...now, ...change }))
   const toList = () => void navigate({ to: '/approvals/rules' })
-  const save = useAction(
-    () => {
-      const { seconds, reason, name, ...rest } = draft
+  const form = useForm({
+    start: {
+      name: rule?.name ?? '',
+      expression: rule?.expression ?? '',
+      reason: rule?.reason ?? '',
+      two_people: rule?.two_people ?? false,
+      enabled: rule?.enabled ?? true,
+      seconds: rule?.timeout_seconds == null ? '' : String(rule.timeout_seconds),
+    },
+    version: rule?.updated_at,
+    save({ seconds, reason, name, ...rest }) {
       const body = {
         ...rest,
         name: name.trim(),
@@ -53,14 +52,14 @@ function Editor({ rule }: { rule: ApprovalRule | undefined }) {
           : qm.approvalRules.createApprovalRule({ body: { ...inProject, ...body } }),
       )
     },
-    { changes: ['approval-rules', 'approval-rule'], onDone: toList },
-  )
+    changes: ['approval-rules', 'approval-rule'],
+    onDone: toList,
+  })
+  const { draft, set, text } = form
   const remove = useAction(
     async () => rule && ask(qm.approvalRules.deleteApprovalRule({ path: { approval_rule_id: rule.id } })),
     { changes: ['approval-rules'], onDone: toList },
   )
-  const faults = save.error instanceof Failure ? save.error.faults : []
-  const faultOf = (path: string) => faults.find((fault) => fault.path === path)?.message
   return (
     <div className="max-w-3xl space-y-4">
       <PageHead title={rule?.name ?? 'New rule'}>
@@ -69,77 +68,51 @@ function Editor({ rule }: { rule: ApprovalRule | undefined }) {
         </Link>{' '}
         · Where it is true of a call, a person decides before the call is made.
       </PageHead>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          save.run()
-        }}
-      >
-        <Panel>
-          <div className="space-y-4">
-            {!rule && field}
+      <Panel>
+        <Form form={form} label={rule ? 'Save' : 'Create the rule'} onCancel={toList}>
+          {!rule && field}
+          <TextField
+            label="Name"
+            required
+            placeholder="Large refunds"
+            {...text('name')}
+            hint="Reviewers are told that this rule asks"
+          />
+          <TextArea
+            label="Condition"
+            mono
+            required
+            rows={4}
+            placeholder={example}
+            {...text('expression')}
+            hint="CEL, over the call. Begin with the action that it is about: a rule that cannot be applied to a call asks about it."
+          />
+          <Names />
+          <TextField label="Reason" {...text('reason')} hint="Shown to the reviewer" />
+          <div className="max-w-xs">
             <TextField
-              label="Name"
-              required
-              placeholder="Large refunds"
-              value={draft.name}
-              onChange={(event) => set({ name: event.target.value })}
-              hint="Reviewers are told that this rule asks"
-              error={faultOf('name')}
+              label="Time limit"
+              type="number"
+              min={1}
+              max={604_800}
+              {...text('seconds', 'timeout_seconds')}
+              hint="Seconds to decide; empty leaves it to the tool and the server"
             />
-            <TextArea
-              label="Condition"
-              mono
-              required
-              rows={4}
-              placeholder={example}
-              value={draft.expression}
-              onChange={(event) => set({ expression: event.target.value })}
-              hint="CEL, over the call. Begin with the action that it is about: a rule that cannot be applied to a call asks about it."
-              error={faultOf('expression')}
-            />
-            <Names />
-            <TextField
-              label="Reason"
-              value={draft.reason}
-              onChange={(event) => set({ reason: event.target.value })}
-              hint="Shown to the reviewer"
-              error={faultOf('reason')}
-            />
-            <div className="max-w-xs">
-              <TextField
-                label="Time limit"
-                type="number"
-                min={1}
-                max={604_800}
-                value={draft.seconds}
-                onChange={(event) => set({ seconds: event.target.value })}
-                hint="Seconds to decide; empty leaves it to the tool and the server"
-                error={faultOf('timeout_seconds')}
-              />
-            </div>
-            <Switch
-              label="Two people"
-              hint="Two different people must approve"
-              checked={draft.two_people}
-              onChange={(two_people) => set({ two_people })}
-            />
-            <Switch
-              label="On"
-              hint="Off: it asks about nothing"
-              checked={draft.enabled}
-              onChange={(enabled) => set({ enabled })}
-            />
-            <ErrorNotice error={save.error} />
-            <Row>
-              <Button look="main" type="submit" busy={save.busy}>
-                {rule ? 'Save' : 'Create the rule'}
-              </Button>
-              <Button onClick={toList}>Cancel</Button>
-            </Row>
           </div>
-        </Panel>
-      </form>
+          <Switch
+            label="Two people"
+            hint="Two different people must approve"
+            checked={draft.two_people}
+            onChange={(two_people) => set({ two_people })}
+          />
+          <Switch
+            label="On"
+            hint="Off: it asks about nothing"
+            checked={draft.enabled}
+            onChange={(enabled) => set({ enabled })}
+          />
+        </Form>
+      </Panel>
       <RuleTester expression={draft.expression} />
       {rule && (
         <DeletePanel what="rule" name={rule.name} onDelete={() => remove.runAsync()}>

@@ -5,8 +5,7 @@ import { LiveMark } from '../../ui/live.tsx'
 import { PageHead } from '../../ui/panel.tsx'
 import { useApprovalsLive } from '../../waiting.ts'
 
-const link =
-  '-mb-px border-b-2 border-transparent px-3 py-2 text-sm font-medium whitespace-nowrap text-soft -outline-offset-2 hover:text-ink data-here:border-accent data-here:text-ink'
+const link = 'tab data-here:border-accent data-here:text-ink'
 
 /** The head that the pages about approvals share. */
 export function Sections({ actions, children }: { actions?: ReactNode; children: ReactNode }) {
@@ -26,7 +25,7 @@ export function Sections({ actions, children }: { actions?: ReactNode; children:
       >
         Calls that wait until a person has looked at them.
       </PageHead>
-      <nav aria-label="Approvals" className="mb-4 flex gap-1 overflow-x-auto border-b border-line">
+      <nav aria-label="Approvals" className="tab-list mb-4">
         <Link
           to="/approvals/{-$approvalId}"
           params={{ approvalId: undefined }}

@@ -2,12 +2,13 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { ask, type Call as CallRecord, qm } from '../../api.ts'
 import { duration, exactly } from '../../format.ts'
+import { useToolCall } from '../../tool-call.ts'
+import { ApprovalWait } from '../../ui/approval-wait.tsx'
 import { Badge, Status } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Answered, ErrorNotice } from '../../ui/notice.tsx'
 import { Facts, PageHead, Panel } from '../../ui/panel.tsx'
 import { JsonView, OutputView, TextView } from '../../ui/text.tsx'
-import { useAction } from '../../use-action.ts'
 import { nameOf } from './rows.tsx'
 
 export function Call() {
@@ -21,11 +22,26 @@ export function Call() {
   return <Answered query={call}>{(whole) => <Whole call={whole} />}</Answered>
 }
 
+/** A call that waits for a person is recorded as begun: the approval that it waits for, where one may see it. */
+const useApprovalOf = ({ id, tool_id, status }: CallRecord) =>
+  useQuery({
+    queryKey: ['approval-of', id, status],
+    enabled: status === 'pending' && tool_id !== null,
+    refetchInterval: 3000,
+    queryFn: async () => {
+      const query = { status: 'pending' as const, ...(tool_id && { tool_id }), limit: 500 }
+      const { data } = await ask(qm.approvals.listApprovals({ query }))
+      return data.find(({ call_id }) => call_id === id) ?? null
+    },
+  })
+
 function Whole({ call }: { call: CallRecord }) {
+  const { data: approval } = useApprovalOf(call)
   return (
     <>
       <PageHead title={<span className="font-mono text-lg">{nameOf(call)}</span>} actions={<Repeat call={call} />}>
-        <Status status={call.status} /> <code className="ml-1 font-mono text-xs">{call.id}</code>
+        {approval ? <Badge tone="accent">waits for approval</Badge> : <Status status={call.status} />}{' '}
+        <code className="ml-1 font-mono text-xs">{call.id}</code>
       </PageHead>
       <div className="grid gap-4 lg:grid-cols-[minmax(0,2fr)_minmax(16rem,1fr)]">
         <div className="min-w-0 space-y-4">
@@ -50,11 +66,24 @@ function Whole({ call }: { call: CallRecord }) {
             )}
           </Panel>
           <Panel title="Output" aside={call.response_truncated && <Badge tone="warn">cut in the record</Badge>}>
-            {call.response === null ? (
-              <p className="text-sm text-soft">{call.status === 'pending' ? 'It still runs.' : 'There was none.'}</p>
-            ) : (
-              <OutputView value={call.response} />
+            {approval && (
+              <p className="text-sm">
+                Nothing was sent yet: a person decides first.{' '}
+                <Link
+                  to="/approvals/{-$approvalId}"
+                  params={{ approvalId: approval.id }}
+                  className="text-accent hover:underline"
+                >
+                  See it in the inbox
+                </Link>
+              </p>
             )}
+            {!approval && call.response === null && (
+              <p className="text-sm text-soft">
+                {call.status === 'pending' ? 'None yet: it runs, or it was cut off.' : 'There was none.'}
+              </p>
+            )}
+            {call.response !== null && <OutputView value={call.response} />}
           </Panel>
         </div>
         <div className="min-w-0 space-y-4">
@@ -122,19 +151,7 @@ function Whole({ call }: { call: CallRecord }) {
 
 /** The same call again. What was cut or hidden in the record cannot be sent again. */
 function Repeat({ call }: { call: CallRecord }) {
-  const again = useAction(
-    () =>
-      ask(
-        qm.tools.callTool({
-          path: { tool_id: call.tool_id ?? '' },
-          body: {
-            input: call.request as Record<string, unknown>,
-            ...(isOneOfMany(call) && { action: call.action?.slice(call.action.indexOf(':') + 1) }),
-          },
-        }),
-      ),
-    { changes: ['calls', 'overview'] },
-  )
+  const again = useToolCall(['calls', 'overview'])
   const cannot = call.tool_id === null || call.request_truncated
   return (
     <div className="flex flex-col items-end gap-2">
@@ -142,17 +159,28 @@ function Repeat({ call }: { call: CallRecord }) {
         busy={again.busy}
         disabled={cannot}
         title={cannot ? 'The record does not hold enough of it' : undefined}
-        onClick={() => again.run()}
+        onClick={() =>
+          again.run({
+            toolId: call.tool_id ?? '',
+            body: {
+              input: call.request as Record<string, unknown>,
+              ...(isOneOfMany(call) && { action: call.action?.slice(call.action.indexOf(':') + 1) }),
+            },
+          })
+        }
       >
         Repeat this call
       </Button>
-      {again.error && <ErrorNotice error={again.error} />}
-      {again.done && (
-        <details open className="max-w-full text-sm">
-          <summary>It answered</summary>
-          <OutputView value={again.data} />
-        </details>
-      )}
+      <div aria-live="polite" className="max-w-full space-y-2">
+        <ErrorNotice error={again.error} />
+        {again.waits && !again.busy && <ApprovalWait {...again.waits} />}
+        {again.answer && (
+          <details open className="text-sm">
+            <summary>It answered</summary>
+            <OutputView value={again.answer.output} />
+          </details>
+        )}
+      </div>
     </div>
   )
 }

@@ -16,7 +16,7 @@ import { type Row, rowsOf, type Span, spanOf } from './rows.ts'
 import { GenerationStatus } from './status.tsx'
 
 const atFirst = 300
-const columns = 'md:grid-cols-[minmax(0,22rem)_minmax(0,1fr)_4.5rem]'
+const columns = 'md:grid-cols-[minmax(0,22rem)_minmax(0,1fr)_5.5rem]'
 
 /** When what happened, one line under the other; on a phone each bar is under its name. */
 export function Timeline({ trace, agents }: { trace: TraceNode; agents: readonly Agent[] }) {

@@ -92,7 +92,7 @@ export function CallsChart({ minutes }: Props) {
         <span className="flex gap-4">
           <Key mark="bg-accent">succeeded</Key>
           <Key mark="bg-bad">failed</Key>
-          <Key mark="bg-edge">running</Key>
+          <Key mark="bg-edge">pending</Key>
         </span>
       }
       read={(minute) => `${count(minute.total)} calls, ${count(failedOf(minute))} failed`}
@@ -146,11 +146,11 @@ export function LatencyChart({ minutes }: Props) {
 
 const Line = ({ points, className }: { points: readonly string[]; className: string }) => (
   <polyline
-    // A single minute is a dot: a line from a point to itself.
+    // A single minute is a dot: a line from a point to itself, wide enough to be seen.
     points={(points.length === 1 ? [...points, ...points] : points).join(' ')}
     fill="none"
     stroke="currentColor"
-    strokeWidth="2"
+    strokeWidth={points.length === 1 ? 7 : 2}
     strokeLinecap="round"
     strokeLinejoin="round"
     vectorEffect="non-scaling-stroke"

@@ -83,7 +83,9 @@ function Numbers({ stats }: { stats: Stats }) {
       <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-lg border border-line bg-line lg:grid-cols-5">
         <Waiting />
         <Figure name="Calls" value={count(stats.total)}>
-          {perMinute < 10 ? perMinute.toFixed(1) : count(Math.round(perMinute))} a minute lately
+          {perMinute === 0
+            ? 'none in the last minutes'
+            : `${perMinute < 10 ? perMinute.toFixed(1) : count(Math.round(perMinute))} a minute lately`}
           {!stats.complete && '; the earliest are left out'}
         </Figure>
         <Figure

@@ -1,12 +1,10 @@
 import { useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
-import { ask, Failure, qm } from '../../api.ts'
+import { ask, qm } from '../../api.ts'
 import { useNewProject } from '../../shell/project-field.tsx'
-import { Button } from '../../ui/button.tsx'
 import { Switch, TextArea, TextField } from '../../ui/field.tsx'
-import { ErrorNotice } from '../../ui/notice.tsx'
+import { Form } from '../../ui/form.tsx'
 import { PageHead, Panel } from '../../ui/panel.tsx'
-import { useAction } from '../../use-action.ts'
+import { useForm } from '../../use-form.ts'
 
 const slugged = (name: string) =>
   name
@@ -18,12 +16,9 @@ const slugged = (name: string) =>
 export function NewServer() {
   const navigate = useNavigate()
   const { inProject, field } = useNewProject()
-  const [name, setName] = useState('')
-  const [slug, setSlug] = useState<string>()
-  const [description, setDescription] = useState('')
-  const [isAgentMode, setAgentMode] = useState(false)
-  const create = useAction(
-    () =>
+  const form = useForm({
+    start: { name: '', slug: undefined as string | undefined, description: '', isAgentMode: false },
+    save: ({ name, slug, description, isAgentMode }) =>
       ask(
         qm.servers.createServer({
           body: {
@@ -35,62 +30,39 @@ export function NewServer() {
           },
         }),
       ),
-    {
-      changes: ['servers'],
-      onDone: ({ id }) => void navigate({ to: '/servers/$serverId', params: { serverId: id } }),
-    },
-  )
-  const faultOf = (path: string) =>
-    create.error instanceof Failure ? create.error.faults.find((fault) => fault.path === path)?.message : undefined
+    changes: ['servers'],
+    onDone: ({ id }) => void navigate({ to: '/servers/$serverId', params: { serverId: id } }),
+  })
+  const { draft, set, text, faultOf } = form
+  // Until someone writes a slug, it follows the name.
+  const slug = draft.slug ?? slugged(draft.name)
   return (
     <>
       <PageHead title="New server" />
-      <form
-        className="max-w-2xl space-y-4"
-        onSubmit={(event) => {
-          event.preventDefault()
-          create.run()
-        }}
-      >
+      <Form form={form} label="Create the server" className="max-w-2xl">
         <Panel>
           <div className="space-y-4">
-            <TextField
-              label="Name"
-              required
-              value={name}
-              onChange={(event) => setName(event.target.value)}
-              error={faultOf('name')}
-            />
+            <TextField label="Name" required {...text('name')} />
             <TextField
               label="Slug"
               mono
               required
-              value={slug ?? slugged(name)}
-              onChange={(event) => setSlug(event.target.value)}
-              hint={`Clients connect to ${window.location.origin}/mcp/${slug ?? slugged(name)}`}
+              value={slug}
+              onChange={(event) => set({ slug: event.target.value })}
+              hint={`Clients connect to ${window.location.origin}/mcp/${slug}`}
               error={faultOf('slug')}
             />
-            <TextArea
-              label="Description"
-              rows={3}
-              value={description}
-              onChange={(event) => setDescription(event.target.value)}
-              hint="Shown to the agents that connect"
-            />
+            <TextArea label="Description" rows={3} {...text('description')} hint="Shown to the agents that connect" />
             {field}
             <Switch
               label="Agent mode"
               hint="Two tools that find and run actions, instead of one tool for each action: for many actions"
-              checked={isAgentMode}
-              onChange={setAgentMode}
+              checked={draft.isAgentMode}
+              onChange={(isAgentMode) => set({ isAgentMode })}
             />
           </div>
         </Panel>
-        <ErrorNotice error={create.error} />
-        <Button look="main" type="submit" busy={create.busy}>
-          Create the server
-        </Button>
-      </form>
+      </Form>
     </>
   )
 }

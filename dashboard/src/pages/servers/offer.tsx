@@ -3,22 +3,37 @@ import type { Server, Tool } from '../../api.ts'
 import { plural } from '../../format.ts'
 import { useSkills, useToolActions, useTools } from '../../queries.ts'
 import { Button } from '../../ui/button.tsx'
+import { Form } from '../../ui/form.tsx'
 import { ErrorNotice, Loading } from '../../ui/notice.tsx'
 import { Panel } from '../../ui/panel.tsx'
-import { useSaveServer } from './use-server.ts'
+import { useForm } from '../../use-form.ts'
+import { saveServer, serverChanges } from './use-server.ts'
 
 type Choice = Map<string, { readonly actions?: readonly string[]; readonly workflows?: readonly string[] }>
 
 const choiceOf = ({ apps }: Server): Choice | null =>
   apps && new Map(apps.map(({ slug, ...rest }) => [slug, rest] as const))
 
+const appsOf = (choice: Choice) =>
+  [...choice].map(([slug, { actions, workflows }]) => ({
+    slug,
+    ...(actions && { actions: [...actions] }),
+    ...(workflows && { workflows: [...workflows] }),
+  }))
+
 /** Which apps and actions, and which skills: all of them, or a choice. */
 export function Offer({ server }: { server: Server }) {
   const { data: tools = [] } = useTools()
   const { data: skills = [] } = useSkills()
-  const [choice, setChoice] = useState(() => choiceOf(server))
-  const [skillIds, setSkillIds] = useState(server.skill_ids)
-  const save = useSaveServer(server)
+  const form = useForm({
+    start: { choice: choiceOf(server), skillIds: server.skill_ids },
+    version: server.updated_at,
+    save: ({ choice, skillIds }) => saveServer(server.id, { apps: choice && appsOf(choice), skill_ids: skillIds }),
+    changes: serverChanges,
+  })
+  const { choice, skillIds } = form.draft
+  const setChoice = (choice: Choice | null) => form.set({ choice })
+  const setSkillIds = (skillIds: string[] | null) => form.set({ skillIds })
 
   const own = tools.filter(({ project_id }) => project_id === server.project_id)
   const byApp = Map.groupBy(own, ({ app }) => app)
@@ -29,20 +44,9 @@ export function Offer({ server }: { server: Server }) {
     else next.delete(slug)
     setChoice(next)
   }
-  const submit = () =>
-    save.run({
-      apps:
-        choice &&
-        [...choice].map(([slug, { actions, workflows }]) => ({
-          slug,
-          ...(actions && { actions: [...actions] }),
-          ...(workflows && { workflows: [...workflows] }),
-        })),
-      skill_ids: skillIds,
-    })
 
   return (
-    <div className="max-w-3xl space-y-4">
+    <Form form={form} label="Save" className="max-w-3xl">
       <Panel title="Apps and actions">
         <fieldset className="space-y-1 text-sm">
           <legend className="sr-only">Which apps</legend>
@@ -105,11 +109,7 @@ export function Offer({ server }: { server: Server }) {
           </ul>
         )}
       </Panel>
-      <ErrorNotice error={save.error} />
-      <Button look="main" busy={save.busy} onClick={submit}>
-        Save
-      </Button>
-    </div>
+    </Form>
   )
 }
 

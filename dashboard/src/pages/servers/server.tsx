@@ -4,7 +4,6 @@ import { ask, qm, type Server as ServerRecord } from '../../api.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Answered } from '../../ui/notice.tsx'
 import { PageHead } from '../../ui/panel.tsx'
-import { SavedMark } from '../../ui/saved.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import { Connect } from './connect.tsx'
 import { Find } from './find.tsx'
@@ -26,7 +25,7 @@ function Whole({ server }: { server: ServerRecord }) {
   const navigate = useNavigate({ from: '/servers/$serverId' })
   return (
     <>
-      <PageHead title={server.name} actions={<SavedMark at={server.updated_at} />}>
+      <PageHead title={server.name}>
         <span className="mr-2 inline-flex gap-1.5 align-middle">
           <Badge tone={server.enabled ? 'good' : 'plain'}>{server.enabled ? 'on' : 'off'}</Badge>
           <Badge>{server.agent_mode ? 'agent mode' : 'direct mode'}</Badge>
@@ -39,14 +38,10 @@ function Whole({ server }: { server: ServerRecord }) {
         onChange={(next) => navigate({ search: { tab: next === 'connect' ? undefined : next }, replace: true })}
         tabs={[
           { id: 'connect', label: 'Connect', content: () => <Connect server={server} /> },
-          { id: 'offer', label: 'What it offers', content: () => <Offer key={server.updated_at} server={server} /> },
+          { id: 'offer', label: 'What it offers', content: () => <Offer server={server} /> },
           { id: 'find', label: 'Find actions', content: () => <Find server={server} /> },
           { id: 'cost', label: 'Cost', content: () => <Footprint server={server} /> },
-          {
-            id: 'settings',
-            label: 'Settings',
-            content: () => <ServerSettings key={server.updated_at} server={server} />,
-          },
+          { id: 'settings', label: 'Settings', content: () => <ServerSettings server={server} /> },
         ]}
       />
     </>

@@ -1,12 +1,13 @@
-import { type FormEvent, useState } from 'react'
-import { Failure } from '../../api.ts'
+import { useState } from 'react'
+import type { Tool } from '../../api.ts'
 import { useOperations } from '../../operations.ts'
-import { Button } from '../../ui/button.tsx'
 import { Select, Switch, TextArea, TextField } from '../../ui/field.tsx'
+import { Form } from '../../ui/form.tsx'
 import { JsonField } from '../../ui/json-field.tsx'
-import { ErrorNotice } from '../../ui/notice.tsx'
 import { PairsField } from '../../ui/pairs.tsx'
 import { Panel } from '../../ui/panel.tsx'
+import { TypeCards } from '../../ui/type-cards.tsx'
+import { type Saving, useForm } from '../../use-form.ts'
 import type { Draft, ToolType } from './draft.ts'
 import { ParametersField } from './parameters.tsx'
 
@@ -17,53 +18,18 @@ const types: readonly (readonly [ToolType, string, string])[] = [
   ['platform', 'Platform', 'Operations of Quartermaster itself, within its project'],
 ]
 
-interface Props {
-  readonly start: Draft
+interface Props extends Saving<Draft, Tool> {
   readonly isNew: boolean
-  readonly busy: boolean
-  readonly error: unknown
-  onSave(draft: Draft): void
 }
 
-export function ToolForm({ start, isNew, busy, error, onSave }: Props) {
-  const [draft, setDraft] = useState(start)
-  const set = (change: Partial<Draft>) => setDraft((now) => ({ ...now, ...change }))
-  const faults = error instanceof Failure ? error.faults : []
-  const faultOf = (path: string) =>
-    faults.find(
-      (fault) => fault.path === path || fault.path.startsWith(`${path}.`) || fault.path.startsWith(`${path}[`),
-    )?.message
+export function ToolForm({ isNew, ...saving }: Props) {
+  const form = useForm(saving)
+  const { draft, set, text, faultOf } = form
   const cannotRead = draft.parameters === undefined || draft.presets === undefined
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    onSave(draft)
-  }
-
   return (
-    <form onSubmit={submit} className="space-y-4">
+    <Form form={form} label={isNew ? 'Create the tool' : 'Save'} disabled={cannotRead}>
       {isNew && (
-        <fieldset>
-          <legend className="sr-only">Type</legend>
-          <div className="grid gap-2 sm:grid-cols-2 lg:grid-cols-4">
-            {types.map(([type, name, about]) => (
-              <label
-                key={type}
-                className="cursor-pointer rounded-lg border border-line bg-panel p-3 has-checked:border-accent has-checked:bg-accent-wash has-focus-visible:outline-2 has-focus-visible:outline-accent"
-              >
-                <input
-                  type="radio"
-                  name="type"
-                  value={type}
-                  checked={draft.type === type}
-                  onChange={() => set({ type })}
-                  className="sr-only"
-                />
-                <span className="text-sm font-semibold">{name}</span>
-                <span className="block text-xs text-soft">{about}</span>
-              </label>
-            ))}
-          </div>
-        </fieldset>
+        <TypeCards types={types} value={draft.type} className="lg:grid-cols-4" onChange={(type) => set({ type })} />
       )}
       <Panel title="What it is">
         <div className="grid gap-4 md:grid-cols-2">
@@ -71,32 +37,26 @@ export function ToolForm({ start, isNew, busy, error, onSave }: Props) {
             label="Name"
             mono
             required
-            value={draft.name}
-            onChange={(event) => set({ name: event.target.value })}
+            {...text('name')}
             hint="The name a model sees, or the start of its actions’ names: letters, digits, _ and -"
-            error={faultOf('name')}
           />
           <TextField
             label="App"
             mono
-            value={draft.app}
-            onChange={(event) => set({ app: event.target.value })}
+            {...text('app')}
             hint="The slug that its actions are filed under; left empty, one is chosen"
-            error={faultOf('app')}
           />
           <div className="md:col-span-2">
             <TextArea
               label="Description"
               rows={3}
-              value={draft.description}
-              onChange={(event) => set({ description: event.target.value })}
+              {...text('description')}
               hint="What a model decides by: what it does, and when to use it"
-              error={faultOf('description')}
             />
           </div>
         </div>
       </Panel>
-      <Where draft={draft} set={set} faultOf={faultOf} />
+      <Where draft={draft} set={set} text={text} faultOf={faultOf} />
       {(draft.type === 'http' || draft.type === 'client') && (
         <Panel title="Input">
           <ParametersField
@@ -110,8 +70,7 @@ export function ToolForm({ start, isNew, busy, error, onSave }: Props) {
         <div className="grid gap-4 md:grid-cols-3">
           <Select
             label="Level"
-            value={draft.level}
-            onChange={(event) => set({ level: event.target.value as Draft['level'] })}
+            {...text('level')}
             options={[
               ['open', 'Open'],
               ['restricted', 'Restricted'],
@@ -121,8 +80,7 @@ export function ToolForm({ start, isNew, busy, error, onSave }: Props) {
           />
           <Select
             label="A person decides"
-            value={draft.approval}
-            onChange={(event) => set({ approval: event.target.value as Draft['approval'] })}
+            {...text('approval')}
             options={[
               ['level', 'By the level: above open'],
               ['always', 'Before every call'],
@@ -134,10 +92,8 @@ export function ToolForm({ start, isNew, busy, error, onSave }: Props) {
             type="number"
             min={1}
             max={604_800}
-            value={draft.decideIn}
-            onChange={(event) => set({ decideIn: event.target.value })}
+            {...text('decideIn', 'approval_timeout_seconds')}
             hint="Seconds; unless given, the server’s or the project’s"
-            error={faultOf('approval_timeout_seconds')}
           />
           <div className="md:col-span-2">
             <Switch
@@ -152,10 +108,8 @@ export function ToolForm({ start, isNew, busy, error, onSave }: Props) {
             type="number"
             min={1}
             max={300}
-            value={draft.timeout}
-            onChange={(event) => set({ timeout: event.target.value })}
+            {...text('timeout', 'timeout_seconds')}
             hint="Seconds; 60 unless given"
-            error={faultOf('timeout_seconds')}
           />
           <div className="md:col-span-3">
             <JsonField
@@ -170,22 +124,14 @@ export function ToolForm({ start, isNew, busy, error, onSave }: Props) {
           </div>
         </div>
       </Panel>
-      <ErrorNotice error={error} />
-      <Button look="main" type="submit" busy={busy} disabled={cannotRead}>
-        {isNew ? 'Create the tool' : 'Save'}
-      </Button>
-    </form>
+    </Form>
   )
 }
 
-interface PartProps {
-  readonly draft: Draft
-  set(change: Partial<Draft>): void
-  faultOf(path: string): string | undefined
-}
+type PartProps = Pick<ReturnType<typeof useForm<Draft, Tool>>, 'draft' | 'set' | 'text' | 'faultOf'>
 
 function Where(props: PartProps) {
-  const { draft, set, faultOf } = props
+  const { draft, set, text } = props
   const headers = (
     <PairsField
       label="Headers"
@@ -202,19 +148,16 @@ function Where(props: PartProps) {
           <div className="grid gap-4 sm:grid-cols-[8rem_minmax(0,1fr)]">
             <Select
               label="Method"
-              value={draft.method}
-              onChange={(event) => set({ method: event.target.value })}
+              {...text('method')}
               options={['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'].map((method) => [method, method] as const)}
             />
             <TextField
               label="URL"
               mono
               required
-              value={draft.url}
+              {...text('url', 'execute')}
               placeholder="https://api.example.com/weather/{city}"
-              onChange={(event) => set({ url: event.target.value })}
               hint="{name} is replaced by the input of that name; the rest goes into the query, or into a JSON body"
-              error={faultOf('execute')}
             />
           </div>
           {headers}
@@ -228,8 +171,7 @@ function Where(props: PartProps) {
         <div className="space-y-4">
           <Select
             label="It is"
-            value={draft.runs}
-            onChange={(event) => set({ runs: event.target.value as Draft['runs'] })}
+            {...text('runs')}
             options={[
               ['address', 'at an address (Streamable HTTP or SSE)'],
               ['program', 'a program that this machine starts (stdio)'],
@@ -237,43 +179,15 @@ function Where(props: PartProps) {
           />
           {draft.runs === 'address' ? (
             <>
-              <TextField
-                label="URL"
-                mono
-                required
-                value={draft.url}
-                placeholder="https://docs.example.com/mcp"
-                onChange={(event) => set({ url: event.target.value })}
-                error={faultOf('mcp')}
-              />
+              <TextField label="URL" mono required {...text('url', 'mcp')} placeholder="https://docs.example.com/mcp" />
               {headers}
             </>
           ) : (
             <>
-              <TextField
-                label="Command"
-                mono
-                required
-                value={draft.command}
-                placeholder="npx"
-                onChange={(event) => set({ command: event.target.value })}
-                error={faultOf('mcp')}
-              />
-              <TextArea
-                label="Arguments"
-                mono
-                rows={3}
-                hint="One on each line"
-                value={draft.args}
-                onChange={(event) => set({ args: event.target.value })}
-              />
+              <TextField label="Command" mono required {...text('command', 'mcp')} placeholder="npx" />
+              <TextArea label="Arguments" mono rows={3} hint="One on each line" {...text('args')} />
               <PairsField label="Environment" add="Add a variable" pairs={draft.env} onChange={(env) => set({ env })} />
-              <TextField
-                label="Working folder"
-                mono
-                value={draft.cwd}
-                onChange={(event) => set({ cwd: event.target.value })}
-              />
+              <TextField label="Working folder" mono {...text('cwd')} />
             </>
           )}
           <Switch

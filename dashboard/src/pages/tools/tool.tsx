@@ -5,10 +5,9 @@ import { Badge } from '../../ui/badge.tsx'
 import { DeletePanel } from '../../ui/delete-panel.tsx'
 import { Answered } from '../../ui/notice.tsx'
 import { PageHead } from '../../ui/panel.tsx'
-import { SavedMark } from '../../ui/saved.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import { useAction } from '../../use-action.ts'
-import { bodyOf, type Draft, draftOf } from './draft.ts'
+import { bodyOf, draftOf } from './draft.ts'
 import { ToolForm } from './form.tsx'
 import { ModelView } from './model-view.tsx'
 import { aim } from './tools.tsx'
@@ -25,7 +24,7 @@ function Whole({ tool }: { tool: ToolRecord }) {
   const navigate = useNavigate({ from: '/tools/$toolId' })
   return (
     <>
-      <PageHead title={tool.name} actions={<SavedMark at={tool.updated_at} />}>
+      <PageHead title={tool.name}>
         <span className="mr-2 inline-flex gap-1.5 align-middle">
           <Badge>{tool.type}</Badge>
           {!tool.auto_approve && <Badge tone="warn">a human decides</Badge>}
@@ -52,23 +51,17 @@ function EditTool({ tool }: { tool: ToolRecord }) {
     changes: ['tools'],
     onDone: () => void navigate({ to: '/tools' }),
   })
-  const save = useAction(
-    (draft: Draft) => {
-      const { type: _, ...body } = bodyOf(draft)
-      return ask(qm.tools.updateTool({ path: { tool_id: tool.id }, body }))
-    },
-    { changes: ['tool', 'tools', 'tool-actions'] },
-  )
   return (
     <div className="space-y-6">
       <ToolForm
-        // What was saved is where the next change starts from.
-        key={tool.updated_at}
-        start={draftOf(tool)}
         isNew={false}
-        busy={save.busy}
-        error={save.error}
-        onSave={save.run}
+        start={draftOf(tool)}
+        version={tool.updated_at}
+        save={(draft) => {
+          const { type: _, ...body } = bodyOf(draft)
+          return ask(qm.tools.updateTool({ path: { tool_id: tool.id }, body }))
+        }}
+        changes={['tool', 'tools', 'tool-actions']}
       />
       <DeletePanel what="tool" name={tool.name} onDelete={() => remove.runAsync()}>
         Whoever calls it is told that it is not there. The record of its calls stays.

@@ -27,7 +27,7 @@ export function Tools() {
         title="Tools"
         actions={
           <>
-            <Button onClick={() => importing(true)}>Import mcpServers</Button>
+            <Button onClick={() => importing(true)}>Import MCP servers</Button>
             <Link to="/tools/new" className={buttonLook('main')}>
               <Icon name="plus" />
               New tool
@@ -47,7 +47,7 @@ export function Tools() {
                   <Link to="/tools/new" className={buttonLook('main')}>
                     Create a tool
                   </Link>
-                  <Button onClick={() => importing(true)}>Import mcpServers</Button>
+                  <Button onClick={() => importing(true)}>Import MCP servers</Button>
                 </>
               }
             >
@@ -66,7 +66,7 @@ export function Tools() {
                 />
                 <select
                   aria-label="Type"
-                  className="control w-auto text-sm"
+                  className="control w-auto shrink-0 text-sm"
                   value={type}
                   onChange={(event) => setType(event.target.value)}
                 >

@@ -1,17 +1,18 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { type Action, ask, qm, type Tool } from '../../api.ts'
+import type { Action, Tool } from '../../api.ts'
 import { duration } from '../../format.ts'
 import { useToolActions } from '../../queries.ts'
 import { SchemaForm } from '../../schema-form/form.tsx'
 import { type Schema, startOf } from '../../schema-form/schema.ts'
+import { useToolCall } from '../../tool-call.ts'
+import { ApprovalWait } from '../../ui/approval-wait.tsx'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Select } from '../../ui/field.tsx'
 import { Answered, Empty, ErrorNotice } from '../../ui/notice.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { OutputView } from '../../ui/text.tsx'
-import { useAction } from '../../use-action.ts'
 
 export function TryTool({ tool }: { tool: Tool }) {
   const actions = useToolActions(tool.id, tool.type !== 'client')
@@ -52,24 +53,16 @@ function TryAction({ tool, action, isOne }: { tool: Tool; action: Action; isOne:
   const [input, setInput] = useState<Record<string, unknown> | undefined>(
     () => (startOf(schema, schema) ?? {}) as Record<string, unknown>,
   )
-  const call = useAction(
-    async () => {
-      const began = performance.now()
-      const output = await ask(
-        qm.tools.callTool({ path: { tool_id: tool.id }, body: { input, ...(!isOne && { action: action.name }) } }),
-      )
-      return { output, took: performance.now() - began }
-    },
-    { changes: ['overview'] },
-  )
-  const isFailure = (call.data?.output as { isError?: boolean } | undefined)?.isError === true
+  const call = useToolCall(['overview'])
+  const { answer, waits } = call
+  const isFailure = (answer?.output as { isError?: boolean } | undefined)?.isError === true
   return (
     <div className="grid items-start gap-4 lg:grid-cols-2">
       <Panel title="Input">
         <form
           onSubmit={(event) => {
             event.preventDefault()
-            call.run()
+            call.run({ toolId: tool.id, body: { input, ...(!isOne && { action: action.name }) } })
           }}
           className="space-y-4"
         >
@@ -82,10 +75,10 @@ function TryAction({ tool, action, isOne }: { tool: Tool; action: Action; isOne:
       <Panel
         title="Output"
         aside={
-          call.data && (
+          answer && (
             <span className="flex items-center gap-2 text-sm text-soft">
               {isFailure && <Badge tone="bad">the tool says it failed</Badge>}
-              {duration(call.data.took)}
+              {duration(answer.took)}
             </span>
           )
         }
@@ -93,8 +86,9 @@ function TryAction({ tool, action, isOne }: { tool: Tool; action: Action; isOne:
         <div aria-live="polite" className="space-y-3">
           {call.busy && <p className="text-sm text-soft">It runs…</p>}
           {!call.busy && <ErrorNotice error={call.error} />}
-          {!call.busy && call.data && <OutputView value={call.data.output} />}
-          {!call.busy && !call.data && !call.error && (
+          {waits && !call.busy && <ApprovalWait {...waits} />}
+          {!call.busy && answer && <OutputView value={answer.output} />}
+          {!call.busy && !answer && !waits && !call.error && (
             <p className="text-sm text-soft">
               It is called for real, as {tool.type === 'platform' ? 'an operation of the platform' : 'an agent would'},
               and recorded.

@@ -54,7 +54,7 @@ const Choice = ({
   checked: boolean
   onChange: (isOn: boolean) => void
 }) => (
-  <label className="flex gap-2">
+  <label className="flex items-start gap-2">
     <input
       type="checkbox"
       className="mt-1 accent-accent"

@@ -1,16 +1,17 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
-import { useState } from 'react'
-import { ask, type Delivery, Failure, qm, type Webhook as WebhookRecord } from '../../api.ts'
+import { ask, type Delivery, qm, type Webhook as WebhookRecord } from '../../api.ts'
 import { Badge } from '../../ui/badge.tsx'
-import { Button, Row } from '../../ui/button.tsx'
+import { Button } from '../../ui/button.tsx'
 import { DeletePanel } from '../../ui/delete-panel.tsx'
 import { ConfirmButton } from '../../ui/dialog.tsx'
 import { Switch, TextField } from '../../ui/field.tsx'
+import { Form } from '../../ui/form.tsx'
 import { Answered, ErrorNotice } from '../../ui/notice.tsx'
 import { PageHead, Panel } from '../../ui/panel.tsx'
 import { TextView } from '../../ui/text.tsx'
 import { useAction } from '../../use-action.ts'
+import { useForm } from '../../use-form.ts'
 import { Deliveries, DeliveryStatus } from './deliveries.tsx'
 import { EventsField } from './events.tsx'
 import { SecretDialog } from './secret.tsx'
@@ -60,14 +61,14 @@ function Whole({ webhook }: { webhook: WebhookRecord }) {
         {test.data && !test.busy && <TestAnswer delivery={test.data} />}
         <Deliveries webhook={webhook} />
         <div className="grid items-start gap-4 lg:grid-cols-2">
-          <Settings key={webhook.updated_at} webhook={webhook} />
+          <Settings key={webhook.id} webhook={webhook} />
           <div className="space-y-4">
             <Panel title="Secret">
               <div className="flex flex-wrap items-center justify-between gap-3 text-sm">
                 <p className="text-soft">With a new one, deliveries carry the signatures of both for a day.</p>
                 <ConfirmButton
                   label="Give it a new secret"
-                  look="quiet"
+                  look="plain"
                   title="A new secret?"
                   confirm="Make a new secret"
                   onConfirm={() => rotate.runAsync()}
@@ -106,22 +107,19 @@ function TestAnswer({ delivery }: { delivery: Delivery }) {
 }
 
 function Settings({ webhook }: { webhook: WebhookRecord }) {
-  const [draft, setDraft] = useState({ name: webhook.name, url: webhook.url, events: webhook.events })
   const change = (body: object) => ask(qm.webhooks.updateWebhook({ path: { webhook_id: webhook.id }, body }))
   const changes = ['webhooks', 'webhook']
-  const save = useAction(() => change({ ...draft, name: draft.name.trim(), url: draft.url.trim() }), { changes })
   const turn = useAction((enabled: boolean) => change({ enabled }), { changes })
-  const faultOf = (path: string) =>
-    save.error instanceof Failure ? save.error.faults.find((fault) => fault.path === path)?.message : undefined
+  const form = useForm({
+    start: { name: webhook.name, url: webhook.url, events: webhook.events },
+    version: webhook.updated_at,
+    save: ({ name, url, events }) => change({ name: name.trim(), url: url.trim(), events }),
+    changes,
+  })
+  const { draft, set, text, faultOf } = form
   return (
     <Panel title="Settings">
-      <form
-        className="space-y-4"
-        onSubmit={(event) => {
-          event.preventDefault()
-          save.run()
-        }}
-      >
+      <Form form={form} label="Save" disabled={draft.events.length === 0}>
         <Switch
           label="On"
           hint="What happens while it is off is not kept for it"
@@ -130,33 +128,14 @@ function Settings({ webhook }: { webhook: WebhookRecord }) {
           onChange={(enabled) => turn.run(enabled)}
         />
         <ErrorNotice error={turn.error} />
-        <TextField
-          label="Name"
-          required
-          value={draft.name}
-          onChange={(event) => setDraft({ ...draft, name: event.target.value })}
-          error={faultOf('name')}
-        />
-        <TextField
-          label="URL"
-          mono
-          required
-          value={draft.url}
-          onChange={(event) => setDraft({ ...draft, url: event.target.value })}
-          error={faultOf('url')}
-        />
+        <TextField label="Name" required {...text('name')} />
+        <TextField label="URL" mono required {...text('url')} />
         <EventsField
           events={draft.events}
-          onChange={(events) => setDraft({ ...draft, events: [...events] })}
+          onChange={(events) => set({ events: [...events] as WebhookRecord['events'] })}
           error={faultOf('events')}
         />
-        <ErrorNotice error={save.error} />
-        <Row>
-          <Button type="submit" look="main" busy={save.busy} disabled={draft.events.length === 0}>
-            Save
-          </Button>
-        </Row>
-      </form>
+      </Form>
     </Panel>
   )
 }

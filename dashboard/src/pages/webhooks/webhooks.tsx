@@ -1,17 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { ask, askAll, Failure, qm, type Webhook } from '../../api.ts'
+import { ask, askAll, qm, type Webhook } from '../../api.ts'
 import { useProjectId } from '../../project.ts'
 import { useNewProject } from '../../shell/project-field.tsx'
 import { Badge } from '../../ui/badge.tsx'
 import { Button, Row } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
-import { Answered, Empty, ErrorNotice } from '../../ui/notice.tsx'
+import { Form } from '../../ui/form.tsx'
+import { Answered, Empty } from '../../ui/notice.tsx'
 import { PageHead, Panel } from '../../ui/panel.tsx'
 import { rowLink, Table } from '../../ui/table.tsx'
-import { useAction } from '../../use-action.ts'
+import { useForm } from '../../use-form.ts'
 import { EventsField } from './events.tsx'
 import { SecretDialog } from './secret.tsx'
 
@@ -86,22 +87,19 @@ const columns = [
 function NewWebhook({ onClose }: { onClose: () => void }) {
   const navigate = useNavigate()
   const { inProject, field } = useNewProject()
-  const [name, setName] = useState('')
-  const [url, setUrl] = useState('')
-  const [events, setEvents] = useState<readonly string[]>(['approval.requested'])
-  const create = useAction(
-    () =>
+  const form = useForm({
+    start: { name: '', url: '', events: ['approval.requested'] as readonly string[] },
+    save: ({ name, url, events }) =>
       ask(
         qm.webhooks.createWebhook({
           body: { ...inProject, name: name.trim(), url: url.trim(), events: [...events] as '*'[] },
         }),
       ),
-    { changes: ['webhooks'] },
-  )
-  const faultOf = (path: string) =>
-    create.error instanceof Failure ? create.error.faults.find((fault) => fault.path === path)?.message : undefined
-  if (create.data) {
-    const { id, secret } = create.data
+    changes: ['webhooks'],
+  })
+  const { draft, set, text, faultOf } = form
+  if (form.data) {
+    const { id, secret } = form.data
     const close = () => {
       onClose()
       void navigate({ to: '/webhooks/$webhookId', params: { webhookId: id } })
@@ -110,41 +108,19 @@ function NewWebhook({ onClose }: { onClose: () => void }) {
   }
   return (
     <Dialog open onClose={onClose} title="New webhook">
-      <form
-        className="space-y-4"
-        onSubmit={(event) => {
-          event.preventDefault()
-          create.run()
-        }}
-      >
+      <Form form={form} label="Create the webhook" disabled={draft.events.length === 0} onCancel={onClose}>
         {field}
-        <TextField
-          label="Name"
-          required
-          placeholder="on-call channel"
-          value={name}
-          onChange={(event) => setName(event.target.value)}
-          error={faultOf('name')}
-        />
+        <TextField label="Name" required placeholder="on-call channel" {...text('name')} />
         <TextField
           label="URL"
           mono
           required
           placeholder="https://example.com/hooks/quartermaster"
-          value={url}
-          onChange={(event) => setUrl(event.target.value)}
+          {...text('url')}
           hint="Events are posted here, signed by the Standard Webhooks convention"
-          error={faultOf('url')}
         />
-        <EventsField events={events} onChange={setEvents} error={faultOf('events')} />
-        <ErrorNotice error={create.error} />
-        <Row className="justify-end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="main" type="submit" busy={create.busy} disabled={events.length === 0}>
-            Create the webhook
-          </Button>
-        </Row>
-      </form>
+        <EventsField events={draft.events} onChange={(events) => set({ events })} error={faultOf('events')} />
+      </Form>
     </Dialog>
   )
 }

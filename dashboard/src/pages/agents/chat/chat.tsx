@@ -155,7 +155,7 @@ function Beginning({ agent }: { agent: Agent }) {
               <Link
                 to="/tools/$toolId"
                 params={{ toolId: id }}
-                className="font-mono text-xs break-all text-accent hover:underline"
+                className="font-mono text-xs wrap-anywhere text-accent hover:underline"
               >
                 {name}
               </Link>

@@ -1,0 +1,33 @@
+interface Props<Type extends string> {
+  readonly types: readonly (readonly [type: Type, name: string, about: string])[]
+  readonly value: Type
+  /** How many stand in a row where there is room. */
+  readonly className: string
+  onChange(type: Type): void
+}
+
+/** What kind of thing is made, each with a line about it. */
+export const TypeCards = <Type extends string>({ types, value, className, onChange }: Props<Type>) => (
+  <fieldset>
+    <legend className="sr-only">Type</legend>
+    <div className={`grid gap-2 sm:grid-cols-2 ${className}`}>
+      {types.map(([type, name, about]) => (
+        <label
+          key={type}
+          className="cursor-pointer rounded-lg border border-line bg-panel p-3 has-checked:border-accent has-checked:bg-accent-wash has-focus-visible:outline-2 has-focus-visible:outline-accent"
+        >
+          <input
+            type="radio"
+            name="type"
+            value={type}
+            checked={value === type}
+            onChange={() => onChange(type)}
+            className="sr-only"
+          />
+          <span className="text-sm font-semibold">{name}</span>
+          <span className="block text-xs text-soft">{about}</span>
+        </label>
+      ))}
+    </div>
+  </fieldset>
+)
