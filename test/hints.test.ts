@@ -54,8 +54,8 @@ async function connect(platform: Listening, key = adminKey) {
       call('EXECUTE_ACTION', {
         ...{ application_slug: 'slack', action_id: 'post-message', type: 'action', input_payload },
       }),
-    schema: async () =>
-      (await call('RESOLVE_ACTIONS', { integration_query: ['Post message Slack'] }))[0].json_schema.properties,
+    schema: async (request = 'Post message Slack') =>
+      (await call('RESOLVE_ACTIONS', { integration_query: [request] }))[0].json_schema.properties,
     [Symbol.asyncDispose]: () => client.close(),
   }
 }
@@ -94,6 +94,74 @@ test('what was preset once is not told when the preset is gone', async () => {
 
   expect(JSON.stringify(hidden)).not.toContain('workspace')
   expect(shown).toEqual(properties)
+})
+
+describe('a required id', () => {
+  const action = (name: string, description: string, required: string[] = []) => ({
+    ...{ name, description, app: 'crm' },
+    parameters: {
+      type: 'object',
+      properties: { customer_id: { type: 'string', description: 'Whose it is' }, note: { type: 'string' } },
+      required,
+    },
+  })
+
+  async function startCrm(names: readonly string[]) {
+    const service = await startService()
+    const platform = await startListening()
+    const tools = [
+      action('create-invoice', 'Create an invoice for a customer', ['customer_id', 'note']),
+      ...names.map((name) => action(name, name.replaceAll('-', ' '), name === 'get-customer' ? ['customer_id'] : [])),
+    ]
+    for (const tool of tools) {
+      const { status, body } = await platform.post('/tools', { ...tool, execute: { url: service.url } })
+      expect(status, JSON.stringify(body)).toBe(201)
+    }
+    await platform.post('/servers', { slug: 's', agent_mode: true })
+    return {
+      ...platform,
+      async [Symbol.asyncDispose]() {
+        await platform[Symbol.asyncDispose]()
+        await service[Symbol.asyncDispose]()
+      },
+    }
+  }
+
+  test('says which action of the same app usually gives it', async () => {
+    await using platform = await startCrm(['get-customer', 'list-customers', 'search-customers', 'search-orders'])
+    await using client = await connect(platform)
+
+    const schema = await client.schema('Create invoice crm')
+
+    expect(schema).toEqual({
+      customer_id: { type: 'string', description: 'Whose it is. Usually comes from `search-customers`.' },
+      note: { type: 'string' },
+    })
+  })
+
+  test('says nothing where only an action would give it that takes it, or that is about something else', async () => {
+    await using platform = await startCrm(['get-customer', 'search-orders', 'delete-customers'])
+    await using client = await connect(platform)
+
+    const schema = await client.schema('Create invoice crm')
+
+    expect(schema.customer_id.description).toBe('Whose it is')
+  })
+
+  test('never names an action that the caller may not use', async () => {
+    await using platform = await startCrm(['list-customers', 'search-customers'])
+    const { body } = await platform.get('/tools')
+    const hidden = body.data.find(({ name }: { name: string }) => name === 'search-customers')
+    const key = await platform.keyFor([
+      { effect: 'Allow', action: ['*'], resource: ['*'] },
+      { effect: 'Deny', action: ['*'], resource: [`srn:*:*:tool:${hidden.id}`] },
+    ])
+    await using client = await connect(platform, key)
+
+    const schema = await client.schema('Create invoice crm')
+
+    expect(schema.customer_id.description).toBe('Whose it is. Usually comes from `list-customers`.')
+  })
 })
 
 describe.each(engines)('the inputs of recorded calls on %s', (engine) => {

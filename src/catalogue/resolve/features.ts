@@ -26,6 +26,11 @@ export const featureNames = [
   'crossing_verb',
   'deleting_verb',
   'no_verb',
+  'strange_generic',
+  'parameters',
+  'title_length',
+  'phrase',
+  'app_at_end',
 ] as const
 export type FeatureName = (typeof featureNames)[number]
 export type Features = Record<FeatureName, number>
@@ -41,6 +46,10 @@ export interface Seen {
   readonly shortMeaning: number
   /** How much a term tells that is not in the question. */
   readonly usualRarity: number
+  /** Whether the question ends with the name of the action's app. */
+  readonly appAtEnd: boolean
+  /** How much of the question the app has no word for. */
+  readonly strange: number
 }
 
 export function featuresOf(seen: Seen): Features {
@@ -91,6 +100,11 @@ export function featuresOf(seen: Seen): Features {
     crossing_verb: Number(relation === 'crossing'),
     deleting_verb: Number(relation === 'deleting'),
     no_verb: Number(verb !== undefined && profile.verbs.length === 0),
+    strange_generic: seen.strange * Number(profile.isGeneric),
+    parameters: Math.log1p(profile.parameterCount),
+    title_length: Math.log1p(profile.sequence.length),
+    phrase: phraseShare(question.spelled, question.restCount, profile.phrases),
+    app_at_end: Number(seen.appAtEnd),
   }
 }
 
@@ -116,4 +130,14 @@ function inOrder(some: readonly string[], others: readonly string[]): number {
     }
   }
   return count
+}
+
+/** How much of what is asked is the name of the action, word for word. */
+function phraseShare(spelled: string, count: number, phrases: Profile['phrases']): number {
+  let most = 0
+  for (const phrase of phrases) {
+    if (phrase.length === 0 || !spelled.includes(` ${phrase.join(' ')} `)) continue
+    most = Math.max(most, Math.min(1, phrase.length / count))
+  }
+  return most
 }

@@ -20,6 +20,12 @@ export interface Question {
   /** What is left without the name of the app. */
   readonly sequence: readonly string[]
   readonly verb: VerbClass | undefined
+  /** Its words as they stand, each between spaces. */
+  readonly spelled: string
+  /** How many words are left without the name of the app. */
+  readonly restCount: number
+  /** The places of the apps whose names stand at its end: "List contacts Salesforce". */
+  readonly endsWith: ReadonlySet<number>
   readonly nouns: readonly string[]
   readonly nounTotal: number
   /** What is acted on: the last noun before anything that says where, for whom or how. */
@@ -69,6 +75,9 @@ export function read(text: string, index: Index, view: View): Question {
     bestApp,
     sequence,
     verb,
+    spelled: ` ${words.join(' ')} `,
+    restCount: rest.length,
+    endsWith: appsAtEnd(words, view),
     nouns,
     nounTotal: nouns.reduce((sum, noun) => sum + (rarities.get(noun) ?? 0), 0),
     head,
@@ -131,6 +140,15 @@ function* runsOf(words: readonly string[]): Generator<string> {
       yield joined
     }
   }
+}
+
+/** Of apps that share the end of their names, the one whose name is longest. */
+function appsAtEnd(words: readonly string[], view: View): Set<number> {
+  for (let count = Math.min(longestRun, words.length - 1); count > 0; count--) {
+    const places = view.bySpelling.get(words.slice(-count).join(''))
+    if (places) return new Set(places)
+  }
+  return new Set()
 }
 
 function withoutApp(words: readonly string[], place: number, view: View): readonly string[] {
