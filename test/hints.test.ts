@@ -154,7 +154,7 @@ describe('a required id', () => {
     const hidden = body.data.find(({ name }: { name: string }) => name === 'search-customers')
     const key = await platform.keyFor([
       { effect: 'Allow', action: ['*'], resource: ['*'] },
-      { effect: 'Deny', action: ['*'], resource: [`srn:*:*:tool:${hidden.id}`] },
+      { effect: 'Deny', action: ['*'], resource: [`qm:*:tool:${hidden.id}`] },
     ])
     await using client = await connect(platform, key)
 

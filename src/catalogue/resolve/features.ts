@@ -136,8 +136,7 @@ function inOrder(some: readonly string[], others: readonly string[]): number {
 function phraseShare(spelled: string, count: number, phrases: Profile['phrases']): number {
   let most = 0
   for (const phrase of phrases) {
-    if (phrase.length === 0 || !spelled.includes(` ${phrase.join(' ')} `)) continue
-    most = Math.max(most, Math.min(1, phrase.length / count))
+    if (phrase.words > most * count && spelled.includes(phrase.spelled)) most = Math.min(1, phrase.words / count)
   }
   return most
 }

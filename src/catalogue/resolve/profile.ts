@@ -29,12 +29,19 @@ export interface Profile {
   readonly gives: 'one' | 'many' | undefined
   readonly isGeneric: boolean
   readonly isDeprecated: boolean
-  /** The words of the name and of the title as they stand. */
-  readonly phrases: readonly (readonly string[])[]
+  /** Name and title as they stand, each word between spaces. */
+  readonly phrases: readonly Phrase[]
   readonly parameterCount: number
   /** What the embedding model is given. It is needed once, so it is not kept. */
   texts(): Texts
 }
+
+export interface Phrase {
+  readonly spelled: string
+  readonly words: number
+}
+
+const toPhrase = (words: readonly string[]): Phrase => ({ spelled: ` ${words.join(' ')} `, words: words.length })
 
 /** An action in a few words, and all that is said of it. */
 export interface Texts {
@@ -118,7 +125,7 @@ export function profileOf(subject: Subject): NewProfile {
     // Whoever runs a query may ask for anything.
     isGeneric: nouns.some((noun) => genericNouns.has(noun)) || ownTerms.includes('queri'),
     isDeprecated: /\bdeprecated\b|\blegacy\b|\bobsolete\b|\(old\)/i.test(`${title} ${description}`),
-    phrases: titleWords.length > 0 ? [ownWords, titleWords] : [ownWords],
+    phrases: [ownWords, titleWords].filter(({ length }) => length > 0).map(toPhrase),
     parameterCount: parameters.length,
     texts: () => textsOf(appText, shown, description, parameters),
   }

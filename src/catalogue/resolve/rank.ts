@@ -29,10 +29,11 @@ const ofApp = 200
 export function rank(text: string, index: Index, view: View, meaning: Meaning | undefined): Candidate[] {
   const question = read(text, index, view)
   const table = weights[regimeOf(question, meaning)]
+  const counting = featureNames.filter((name) => table[name])
   return candidates(question, index, view, meaning)
     .map(({ id, features }) => {
       let sum = table.bias
-      for (const name of featureNames) sum += (table[name] ?? 0) * features[name]
+      for (const name of counting) sum += (table[name] as number) * features[name]
       return { id, features, score: 1 / (1 + Math.exp(-sum)) }
     })
     .sort((a, b) => b.score - a.score || a.id - b.id)
