@@ -37,8 +37,8 @@ const byHand: Partial<Record<FeatureName, number>> = { deprecated: -1 }
 /** What each set counts, however many requests it has, and how many of its requests are taken. */
 const share: Record<string, { weight: number; every: number }> = {
   'n8n-steps-dev': { weight: 3, every: 1 },
-  'activepieces-titles': { weight: 2, every: 4 },
-  'metatool-dev': { weight: 1.5, every: 3 },
+  'activepieces-titles': { weight: 1.5, every: 4 },
+  'metatool-dev': { weight: 1, every: 3 },
   'toolret-apigen': { weight: 1, every: 2 },
   'toolret-apibank': { weight: 0.1, every: 1 },
   toollens: { weight: 0.05, every: 12 },

@@ -103,7 +103,8 @@ export function featuresOf(seen: Seen): Features {
     strange_generic: seen.strange * Number(profile.isGeneric),
     parameters: Math.log1p(profile.parameterCount),
     title_length: Math.log1p(profile.sequence.length),
-    phrase: phraseShare(question.spelled, question.restCount, profile.phrases),
+    // Half a name is often that of another action: "get person" is not "get person picture".
+    phrase: phraseShare(question.spelled, question.restCount, profile.phrases) ** 3,
     app_at_end: Number(seen.appAtEnd),
   }
 }
