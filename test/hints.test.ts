@@ -50,12 +50,10 @@ async function connect(platform: Listening, key = adminKey) {
     return JSON.parse((content as { text: string }[])[0]?.text ?? 'null')
   }
   return {
-    execute: (input_payload: object) =>
-      call('EXECUTE_ACTION', {
-        ...{ application_slug: 'slack', action_id: 'post-message', type: 'action', input_payload },
-      }),
-    schema: async () =>
-      (await call('RESOLVE_ACTIONS', { integration_query: ['Post message Slack'] }))[0].json_schema.properties,
+    execute: (input_payload: object, action = { application_slug: 'slack', action_id: 'post-message' }) =>
+      call('EXECUTE_ACTION', { ...action, type: 'action', input_payload }),
+    schema: async (request = 'Post message Slack') =>
+      (await call('RESOLVE_ACTIONS', { integration_query: [request] }))[0].json_schema.properties,
     [Symbol.asyncDispose]: () => client.close(),
   }
 }
@@ -94,6 +92,107 @@ test('what was preset once is not told when the preset is gone', async () => {
 
   expect(JSON.stringify(hidden)).not.toContain('workspace')
   expect(shown).toEqual(properties)
+})
+
+describe('a required id', () => {
+  const action = (name: string, description: string, required: string[] = []) => ({
+    ...{ name, description, app: 'crm' },
+    parameters: {
+      type: 'object',
+      properties: { customer_id: { type: 'string', description: 'Whose it is' }, note: { type: 'string' } },
+      required,
+    },
+  })
+
+  async function startCrm(names: readonly string[]) {
+    // Says who has written, whoever asks; the id is in the body of its answer, not in what it was asked.
+    const service = await startService(({ url }) =>
+      url.includes('read-mail') ? { body: '{"from":"cus_4711"}' } : undefined,
+    )
+    const platform = await startListening()
+    const tools = [
+      action('create-invoice', 'Create an invoice for a customer', ['customer_id', 'note']),
+      ...names.map((name) => action(name, name.replaceAll('-', ' '), name === 'get-customer' ? ['customer_id'] : [])),
+    ]
+    for (const tool of tools) {
+      const { status, body } = await platform.post('/tools', {
+        ...tool,
+        execute: { url: `${service.url}/${tool.name}` },
+      })
+      expect(status, JSON.stringify(body)).toBe(201)
+    }
+    await platform.post('/servers', { slug: 's', agent_mode: true })
+    return {
+      ...platform,
+      async [Symbol.asyncDispose]() {
+        await platform[Symbol.asyncDispose]()
+        await service[Symbol.asyncDispose]()
+      },
+    }
+  }
+
+  test('says which action of the same app may give it', async () => {
+    await using platform = await startCrm(['get-customer', 'list-customers', 'search-customers', 'search-orders'])
+    await using client = await connect(platform)
+
+    const schema = await client.schema('Create invoice crm')
+
+    expect(schema).toEqual({
+      customer_id: { type: 'string', description: 'Whose it is. May come from `search-customers`.' },
+      note: { type: 'string' },
+    })
+  })
+
+  test('says nothing where only an action would give it that takes it, or that is about something else', async () => {
+    await using platform = await startCrm(['get-customer', 'search-orders', 'delete-customers'])
+    await using client = await connect(platform)
+
+    const schema = await client.schema('Create invoice crm')
+
+    expect(schema.customer_id.description).toBe('Whose it is')
+  })
+
+  test('says from which action it usually comes, once values that were sent had stood in its answers', async () => {
+    await using platform = await startCrm(['search-customers', 'read-mail', 'list-orders'])
+    await using client = await connect(platform)
+    const sends = (action_id: string, input_payload: object) =>
+      client.execute(input_payload, { application_slug: 'crm', action_id })
+
+    await sends('read-mail', { note: 'newest' })
+    await sends('list-orders', { note: 'nothing' })
+    await sends('create-invoice', { customer_id: 'cus_4711', note: 'rent' })
+    const schema = await client.schema('Create invoice crm')
+
+    expect(schema.customer_id.description).toBe('Whose it is. Usually comes from `read-mail`.')
+    expect(JSON.stringify(schema)).not.toContain('cus_4711')
+  })
+
+  test('is not said to come from where the value had only been passed on to', async () => {
+    await using platform = await startCrm(['read-mail'])
+    await using client = await connect(platform)
+    await client.execute({ customer_id: 'cus_4711' }, { application_slug: 'crm', action_id: 'read-mail' })
+    await client.execute(
+      { customer_id: 'cus_4711', note: 'x' },
+      { application_slug: 'crm', action_id: 'create-invoice' },
+    )
+
+    expect((await client.schema('Create invoice crm')).customer_id.description).toBe('Whose it is')
+  })
+
+  test('never names an action that the caller may not use', async () => {
+    await using platform = await startCrm(['list-customers', 'search-customers'])
+    const { body } = await platform.get('/tools')
+    const hidden = body.data.find(({ name }: { name: string }) => name === 'search-customers')
+    const key = await platform.keyFor([
+      { effect: 'Allow', action: ['*'], resource: ['*'] },
+      { effect: 'Deny', action: ['*'], resource: [`qm:*:tool:${hidden.id}`] },
+    ])
+    await using client = await connect(platform, key)
+
+    const schema = await client.schema('Create invoice crm')
+
+    expect(schema.customer_id.description).toBe('Whose it is. May come from `list-customers`.')
+  })
 })
 
 describe.each(engines)('the inputs of recorded calls on %s', (engine) => {
@@ -137,7 +236,9 @@ describe.each(engines)('the inputs of recorded calls on %s', (engine) => {
 
     const inputs = await calls.inputs('proj_1', 'key_1', ['tool_1'])
 
-    expect(inputs).toEqual([7, 1].map((n) => ({ tool_id: 'tool_1', action: 'tools:a', created_at: 5, input: { n } })))
+    expect(inputs).toMatchObject(
+      [7, 1].map((n) => ({ tool_id: 'tool_1', action: 'tools:a', created_at: 5, input: { n } })),
+    )
     expect(await calls.inputs('proj_1', 'key_1', [])).toEqual([])
   })
 })

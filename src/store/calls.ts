@@ -76,10 +76,20 @@ export interface CallFilter {
 }
 
 export interface RecordedInput {
+  readonly id: string
   readonly tool_id: string | null
   readonly action: string | null
   readonly created_at: number
   readonly input: JsonObject
+}
+
+/** What a call was given and what it gave, as far as either is looked through. */
+export interface RecordedAnswer {
+  readonly id: string
+  readonly tool_id: string | null
+  readonly action: string | null
+  readonly request: string
+  readonly response: string
 }
 
 /** As exact as anyone reads it, and coarse enough that there are few different ones to count. */
@@ -97,6 +107,9 @@ const mostSeen = 20_000
 
 const latestCalls = 200
 const latestInputs = 50
+const latestAnswers = 50
+/** Characters of an answer that are looked through. */
+const answerLength = 16_384
 
 type Write = { readonly begun: CallRow } | { readonly ended: CallEnd }
 
@@ -175,14 +188,8 @@ export class Calls {
   async inputs(projectId: string, principalId: string, toolIds: readonly string[]): Promise<RecordedInput[]> {
     if (toolIds.length === 0) return []
     const { db } = this.#engine
-    const latest = db
-      .selectFrom('calls')
-      .select(['id', 'principal_id', 'tool_id', 'status', 'request_truncated'])
-      .where('project_id', '=', projectId)
-      .orderBy('id', 'desc')
-      .limit(latestCalls)
     const fitting = db
-      .selectFrom(latest.as('latest'))
+      .selectFrom(this.#latest(projectId).as('latest'))
       .select('id')
       .where('principal_id', '=', principalId)
       .where('tool_id', 'in', toolIds)
@@ -192,11 +199,40 @@ export class Calls {
       .limit(latestInputs)
     const rows = await db
       .selectFrom('calls')
-      .select(['tool_id', 'action', 'created_at', 'request'])
+      .select(['id', 'tool_id', 'action', 'created_at', 'request'])
       .where('id', 'in', fitting)
       .orderBy('id', 'desc')
       .execute()
     return rows.map(({ request, ...row }) => ({ ...row, input: JSON.parse(request) }))
+  }
+
+  /** What one principal was answered of late, newest first, of the same latest calls. */
+  answers(projectId: string, principalId: string): Promise<RecordedAnswer[]> {
+    const { db } = this.#engine
+    const fitting = db
+      .selectFrom(this.#latest(projectId).as('latest'))
+      .select('id')
+      .where('principal_id', '=', principalId)
+      .where('status', '=', 'success')
+      .orderBy('id', 'desc')
+      .limit(latestAnswers)
+    return db
+      .selectFrom('calls')
+      .select(['id', 'tool_id', 'action', 'request'])
+      .select(sql<string>`substr(response, 1, ${sql.lit(answerLength)})`.as('response'))
+      .where('id', 'in', fitting)
+      .where('response', 'is not', null)
+      .orderBy('id', 'desc')
+      .execute()
+  }
+
+  #latest(projectId: string) {
+    return this.#engine.db
+      .selectFrom('calls')
+      .select(['id', 'principal_id', 'tool_id', 'status', 'request_truncated'])
+      .where('project_id', '=', projectId)
+      .orderBy('id', 'desc')
+      .limit(latestCalls)
   }
 
   /** Newest first. */

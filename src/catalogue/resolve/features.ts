@@ -26,6 +26,9 @@ export const featureNames = [
   'crossing_verb',
   'deleting_verb',
   'no_verb',
+  'strange_generic',
+  'parameters',
+  'phrase',
 ] as const
 export type FeatureName = (typeof featureNames)[number]
 export type Features = Record<FeatureName, number>
@@ -41,6 +44,8 @@ export interface Seen {
   readonly shortMeaning: number
   /** How much a term tells that is not in the question. */
   readonly usualRarity: number
+  /** How much of the question the app has no word for. */
+  readonly strange: number
 }
 
 export function featuresOf(seen: Seen): Features {
@@ -91,6 +96,10 @@ export function featuresOf(seen: Seen): Features {
     crossing_verb: Number(relation === 'crossing'),
     deleting_verb: Number(relation === 'deleting'),
     no_verb: Number(verb !== undefined && profile.verbs.length === 0),
+    strange_generic: seen.strange * Number(profile.isGeneric),
+    parameters: Math.log1p(profile.parameterCount),
+    // Half a name is often that of another action: "get person" is not "get person picture".
+    phrase: phraseShare(question.spelled, question.restCount, profile.phrases) ** 3,
   }
 }
 
@@ -116,4 +125,13 @@ function inOrder(some: readonly string[], others: readonly string[]): number {
     }
   }
   return count
+}
+
+/** How much of what is asked is the name of the action, word for word. */
+function phraseShare(spelled: string, count: number, phrases: Profile['phrases']): number {
+  let most = 0
+  for (const phrase of phrases) {
+    if (phrase.words > most * count && spelled.includes(phrase.spelled)) most = Math.min(1, phrase.words / count)
+  }
+  return most
 }

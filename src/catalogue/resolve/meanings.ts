@@ -26,7 +26,7 @@ interface Wanted {
 }
 
 /** So many are looked up at once; then others run. */
-const chunk = 128
+const chunk = 64
 /** So few at a time that whoever asks meanwhile hardly waits. */
 const batch = 4
 /** How long someone who waits for an answer is kept for the sake of a better one. */

@@ -29,9 +29,19 @@ export interface Profile {
   readonly gives: 'one' | 'many' | undefined
   readonly isGeneric: boolean
   readonly isDeprecated: boolean
+  /** Name and title as they stand, each word between spaces. */
+  readonly phrases: readonly Phrase[]
+  readonly parameterCount: number
   /** What the embedding model is given. It is needed once, so it is not kept. */
   texts(): Texts
 }
+
+export interface Phrase {
+  readonly spelled: string
+  readonly words: number
+}
+
+const toPhrase = (words: readonly string[]): Phrase => ({ spelled: ` ${words.join(' ')} `, words: words.length })
 
 /** An action in a few words, and all that is said of it. */
 export interface Texts {
@@ -112,8 +122,11 @@ export function profileOf(subject: Subject): NewProfile {
     sequence: titleTerms,
     verbs: [...new Set(verbs)],
     gives,
-    isGeneric: nouns.some((noun) => genericNouns.has(noun)),
+    // Whoever runs a query may ask for anything.
+    isGeneric: nouns.some((noun) => genericNouns.has(noun)) || ownTerms.includes('queri'),
     isDeprecated: /\bdeprecated\b|\blegacy\b|\bobsolete\b|\(old\)/i.test(`${title} ${description}`),
+    phrases: [ownWords, titleWords].filter(({ length }) => length > 0).map(toPhrase),
+    parameterCount: parameters.length,
     texts: () => textsOf(appText, shown, description, parameters),
   }
 }
@@ -138,9 +151,9 @@ function countOf(words: readonly string[], all: readonly string[]): Profile['giv
 }
 
 export const isPlural = (word: string): boolean =>
-  word.length > 3 &&
-  /[^sui]s$/.test(word) &&
-  !/^(details|settings|stats|contents|news|analytics|statistics|docs)$/.test(word)
+  word.length > 2 &&
+  /[^suio]s$/.test(word) &&
+  !/^(details|settings|stats|contents|news|analytics|statistics|docs|aws|sms|dns|gps|cms|tts|has|was)$/.test(word)
 
 function textsOf(app: string, title: string, description: string, parameters: readonly string[]): Texts {
   const more = description === title ? '' : ` ${description.slice(0, 500)}`

@@ -20,6 +20,10 @@ export interface Question {
   /** What is left without the name of the app. */
   readonly sequence: readonly string[]
   readonly verb: VerbClass | undefined
+  /** Its words as they stand, each between spaces. */
+  readonly spelled: string
+  /** How many words are left without the name of the app. */
+  readonly restCount: number
   readonly nouns: readonly string[]
   readonly nounTotal: number
   /** What is acted on: the last noun before anything that says where, for whom or how. */
@@ -69,6 +73,8 @@ export function read(text: string, index: Index, view: View): Question {
     bestApp,
     sequence,
     verb,
+    spelled: ` ${words.join(' ')} `,
+    restCount: rest.length,
     nouns,
     nounTotal: nouns.reduce((sum, noun) => sum + (rarities.get(noun) ?? 0), 0),
     head,

@@ -3,8 +3,9 @@ import { highest, type Index, rarity } from './postings.ts'
 import type { Profile } from './profile.ts'
 import { type Question, read } from './question.ts'
 import type { Vector, Vectors } from './vectors.ts'
-import type { View } from './view.ts'
+import type { AppView, View } from './view.ts'
 import { type Regime, weights } from './weights.ts'
+import { kindredOf } from './words.ts'
 
 /** An action that may be the one that is meant. */
 export interface Candidate {
@@ -28,10 +29,11 @@ const ofApp = 200
 export function rank(text: string, index: Index, view: View, meaning: Meaning | undefined): Candidate[] {
   const question = read(text, index, view)
   const table = weights[regimeOf(question, meaning)]
+  const counting = featureNames.filter((name) => table[name])
   return candidates(question, index, view, meaning)
     .map(({ id, features }) => {
       let sum = table.bias
-      for (const name of featureNames) sum += (table[name] ?? 0) * features[name]
+      for (const name of counting) sum += (table[name] as number) * features[name]
       return { id, features, score: 1 / (1 + Math.exp(-sum)) }
     })
     .sort((a, b) => b.score - a.score || a.id - b.id)
@@ -63,16 +65,20 @@ export function candidates(
   for (const id of ids) bestScore = Math.max(bestScore, question.scores[id] as number)
   const usualRarity = rarity(view.ids.length / 100, view.ids.length)
   const close = meaning && closeness(ids, meaning)
+  const strange = new Map<number, number>()
   return [...ids].map((id) => {
+    const place = view.appOf[id] as number
+    if (!strange.has(place)) strange.set(place, strangeness(question, view.apps[place] as AppView))
     const features = featuresOf({
       question,
       profile: index.profiles[id] as Profile,
       score: question.scores[id] as number,
       bestScore,
-      app: question.apps.get(view.appOf[id] as number) ?? 0,
+      app: question.apps.get(place) ?? 0,
       meaning: close?.get(id)?.whole ?? 0,
       shortMeaning: close?.get(id)?.short ?? 0,
       usualRarity,
+      strange: strange.get(place) as number,
     })
     return { id, features }
   })
@@ -97,4 +103,20 @@ function closeness(ids: ReadonlySet<number>, { vector, vectors }: Meaning): Map<
   const usual = { short: sum.short / (known.size || 1), whole: sum.whole / (known.size || 1) }
   for (const id of ids) if (!known.has(id)) known.set(id, usual)
   return known
+}
+
+/** How much of what a question is about an app has no word for. There, people mean things that they made themselves. */
+function strangeness({ nouns, nounTotal, rarities }: Question, app: AppView): number {
+  let known = 0
+  for (const noun of nouns) {
+    const worth = rarities.get(noun) ?? 0
+    if (app.nouns.has(noun)) known += worth
+    else if (
+      kindredOf(noun)
+        ?.values()
+        .some((other) => app.nouns.has(other))
+    )
+      known += 0.6 * worth
+  }
+  return nounTotal > 0 ? 1 - known / nounTotal : 0
 }

@@ -8,6 +8,7 @@ import { Index } from './postings.ts'
 import { profileOf, type Subject } from './profile.ts'
 import { type Candidate, rank } from './rank.ts'
 import { inSlices } from './slices.ts'
+import type { Vectors } from './vectors.ts'
 import { type View, viewOf } from './view.ts'
 
 /** An action that may be the one that is meant, as the server offers it. */
@@ -48,6 +49,8 @@ export class Resolver {
   #numbers = new WeakMap<Action, number>()
   readonly #sizes = new Map<string, number>()
   readonly #placed = new WeakMap<Shelf, Promise<Placed>>()
+  /** Views of whose actions nearly all vectors are there, with those vectors. */
+  readonly #known = new WeakMap<View, Vectors>()
 
   constructor(meanings: Meanings | undefined) {
     this.#meanings = meanings
@@ -67,8 +70,7 @@ export class Resolver {
     const placed = await this.#place(asker.serverId, asker.shelf)
     const view = await this.#view(placed, asker)
     const vectors = this.#meanings?.of(placed.index)
-    const known = vectors ? view.ids.reduce((sum, id) => sum + Number(vectors.has(id)), 0) : 0
-    const hasMeaning = vectors !== undefined && view.ids.length > 0 && known >= enough * view.ids.length
+    const hasMeaning = vectors !== undefined && this.#isKnown(view, vectors)
     const asked = hasMeaning ? await this.#meanings?.ask(requests) : undefined
     const answers: Found[][] = []
     for (const [at, request] of requests.entries()) {
@@ -81,6 +83,16 @@ export class Resolver {
       )
     }
     return answers
+  }
+
+  /** Vectors are never taken away, so what was known once need not be counted again. */
+  #isKnown(view: View, vectors: Vectors): boolean {
+    if (this.#known.get(view) === vectors) return true
+    let known = 0
+    for (const id of view.ids) if (vectors.has(id)) known++
+    const isKnown = known > 0 && known >= enough * view.ids.length
+    if (isKnown) this.#known.set(view, vectors)
+    return isKnown
   }
 
   #place(serverId: string, shelf: Shelf): Promise<Placed> {

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 
 /** Long enough to get on, short enough that nobody notices. */
-const slice = 8
+const slice = 5
 /** How many are handed out at once. */
-const few = 32
+const few = 16
 
 /** The same things one after the other, letting others run whenever a slice of time is used up. */
 export async function* inSlices<T>(things: Iterable<T>): AsyncGenerator<T[]> {

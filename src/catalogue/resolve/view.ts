@@ -7,6 +7,8 @@ export interface AppView {
   readonly app: string
   readonly ids: number[]
   readonly terms: Set<string>
+  /** What its actions are about. */
+  readonly nouns: Set<string>
 }
 
 /**
@@ -38,12 +40,13 @@ export async function viewOf(index: Index, ids: Uint32Array): Promise<View> {
       if (place === undefined) {
         place = apps.length
         places.set(profile.app, place)
-        apps.push({ app: profile.app, ids: [], terms: new Set() })
+        apps.push({ app: profile.app, ids: [], terms: new Set(), nouns: new Set() })
       }
       appOf[id] = place
       const app = apps[place] as AppView
       app.ids.push(id)
       for (const term of profile.appTerms) app.terms.add(term)
+      for (const noun of profile.nouns) app.nouns.add(noun)
       for (const spelling of profile.appSpellings) at(spellings, spelling).add(place)
     }
   }

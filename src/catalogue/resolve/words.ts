@@ -30,6 +30,10 @@ const irregular = new Map(
     dns: 'dns',
     gps: 'gps',
     ios: 'ios',
+    cms: 'cms',
+    rss: 'rss',
+    css: 'css',
+    tts: 'tts',
     status: 'status',
     analysis: 'analyz',
     analyses: 'analyz',
@@ -40,6 +44,7 @@ const irregular = new Map(
 export function stem(word: string): string {
   const known = irregular.get(word)
   if (known !== undefined) return known
+  if (/^[a-z][^aeiousy\d]s$/.test(word)) return word.slice(0, -1)
   if (word.length < 4 || !/^[a-z]+$/.test(word)) return word
   let base = word
   if (base.endsWith('ies') && base.length > 4) base = `${base.slice(0, -3)}y`
@@ -190,7 +195,7 @@ export function nounsOf(terms: readonly string[]): string[] {
 
 /** Things that an app can hold anything in. */
 export const genericNouns: ReadonlySet<string> = new Set(
-  'row record item document file message page object data resource entry'.split(' ').map(stem),
+  'row record item document file message page object data resource entry custom sql'.split(' ').map(stem),
 )
 
 /** What is one thing in one app and another in the next. */
@@ -209,6 +214,8 @@ const kinds = [
   'folder directory',
   'note comment',
   'pr pull',
+  'ai agent',
+  'approval wait response',
   'company organization organisation account',
   'video clip',
   'page article post blog',

@@ -8,10 +8,12 @@ import { nearest } from '../../model/nearest.ts'
 import type { Output } from '../../model/tool.ts'
 import { parseInput } from '../../operations/operation.ts'
 import { Requests } from '../../operations/resolve.ts'
-import { withExamples } from './examples.ts'
+import type { RecordedInput } from '../../store/calls.ts'
+import { hintBudget, withExamples } from './examples.ts'
 import { keptIfLarge, type Large } from './large-results.ts'
 import { inputSchemaOf } from './listing.ts'
 import { asks, dataOf, type ToolResult, textBlock, textResult, toResult } from './results.ts'
+import { type Known, withSources } from './sources.ts'
 import type { Visit } from './visit.ts'
 
 const order =
@@ -81,18 +83,29 @@ export async function resolveActions(input: unknown, visit: Visit): Promise<Tool
     )
   }
   const shelved = [...chosen.values()].map(({ shelved }) => shelved)
-  const sent = await visit.sent(shelved)
-  return textResult(JSON.stringify(shelved.map((one) => entity(one, sent(one)))))
+  const [sent, usable] = await Promise.all([visit.sent(shelved), visit.shelved()])
+  const hasSent = shelved.some((one) => sent(one).length > 0)
+  const known = { usable, answers: hasSent ? await visit.answers() : [] }
+  return textResult(JSON.stringify(shelved.map((one) => entity(one, sent(one), known))))
 }
 
 const odds = (score: number) => score / (1 - score)
 
-const entity = ({ action, offer, kind }: Shelved, sent: readonly JsonObject[]) => ({
-  slug: action.app,
-  type: kind,
-  identifier: action.name,
-  json_schema: hasInputs(offer.shown) ? withExamples(offer.shown, sent) : {},
+const entity = (one: Shelved, sent: readonly RecordedInput[], known: Known) => ({
+  slug: one.action.app,
+  type: one.kind,
+  identifier: one.action.name,
+  json_schema: hasInputs(one.offer.shown) ? hinted(one, sent, known) : {},
 })
+
+function hinted(one: Shelved, sent: readonly RecordedInput[], known: Known): JsonObject {
+  const { schema, left } = withSources(one, sent, known, hintBudget)
+  return withExamples(
+    schema,
+    sent.map(({ input }) => input),
+    left,
+  )
+}
 
 const hasInputs = (schema: JsonObject): boolean =>
   !isObject(schema.properties) || Object.keys(schema.properties).length > 0

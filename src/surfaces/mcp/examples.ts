@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from '../../model/json.ts'
 
-/** What examples may add to the schema of one action, in characters. */
-const budget = 240
+/** What hints may add to the schema of one action, in characters. */
+export const hintBudget = 240
 const mostExamples = 2
 
 /**
@@ -9,7 +9,7 @@ const mostExamples = 2
  * They come from inputs as they are recorded, redacted, and only from what is short, of one word, and looks neither
  * secret nor personal: a hint is not worth telling one person's data to another who shares a key.
  */
-export function withExamples(schema: JsonObject, inputs: readonly JsonObject[]): JsonObject {
+export function withExamples(schema: JsonObject, inputs: readonly JsonObject[], budget = hintBudget): JsonObject {
   if (inputs.length === 0 || !isObject(schema.properties)) return schema
   const properties = schema.properties as JsonObject
   const required = Array.isArray(schema.required) ? schema.required : []

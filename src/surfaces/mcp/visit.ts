@@ -13,6 +13,7 @@ import { done, type Output } from '../../model/tool.ts'
 import type { Parts, Request } from '../../operations/operation.ts'
 import { findActions } from '../../operations/resolve.ts'
 import { call } from '../../operations/tools.ts'
+import type { RecordedAnswer, RecordedInput } from '../../store/calls.ts'
 import type { ResultDraft } from '../../store/results.ts'
 import type { Store } from '../../store/store.ts'
 import { waiting } from './approvals.ts'
@@ -35,7 +36,9 @@ export interface Visit {
   /** For each request in words the actions that may be meant, best first. */
   resolve(requests: readonly string[], most: number): Promise<readonly (readonly Found[])[]>
   /** What the caller has sent to these before, with success. */
-  sent(shelved: readonly Shelved[]): Promise<(one: Shelved) => readonly JsonObject[]>
+  sent(shelved: readonly Shelved[]): Promise<(one: Shelved) => readonly RecordedInput[]>
+  /** What the caller was answered of late, by any of the project's tools. */
+  answers(): Promise<readonly RecordedAnswer[]>
   skills(): Promise<readonly Skill[]>
   call(shelved: Shelved, input: JsonObject, live: Live): Promise<Answered>
   /** Where a person decides on an approval, as far as anyone knows. */
@@ -84,12 +87,10 @@ export function visit(
       return ({ tool, action }) => {
         // What was sent before may hold a value that was preset then, and hidden.
         const since = Date.parse(tool.updated_at)
-        const own = inputs.filter(
-          (one) => one.tool_id === tool.id && one.action === action.id && one.created_at > since,
-        )
-        return own.map(({ input }) => input)
+        return inputs.filter((one) => one.tool_id === tool.id && one.action === action.id && one.created_at > since)
       }
     },
+    answers: () => parts.store.calls.answers(server.project_id, principal.id),
     skills: () => parts.store.skills.offered(server.project_id, server.skill_ids),
     async aside(name, input, answer) {
       const asked = { ...asking, id: newId('call'), toolId: '', action: undefined, input }
