@@ -13,7 +13,8 @@ export function isBuilt() {
   if (!existsSync(sources)) return true
   if (!existsSync(stamp)) return false
   const builtAt = statSync(stamp).mtimeMs
-  const isOlder = (file) => statSync(file).mtimeMs <= builtAt
+  // What is gone by now, such as an editor's lock, is a change, too.
+  const isOlder = (file) => (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY) <= builtAt
   // What was taken away shows in the time of the folder that held it.
   return (
     [join(root, 'package-lock.json'), sources].every(isOlder) &&

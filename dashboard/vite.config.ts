@@ -1,9 +1,10 @@
+import { fileURLToPath } from 'node:url'
 import tailwindcss from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 
 const platform = process.env.QM_URL ?? 'http://127.0.0.1:4600'
-const ours = new URL('../src/sdk/index.ts', import.meta.url).pathname
+const ours = fileURLToPath(new URL('../src/sdk/index.ts', import.meta.url))
 
 export default defineConfig({
   root: import.meta.dirname,

@@ -5,8 +5,9 @@
  */
 import { existsSync, globSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
-const root = new URL('..', import.meta.url).pathname
+const root = fileURLToPath(new URL('..', import.meta.url))
 const built = join(root, 'dashboard/dist/index.html')
 const sources = ['dashboard/src/**/*', 'dashboard/public/*', 'dashboard/*.{html,ts,json}', 'src/sdk/*.ts']
 

@@ -7,23 +7,43 @@
  * checkout finds elsewhere: the types and the model that actions are searched with.
  */
 import { execFileSync } from 'node:child_process'
-import { cpSync, globSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { cpSync, globSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { isBuilt, stamp } from '../bin/is-built.js'
 
-const root = new URL('..', import.meta.url).pathname
+const root = fileURLToPath(new URL('..', import.meta.url))
 const dist = join(root, 'dist')
+
+const mit = `Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated
+documentation files (the "Software"), to deal in the Software without restriction, including without limitation the
+rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit
+persons to whom the Software is furnished to do so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in all copies or substantial portions of the
+Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
+WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR
+COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR
+OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.`
 
 if (!isBuilt()) {
   try {
     await build()
     console.log('The program is built.')
   } catch (error) {
-    // Who installs a checkout without development dependencies runs the sources.
     if ((error as { code?: string }).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    console.error(
+      'The program is not built: a checkout needs its development dependencies. Run "npm ci" without --omit.',
+    )
+    process.exit(1)
   }
 }
-if (process.argv.includes('--package')) addPackaged()
+if (process.argv.includes('--package')) {
+  removeLeft(Date.now())
+  addPackaged()
+}
 
 async function build(): Promise<void> {
   const { rolldown } = await import('rolldown')
@@ -54,33 +74,49 @@ async function build(): Promise<void> {
     ],
     transform: { target: 'node22.18' },
   })
-  const made = `${dist}.${process.pid}`
   const { output } = await bundle.write({
-    dir: made,
+    dir: dist,
     entryFileNames: '[name].js',
     chunkFileNames: '[name]-[hash].js',
     comments: { legal: false },
   })
-  writeFileSync(
-    join(made, 'LICENSES.txt'),
-    licensesOf(output.flatMap((part) => ('moduleIds' in part ? part.moduleIds : []))),
-  )
-  writeFileSync(join(made, basename(stamp)), '')
-  utimesSync(join(made, basename(stamp)), began, began)
-  rmSync(dist, { recursive: true, force: true })
-  renameSync(made, dist)
+  const modules = output.flatMap((part) => ('moduleIds' in part ? part.moduleIds : []))
+  writeFileSync(join(dist, 'LICENSES.txt'), licensesOf(modules))
+  const made = [...output.map(({ fileName }) => fileName), 'LICENSES.txt', basename(stamp)]
+  writeFileSync(stamp, made.join('\n'))
+  utimesSync(stamp, began, began)
+  // A program that was started from an earlier build may still load some of that.
+  removeLeft(Date.now() - 24 * 60 * 60 * 1000)
+}
+
+/** Removes what builds have left that were made before some time. */
+function removeLeft(before: number): void {
+  const made = new Set(readFileSync(stamp, 'utf8').split('\n'))
+  for (const name of readdirSync(dist)) {
+    const file = join(dist, name)
+    if (!made.has(name) && statSync(file).mtimeMs < before) rmSync(file, { recursive: true, force: true })
+  }
 }
 
 /** What those whose code is inside ask for: their names and their terms. */
 function licensesOf(files: readonly string[]): string {
-  const packages = new Set(files.flatMap((file) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(file)?.[0] ?? []))
+  const packages = new Set(
+    files.flatMap((file) => /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+(?=[\\/])/.exec(file)?.[0] ?? []),
+  )
   const entries = [...packages].map((folder) => {
     const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
     const [file] = globSync('{LICEN[CS]E,licen[cs]e,LICENSE-MIT,COPYING}*', { cwd: folder })
-    const terms = file ? readFileSync(join(folder, file), 'utf8').trim() : `License: ${license}`
+    const terms = file ? readFileSync(join(folder, file), 'utf8').trim() : termsOf(name, license)
     return `${name} ${version}\n\n${terms}\n`
   })
   return entries.sort().join(`\n${'-'.repeat(80)}\n\n`)
+}
+
+/** For those who name a license and leave out its text. */
+function termsOf(name: string, license: string): string {
+  if (license === 'Apache-2.0') return readFileSync(join(root, 'LICENSE'), 'utf8').trim()
+  if (license === 'MIT') return `Copyright (c) the authors of ${name}\n\n${mit}`
+  throw new Error(`${name} comes under "${license}", and without its terms: add them here`)
 }
 
 function addPackaged(): void {

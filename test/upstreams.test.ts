@@ -1,5 +1,9 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { describe, expect, test } from 'vitest'
-import { startPlatform, startService, type TestPlatform } from './kit.ts'
+import { startListening } from './clients.ts'
+import { adminKey, startPlatform, startService, type TestPlatform } from './kit.ts'
 import { echo, startUpstream, type UpstreamTool } from './upstream.ts'
 
 const register = async (
@@ -362,6 +366,54 @@ describe('an MCP tool', () => {
 
     expect(data.map(({ name }: { name: string }) => name)).toEqual(['echo', 'plain'])
     expect(called).toMatchObject({ status: 200, body: { content: [{ text: 'fine' }] } })
+  })
+
+  test('of a server that says odd things of its tools is listed to clients of every age, without those', async () => {
+    const odd = {
+      title: 7,
+      description: null,
+      icons: 'x',
+      annotations: { readOnlyHint: 'yes' },
+      outputSchema: { type: 'array' },
+      execution: 1,
+      _meta: null,
+    }
+    const tools = [
+      echo,
+      ...Object.entries(odd).map(([field, value]) => ({ ...echo, name: `odd_${field}`, [field]: value })),
+      { name: 'anything', inputSchema: { type: 'object', properties: { a: true } } },
+      { name: 'string', inputSchema: { type: 'string' } },
+      { name: 'seven', inputSchema: { type: 'object', properties: 7 } },
+    ]
+    await using server = await startOldServer((method) => method === 'tools/list' && { tools })
+    await using platform = await startListening()
+    await register(platform, 'up', server.url)
+    await platform.post('/servers', { slug: 's', tool_names: 'original' })
+    const url = new URL(`${platform.url}/mcp/s`)
+    const options = { requestInit: { headers: { authorization: `Bearer ${adminKey}` } } }
+    const first = new FirstClient({ name: 'first', version: '1' })
+    const second = new Client({ name: 'second', version: '1' }, { versionNegotiation: { mode: 'auto' } })
+    await first.connect(new FirstTransport(url, options))
+    await second.connect(new StreamableHTTPClientTransport(url, options))
+    try {
+      const lists = [(await first.listTools()).tools, (await second.listTools()).tools]
+
+      const names = ['echo', ...Object.keys(odd).map((field) => `odd_${field}`), 'anything'].sort()
+      for (const list of lists) expect(list.map(({ name }) => name).sort()).toEqual(names)
+    } finally {
+      await first.close()
+      await second.close()
+    }
+  })
+
+  test('of a server that describes all of its tools wrongly is told so', async () => {
+    await using server = await startOldServer((method) => method === 'tools/list' && { tools: [{ name: 7 }] })
+    await using platform = await startPlatform()
+    const id = await register(platform, 'up', server.url)
+
+    const { status, body } = await platform.get(`/tools/${id}/actions`)
+
+    expect({ status, code: body.error.code }).toEqual({ status: 502, code: 'TOOL_PROTOCOL_ERROR' })
   })
 
   test('of a server with ten thousand tools, on two hundred pages, offers all of them', {

@@ -39,7 +39,13 @@ export function useForm<Draft extends object, Output>({
   }
   const submit = () => {
     setTouched(false)
-    action.run(draft, { onError: () => setTouched(true) })
+    // Meanwhile the record may have been read anew, and what was sent replaced by that.
+    const onError = () =>
+      setTouched((isTyping) => {
+        if (!isTyping) setDraft(draft)
+        return true
+      })
+    action.run(draft, { onError })
   }
   const faultOf = faultsOf(action.error)
   /** What a field for one text of the draft needs; `path` is the platform's name for it, where that is another. */

@@ -20,6 +20,7 @@ export class Keys {
   /** By the key itself: to hash it for each call would be a fiftieth of the work. Apart, for an id is no key. */
   readonly #byToken = new Map<string, Known>()
   readonly #byId = new Map<string, Known>()
+  readonly #loading = new Map<string, Promise<Known | undefined>>()
   readonly #store: Store
   #changes = 0
 
@@ -30,6 +31,7 @@ export class Keys {
         this.#changes++
         this.#byToken.clear()
         this.#byId.clear()
+        this.#loading.clear()
       })
     }
   }
@@ -55,7 +57,14 @@ export class Keys {
   }
 
   async #find(id: string): Promise<Known | undefined> {
-    return this.#byId.get(id) ?? this.#load(() => this.#store.apiKeys.findRow(id))
+    const known = this.#byId.get(id)
+    if (known) return known
+    // Many streams of one key ask at the same moment, namely when something has changed.
+    const loading = this.#loading.get(id) ?? this.#load(() => this.#store.apiKeys.findRow(id))
+    this.#loading.set(id, loading)
+    return loading.finally(() => {
+      if (this.#loading.get(id) === loading) this.#loading.delete(id)
+    })
   }
 
   async #used(known: Known, now: number): Promise<Principal> {

@@ -6,7 +6,7 @@ import { newId } from '../model/ids.ts'
 import { keepable } from '../model/page.ts'
 import type { Principal } from '../model/principal.ts'
 import { type Journal, type JournalCall, type NewCall, type Run, TurnLost } from '../store/generations.ts'
-import { askedOf, type CallMaker, type Made, makeCall } from './make-call.ts'
+import { askedOf, type CallMaker, type Made, makeCall, requireInTime } from './make-call.ts'
 import type { ModelAnswer, ModelDelta, ModelRequest } from './models/model.ts'
 import { settingsFor, stopAfter } from './rules.ts'
 import { type AgentTool, type Toolbox, toolboxOf } from './toolbox.ts'
@@ -108,10 +108,9 @@ async function goOn(run: Run, { stop, cancel }: Signals, parts: LoopParts): Prom
     if (last && last.answered_at !== null) {
       const isLast = (call: JournalCall) => call.step === last.number
       const making = { run, principal, toolbox, signal: cancel, fresh }
-      const made = await makeCalls(
-        journal.calls.filter((call) => isLast(call) && call.output === undefined),
-        (call) => makeCall(call, making, parts).finally(() => parts.changed(run)),
-      )
+      const open = journal.calls.filter((call) => isLast(call) && call.output === undefined)
+      await requireInTime(open, parts)
+      const made = await makeCalls(open, (call) => makeCall(call, making, parts).finally(() => parts.changed(run)))
       const waiting = made.flatMap(({ waits = [] }) => waits)
       if (waiting.length > 0) {
         if (await generations.rest(run, waiting)) return
@@ -240,8 +239,7 @@ async function endBadly(run: Run, error: unknown, parts: LoopParts): Promise<voi
   await generations.requireTurn(run)
   const journal = await generations.journal(run.id)
   const known = error === undefined || error instanceof PlatformError ? error : new PlatformError('INTERNAL', {})
-  const isLate = known?.code === 'OUTPUTS_EXPIRED'
-  await letGo(run, journal.calls, isLate ? known : new PlatformError('CALL_CANCELLED', {}), parts)
+  await letGo(run, journal.calls, known, parts)
   await generations.end(run, {
     ...(known ? { status: 'failed', stop_reason: 'error' } : { status: 'cancelled', stop_reason: 'cancelled' }),
     error: known ? errorBody(known).error : null,
@@ -251,7 +249,12 @@ async function endBadly(run: Run, error: unknown, parts: LoopParts): Promise<voi
 }
 
 /** What nobody waits for any more is not left looking as if it went on, and nobody is asked to decide on it. */
-async function letGo(run: Run, calls: readonly JournalCall[], reason: PlatformError, parts: LoopParts): Promise<void> {
+async function letGo(
+  run: Run,
+  calls: readonly JournalCall[],
+  error: PlatformError | undefined,
+  parts: LoopParts,
+): Promise<void> {
   const { store, keys, conclude } = parts
   const open = calls.filter(({ output, awaits }) => output === undefined && awaits)
   for (const { awaits } of open) if (awaits?.kind === 'approval') await store.approvals.cancel({ id: awaits.id })
@@ -264,6 +267,10 @@ async function letGo(run: Run, calls: readonly JournalCall[], reason: PlatformEr
   const pending = new Set(records.filter(({ status }) => status === 'pending').map(({ id }) => id))
   for (const call of own.filter(({ call_id }) => pending.has(call_id))) {
     const asked = { ...askedOf(call, { run, principal }, {}), begunAt: call.created_at }
-    await conclude(asked, reason)
+    await conclude(asked, isAbout(error, call) ? error : new PlatformError('CALL_CANCELLED', {}))
   }
 }
+
+/** Whether the run has ended because an output of this call has not come. */
+const isAbout = (error: PlatformError | undefined, { tool_call_id }: JournalCall): error is PlatformError =>
+  error?.code === 'OUTPUTS_EXPIRED' && (error as PlatformError<'OUTPUTS_EXPIRED'>).details.tool_call_id === tool_call_id

@@ -60,6 +60,18 @@ export function askedOf(
 export const outputDeadline = ({ awaits, created_at }: JournalCall, outputMs: number): number =>
   (awaits?.kind === 'client' ? awaits.expiresAt : undefined) ?? created_at + outputMs
 
+const isLate = (call: JournalCall, { outputMs }: Pick<CallMaker, 'outputMs'>): boolean =>
+  call.awaits?.kind === 'client' && outputDeadline(call, outputMs) <= Date.now()
+
+/** Throws for an output that has not come in time: then none of the other calls is made any more. */
+export async function requireInTime(calls: readonly JournalCall[], parts: CallMaker): Promise<void> {
+  for (const call of calls.filter((one) => isLate(one, parts))) {
+    // It may have come since the journal was read.
+    const { output, tool_call_id, tool_name } = await parts.store.generations.findCall(call)
+    if (output === undefined) throw new PlatformError('OUTPUTS_EXPIRED', { tool_call_id, tool_name })
+  }
+}
+
 /** What came of a call: the output that the journal has now, or what it waits for. */
 export type Made = { readonly call: JournalCall; readonly waits?: Awaited }
 
@@ -79,11 +91,8 @@ export async function makeCall(call: JournalCall, making: Making, parts: CallMak
   }
 
   if (call.awaits?.kind === 'client') {
-    if (outputDeadline(call, parts.outputMs) > Date.now()) return { call, waits: call.awaits }
-    // It may have come since the journal was read.
-    const now = await generations.findCall(call)
-    if (now.output !== undefined) return { call: now }
-    throw new PlatformError('OUTPUTS_EXPIRED', { tool_call_id: call.tool_call_id, tool_name: call.tool_name })
+    const now = isLate(call, parts) ? await generations.findCall(call) : call
+    return now.output === undefined ? { call, waits: call.awaits } : { call: now }
   }
   if (call.awaits?.kind === 'generation') {
     const started = await generations.find(call.awaits.id)

@@ -1,6 +1,6 @@
 import { errorBody, PlatformError } from '../model/errors.ts'
 import { isObject, type Json, type JsonObject } from '../model/json.ts'
-import { pictureIn, withPictures } from '../model/picture.ts'
+import { mostCharacters, type Picture, pictureIn, withPictures } from '../model/picture.ts'
 import type { Output } from '../model/tool.ts'
 
 /** How many pictures of one result a model gets to see. */
@@ -16,7 +16,19 @@ export function toldOf({ shape, value }: Output): Json {
   const parts = Array.isArray(content) ? content.filter(isObject).map((part) => part as JsonObject) : []
   const texts = parts.map(textOf)
   if (texts.length === 0) return structuredContent ?? '(no content)'
-  return withPictures(texts.join('\n\n'), parts.flatMap((part) => pictureIn(part) ?? []).slice(0, mostPictures))
+  return withPictures(texts.join('\n\n'), picturesOf(parts))
+}
+
+/** The first ones, and together no more than one may be alone: the journal of a run keeps them all. */
+function picturesOf(parts: readonly JsonObject[]): Picture[] {
+  let left = mostCharacters
+  const fitting = parts.flatMap((part) => {
+    const picture = pictureIn(part)
+    if (!picture || picture.data.length > left) return []
+    left -= picture.data.length
+    return [picture]
+  })
+  return fitting.slice(0, mostPictures)
 }
 
 function textOf(part: JsonObject): string {

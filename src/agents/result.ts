@@ -10,7 +10,7 @@ import type {
 } from '../model/generation.ts'
 import { isTooDeep, type Json, type JsonObject } from '../model/json.ts'
 import { iso } from '../model/page.ts'
-import { toldIn } from '../model/picture.ts'
+import { outputIn } from '../model/picture.ts'
 import type { Journal, JournalCall, Run } from '../store/generations.ts'
 
 /** How a run stands, in the words of its surface. */
@@ -112,7 +112,7 @@ export const callView = (call: JournalCall): StepView['calls'][number] => ({
   action: call.action,
   args: readArgs(call),
   status: statusOf(call),
-  output: call.output === undefined ? null : toldIn(call.output).output,
+  output: call.output === undefined ? null : outputIn(call.output),
   approval_id: call.awaits?.kind === 'approval' ? call.awaits.id : null,
   generation_id: call.awaits?.kind === 'generation' ? call.awaits.id : null,
   started_at: iso(call.created_at),

@@ -5,7 +5,7 @@ import type { Asked } from '../dispatch/call.ts'
 import { PlatformError } from '../model/errors.ts'
 import { type GenerationResult, type GenerationStatus, isOver, isResting } from '../model/generation.ts'
 import { isObject, type Json } from '../model/json.ts'
-import { toldIn } from '../model/picture.ts'
+import { outputIn } from '../model/picture.ts'
 import type { Output } from '../model/tool.ts'
 import type { Journal, JournalCall, NewGeneration, Run, SubmittedOutput } from '../store/generations.ts'
 import type { Queue } from '../store/queue.ts'
@@ -255,7 +255,7 @@ export class Runner {
     for (const call of last) {
       if (!pending.has(call.call_id) || isUnknown(call)) continue
       const asked = { ...askedOf(call, { run, principal: { ...principal, projectId: run.project_id } }, {}) }
-      const value = toldIn(call.output as Json).output
+      const value = outputIn(call.output as Json)
       const output: Output = { value, text: JSON.stringify(value), shape: 'json', failed: call.is_error }
       await conclude({ ...asked, begunAt: call.created_at }, output)
     }

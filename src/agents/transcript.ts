@@ -1,11 +1,12 @@
 import type { Message } from '../model/message.ts'
-import { toldIn } from '../model/picture.ts'
+import { outputIn, type Picture, picturesIn } from '../model/picture.ts'
 import type { Journal, JournalCall, Run } from '../store/generations.ts'
 
 /** The conversation so far, as the model is to see it. */
 export function transcript(run: Run, { steps, calls }: Journal): Message[] {
   const { instructions, max_context_messages } = run.settings
   const said: Message[] = [...run.input]
+  const shown = latestPictures(calls)
   for (const step of steps) {
     if (step.answered_at === null) continue
     const own = calls.filter((call) => call.step === step.number)
@@ -18,9 +19,8 @@ export function transcript(run: Run, { steps, calls }: Journal): Message[] {
       }),
       ...(step.metadata !== null && { metadata: step.metadata }),
     })
-    said.push(...own.map(resultOf))
+    said.push(...own.map((call) => resultOf(call, shown.get(call))))
   }
-  forgetOldPictures(said)
   const system = said.filter(({ role }) => role === 'system')
   const rest = said.filter(({ role }) => role !== 'system')
   return [
@@ -30,26 +30,31 @@ export function transcript(run: Run, { steps, calls }: Journal): Message[] {
   ]
 }
 
-function resultOf({ tool_call_id, tool_name, output: kept, is_error }: JournalCall): ToolMessage {
-  const { output, pictures } = toldIn(kept ?? null)
-  return { role: 'tool', tool_call_id, tool_name, output, is_error, ...(pictures.length > 0 && { pictures }) }
+function resultOf({ tool_call_id, tool_name, output, is_error }: JournalCall, pictures?: readonly Picture[]): Message {
+  return {
+    role: 'tool',
+    tool_call_id,
+    tool_name,
+    output: outputIn(output ?? null),
+    is_error,
+    ...(pictures && { pictures }),
+  }
 }
-
-type ToolMessage = Extract<Message, { role: 'tool' }>
 
 /** How many pictures of a conversation a model is shown: each step sends them all again. */
 const mostPictures = 4
 
-/** Those that came first are only named, as they are in the text. */
-function forgetOldPictures(messages: Message[]): void {
+/** Those that came before are only named, as they are in the text, and are not even looked at. */
+function latestPictures(calls: readonly JournalCall[]): Map<JournalCall, readonly Picture[]> {
+  const shown = new Map<JournalCall, readonly Picture[]>()
   let left = mostPictures
-  for (const [at, message] of [...messages.entries()].reverse()) {
-    if (message.role !== 'tool' || !message.pictures) continue
-    const { pictures, ...rest } = message
-    const kept = pictures.slice(0, left)
-    left -= kept.length
-    messages[at] = kept.length > 0 ? { ...rest, pictures: kept } : rest
+  for (const call of calls.toReversed()) {
+    if (left === 0) break
+    const pictures = picturesIn(call.output ?? null).slice(0, left)
+    left -= pictures.length
+    if (pictures.length > 0) shown.set(call, pictures)
   }
+  return shown
 }
 
 /** The last so many, and the question they are about. The results of a call make no sense without the message that asked for it, so they go with it. */

@@ -6,23 +6,25 @@ export interface Picture {
   readonly data: string
 }
 
-/** What a call gave, in words; and what of it a model can look at. */
-export interface Told {
-  readonly output: Json
-  readonly pictures: readonly Picture[]
-}
-
-/** Under which a journal keeps both; nothing that a tool answers has it by chance. */
+/** Under which a journal keeps what a call gave in words together with what of it a model can look at; nothing that a tool answers has it by chance. */
 const key = 'quartermaster/told'
 
 export const withPictures = (output: Json, pictures: readonly Picture[]): Json =>
   pictures.length === 0 ? output : { [key]: { output, pictures: pictures as unknown as Json } }
 
-export function toldIn(kept: Json): Told {
-  const told = isObject(kept) && Object.keys(kept).length === 1 ? kept[key] : undefined
-  if (!isObject(told) || !Array.isArray(told.pictures)) return { output: kept, pictures: [] }
-  return { output: (told.output ?? null) as Json, pictures: told.pictures.flatMap(readAgain) }
+const kept = (output: Json): JsonObject | undefined => {
+  const told = isObject(output) && Object.keys(output).length === 1 ? output[key] : undefined
+  return isObject(told) && Array.isArray(told.pictures) ? (told as JsonObject) : undefined
 }
+
+/** What a call gave, in words. */
+export const outputIn = (output: Json): Json => {
+  const told = kept(output)
+  return told ? (told.output ?? null) : output
+}
+
+/** What of it a model can look at. Takes its time, for there may be megabytes of it. */
+export const picturesIn = (output: Json): Picture[] => ((kept(output)?.pictures ?? []) as Json[]).flatMap(readAgain)
 
 /** Looked at again, as a tool or a caller may have made up something that looks like it. */
 const readAgain = (one: unknown): Picture[] => {
@@ -31,7 +33,7 @@ const readAgain = (one: unknown): Picture[] => {
 }
 
 /** So large that every provider takes it, and a journal can hold some. */
-const mostCharacters = 1_500_000
+export const mostCharacters = 1_500_000
 
 /** By its first bytes: what a server says of it may be wrong, and then a provider refuses the whole conversation. */
 const types: readonly (readonly [start: RegExp, type: string])[] = [

@@ -458,11 +458,17 @@ export class Generations {
       await mine({ status: unchanged && forOthers ? 'requires_action' : 'in_progress' })
       return unchanged
     })
+    // Between the look and the commit the last one may have gone on, and have passed over a run that did not wait yet.
+    const waitsInVain = rests && started.length === waits.length && !(await this.#anyWaits(this.#engine.db, started))
+    if (waitsInVain) {
+      const mine = this.#engine.db.updateTable('generations').where('id', '=', run.id).where('turn', '=', run.turn)
+      await mine.where('status', '=', 'requires_action').set({ status: 'in_progress' }).execute()
+    }
     if (rests) await this.#changed(run.id)
     return rests
   }
 
-  async #anyWaits(tx: Transaction<Tables>, ids: readonly string[]): Promise<boolean> {
+  async #anyWaits(tx: Pick<Transaction<Tables>, 'selectFrom'>, ids: readonly string[]): Promise<boolean> {
     const query = tx
       .selectFrom('generations')
       .select('id')

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { gzip as gzipCallback } from 'node:zlib'
 
@@ -67,7 +68,7 @@ export function dashboard(folder: URL): Dashboard {
   let loading: Promise<ReadonlyMap<string, Asset>> | undefined
 
   const load = async () => {
-    loading ??= readAssets(folder.pathname)
+    loading ??= readAssets(fileURLToPath(folder))
     const assets = await loading
     // It may be built while we run.
     if (assets.size === 0) loading = undefined

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Generation } from '../model/generation.ts'
 import type { Verdict } from '../store/approvals.ts'
@@ -5,6 +6,8 @@ import type { UpstreamState } from '../tools/upstreams.ts'
 
 /** How many upstreams have a line of their own; the rest are only counted. */
 const mostUpstreams = 500
+/** How long a scrape waits for the database, in milliseconds. */
+const patience = 1000
 
 /** What Prometheus reads at /metrics. */
 export class Metrics {
@@ -112,7 +115,8 @@ export class Metrics {
         registers: [this.#registry],
         async collect() {
           // What cannot be counted now is no reason to tell nothing of all the rest.
-          this.set(await count().catch(() => Number.NaN))
+          const late = sleep(patience, Number.NaN, { ref: false })
+          this.set(await Promise.race([count(), late]).catch(() => Number.NaN))
         },
       })
     gauge('quartermaster_approvals_pending', 'Calls that wait for approval, in the whole database', approvals)

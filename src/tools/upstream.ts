@@ -365,5 +365,5 @@ function reasonOf(error: unknown): string {
   if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult) {
     return 'its answer does not have the shape that MCP asks for'
   }
-  return error instanceof Error ? error.message.slice(0, longestReason) : 'it answered an error'
+  return error instanceof Error ? error.message.slice(0, longestReason).toWellFormed() : 'it answered an error'
 }

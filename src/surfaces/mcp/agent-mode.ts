@@ -75,7 +75,7 @@ export async function resolveActions(input: unknown, visit: Visit): Promise<Tool
   }
   if (chosen.size === 0) {
     const asked = queries
-      .map((query) => `"${query.slice(0, 200)}"`)
+      .map((query) => `"${query.slice(0, 200).toWellFormed()}"`)
       .slice(0, 10)
       .join(', ')
     return textResult(

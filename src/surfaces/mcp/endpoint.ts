@@ -85,8 +85,9 @@ export class McpEndpoints {
     host.parts.catalogue.onChange(tellTools)
     host.parts.store.notices.hear('servers', tellTools)
     host.parts.store.notices.hear('servers', tellSkills)
-    // Which tools a key may use is in its policies.
+    // Which tools a key may use is in its policies, and which policies those are, in the key.
     host.parts.store.notices.hear('access_policies', tellTools)
+    host.parts.store.notices.hear('api_keys', tellTools)
     host.parts.store.notices.hear('skills', tellSkills)
   }
 
@@ -104,7 +105,12 @@ export class McpEndpoints {
       const id = isOlder ? givenUp(parsedBody) : undefined
       if (id !== undefined)
         await this.#correspondence.cancelling.cancel({ principalId: offer.principalId, session, id })
-      const authInfo = { token: '', clientId: offer.principalId, scopes: [], extra: { offer } }
+      const authInfo = {
+        token: '',
+        clientId: offer.principalId,
+        scopes: [],
+        extra: { offer, begins: begins(parsedBody) },
+      }
       const options = { authInfo, ...(parsedBody !== undefined && { parsedBody }) }
       const response = await this.#handlerOf(offer.key).fetch(request, options)
       if (subscribes(request)) return endedBy(watch, response)
@@ -258,7 +264,7 @@ export class McpEndpoints {
         const connection = { era, session }
         const called = requestInfo?.headers.get('mcp-name')
         const isCall = requestInfo?.headers.get('mcp-method') === 'tools/call'
-        const instructions = isCall ? '' : await offer.instructions()
+        const instructions = authInfo?.extra?.begins ? await offer.instructions() : ''
         const protocol = toProtocol(offer, instructions, connection, this.#correspondence.sessions)
         if (!isCall) offer.skills?.().attach(protocol)
         else if (called) protocol.calledSchema = await offer.schemaOf(called)
@@ -333,6 +339,12 @@ function toProtocol(
   return protocol
 }
 
+/** Whether a client asks who is there, and is to be told what an agent should know at the start. */
+const begins = (body: unknown): boolean =>
+  (Array.isArray(body) ? body : [body]).some(
+    (one) => isObject(one) && (one.method === 'initialize' || one.method === 'server/discover'),
+  )
+
 /** A caller of 2025 opens a stream to hear of changes. */
 const listens = ({ method, headers }: Request): boolean =>
   method === 'GET' && (headers.get('accept') ?? '').includes('text/event-stream')
@@ -403,6 +415,6 @@ async function unknownTool(name: string, one: Visit): Promise<ProtocolError> {
       : 'tools/list shows those there are.'
   return new ProtocolError(
     ProtocolErrorCode.InvalidParams,
-    `There is no tool "${name.slice(0, 200)}" on this server. ${hint}`,
+    `There is no tool "${name.slice(0, 200).toWellFormed()}" on this server. ${hint}`,
   )
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Named, Shelved } from '../../catalogue/shelf.ts'
-import type { JsonObject } from '../../model/json.ts'
+import { isObject, type JsonObject } from '../../model/json.ts'
 import { startOf } from './pages.ts'
 
 /** A tool as `tools/list` shows it: the value, and its text, printed once for all who ask. */
@@ -43,13 +43,27 @@ export function listed([name, shelved]: Named, results: 'whole' | 'cut' = 'whole
 /** What an MCP server says of its tool stays; the name is ours, and preset fields are gone. */
 function describe(name: string, { action, offer }: Shelved): JsonObject {
   const { definition = {} } = action
+  const { properties } = offer.shown
   return {
     ...definition,
     name,
     description: action.description ?? `${action.name} of ${action.app}`,
-    inputSchema: { type: 'object', ...offer.shown },
+    inputSchema: {
+      type: 'object',
+      ...offer.shown,
+      ...(isObject(properties) && { properties: spelledOut(properties) }),
+    },
   }
 }
+
+/** A schema may be `true` or `false`, which older clients do not know. */
+const spelledOut = (properties: object): JsonObject =>
+  Object.fromEntries(
+    Object.entries(properties).map(([name, schema]) => [
+      name,
+      schema === true ? {} : schema === false ? { not: {} } : schema,
+    ]),
+  )
 
 const pageSize = 1000
 /** How long a client of the new era may keep a list without asking; changes are told to those who listen. */

@@ -28,7 +28,10 @@ export async function callOperation(name: string, input: JsonObject, context: Co
   if (!operation) {
     const close = nearest(name, [...platformActions.keys()])
     const hint = close.length > 0 ? ` Did you mean ${close.map((one) => `"${one}"`).join(' or ')}?` : ''
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool "${name.slice(0, 200)}" here.${hint}`)
+    throw new ProtocolError(
+      ProtocolErrorCode.InvalidParams,
+      `There is no tool "${name.slice(0, 200).toWellFormed()}" here.${hint}`,
+    )
   }
   try {
     const result = await operation.perform(unaliased(input, { schema: {}, aliases: operation.aliases }), context)

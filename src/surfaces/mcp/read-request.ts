@@ -61,9 +61,10 @@ function findFault(message: unknown, headers: Headers): Refused | undefined {
   if (!isObject(message) || message.jsonrpc !== '2.0' || typeof message.method !== 'string') return undefined
   const { id, method, params = {} } = message
   const isFit =
-    version === modern
-      ? headers.get('mcp-method') === method
-      : version === null || SUPPORTED_PROTOCOL_VERSIONS.includes(version)
+    takesAnswers(headers) &&
+    (version === modern
+      ? areMirrored(headers, method, params)
+      : version === null || SUPPORTED_PROTOCOL_VERSIONS.includes(version))
   // Who speaks of 2026 has nothing to begin with, and is told that there is no such method.
   const isKnown = Object.hasOwn(Params, method) && !(version === modern && method === 'initialize')
   const schema = isKnown ? Params[method] : undefined
@@ -72,4 +73,17 @@ function findFault(message: unknown, headers: Headers): Refused | undefined {
   if (!error) return undefined
   const said = `The parameters of ${method} are not valid: ${inWords(faultsOf(error))}.`
   return new Refused(200, ProtocolErrorCode.InvalidParams, said, id)
+}
+
+const takesAnswers = (headers: Headers): boolean =>
+  /^application\/json\b/i.test(headers.get('content-type') ?? '') &&
+  /application\/json/.test(headers.get('accept') ?? '') &&
+  /text\/event-stream/.test(headers.get('accept') ?? '')
+
+/** Whether the headers say what the body says, as a client of 2026 has to. */
+function areMirrored(headers: Headers, method: string, params: unknown): boolean {
+  const { name, uri, _meta } = isObject(params) ? params : {}
+  const named = name ?? uri
+  const isNamed = typeof named !== 'string' || headers.get('mcp-name') === named
+  return isObject(_meta) && headers.get('mcp-method') === method && isNamed
 }

@@ -46,7 +46,7 @@ export async function introduceSkills({ server, skills }: Visit): Promise<string
   const lines: string[] = []
   let room = introduced.characters
   for (const { name, summary } of all.slice(0, introduced.most)) {
-    const line = `- ${`${name}: ${summary}`.replaceAll(/\s+/g, ' ').slice(0, 300)}`
+    const line = `- ${`${name}: ${summary}`.replaceAll(/\s+/g, ' ').slice(0, 300).toWellFormed()}`
     room -= line.length
     if (room < 0) break
     lines.push(line)
