@@ -33,7 +33,8 @@ async function run(size: number): Promise<void> {
     await store.vectors.add(modelName, subjects.slice(start, start + 500).map(toRow))
   }
   const shelf: Shelf = { byName: new Map(), named: [], all: subjects.map(toShelved) }
-  const meanings = new Meanings(new EmbeddedModel(undefined), store, pino({ level: 'warn' }))
+  const model = new EmbeddedModel(undefined)
+  const meanings = new Meanings(model, store, pino({ level: 'warn' }))
   const resolver = new Resolver(meanings)
   const asker = { serverId: 'srv_1', shelf, principal, may: () => true }
   const memoryBefore = process.memoryUsage().rss
@@ -47,7 +48,12 @@ async function run(size: number): Promise<void> {
 
   const queries = sets.flatMap(({ queries: some }) => some.slice(0, 150).map(({ text }) => text))
   const single: number[] = []
-  for (const query of queries) single.push(await timed(() => resolver.find([query], asker, 3)))
+  const alone: number[] = []
+  const { signal } = new AbortController()
+  for (const query of queries) {
+    single.push(await timed(() => resolver.find([query], asker, 3)))
+    alone.push(await timed(() => model.embed([`${query} please`], signal)))
+  }
   const ten: number[] = []
   for (let start = 0; start + 10 <= 300; start += 10) {
     ten.push(
@@ -67,7 +73,7 @@ async function run(size: number): Promise<void> {
       `words ready ${byWords.toFixed(0)} ms`,
       `vectors from cache ${fromCache.toFixed(0)} ms`,
       `longest pause ${longestPause.toFixed(0)} ms`,
-      `one request p50 ${at(single, 0.5)} p95 ${at(single, 0.95)} ms`,
+      `one request p50 ${at(single, 0.5)} p95 ${at(single, 0.95)} ms (the model alone ${at(alone, 0.5)} and ${at(alone, 0.95)})`,
       `ten p50 ${at(ten, 0.5)} p95 ${at(ten, 0.95)} ms`,
       `memory +${memory.toFixed(0)} MB`,
     ].join(', '),

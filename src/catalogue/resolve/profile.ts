@@ -127,7 +127,7 @@ export function profileOf(subject: Subject): NewProfile {
     isDeprecated: /\bdeprecated\b|\blegacy\b|\bobsolete\b|\(old\)/i.test(`${title} ${description}`),
     phrases: [ownWords, titleWords].filter(({ length }) => length > 0).map(toPhrase),
     parameterCount: parameters.length,
-    texts: () => textsOf(appText, shown, description, parameters),
+    texts: textsLater(appText, shown, description, parameters),
   }
 }
 
@@ -154,6 +154,12 @@ export const isPlural = (word: string): boolean =>
   word.length > 2 &&
   /[^suio]s$/.test(word) &&
   !/^(details|settings|stats|contents|news|analytics|statistics|docs|aws|sms|dns|gps|cms|tts|has|was)$/.test(word)
+
+/** Apart, so that nothing else of what a profile was made from is kept with it. */
+const textsLater =
+  (...from: Parameters<typeof textsOf>) =>
+  () =>
+    textsOf(...from)
 
 function textsOf(app: string, title: string, description: string, parameters: readonly string[]): Texts {
   const more = description === title ? '' : ` ${description.slice(0, 500)}`
