@@ -1,7 +1,7 @@
 import { type Index, rarity } from './postings.ts'
 import { isPlural } from './profile.ts'
 import type { View } from './view.ts'
-import { findVerb, isVerb, kindredOf, nounsOf, splitWords, stem, toTerms, type VerbClass } from './words.ts'
+import { findVerb, isVerb, joinVerbs, kindredOf, nounsOf, splitWords, stem, toTerms, type VerbClass } from './words.ts'
 
 /** A request in words, read in the light of the actions that it may mean. */
 export interface Question {
@@ -40,7 +40,7 @@ const verbShare = 0.5
 const mostWords = 400
 
 export function read(text: string, index: Index, view: View): Question {
-  const words = splitWords(text).slice(0, mostWords)
+  const words = joinVerbs(splitWords(text).slice(0, mostWords))
   const terms = new Set(toTerms(words))
   const rarities = new Map<string, number>()
   const scores = new Float32Array(index.size)

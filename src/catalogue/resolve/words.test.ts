@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findVerb, nounsOf, relationOf, splitWords, stem, termsOf } from './words.ts'
+import { findVerb, joinVerbs, nounsOf, relationOf, splitWords, stem, termsOf } from './words.ts'
 
 test('identifiers and sentences give the same words', () => {
   expect(splitWords('getAllContacts')).toEqual(['get', 'all', 'contacts'])
@@ -42,4 +42,18 @@ test('what is done and what it is done to are told apart', () => {
   expect(relationOf('get', 'list')).toBe('alike')
   expect(relationOf('get', 'delete')).toBe('deleting')
   expect(relationOf('get', 'create')).toBe('crossing')
+})
+
+test('verbs of several words are one, and what only looks like one is left alone', () => {
+  const joined = (text: string) => joinVerbs(splitWords(text)).join(' ')
+  expect(joined('Look for a text')).toBe('search a text')
+  expect(joined('Get rid of old files')).toBe('delete old files')
+  expect(joined('Get a look at the text for Bob')).toBe('get a get the text for bob')
+  expect(joined('Throw a party')).toBe('throw a party')
+})
+
+test('a name is split at its capitals, the last of several beginning the next word', () => {
+  expect(splitWords('getHTTPServer2Name')).toEqual(['get', 'http', 'server2', 'name'])
+  expect(splitWords('list_all-contacts.v2/ID')).toEqual(['list', 'all', 'contacts', 'v2', 'id'])
+  expect(splitWords('ÜberWeisung')).toEqual(['uber', 'weisung'])
 })

@@ -154,12 +154,44 @@ const verbs = {
     'create add new make insert append register save store log write record generate start schedule book draft build compose put',
   update: 'update edit change modify set patch rename mark reschedule assign adjust replace toggle sync close complete',
   upsert: 'upsert',
-  delete: 'delete remove destroy clear cancel erase drop trash purge unassign',
-  send: 'send submit publish notify post reply email alert forward broadcast respond deliver tweet share',
+  delete: 'delete remove destroy clear cancel erase drop trash purge unassign discard revoke unsubscribe',
+  send: 'send submit publish notify post reply email alert forward broadcast respond deliver tweet share inform remind tell',
   upload: 'upload import attach push',
   download: 'download export extract',
   move: 'move copy duplicate clone archive transfer',
   run: 'run execute trigger call invoke process calculate compute convert solve translate',
+}
+
+/** Verbs of several words, as people say them, and the one that stands for each. */
+const phrases = new Map(
+  Object.entries({
+    search: 'look for, look up, search for, hunt for, track down',
+    get: 'look at, find out, bring up, show me, give me, tell me',
+    create: 'write down, note down, set up, put in, put on, sign up',
+    update: 'fill in, fill out, turn on, turn off, switch on, switch off',
+    delete: 'throw away, throw out, get rid of, take away, call off, wipe out, take off',
+    send: 'let know, hand over, reach out to',
+    run: 'kick off, carry out',
+  }).flatMap(([verb, said]) => said.split(', ').map((phrase) => [phrase, verb])),
+)
+
+/** The words of a request, with such verbs as one word. */
+export function joinVerbs(words: readonly string[]): string[] {
+  const joined: string[] = []
+  for (let at = 0; at < words.length; ) {
+    const [length, verb] = phraseAt(words, at)
+    joined.push(verb ?? (words[at] as string))
+    at += length
+  }
+  return joined
+}
+
+function phraseAt(words: readonly string[], at: number): [length: number, verb?: string] {
+  for (const length of [3, 2]) {
+    const verb = phrases.get(words.slice(at, at + length).join(' '))
+    if (verb) return [length, verb]
+  }
+  return [1]
 }
 
 const classOf = new Map(
