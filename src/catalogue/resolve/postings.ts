@@ -37,8 +37,12 @@ export class Index {
   }
 }
 
+/** As if there were so many more actions without the term: among a dozen of contacts, "contact" still says something. */
+const others = 100
+
 /** How much a term tells that so many of so many actions hold. */
-export const rarity = (holding: number, all: number): number => Math.log(1 + (all - holding + 0.5) / (holding + 0.5))
+export const rarity = (holding: number, all: number): number =>
+  Math.log(1 + (all + others - holding + 0.5) / (holding + 0.5))
 
 /**
  * Those with the highest values above zero, at least so many if there are as many, in no order. Run over all actions for
