@@ -4,8 +4,9 @@ import { text } from 'node:stream/consumers'
 import { exit, type Runner, UsageError } from './command.ts'
 import { openSession, Refused, type Session } from './connection.ts'
 import { type Arguments, isSet, readArguments, textOf } from './flags.ts'
+import { parseWithComments } from './json-with-comments.ts'
 import { print } from './print.ts'
-import { harmless, isForPeople, paint, withProgress } from './terminal.ts'
+import { harmless, isForPeople, note, oneLine, paint, withProgress } from './terminal.ts'
 
 /** Takes over what other programs keep in files. */
 export const importFrom: Runner = async (args, { flags }) => {
@@ -30,16 +31,27 @@ async function importServers(path: string, read: Arguments, { qm, connection }: 
   if (error) throw new Refused(error, connection.baseUrl)
   const lines = [
     ...data.created.map(({ name, id }) => line('+', 'green', `${name}  ${id}`)),
-    ...data.skipped.map(({ name, reason }) => line('✗', 'red', `${name}: ${reason}`)),
+    ...data.skipped.map(({ name, reason, refused }) =>
+      refused ? line('✗', 'red', `${name}: ${reason}`) : line('-', 'yellow', `${name}: ${reason}`),
+    ),
   ]
-  return finish(data, lines, data.skipped.length, read)
+  const code = finish(data, lines, data.skipped.filter(({ refused }) => refused).length, read)
+  for (const { name, field, instead } of data.not_taken_over) {
+    note(oneLine(`${name}: "${field}" is not taken over. ${instead}`))
+  }
+  for (const { name, field, placeholder } of data.to_fill_in) {
+    note(
+      oneLine(`${name}: ${placeholder} in ${field} is to be filled in: put the value there, with update-tool --mcp.`),
+    )
+  }
+  return code
 }
 
 /** Editors call it by three names. */
 function serversIn(content: string, path: string): Record<string, unknown> {
   let value: unknown
   try {
-    value = JSON.parse(content)
+    value = parseWithComments(content)
   } catch (error) {
     throw new UsageError(`${path} is not JSON: ${(error as Error).message}.`)
   }
