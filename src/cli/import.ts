@@ -1,6 +1,7 @@
 import { glob, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { takeFolder } from '../model/skill-file.ts'
 import { exit, type Runner, UsageError } from './command.ts'
 import { openSession, Refused, type Session } from './connection.ts'
 import { type Arguments, isSet, readArguments, textOf } from './flags.ts'
@@ -126,18 +127,16 @@ export const exportTo: Runner = async (args, { flags }) => {
   const [what, folder] = read.words
   if (what !== 'skills') throw new UsageError('What can be exported is "skills".')
   if (folder === undefined) throw new UsageError('The folder is missing.')
-  const { qm, connection } = await openSession(read.given)
+  const session = await openSession(read.given)
+  const { qm, connection } = session
   const written: { path: string; state: 'written' | 'same' | 'kept' }[] = []
-  for (let total = 1, offset = 0; offset < total; ) {
-    const { data: page, error } = await qm.skills.listSkills({ query: { limit: 100, offset, ...projectOf(read) } })
+  const taken = new Set<string>()
+  for (const id of await listIds(session, projectOf(read))) {
+    const { data, error } = await qm.skills.exportSkill({ path: { skill_id: id } })
     if (error) throw new Refused(error, connection.baseUrl)
-    for (const { id } of page.data) {
-      const { data, error: refused } = await qm.skills.exportSkill({ path: { skill_id: id } })
-      if (refused) throw new Refused(refused, connection.baseUrl)
-      written.push({ path: data.path, state: await writeInto(folder, data, isSet(read.given, 'force')) })
-    }
-    offset += page.data.length
-    total = page.data.length === 0 ? 0 : page.total
+    // Two names may lead to one folder, as "Pay back" and "pay-back" do. What they are called is in the file.
+    const path = `${takeFolder(dirname(data.path).toLowerCase(), taken)}/SKILL.md`
+    written.push({ path, state: await writeInto(folder, { ...data, path }, isSet(read.given, 'force')) })
   }
   const marks = { written: ['+', 'green'], same: ['=', 'yellow'], kept: ['✗', 'red'] } as const
   const lines = written.map(({ path, state }) => {
@@ -145,6 +144,19 @@ export const exportTo: Runner = async (args, { flags }) => {
     return line(mark, style, state === 'kept' ? `${path}: another is there; --force replaces it` : path)
   })
   return finish({ written }, lines, written.filter(({ state }) => state === 'kept').length, read)
+}
+
+/** The oldest first, so that each skill has the same folder every time. */
+async function listIds({ qm, connection }: Session, project: { project_id?: string }): Promise<string[]> {
+  const ids = new Set<string>()
+  for (let total = 1, offset = 0; offset < total; ) {
+    const { data: page, error } = await qm.skills.listSkills({ query: { limit: 100, offset, ...project } })
+    if (error) throw new Refused(error, connection.baseUrl)
+    for (const { id } of page.data) ids.add(id)
+    offset += page.data.length
+    total = page.data.length === 0 ? 0 : page.total
+  }
+  return [...ids].sort()
 }
 
 async function writeInto(folder: string, file: { path: string; content: string }, force: boolean) {
