@@ -147,4 +147,31 @@ describe('import and export', () => {
     expect(JSON.parse(back.stdout).updated).toHaveLength(2)
     expect(empty).toMatchObject({ code: 2, stderr: expect.stringContaining('no SKILL.md') })
   })
+
+  test('skills whose names lead to one folder each get their own, the same every time, and all come back', async () => {
+    await using platform = await startListening()
+    await using other = await startListening()
+    await using home = await folder()
+    const names = ['Pay Back', 'pay-back', 'PAY BACK', 'pay-back-2', '退款']
+    for (const name of names) await platform.post('/skills', { name, content: `This is ${name}.` })
+
+    const out = await runCli(['export', 'skills', home.path], as(platform.url))
+    const again = await runCli(['export', 'skills', home.path, '--force'], as(platform.url))
+    const back = await runCli(['import', 'skills', home.path], as(other.url))
+    const { data } = (await other.get('/skills')).body
+
+    expect(JSON.parse(out.stdout).written).toEqual(
+      ['pay-back', 'pay-back-2', 'pay-back-3', 'pay-back-2-2', 'skill'].map((name) => ({
+        path: `${name}/SKILL.md`,
+        state: 'written',
+      })),
+    )
+    expect(new Set(JSON.parse(again.stdout).written.map(({ state }: { state: string }) => state))).toEqual(
+      new Set(['same']),
+    )
+    expect(back.code).toBe(0)
+    expect(data.map(({ name, content }: { name: string; content: string }) => [name, content]).sort()).toEqual(
+      names.map((name) => [name, `This is ${name}.`]).sort(),
+    )
+  })
 })

@@ -4,6 +4,7 @@ import { city, gated, pending, until } from './approving.ts'
 import { as, runCli, spawnCli, startListening } from './clients.ts'
 import { startService, type TestPlatform } from './kit.ts'
 import { onTerminal, runOnTerminal } from './terminal.ts'
+import { echo, startUpstream } from './upstream.ts'
 
 const weather = {
   type: 'object',
@@ -56,6 +57,22 @@ describe('call', () => {
       url: 'x',
     })
     expect(JSON.parse(byId.stdout)).toEqual({ city: 'Rio', unit_system: 'metric', days: 4 })
+  })
+
+  test('exits with 1 where an MCP tool says that it failed, and prints what it says', async () => {
+    await using upstream = await startUpstream([
+      { ...echo, name: 'fails', run: () => ({ content: [{ type: 'text', text: 'No such file' }], isError: true }) },
+      echo,
+    ])
+    await using platform = await startListening()
+    await platform.post('/tools', { name: 'files', type: 'mcp', mcp: { url: upstream.url } })
+
+    const failed = await runCli(['call', 'files', 'fails', '--text', 'a'], as(platform.url))
+    const fine = await runCli(['call', 'files', 'echo', '--text', 'a'], as(platform.url))
+
+    expect(failed.code).toBe(1)
+    expect(JSON.parse(failed.stdout)).toMatchObject({ isError: true, content: [{ text: 'No such file' }] })
+    expect(fine.code).toBe(0)
   })
 
   test('says what is missing or wrong, and exits with 2', async () => {

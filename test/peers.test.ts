@@ -131,6 +131,21 @@ test('a program that is none, or ends at once, is told as unreachable', async ()
   }
 })
 
+test.each([
+  [{ command: 'no-such-program-xyz' }, 'there is no such program on the PATH'],
+  [{ command: '/no/such/program' }, 'there is no such program'],
+  [{ command: import.meta.filename }, 'the user that the platform runs as may not run it'],
+  [{ command: process.execPath, cwd: '/no/such/folder' }, 'there is no such folder as its "cwd" says'],
+])('why a program is not started is said: %o', async (mcp, reason) => {
+  await using platform = await startPlatform(stdio)
+  const { body } = await platform.post('/tools', { name: 'none', type: 'mcp', mcp })
+
+  expect((await platform.get(`/tools/${body.id}/actions`)).body.error).toMatchObject({
+    code: 'TOOL_UNREACHABLE',
+    message: expect.stringContaining(`"${mcp.command}" could not be reached: ${reason}.`),
+  })
+})
+
 test('an mcpServers file is imported in one go: what cannot be is told, and does not keep the rest out', async () => {
   await using upstream = await startUpstream()
   await using platform = await startPlatform()

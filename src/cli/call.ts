@@ -133,7 +133,7 @@ async function send({ qm, connection }: Session, { toolId, tool, body, json, wai
     if (response.status !== 202) {
       // What a tool answers is nobody's record: text as it is, and JSON otherwise.
       print(data, { json: json || typeof data !== 'string' })
-      return exit.ok
+      return saysFailed(data) ? exit.refused : exit.ok
     }
     const { approval_id: id, expires_at } = data as { approval_id: string; expires_at: string }
     if (!waits) {
@@ -143,6 +143,12 @@ async function send({ qm, connection }: Session, { toolId, tool, body, json, wai
     note(waitingText(id, expires_at, connection.baseUrl))
     await withProgress('Waiting for approval …', decided(qm, id))
   }
+}
+
+/** The result of an MCP tool that ran, and tells of itself that it failed: so it is in the record too. */
+const saysFailed = (data: unknown): boolean => {
+  const { isError, content } = Object(data) as { isError?: unknown; content?: unknown }
+  return isError === true && Array.isArray(content)
 }
 
 const waitingText = (id: string, expiresAt: string, baseUrl: string) =>

@@ -60,7 +60,7 @@ export function overview(version: string): string {
     'A value may be @file for what is in a file, or - for standard input.',
     `Exit codes\n${columns([
       ['0', 'Done'],
-      ['1', 'The platform refused it, or something was found wrong'],
+      ['1', 'The platform refused it, the tool failed, or something was found wrong'],
       ['2', 'Wrong usage; the platform was asked to change nothing'],
       ['3', 'The platform cannot be reached, or a stream broke off'],
       ['4', 'It waits for a person'],

@@ -1,11 +1,13 @@
 import { glob, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { takeFolder } from '../model/skill-file.ts'
 import { exit, type Runner, UsageError } from './command.ts'
 import { openSession, Refused, type Session } from './connection.ts'
 import { type Arguments, isSet, readArguments, textOf } from './flags.ts'
+import { parseWithComments } from './json-with-comments.ts'
 import { print } from './print.ts'
-import { harmless, isForPeople, paint, withProgress } from './terminal.ts'
+import { harmless, isForPeople, note, oneLine, paint, withProgress } from './terminal.ts'
 
 /** Takes over what other programs keep in files. */
 export const importFrom: Runner = async (args, { flags }) => {
@@ -30,16 +32,27 @@ async function importServers(path: string, read: Arguments, { qm, connection }: 
   if (error) throw new Refused(error, connection.baseUrl)
   const lines = [
     ...data.created.map(({ name, id }) => line('+', 'green', `${name}  ${id}`)),
-    ...data.skipped.map(({ name, reason }) => line('✗', 'red', `${name}: ${reason}`)),
+    ...data.skipped.map(({ name, reason, refused }) =>
+      refused ? line('✗', 'red', `${name}: ${reason}`) : line('-', 'yellow', `${name}: ${reason}`),
+    ),
   ]
-  return finish(data, lines, data.skipped.length, read)
+  const code = finish(data, lines, data.skipped.filter(({ refused }) => refused).length, read)
+  for (const { name, field, instead } of data.not_taken_over) {
+    note(oneLine(`${name}: "${field}" is not taken over. ${instead}`))
+  }
+  for (const { name, field, placeholder } of data.to_fill_in) {
+    note(
+      oneLine(`${name}: ${placeholder} in ${field} is to be filled in: put the value there, with update-tool --mcp.`),
+    )
+  }
+  return code
 }
 
 /** Editors call it by three names. */
 function serversIn(content: string, path: string): Record<string, unknown> {
   let value: unknown
   try {
-    value = JSON.parse(content)
+    value = parseWithComments(content)
   } catch (error) {
     throw new UsageError(`${path} is not JSON: ${(error as Error).message}.`)
   }
@@ -114,18 +127,16 @@ export const exportTo: Runner = async (args, { flags }) => {
   const [what, folder] = read.words
   if (what !== 'skills') throw new UsageError('What can be exported is "skills".')
   if (folder === undefined) throw new UsageError('The folder is missing.')
-  const { qm, connection } = await openSession(read.given)
+  const session = await openSession(read.given)
+  const { qm, connection } = session
   const written: { path: string; state: 'written' | 'same' | 'kept' }[] = []
-  for (let total = 1, offset = 0; offset < total; ) {
-    const { data: page, error } = await qm.skills.listSkills({ query: { limit: 100, offset, ...projectOf(read) } })
+  const taken = new Set<string>()
+  for (const id of await listIds(session, projectOf(read))) {
+    const { data, error } = await qm.skills.exportSkill({ path: { skill_id: id } })
     if (error) throw new Refused(error, connection.baseUrl)
-    for (const { id } of page.data) {
-      const { data, error: refused } = await qm.skills.exportSkill({ path: { skill_id: id } })
-      if (refused) throw new Refused(refused, connection.baseUrl)
-      written.push({ path: data.path, state: await writeInto(folder, data, isSet(read.given, 'force')) })
-    }
-    offset += page.data.length
-    total = page.data.length === 0 ? 0 : page.total
+    // Two names may lead to one folder, as "Pay back" and "pay-back" do. What they are called is in the file.
+    const path = `${takeFolder(dirname(data.path).toLowerCase(), taken)}/SKILL.md`
+    written.push({ path, state: await writeInto(folder, { ...data, path }, isSet(read.given, 'force')) })
   }
   const marks = { written: ['+', 'green'], same: ['=', 'yellow'], kept: ['✗', 'red'] } as const
   const lines = written.map(({ path, state }) => {
@@ -133,6 +144,19 @@ export const exportTo: Runner = async (args, { flags }) => {
     return line(mark, style, state === 'kept' ? `${path}: another is there; --force replaces it` : path)
   })
   return finish({ written }, lines, written.filter(({ state }) => state === 'kept').length, read)
+}
+
+/** The oldest first, so that each skill has the same folder every time. */
+async function listIds({ qm, connection }: Session, project: { project_id?: string }): Promise<string[]> {
+  const ids = new Set<string>()
+  for (let total = 1, offset = 0; offset < total; ) {
+    const { data: page, error } = await qm.skills.listSkills({ query: { limit: 100, offset, ...project } })
+    if (error) throw new Refused(error, connection.baseUrl)
+    for (const { id } of page.data) ids.add(id)
+    offset += page.data.length
+    total = page.data.length === 0 ? 0 : page.total
+  }
+  return [...ids].sort()
 }
 
 async function writeInto(folder: string, file: { path: string; content: string }, force: boolean) {

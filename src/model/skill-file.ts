@@ -17,6 +17,14 @@ export const folderOf = (name: string): string =>
     .slice(0, 64)
     .replaceAll(/^-+|-+$/g, '') || 'skill'
 
+/** The folder's name, numbered where another skill has it already; and then it is taken. */
+export function takeFolder(wanted: string, taken: Set<string>): string {
+  let folder = wanted
+  for (let count = 2; taken.has(folder); count++) folder = `${wanted.slice(0, 60)}-${count}`
+  taken.add(folder)
+  return folder
+}
+
 /** A skill as a `SKILL.md`: what is known of it in front, in YAML, and then the procedure. */
 export function printSkill({ name, summary, category, apps, content }: SkillDraft): SkillFile {
   const metadata = { ...(category && { category }), ...(apps.length > 0 && { apps: apps.join(', ') }) }

@@ -1,20 +1,26 @@
 import { z } from 'zod'
 import { PlatformError } from '../model/errors.ts'
 import { Id, Text } from '../model/page.ts'
-import { type McpAddress, Tool } from '../model/tool.ts'
-import { type Context, creates } from './operation.ts'
+import { Tool } from '../model/tool.ts'
+import { Entry, readEntry, reasonToLeaveOut } from './mcp-servers-entry.ts'
+import { creates } from './operation.ts'
 import { createTool } from './tools.ts'
 
-/** One entry, as editors and desktop assistants keep it. What we have no use for is ignored. */
-const Entry = z.looseObject({
-  url: z.string().optional(),
-  serverUrl: z.string().optional(),
-  headers: z.record(z.string(), z.string()).optional(),
-  command: z.string().optional(),
-  args: z.array(z.string()).optional(),
-  env: z.record(z.string(), z.string()).optional(),
-  cwd: z.string().optional(),
-  disabled: z.boolean().optional(),
+const Output = z.object({
+  created: z.array(Tool),
+  skipped: z.array(
+    z.object({
+      name: z.string(),
+      reason: z.string(),
+      refused: z.boolean().describe('False: the file itself leaves it out, as one that is disabled or empty'),
+    }),
+  ),
+  not_taken_over: z
+    .array(z.object({ name: z.string().describe('The tool’s'), field: z.string(), instead: z.string() }))
+    .describe('What the file says of those that were created, and the tools do not'),
+  to_fill_in: z
+    .array(z.object({ name: z.string().describe('The tool’s'), field: z.string(), placeholder: z.string() }))
+    .describe('What an editor would fill in, and stands in the tool’s mcp as it is until someone replaces it'),
 })
 
 export const importMcpServers = creates({
@@ -29,39 +35,29 @@ export const importMcpServers = creates({
     project_id: Id.optional(),
     mcpServers: z.record(Text.min(1).max(200), Entry).describe('The content of the file, under this key'),
   }),
-  output: z.object({
-    created: z.array(Tool),
-    skipped: z.array(z.object({ name: z.string(), reason: z.string() })),
-  }),
+  output: Output,
   async run({ mcpServers }, context) {
-    const created: Tool[] = []
-    const skipped: { name: string; reason: string }[] = []
-    for (const [name, entry] of Object.entries(mcpServers)) {
+    const result: z.infer<typeof Output> = { created: [], skipped: [], not_taken_over: [], to_fill_in: [] }
+    for (const [key, entry] of Object.entries(mcpServers)) {
+      const reason = reasonToLeaveOut(entry)
+      if (reason) {
+        result.skipped.push({ name: key, reason, refused: false })
+        continue
+      }
+      const name = key.replaceAll(/[^A-Za-z0-9_-]+/g, '-').slice(0, 64)
+      const { notTakenOver, toFillIn, ...draft } = readEntry(name, entry)
       try {
-        if (entry.disabled) skipped.push({ name, reason: 'It is disabled in the file.' })
-        else created.push(await register(name, entry, context))
+        const draftOfTool = { project_id: context.projectId, name, type: 'mcp', ...draft }
+        result.created.push((await createTool.perform(draftOfTool, context)) as Tool)
       } catch (error) {
         // One entry that cannot be registered is no reason to leave out the others.
         if (!(error instanceof PlatformError)) throw error
-        skipped.push({ name, reason: error.message })
+        result.skipped.push({ name: key, reason: error.message, refused: true })
+        continue
       }
+      result.not_taken_over.push(...notTakenOver.map((one) => ({ name, ...one })))
+      result.to_fill_in.push(...toFillIn.map((one) => ({ name, ...one })))
     }
-    return { created, skipped }
+    return result
   },
 })
-
-async function register(
-  name: string,
-  entry: z.infer<typeof Entry>,
-  context: Context & { projectId: string },
-): Promise<Tool> {
-  const { url, serverUrl, headers, command, args, env, cwd } = entry
-  const address = url ?? serverUrl
-  const given = address === undefined ? { command, args, env, cwd } : { url: address, headers }
-  const mcp = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as McpAddress
-  const toolName = name.replaceAll(/[^A-Za-z0-9_-]+/g, '-').slice(0, 64)
-  return (await createTool.perform(
-    { project_id: context.projectId, name: toolName, type: 'mcp', mcp },
-    context,
-  )) as Tool
-}

@@ -699,12 +699,14 @@ export interface Operations {
         mcpServers: Record<string, {
           url?: string
           serverUrl?: string
+          httpUrl?: string
           headers?: Record<string, string>
           command?: string
           args?: Array<string>
           env?: Record<string, string>
           cwd?: string
           disabled?: boolean
+          description?: string
           [key: string]: unknown
         }>
       }
@@ -750,6 +752,22 @@ export interface Operations {
         skipped: Array<{
           name: string
           reason: string
+          /** False: the file itself leaves it out, as one that is disabled or empty */
+          refused: boolean
+        }>
+        /** What the file says of those that were created, and the tools do not */
+        not_taken_over: Array<{
+          /** The tool’s */
+          name: string
+          field: string
+          instead: string
+        }>
+        /** What an editor would fill in, and stands in the tool’s mcp as it is until someone replaces it */
+        to_fill_in: Array<{
+          /** The tool’s */
+          name: string
+          field: string
+          placeholder: string
         }>
       }
     }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import {
   type CallToolResult,
   CLIENT_CAPABILITIES_META_KEY,
@@ -296,6 +297,8 @@ export class Upstream {
       return this.#failed(this.#protocolError(reason, error))
     }
     if (saysNonsense(error)) return this.#failed(this.#protocolError('what it answers is not MCP', error))
+    const notStarted = this.isProgram && reasonNotStarted(error, this.#address)
+    if (notStarted) return this.#failed(this.#unreachable(notStarted, error))
     if (isFetchFailure(error)) return this.#failed(explain(error.cause, this.host))
     if (breaksConnection(error)) {
       const isClosed = error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed
@@ -357,6 +360,21 @@ const saysNonsense = (error: unknown): boolean =>
 /** As `fetch` tells of it: the reason is in the cause. */
 const isFetchFailure = (error: unknown): error is TypeError =>
   error instanceof TypeError && error.cause instanceof Error
+
+/** Why the system did not start a program. It says the same of a folder that is not there as of a program. */
+function reasonNotStarted(error: unknown, { command = '', cwd }: McpAddress): string | undefined {
+  const { code, syscall } = Object(error) as NodeJS.ErrnoException
+  if (!syscall?.startsWith('spawn')) return undefined
+  if ((code === 'ENOENT' || code === 'ENOTDIR') && cwd !== undefined && !isFolder(cwd)) {
+    return 'there is no such folder as its "cwd" says'
+  }
+  if (code === 'ENOENT' || code === 'ENOTDIR') {
+    return /[\\/]/.test(command) ? 'there is no such program' : 'there is no such program on the PATH'
+  }
+  return code === 'EACCES' ? 'the user that the platform runs as may not run it' : `the program did not start (${code})`
+}
+
+const isFolder = (path: string): boolean => existsSync(`${path}/.`)
 
 function reasonOf(error: unknown): string {
   if (error instanceof SdkError && error.code === SdkErrorCode.ListPaginationExceeded) {

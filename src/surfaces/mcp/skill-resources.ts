@@ -1,6 +1,6 @@
 import { type Skill as Entry, SkillsExtension, skillEntry } from '@modelcontextprotocol/server/ext/skills'
 import type { Skill } from '../../model/skill.ts'
-import { folderOf, printSkill } from '../../model/skill-file.ts'
+import { folderOf, printSkill, takeFolder } from '../../model/skill-file.ts'
 import { startOf } from './pages.ts'
 import { textResult } from './results.ts'
 import type { Visit } from './visit.ts'
@@ -69,10 +69,7 @@ async function servedBy(visit: Visit): Promise<Served[]> {
   return [...(await visit.skills())]
     .sort((a, b) => (a.id < b.id ? -1 : 1))
     .map((skill) => {
-      const wanted = folderOf(skill.name)
-      let path = wanted
-      for (let count = 2; taken.has(path); count++) path = `${wanted.slice(0, 60)}-${count}`
-      taken.add(path)
+      const path = takeFolder(folderOf(skill.name), taken)
       const summary = skill.summary.trim().slice(0, longestDescription) || skill.name
       const { content: text } = printSkill({ ...skill, name: path, summary })
       return { path, uri: `skill://${path}/SKILL.md`, text, skill }

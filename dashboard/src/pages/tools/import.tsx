@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { ask, type Body, Failure, qm } from '../../api.ts'
 import { useNewProject } from '../../shell/project-field.tsx'
 import { Button, Row } from '../../ui/button.tsx'
@@ -60,6 +60,24 @@ export function ImportDialog({ open, onClose }: { open: boolean; onClose: () => 
               ))}
             </ul>
           )}
+          {action.data.not_taken_over.length > 0 && (
+            <List title="Not taken over">
+              {action.data.not_taken_over.map(({ name, field, instead }) => (
+                <li key={`${name} ${field}`}>
+                  <code className="font-mono">{field}</code> of {name}: {instead}
+                </li>
+              ))}
+            </List>
+          )}
+          {action.data.to_fill_in.length > 0 && (
+            <List title="To be filled in, on the tool">
+              {action.data.to_fill_in.map(({ name, field, placeholder }) => (
+                <li key={`${name} ${field} ${placeholder}`}>
+                  <code className="font-mono">{placeholder}</code> in {field} of {name}
+                </li>
+              ))}
+            </List>
+          )}
           <Row className="justify-end">
             <Link to="/tools" onClick={close} className="text-accent hover:underline">
               To the tools
@@ -95,3 +113,10 @@ export function ImportDialog({ open, onClose }: { open: boolean; onClose: () => 
     </Dialog>
   )
 }
+
+const List = ({ title, children }: { title: string; children: ReactNode }) => (
+  <section>
+    <h3 className="font-medium">{title}</h3>
+    <ul className="list-disc break-words pl-5">{children}</ul>
+  </section>
+)

@@ -1,0 +1,162 @@
+import { describe, expect, test } from 'vitest'
+import { as, runCli, startListening } from './clients.ts'
+import { startPlatform } from './kit.ts'
+import { echo, startUpstream } from './upstream.ts'
+
+const url = 'https://mcp.example.com/mcp'
+
+const importOne = async (entry: Record<string, unknown>) => {
+  await using platform = await startPlatform()
+  const { status, body } = await platform.post('/tools/import', { mcpServers: { files: entry } })
+  expect(status).toBe(200)
+  return { tool: body.created[0], ...body }
+}
+
+describe('safety settings of an mcpServers file', () => {
+  test('no call runs without a question that the file would have asked, and what is not taken over is named', async () => {
+    const { tool, not_taken_over } = await importOne({
+      url,
+      disabledTools: ['write_file'],
+      autoApprove: ['read_file'],
+      timeout: 30,
+      oauth: { client: 'x' },
+    })
+
+    expect(tool).toMatchObject({ auto_approve: false, timeout_seconds: 30 })
+    expect(not_taken_over).toEqual([
+      { name: 'files', field: 'disabledTools', instead: expect.stringContaining('"actions" of its app') },
+      {
+        name: 'files',
+        field: 'autoApprove',
+        instead: expect.stringContaining('tool.name == "files" && !(action.name in ["read_file"])'),
+      },
+      { name: 'files', field: 'oauth', instead: expect.stringContaining('not known') },
+    ])
+  })
+
+  test.each([
+    [{}, true],
+    [{ alwaysAllow: ['*'] }, true],
+    [{ trust: true }, true],
+    [{ disabledTools: [], tools: ['*'] }, true],
+    [{ autoApprove: [] }, false],
+    [{ trust: false, autoApprove: ['*'] }, false],
+  ])('%o is taken over whole: auto_approve is %s', async (settings, approves) => {
+    const { tool, not_taken_over } = await importOne({ url, type: 'http', disabled: false, ...settings })
+
+    expect(tool.auto_approve).toBe(approves)
+    expect(not_taken_over).toEqual([])
+  })
+
+  test.each([
+    [{ includeTools: ['read_file'] }, 'includeTools'],
+    [{ excludeTools: ['write_file'] }, 'excludeTools'],
+    [{ autoApprove: { read_file: true } }, 'autoApprove'],
+  ])('with %o, which it cannot take over, a person decides on each call', async (settings, field) => {
+    const { tool, not_taken_over } = await importOne({ url, ...settings })
+
+    expect(tool.auto_approve).toBe(false)
+    expect(not_taken_over).toMatchObject([{ field }])
+  })
+
+  test.each([
+    [30, 30, 0],
+    [1000, 300, 1],
+    [60_000, 60, 0],
+    [600_000, 300, 1],
+    [0, null, 1],
+    ['30', null, 1],
+  ])('a timeout of %s is %s seconds here', async (timeout, seconds, named) => {
+    const { tool, not_taken_over } = await importOne({ url, timeout })
+
+    expect(tool.timeout_seconds).toBe(seconds)
+    expect(not_taken_over).toHaveLength(named)
+  })
+
+  test('the approval rule that is proposed asks about the others, and only about them', async () => {
+    await using upstream = await startUpstream([
+      { ...echo, name: 'read_file' },
+      { ...echo, name: 'write_file' },
+    ])
+    await using platform = await startPlatform()
+    const { body } = await platform.post('/tools/import', {
+      mcpServers: { files: { url: upstream.url, autoApprove: ['read_file'] } },
+    })
+    const id = body.created[0].id
+    const expression = body.not_taken_over[0].instead.split('on: ')[1]
+    const call = (action: string) =>
+      platform.post(`/tools/${id}/call`, { action, input: { text: 'a' }, wait: false }).then(({ status }) => status)
+
+    const before = [await call('read_file'), await call('write_file')]
+    await platform.post('/approval-rules', { name: 'files', expression })
+    await platform.patch(`/tools/${id}`, { auto_approve: true })
+    const after = [await call('read_file'), await call('write_file')]
+
+    expect(before).toEqual([202, 202])
+    expect(after).toEqual([200, 202])
+  })
+})
+
+test('fields that go with the other kind of server are named', async () => {
+  const { tool, not_taken_over } = await importOne({ httpUrl: url, env: { A: 'b' } })
+
+  expect(tool.mcp).toEqual({ url })
+  expect(not_taken_over).toMatchObject([{ field: 'env', instead: expect.stringContaining('programs') }])
+})
+
+test('what an editor would fill in is named, without the values around it', async () => {
+  const { tool, to_fill_in } = await importOne({
+    url,
+    headers: { Authorization: 'Bearer ${input:tok}', 'X-Two': '${A:-hidden} ${env:B}', 'X-Ours': '${{ secrets.C }}' },
+  })
+
+  expect(tool.mcp.headers.Authorization).toBe('Bearer ${input:tok}')
+  expect(to_fill_in).toEqual([
+    { name: 'files', field: 'headers.Authorization', placeholder: '${input:tok}' },
+    { name: 'files', field: 'headers.X-Two', placeholder: '${A}' },
+    { name: 'files', field: 'headers.X-Two', placeholder: '${env:B}' },
+  ])
+})
+
+describe('quartermaster import mcp-servers', () => {
+  test('reads a file with comments and trailing commas, and says what is left to do', async () => {
+    await using platform = await startListening()
+    const stdin = `\uFEFF// Mine
+{
+  "inputs": [{ "id": "tok", "type": "promptString" },], /* asked
+  for */
+  "servers": {
+    "docs": {
+      "url": "https://mcp.example.com/a,]//b", // "not" a string
+      "headers": { "Authorization": "Bearer \${input:tok}", "X-Quoted": "\\"/* no comment */,}" },
+      "disabledTools": ["write_file",],
+    },
+  },
+}`
+
+    const { code, stdout, stderr } = await runCli(['import', 'mcp-servers', '-'], { ...as(platform.url), stdin })
+
+    expect(code, stderr).toBe(0)
+    expect(JSON.parse(stdout).created[0].mcp).toMatchObject({
+      url: 'https://mcp.example.com/a,]//b',
+      headers: { 'X-Quoted': '"/* no comment */,}' },
+    })
+    expect(stderr).toContain('docs: "disabledTools" is not taken over.')
+    expect(stderr).toContain('docs: ${input:tok} in headers.Authorization is to be filled in')
+  })
+
+  test('fails only where something was refused', async () => {
+    await using platform = await startListening()
+    const run = (mcpServers: unknown) =>
+      runCli(['import', 'mcp-servers', '-'], { ...as(platform.url), stdin: JSON.stringify({ mcpServers }) })
+
+    const none = await run({})
+    const left = await run({ off: { url, disabled: true }, out: { url, enabled: false }, empty: {} })
+    const refused = await run({ ftp: { url: 'ftp://x' } })
+    const broken = await runCli(['import', 'mcp-servers', '-'], { ...as(platform.url), stdin: '{ // half' })
+
+    expect([none.code, left.code, refused.code, broken.code]).toEqual([0, 0, 1, 2])
+    expect(JSON.parse(left.stdout).skipped).toMatchObject([{ refused: false }, { refused: false }, { refused: false }])
+    expect(broken.stderr).toContain('not JSON')
+  })
+})
