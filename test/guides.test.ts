@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { startListening } from './clients.ts'
 import { adminKey } from './kit.ts'
+import { startProcess, temporaryFolder } from './process.ts'
 
 const root = new URL('..', import.meta.url).pathname
 
@@ -25,30 +26,43 @@ async function freePort(): Promise<string> {
   return String(port)
 }
 
-test.each(globSync('docs/guides/*.md', { cwd: root }))(
-  'what %s says works as it says',
-  { timeout: 60_000 },
-  async (guide) => {
-    await using platform = await startListening()
+async function follow(guide: string, url: string): Promise<void> {
+  const shell = spawn('bash', ['-euo', 'pipefail', '-c', scriptOf(`${root}${guide}`)], {
+    cwd: root,
+    env: { PATH: process.env.PATH, NODE: process.execPath, PORT: await freePort(), QM_URL: url, QM_KEY: adminKey },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const [code, output, errors] = await Promise.all([
+    new Promise((resolve) => shell.once('close', resolve)),
+    text(shell.stdout),
+    text(shell.stderr),
+  ])
 
-    const shell = spawn('bash', ['-euo', 'pipefail', '-c', scriptOf(`${root}${guide}`)], {
-      cwd: root,
-      env: {
-        PATH: process.env.PATH,
-        NODE: process.execPath,
-        PORT: await freePort(),
-        QM_URL: platform.url,
-        QM_KEY: adminKey,
-      },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    const [code, output, errors] = await Promise.all([
-      new Promise((resolve) => shell.once('close', resolve)),
-      text(shell.stdout),
-      text(shell.stderr),
-    ])
+  expect(code, `${guide}: ${errors}`).toBe(0)
+  expect(output, guide).not.toBe('')
+}
 
-    expect(code, errors).toBe(0)
-    expect(output).not.toBe('')
-  },
-)
+const guides = globSync('docs/guides/*.md', { cwd: root })
+
+test.each(guides)('what %s says works as it says', { timeout: 60_000 }, async (guide) => {
+  await using platform = await startListening()
+  await follow(guide, platform.url)
+})
+
+test('the guides work one after the other, as the README lists them, beside the sample project', {
+  timeout: 120_000,
+}, async () => {
+  const listed = [...readFileSync(`${root}README.md`, 'utf8').matchAll(/docs\/guides\/[\w-]+\.md/g)].map(
+    ([path]) => path,
+  )
+  expect(listed.toSorted()).toEqual(guides.toSorted())
+  await using folder = await temporaryFolder()
+  await using platform = await startProcess(folder.path, {
+    QM_SAMPLE: 'true',
+    QM_ADMIN_KEY: adminKey,
+    QM_EMBEDDINGS: 'off',
+  })
+  await expect.poll(() => platform.output()).toContain('A sample project is there')
+
+  for (const guide of listed) await follow(guide, platform.url)
+})
