@@ -9,13 +9,23 @@ import { startProcess, temporaryFolder } from './process.ts'
 
 const root = new URL('..', import.meta.url).pathname
 
-/** All that a guide tells people to type, as one script; where the platform is and the key are the test's own. */
-const scriptOf = (guide: string) =>
-  [...readFileSync(guide, 'utf8').matchAll(/```sh\n(.*?)```/gs)]
-    .map(([, code]) => code)
-    .join('\n')
+/**
+ * All that a guide tells people to type, as one script; where the platform is and the key are the test's own. Its
+ * TypeScript is one program, which runs where the guide says so.
+ */
+function scriptOf(guide: string): string {
+  const written = readFileSync(guide, 'utf8')
+  const blocks = (language: string) =>
+    [...written.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))].map(([, code]) => code).join('\n')
+  const program = blocks('ts')
+  return blocks('sh')
     .replaceAll(/^export QM_(URL|KEY)=.*$/gm, '')
     .replaceAll('npx quartermaster', '"$NODE" bin/quartermaster.js')
+    .replaceAll(
+      /npx node \w+\.ts$/gm,
+      () => `"$NODE" --input-type=module-typescript <<'END_OF_PROGRAM'\n${program}\nEND_OF_PROGRAM`,
+    )
+}
 
 /** For guides that start something of their own. */
 async function freePort(): Promise<string> {
