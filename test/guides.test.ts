@@ -60,7 +60,7 @@ test.each(guides)('what %s says works as it says', { timeout: 60_000 }, async (g
 })
 
 test('the guides work one after the other, as the README lists them, beside the sample project', {
-  timeout: 120_000,
+  timeout: 240_000,
 }, async () => {
   const listed = [...readFileSync(`${root}README.md`, 'utf8').matchAll(/docs\/guides\/[\w-]+\.md/g)].map(
     ([path]) => path,
