@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -195,6 +196,27 @@ test('the command serves a script until it is told to stop, and says what is wro
     stderr: expect.stringContaining('script.steps[0].anser: is not a known field'),
   })
   expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('Usage: quartermaster replay') })
+  await rm(folder, { recursive: true })
+})
+
+test('the command ends with the npx that started it, also when nobody tells it', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'quartermaster-'))
+  const file = join(folder, 'script.yaml')
+  await writeFile(file, 'steps:\n  - answer: Hello!\n')
+  // As npx does: through a shell, which has something left to do and so stays in between.
+  const shell = spawn('sh', ['-c', '"$0" bin/quartermaster.js replay "$1" --port 0; true', process.execPath, file], {
+    cwd: new URL('..', import.meta.url).pathname,
+    env: { PATH: process.env.PATH, npm_lifecycle_event: 'npx' },
+  })
+  const [line] = (await once(shell.stdout, 'data')) as [Buffer]
+  const [url] = /http:\/\/[\d.:]+/.exec(line.toString()) ?? []
+  expect((await fetch(`${url}/v1/models`)).status).toBe(200)
+
+  shell.kill('SIGKILL')
+
+  // Its output is closed when the last process that writes to it is gone.
+  await once(shell, 'close')
+  await expect(fetch(`${url}/v1/models`)).rejects.toThrow()
   await rm(folder, { recursive: true })
 })
 

@@ -208,6 +208,23 @@ test('the token is not to be seen in the client, nor in the error that it causes
   )
 })
 
+test.each([
+  ['nothing', undefined, 'baseUrl and token are missing: '],
+  ['a key alone', 'sk_secret', 'baseUrl and token are missing: '],
+  ['other names', { url: 'http://127.0.0.1:1', key: 'sk_secret' }, 'url is no option, key is no option, baseUrl is'],
+  ['another name', { baseUrl: 'http://127.0.0.1:1', apiKey: 'sk_secret' }, 'apiKey is no option, token is missing: '],
+  ['an unset variable', { baseUrl: 'http://127.0.0.1:1', token: undefined }, 'token is missing: '],
+  ['an address that is none', { baseUrl: 4600, token: 'sk_secret' }, 'baseUrl must be where the platform is'],
+  ['a token that is none', { baseUrl: 'http://127.0.0.1:1', token: 1 }, 'token must be an API key'],
+])('a client made with %s is refused at once, in words that name the options', (_, options, words) => {
+  const make = () => new Quartermaster(options as never)
+
+  expect(make).toThrow(TypeError)
+  expect(make).toThrow(words)
+  if (words.endsWith(': ')) expect(make).toThrow('new Quartermaster({ baseUrl, token })')
+  expect(make).not.toThrow('sk_secret')
+})
+
 test('an agent is run to its end, with functions of the caller’s own as its tools', async () => {
   await using platform = await startListening()
   const qm = new Quartermaster({ baseUrl: platform.url, token: adminKey })

@@ -4,13 +4,12 @@ import { parseArgs } from 'node:util'
 import { startReplayServer } from '../agents/models/replay-server.ts'
 import { PlatformError } from '../model/errors.ts'
 import { type Runner, UsageError } from './command.ts'
+import { toldToStop } from './stop.ts'
 
 /** Serves a script as a model until it is told to stop. Resolves with the exit code. */
 export const run: Runner = async (args) => {
   const { file, port } = readArgs(args)
-  const told = new Promise<void>((resolve) => {
-    for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve())
-  })
+  const told = toldToStop()
   const script = file === '-' ? await text(process.stdin) : await read(file)
   const server = await start(script, file, port)
   console.log(

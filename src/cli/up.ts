@@ -6,6 +6,7 @@ import { sampleCompany } from '../sample/crm.ts'
 import { createSample, type Sample } from '../sample/project.ts'
 import { listen } from '../surfaces/server.ts'
 import { exit, type Runner } from './command.ts'
+import { toldToStop } from './stop.ts'
 
 /** An operator's mistake is said in a line; anything else is a bug, and shown whole. */
 export const run: Runner = async (args) => {
@@ -21,10 +22,7 @@ export const run: Runner = async (args) => {
 async function up(flags: readonly string[]): Promise<number> {
   const config = readConfig(flags, process.env)
   // From the start, so that whoever is told to stop while starting stops as gently as later.
-  const told = new Promise<string>((resolve) => {
-    for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve(name))
-    if (process.env.npm_lifecycle_event) watchParent(() => resolve('the end of npm'))
-  })
+  const told = toldToStop()
   const platform = await createPlatform(config)
   if (await hasSample(config, platform)) platform.app.route('/sample', sampleCompany())
   const server = await listen(platform, config.host, config.port).catch(async (error: NodeJS.ErrnoException) => {
@@ -77,17 +75,6 @@ const linesToTry = (url: string, { callerKey, rateTool, refundTool }: Sample) =>
     `  The last one waits until somebody approves it at ${url}/approvals (sign in with the admin key).`,
     '',
   ].join('\n')
-
-/** Npm starts programs through a shell, which dies of a signal without passing it on. Nobody else is left to tell us. */
-function watchParent(onEnd: () => void): void {
-  const parent = process.ppid
-  const timer = setInterval(() => {
-    if (process.ppid === parent) return
-    clearInterval(timer)
-    onEnd()
-  }, 200)
-  timer.unref()
-}
 
 const welcome = (url: string, database: string, { adminKey, hasDashboard }: Platform) =>
   [

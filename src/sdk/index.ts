@@ -37,9 +37,7 @@ export type Quartermaster = {
  */
 export const Quartermaster = class {
   constructor(connection: Connection) {
-    // fetch would refuse such a header with a message that repeats the token.
-    if (connection.token !== null && !/^[\x21-\x7e]+$/.test(connection.token))
-      throw new TypeError('token must be an API key, "sk_…"')
+    checkConnection(connection)
     const methods = methodsOf(connection)
     Object.assign(this, methods, {
       agents: { ...methods.agents, ...agentMethods(connection) },
@@ -49,6 +47,32 @@ export const Quartermaster = class {
 } as new (
   connection: Connection,
 ) => Quartermaster
+
+const usage = 'new Quartermaster({ baseUrl, token }), and fetch if it is not the global one'
+
+/** Types say all this, but not everyone has them, and without an address the first request would fail in other words. */
+function checkConnection(connection: unknown): void {
+  if (typeof connection !== 'object' || connection === null) {
+    throw new TypeError(`baseUrl and token are missing: ${usage}`)
+  }
+  const { baseUrl, token, fetch } = connection as Partial<Record<keyof Connection, unknown>>
+  const faults = [
+    ...Object.keys(connection)
+      .filter((name) => name !== 'baseUrl' && name !== 'token' && name !== 'fetch')
+      .map((name) => `${name} is no option`),
+    ...(baseUrl === undefined ? ['baseUrl is missing'] : []),
+    ...(token === undefined ? ['token is missing'] : []),
+  ]
+  if (faults.length > 0) throw new TypeError(`${faults.join(', ')}: ${usage}`)
+  if (typeof baseUrl !== 'string') {
+    throw new TypeError('baseUrl must be where the platform is, as in "https://tools.example.com"')
+  }
+  // fetch would refuse such a header with a message that repeats the token.
+  if (token !== null && (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token))) {
+    throw new TypeError('token must be an API key, "sk_…"')
+  }
+  if (fetch !== undefined && typeof fetch !== 'function') throw new TypeError('fetch must be a function')
+}
 
 function methodsOf(connection: Connection): Record<string, Record<string, unknown>> {
   const others: Record<string, Omit<Endpoint, 'route'>> = streams
