@@ -69,6 +69,30 @@ test.each([[['version']], [['--version']]])('%j prints the version', async (args
   expect(await runCli(args)).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
 })
 
+describe('what is said of the platform', () => {
+  test('may stand before the command, too', async () => {
+    await using platform = await startListening()
+    const before = ['--url', platform.url, `--key=${adminKey}`, '--no-color', '--json']
+    const hook = ['create-webhook', '--name', 'hook', '--url', 'https://example.com/hook', '--events', '["*"]']
+    await platform.post('/tools', {
+      name: 'now',
+      execute: { url: `${platform.url}/health`, method: 'GET' },
+      parameters: {},
+    })
+
+    const listed = await runCli([...before, 'list-projects'])
+    const who = await runCli([...before, 'whoami'])
+    const called = await runCli([...before, 'call', 'now'])
+    // Its own field is called like the flag.
+    const hooked = await runCli([...before, ...hook])
+
+    expect(JSON.parse(listed.stdout)).toMatchObject({ total: 1 })
+    expect(JSON.parse(who.stdout)).toMatchObject({ url: platform.url })
+    expect(called.code, called.stderr).toBe(0)
+    expect(JSON.parse(hooked.stdout || '{}'), hooked.stderr).toMatchObject({ url: 'https://example.com/hook' })
+  })
+})
+
 describe.concurrent('wrong usage exits with 2, says what is wrong, and asks the platform nothing:', () => {
   const here = as('http://127.0.0.1:9')
 
@@ -87,6 +111,13 @@ describe.concurrent('wrong usage exits with 2, says what is wrong, and asks the 
     ['a flag given twice', ['create-tool', '--name', 'a', '--name=b'], /--name is given twice/],
     ['a value without a flag', ['get-tool', 'tool_1'], /"tool_1" follows no flag/],
     ['an object that is not JSON', ['call-tool', '--tool-id', 't', '--input', '{city: Rio}'], /--input is not JSON/],
+    ['a number that is none', ['list-tools', '--limit', 'abc'], /--limit must be a number\./],
+    [
+      'a flag before the command that is not there',
+      ['--ulr', 'x', 'list-tools'],
+      /no flag --ulr here\. Did you mean --url\?/,
+    ],
+    ['a flag of a command before it', ['--port', '1', 'up'], /no flag --port here.* follow its name/],
     ['a body that is no object', ['create-tool', '--body', '[1]'], /--body must be a JSON object/],
     [
       'a file that is not there',
