@@ -27,7 +27,11 @@ async function up(flags: readonly string[]): Promise<number> {
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve(name))
     if (process.env.npm_lifecycle_event) watchParent(() => resolve('the end of npm'))
   })
-  const platform = await createPlatform(config)
+  // People read a sentence, and programs lines of JSON.
+  const platform = await createPlatform(
+    config,
+    process.stderr.isTTY ? { warn: (text) => console.error(`quartermaster: ${text}.`) } : {},
+  )
   if (await hasSample(config, platform)) platform.app.route('/sample', sampleCompany())
   const server = await listen(platform, config.host, config.port).catch(async (error: NodeJS.ErrnoException) => {
     await platform.close()
