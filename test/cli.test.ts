@@ -192,6 +192,26 @@ test('what is answered is one line of JSON for programs, and nothing where nothi
   expect(deleted).toEqual({ code: 0, stdout: '', stderr: '' })
 })
 
+test('a name is taken for the id where exactly one record has it', async () => {
+  await using platform = await startListening()
+  const tool = { name: 'everything', execute: { url: 'https://example.com' }, parameters: {} }
+  const { body } = await platform.post('/tools', tool)
+  await platform.post('/skills', { name: 'refunds', content: 'x' })
+  const env = as(platform.url)
+
+  const byName = await runCli(['get-tool', '--tool-id', 'everything'], env)
+  const skill = await runCli(['get-skill', '--skill-id', 'refunds'], env)
+  const none = await runCli(['get-tool', '--tool-id', 'nothing'], env)
+  const { body: second } = await platform.post('/projects', { name: 'Second' })
+  await platform.post('/tools', { ...tool, project_id: second.id })
+  const several = await runCli(['get-tool', '--tool-id', 'everything'], env)
+
+  expect(JSON.parse(byName.stdout), byName.stderr).toMatchObject({ id: body.id })
+  expect(JSON.parse(skill.stdout), skill.stderr).toMatchObject({ name: 'refunds' })
+  expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('RESOURCE_NOT_FOUND') })
+  expect(several).toMatchObject({ code: 2, stderr: expect.stringContaining('Several tools are named "everything"') })
+})
+
 describe('a value', () => {
   test('that looks like a number stays text where the field is text, and null clears one', async () => {
     await using platform = await startListening()
