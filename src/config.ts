@@ -1,15 +1,35 @@
 import { isIP } from 'node:net'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
+import { nearest } from './model/nearest.ts'
 import { StartError } from './model/start-error.ts'
+import { createAddressRules } from './tools/addresses.ts'
 
-const whole = (least: number, most: number) => z.coerce.number().int().min(least).max(most)
+/** A setting that was not given as it must be. */
+export class SettingError extends StartError {}
+
+const between = (least: number, most: number, kind: string) => {
+  const error = `must be ${kind} from ${least} to ${most}`
+  return { error, number: z.coerce.number(error).min(least, error).max(most, error) }
+}
+const amount = (least: number, most: number) => between(least, most, 'a number').number
+const whole = (least: number, most: number) => {
+  const { number, error } = between(least, most, 'a whole number')
+  return number.int(error)
+}
 const list = z.string().transform((text) =>
   text
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== ''),
 )
+const ranges = list.superRefine((allow, context) => {
+  try {
+    createAddressRules({ allowLoopback: false, allow })
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: (error as Error).message.replace(/\.$/, '') })
+  }
+})
 
 /** Every setting: where it comes from, what it is when it is not given, and what it is for. */
 const settings = {
@@ -48,7 +68,13 @@ const settings = {
   },
   databaseUrl: {
     variable: 'DATABASE_URL',
-    schema: z.string().min(1).optional(),
+    schema: z
+      .string()
+      .regex(
+        /^postgres(ql)?:\/\//i,
+        'only PostgreSQL is understood, at an address like postgres://user:password@host:5432/database; without one, SQLite in the data folder is used',
+      )
+      .optional(),
     help: 'PostgreSQL address; without it, SQLite in the data folder',
   },
   syncCalls: {
@@ -83,7 +109,7 @@ const settings = {
   },
   egressAllow: {
     variable: 'QM_EGRESS_ALLOW',
-    schema: list.default([]),
+    schema: ranges.default([]),
     help: 'Addresses that tools may call though they are not public: ranges such as 10.0.0.0/8, or "private"',
   },
   allowStdio: {
@@ -121,7 +147,7 @@ const settings = {
   },
   approvalSeconds: {
     variable: 'QM_APPROVAL_SECONDS',
-    schema: z.coerce.number().min(1).max(604_800).default(300),
+    schema: amount(1, 604_800).default(300),
     help: 'How long a human may take to approve a call, unless a rule, the tool or the server says; then it is rejected',
   },
   pendingApprovals: {
@@ -131,7 +157,7 @@ const settings = {
   },
   outputSeconds: {
     variable: 'QM_OUTPUT_SECONDS',
-    schema: z.coerce.number().min(1).max(2_592_000).default(86_400),
+    schema: amount(1, 2_592_000).default(86_400),
     help: 'How long a run waits for the outputs of its caller’s own tools; then it fails',
   },
   publicUrl: {
@@ -185,29 +211,57 @@ export function readConfig(
     const result = setting.schema.safeParse(value)
     if (!result.success) {
       const source = flag === undefined ? setting.variable : `--${'flag' in setting ? setting.flag : ''}`
-      throw new StartError(`${source}: ${result.error.issues.map((issue) => issue.message).join('; ')}`)
+      const faults = new Set(result.error.issues.map(({ message }) => message))
+      throw new SettingError(`${source}: ${[...faults].join('; ')}.`)
     }
     config[name] = result.data
   }
   return Object.freeze({ ...(config as Settings), onLoopback: isLoopback(config.host as string) })
 }
 
+/** Variables that the command line and what it writes for clients read. */
+const otherVariables = ['QM_URL', 'QM_KEY', 'QM_PROFILE', 'QM_AUTHORIZATION']
+
+/** What to say of variables that look like settings and are none. */
+export function describeUnknown(environment: Readonly<Record<string, string | undefined>>): string[] {
+  const known = [...Object.values(settings).map(({ variable }) => variable), ...otherVariables]
+  return Object.keys(environment)
+    .filter((name) => name.startsWith('QM_') && !(known as string[]).includes(name))
+    .map((name) => {
+      const close = nearest(name, known)
+      const hint = close.length > 0 ? `Did you mean ${close.join(' or ')}?` : '"quartermaster up --help" lists them.'
+      return `${name} is set, but there is no such setting, so it does nothing. ${hint}`
+    })
+}
+
 function readFlags(flags: readonly string[]): Record<string, string | undefined> {
+  const options = Object.fromEntries(
+    Object.values(settings).flatMap((setting) =>
+      'flag' in setting
+        ? [[setting.flag, { type: 'isSwitch' in setting ? ('boolean' as const) : ('string' as const) }]]
+        : [],
+    ),
+  )
   try {
-    const options = Object.fromEntries(
-      Object.values(settings).flatMap((setting) =>
-        'flag' in setting
-          ? [[setting.flag, { type: 'isSwitch' in setting ? ('boolean' as const) : ('string' as const) }]]
-          : [],
-      ),
-    )
     const { values } = parseArgs({ args: [...flags], options, strict: true, allowNegative: true })
     return Object.fromEntries(
       Object.entries(values).map(([name, value]) => [name, value === undefined ? undefined : String(value)]),
     )
   } catch (error) {
-    throw new StartError((error as Error).message)
+    throw new SettingError(explained(error as Error & { code?: string }, Object.keys(options)))
   }
+}
+
+/** What Node says of wrong flags, in the words of the other commands. */
+function explained({ code, message }: Error & { code?: string }, known: readonly string[]): string {
+  const [, dashes = '', name = ''] = /'(-*)([^'\s=]*)/.exec(message) ?? []
+  if (code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL') return `"${name}" is more than was expected.`
+  if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
+    return message.includes('does not take an argument') ? `--${name} takes no value.` : `--${name} needs a value.`
+  }
+  const close = nearest(name, known).map((one) => `--${one}`)
+  const hint = close.length > 0 ? ` Did you mean ${close.join(' or ')}?` : ''
+  return `There is no flag ${dashes}${name} here.${hint}`
 }
 
 const isLoopback = (host: string) =>

@@ -75,11 +75,16 @@ export interface Platform {
   close(): Promise<void>
 }
 
+export interface PlatformOptions {
+  /** Takes what an operator should know of the search, in a sentence; without it, that goes to the log. */
+  readonly warn?: (text: string) => void
+}
+
 const day = 24 * 60 * 60 * 1000
 const pages = new URL('dashboard/dist/', home)
 
 /** Puts the parts together: the one place that knows all of them. */
-export async function createPlatform(config: Config): Promise<Platform> {
+export async function createPlatform(config: Config, { warn }: PlatformOptions = {}): Promise<Platform> {
   const log = pino(
     { level: config.logLevel, redact: ['req.headers.authorization', '*.authorization'] },
     pino.destination(2),
@@ -155,7 +160,7 @@ export async function createPlatform(config: Config): Promise<Platform> {
     },
   }
   const catalogue = new Catalogue(store, reach, schemas)
-  const meanings = meaningsOf(config, { store, outbound, log })
+  const meanings = meaningsOf(config, { store, outbound, log, ...(warn && { warn }) })
   const desk = new Desk(store, {
     seconds: config.approvalSeconds,
     mostPending: config.pendingApprovals,
@@ -297,13 +302,15 @@ function once<T>(make: () => T): () => T {
 /** What actions are searched by beside their words. */
 function meaningsOf(
   config: Config,
-  { store, outbound, log }: { store: Store; outbound: Outbound; log: Logger },
+  { store, outbound, log, warn }: { store: Store; outbound: Outbound; log: Logger } & PlatformOptions,
 ): Meanings | undefined {
   const { embeddings, embeddingsUrl: url, embeddingsModel: model, embeddingsKey: key, embeddingsFolder } = config
   if (embeddings === 'off' && url === undefined) return undefined
   const embedder =
     url === undefined ? new EmbeddedModel(embeddingsFolder) : new RemoteModel({ url, model, key }, outbound)
-  const meanings = new Meanings(embedder, store, log)
+  const meanings = new Meanings(embedder, store, (text) =>
+    warn && log.isLevelEnabled('warn') ? warn(text) : log.warn({ model: embedder.model }, text),
+  )
   void meanings.check()
   return meanings
 }

@@ -109,6 +109,26 @@ describe('call', () => {
     expect(terminal.text()).toMatch(/"city": "Recife"[\s\S]*"unit_system": "imperial"/)
   })
 
+  test('offers the tools on a terminal where none is named, and says that it is missing elsewhere', async () => {
+    await using platform = await weatherPlatform()
+    await platform.post('/tools', { name: 'other', execute: { url: 'https://example.com' }, parameters: {} })
+    await using terminal = onTerminal(['call'], as(platform.url))
+
+    await terminal.sees(/Which tool\?[\s\S]*1-2/)
+    terminal.type('get-weather\r')
+    await terminal.sees('city string:')
+    terminal.type('Recife\r')
+    await terminal.sees('2) imperial')
+    terminal.type('1\r')
+
+    expect(await terminal.ended).toBe(0)
+    expect(terminal.text()).toContain('"city": "Recife"')
+    expect(await runCli(['call'], as(platform.url))).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('The tool is missing'),
+    })
+  })
+
   test('says where to approve, waits, and gives the answer; with --no-wait it exits with 4', async () => {
     await using platform = await startListening()
     await using service = await startService()

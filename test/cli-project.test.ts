@@ -118,10 +118,45 @@ describe('apply', () => {
       code: 2,
       stderr: expect.stringContaining('not set: SURELY_NOT_SET'),
     })
-    expect(await run('refused.yaml')).toMatchObject({
+    const refused = await run('refused.yaml')
+    expect(refused).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/tools\/t[\s\S]*VALIDATION_FAILED/),
+      stderr: expect.stringMatching(/Nothing was changed before .* tools\/t[\s\S]*VALIDATION_FAILED/),
     })
+    expect(JSON.parse(refused.stdout).changes).toEqual([])
+  })
+
+  test('that fails on the way prints what it has done, and not what it would have', async () => {
+    await using platform = await startListening()
+    const failing =
+      'tools:\n  a: { execute: { url: "https://example.com" }, parameters: {} }\n  t: { type: http, parameters: {} }\nskills:\n  s: { content: x }\n'
+    await using home = await folder({ 'q.yaml': failing })
+
+    const { code, text } = await runOnTerminal(['apply', home.at('q.yaml')], as(platform.url))
+
+    expect(code).toBe(1)
+    expect(text).toContain('+ tools/a\n')
+    expect(text).toContain('1 of the changes were made before this one failed: tools/t')
+    expect(text).not.toMatch(/\+ (tools\/t|skills\/s)/)
+  })
+
+  test('and apply --dry-run tell of all that is referred to and not there, with the line, and change nothing', async () => {
+    await using platform = await startListening()
+    const { id } = (await platform.post('/skills', { name: 'there', content: 'x' })).body
+    await using home = await folder({
+      'q.yaml': `skills:\n  s: { content: x }\nservers:\n  fine: { skills: [there, s, ${id}] }\n  by-id: { skill_ids: [${id}] }\n  bad:\n    skill_ids: [skl_01jzzzzzzzzzzzzzzzzzzzzzzz]\nagents:\n  a:\n    ai_provider: nobody\n    tools: [nothing]\n`,
+    })
+
+    for (const more of [['--dry-run'], []]) {
+      const { code, stdout, stderr } = await runCli(['apply', home.at('q.yaml'), ...more], as(platform.url))
+
+      expect([code, stdout]).toEqual([2, ''])
+      expect(stderr.match(/is referred to/g)).toHaveLength(3)
+      expect(stderr).toContain('q.yaml:7: servers.bad.skill_ids.0: "skl_01jz')
+      expect(stderr).toContain('q.yaml:10: agents.a.ai_provider: "nobody"')
+      expect(stderr).toContain('q.yaml:11: agents.a.tools.0: "nothing"')
+    }
+    expect((await platform.get('/skills')).body.total).toBe(1)
   })
 })
 
@@ -167,6 +202,28 @@ describe('check', () => {
     expect(JSON.parse(stdout).faults).toHaveLength(6)
   })
 
+  test('finds names where ids are wanted, and tells what only the platform can answer', async () => {
+    await using home = await folder({
+      'ids.yaml': 'agents:\n  a:\n    ai_provider_id: nosuch\n    tool_ids: [nosuch]\n',
+      'names.yaml': 'agents:\n  a:\n    ai_provider: elsewhere\n',
+    })
+
+    const ids = await runCli(['check', home.at('ids.yaml')])
+    const names = await runCli(['check', home.at('names.yaml')])
+    const shown = await runOnTerminal(['check', home.at('names.yaml')])
+
+    expect(ids.code).toBe(1)
+    expect(ids.stderr).toContain('ids.yaml:3: agents.a.ai_provider_id must be an id, and "nosuch" is none')
+    expect(ids.stderr).toContain('ids.yaml:4: agents.a.tool_ids.0 must be an id')
+    expect(names.code).toBe(0)
+    expect(JSON.parse(names.stdout).elsewhere).toEqual([
+      { line: 3, path: 'agents.a.ai_provider', section: 'ai_providers', wanted: 'elsewhere' },
+    ])
+    expect(shown.text.replaceAll(/\s+/g, ' ')).toContain(
+      '"elsewhere" is not in this file, so the platform must have it',
+    )
+  })
+
   test('finds faults of YAML, and what is not there', async () => {
     await using home = await folder({ 'q.yaml': 'tools:\n  a: {\n', 'list.yaml': '- a\n' })
 
@@ -193,7 +250,7 @@ describe('init', () => {
     const again = await runCli(['init', home.path, '--yes'])
 
     expect(made.code, made.stderr).toBe(0)
-    expect(JSON.parse(checked.stdout)).toEqual({ faults: [], unset: ['ORDERS_API_KEY'] })
+    expect(JSON.parse(checked.stdout)).toEqual({ faults: [], unset: ['ORDERS_API_KEY'], elsewhere: [] })
     expect(applied.code, applied.stderr).toBe(0)
     expect(await readFile(home.at('.env.example'), 'utf8')).toBe('ORDERS_API_KEY=\n')
     expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('there already') })

@@ -69,6 +69,30 @@ test.each([[['version']], [['--version']]])('%j prints the version', async (args
   expect(await runCli(args)).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
 })
 
+describe('what is said of the platform', () => {
+  test('may stand before the command, too', async () => {
+    await using platform = await startListening()
+    const before = ['--url', platform.url, `--key=${adminKey}`, '--no-color', '--json']
+    const hook = ['create-webhook', '--name', 'hook', '--url', 'https://example.com/hook', '--events', '["*"]']
+    await platform.post('/tools', {
+      name: 'now',
+      execute: { url: `${platform.url}/health`, method: 'GET' },
+      parameters: {},
+    })
+
+    const listed = await runCli([...before, 'list-projects'])
+    const who = await runCli([...before, 'whoami'])
+    const called = await runCli([...before, 'call', 'now'])
+    // Its own field is called like the flag.
+    const hooked = await runCli([...before, ...hook])
+
+    expect(JSON.parse(listed.stdout)).toMatchObject({ total: 1 })
+    expect(JSON.parse(who.stdout)).toMatchObject({ url: platform.url })
+    expect(called.code, called.stderr).toBe(0)
+    expect(JSON.parse(hooked.stdout || '{}'), hooked.stderr).toMatchObject({ url: 'https://example.com/hook' })
+  })
+})
+
 describe.concurrent('wrong usage exits with 2, says what is wrong, and asks the platform nothing:', () => {
   const here = as('http://127.0.0.1:9')
 
@@ -87,6 +111,13 @@ describe.concurrent('wrong usage exits with 2, says what is wrong, and asks the 
     ['a flag given twice', ['create-tool', '--name', 'a', '--name=b'], /--name is given twice/],
     ['a value without a flag', ['get-tool', 'tool_1'], /"tool_1" follows no flag/],
     ['an object that is not JSON', ['call-tool', '--tool-id', 't', '--input', '{city: Rio}'], /--input is not JSON/],
+    ['a number that is none', ['list-tools', '--limit', 'abc'], /--limit must be a number\./],
+    [
+      'a flag before the command that is not there',
+      ['--ulr', 'x', 'list-tools'],
+      /no flag --ulr here\. Did you mean --url\?/,
+    ],
+    ['a flag of a command before it', ['--port', '1', 'up'], /no flag --port here.* follow its name/],
     ['a body that is no object', ['create-tool', '--body', '[1]'], /--body must be a JSON object/],
     [
       'a file that is not there',
@@ -159,6 +190,26 @@ test('what is answered is one line of JSON for programs, and nothing where nothi
 
   expect(created.stdout).toMatch(/^\{.*\}\n$/)
   expect(deleted).toEqual({ code: 0, stdout: '', stderr: '' })
+})
+
+test('a name is taken for the id where exactly one record has it', async () => {
+  await using platform = await startListening()
+  const tool = { name: 'everything', execute: { url: 'https://example.com' }, parameters: {} }
+  const { body } = await platform.post('/tools', tool)
+  await platform.post('/skills', { name: 'refunds', content: 'x' })
+  const env = as(platform.url)
+
+  const byName = await runCli(['get-tool', '--tool-id', 'everything'], env)
+  const skill = await runCli(['get-skill', '--skill-id', 'refunds'], env)
+  const none = await runCli(['get-tool', '--tool-id', 'nothing'], env)
+  const { body: second } = await platform.post('/projects', { name: 'Second' })
+  await platform.post('/tools', { ...tool, project_id: second.id })
+  const several = await runCli(['get-tool', '--tool-id', 'everything'], env)
+
+  expect(JSON.parse(byName.stdout), byName.stderr).toMatchObject({ id: body.id })
+  expect(JSON.parse(skill.stdout), skill.stderr).toMatchObject({ name: 'refunds' })
+  expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('RESOURCE_NOT_FOUND') })
+  expect(several).toMatchObject({ code: 2, stderr: expect.stringContaining('Several tools are named "everything"') })
 })
 
 describe('a value', () => {

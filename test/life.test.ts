@@ -188,22 +188,37 @@ describe('a start that cannot be', () => {
   })
 
   test.each([
-    [['up', '--port', 'many'], {}, '--port'],
-    [['up', '--prot', '1'], {}, '--prot'],
-    [['up', '--port', '0', '--host', '203.0.113.5'], {}, 'Cannot listen on 203.0.113.5'],
-    [['up', '--port', '0', '--data', '/dev/null'], {}, '/dev/null'],
-    [['up'], { QM_BODY_LIMIT: 'big' }, 'QM_BODY_LIMIT'],
-    [['up', '--port', '0'], { QM_EGRESS_ALLOW: 'everything' }, 'everything'],
-    [['up', '--port', '0'], { DATABASE_URL: 'postgres://127.0.0.1:1/none' }, 'PostgreSQL'],
-  ])('%j %j says what is wrong', async (args, environment, word) => {
+    [2, ['up', '--port', 'many'], {}, '--port: must be a whole number from 0 to 65535.'],
+    [2, ['up', '--port', '70000'], {}, '--port: must be a whole number from 0 to 65535.'],
+    [2, ['up', '--port'], {}, '--port needs a value.'],
+    [2, ['up', '--prot', '1'], {}, 'There is no flag --prot here. Did you mean --port?'],
+    [2, ['up', 'now'], {}, '"now" is more than was expected.'],
+    [2, ['up'], { QM_BODY_LIMIT: 'big' }, 'QM_BODY_LIMIT: must be a whole number'],
+    [2, ['up', '--port', '0'], { QM_EGRESS_ALLOW: 'everything' }, 'QM_EGRESS_ALLOW: "everything" is not a range'],
+    [2, ['up', '--port', '0'], { DATABASE_URL: 'mysql://x' }, 'DATABASE_URL: only PostgreSQL is understood'],
+    [1, ['up', '--port', '0', '--host', '203.0.113.5'], {}, 'Cannot listen on 203.0.113.5'],
+    [1, ['up', '--port', '0', '--data', '/dev/null'], {}, '/dev/null'],
+    [1, ['up', '--port', '0'], { DATABASE_URL: 'postgres://127.0.0.1:1/none' }, 'PostgreSQL'],
+  ])('ends with %i and says what is wrong: %j %j', async (expected, args, environment, words) => {
     await using folder = await temporaryFolder()
 
     const { code, output } = await run(args, { QM_DATA: folder.path, ...(environment as Record<string, string>) })
 
-    expect(code).toBe(1)
-    expect(output).toContain(word)
+    expect(code).toBe(expected)
+    expect(output).toContain(words)
     expect(output).not.toMatch(/\n\s+at /)
   })
+})
+
+test('a variable that looks like a setting and is none is told of at the start, with what may be meant', async () => {
+  await using folder = await temporaryFolder()
+  const environment = { QM_TYPO: '1', QM_EGRES_ALLOW: 'private', QM_KEY: 'sk_x', QM_URL: 'http://127.0.0.1:1' }
+
+  const { output } = await run(['up', '--port', '0', '--host', '203.0.113.5', '--data', folder.path], environment)
+
+  expect(output.match(/is set, but there is no such setting/g)).toHaveLength(2)
+  expect(output).toContain('QM_TYPO is set')
+  expect(output).toMatch(/QM_EGRES_ALLOW is set, .* Did you mean QM_EGRESS_ALLOW\?/)
 })
 
 describe('stopping', () => {

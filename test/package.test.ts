@@ -108,6 +108,20 @@ test('tells a program of one’s own the types of everything', { timeout: 60_000
   expect(checked.stdout).toBe('')
 })
 
+test('says in plain words how to search by meaning where what runs the model was left out', async () => {
+  const { optionalDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+  const advice = `npm install --ignore-scripts onnxruntime-node@${optionalDependencies['onnxruntime-node']}`
+  const environment = { PATH: process.env.PATH, QM_DATA: join(folder, 'doctor'), HOME: folder }
+
+  const { stdout } = await run(node, [program(), 'doctor', '--json'], { env: environment }).catch(
+    (error: { stdout: string }) => error,
+  )
+
+  const search = JSON.parse(stdout).findings.find(({ check }: { check: string }) => check === 'search')
+  expect(search).toMatchObject({ state: 'wrong', advice: expect.stringContaining(advice) })
+  expect(search.what).not.toMatch(/stack|\n/i)
+})
+
 test('brings no sources, no tests and none of what only developers need', async () => {
   const installed = join(folder, 'node_modules/quartermaster')
   expect((await readdir(installed)).sort()).toEqual(

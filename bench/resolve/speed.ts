@@ -8,7 +8,6 @@ import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pino } from 'pino'
 import { EmbeddedModel } from '../../src/catalogue/resolve/embedded.ts'
 import { Meanings } from '../../src/catalogue/resolve/meanings.ts'
 import { modelName, vectorSize } from '../../src/catalogue/resolve/model.ts'
@@ -34,7 +33,7 @@ async function run(size: number): Promise<void> {
   }
   const shelf: Shelf = { byName: new Map(), named: [], all: subjects.map(toShelved) }
   const model = new EmbeddedModel(undefined)
-  const meanings = new Meanings(model, store, pino({ level: 'warn' }))
+  const meanings = new Meanings(model, store, (text) => console.error(text))
   const resolver = new Resolver(meanings)
   const asker = { serverId: 'srv_1', shelf, principal, may: () => true }
   const memoryBefore = process.memoryUsage().rss

@@ -1,5 +1,5 @@
 import type { Quartermaster } from '../sdk/index.ts'
-import { askChoice } from './ask.ts'
+import { askChoice, askText } from './ask.ts'
 import { exit, type Runner, UsageError } from './command.ts'
 import { got, openSession, Refused, type Session } from './connection.ts'
 import { findTool } from './find.ts'
@@ -24,9 +24,10 @@ export const call: Runner = async (args, { flags }) => {
     before,
     0,
   )
-  const [tool, action] = words
-  if (tool === undefined) throw new UsageError('The tool is missing: its name or its id.')
+  const [named, action] = words
+  if (named === undefined && !canAsk()) throw new UsageError('The tool is missing: its name or its id.')
   const session = await openSession(given)
+  const tool = named ?? (await chooseTool(session.qm))
   const toolId = await findTool(session.qm, tool)
   const chosen = await chooseAction(session.qm, toolId, action)
   const { rest, whole, json, waits } = await takeOwn(after, chosen?.input_schema)
@@ -85,6 +86,20 @@ function toObject(text: string): Input {
   throw new UsageError('--input must be a JSON object.')
 }
 
+const mostChoices = 30
+
+/** The name of a tool, or its id where another has the same name. */
+async function chooseTool(qm: Quartermaster): Promise<string> {
+  const asked = qm.tools.listTools({ query: { limit: mostChoices } })
+  const { data, total } = got(await withProgress('Looking for tools …', asked))
+  if (data.length === 0) throw new UsageError('The tool is missing, and this key sees none: give the id of one.')
+  if (total > mostChoices) return (await askText(`Which of the ${total} tools? Its name or its id`)).trim()
+  const names = data.map(({ name }) => name)
+  const choices = data.map(({ name, id }) => (names.indexOf(name) === names.lastIndexOf(name) ? name : id))
+  const shown = choices.map(oneLine)
+  return choices[shown.indexOf(await askChoice('Which tool?', shown))] ?? ''
+}
+
 /** Which action, and what it asks for; unknown for a key that may call and not look. */
 async function chooseAction(
   qm: Quartermaster,
@@ -102,7 +117,7 @@ async function chooseAction(
   }
   if (wanted === undefined && actions.length === 1) return actions[0]
   const names = actions.map(({ name }) => name)
-  if (wanted === undefined && canAsk() && names.length > 0 && names.length <= 30) {
+  if (wanted === undefined && canAsk() && names.length > 0 && names.length <= mostChoices) {
     const chosen = await askChoice('Which action?', names.map(oneLine))
     return actions[names.map(oneLine).indexOf(chosen)]
   }

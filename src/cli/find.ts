@@ -1,6 +1,8 @@
 import { nearest } from '../model/nearest.ts'
 import type { Quartermaster } from '../sdk/index.ts'
+import { type Connection, send } from '../sdk/send.ts'
 import { UsageError } from './command.ts'
+import { commands } from './commands.ts'
 import { got } from './connection.ts'
 
 /** The id of a tool, by its id or its name. */
@@ -21,6 +23,31 @@ export async function findAgent(qm: Quartermaster, wanted: string): Promise<stri
   if (found.length > 1) throw ambiguous('agent', wanted, found)
   if (found[0]) return found[0].id
   throw unknown('agent', wanted, data)
+}
+
+const mostRecords = 5000
+
+/** The id of the one record that has a name, for a parameter such as `tool_id`; nothing where it cannot be told. */
+export async function findNamed(connection: Connection, parameter: string, name: string): Promise<string | undefined> {
+  const noun = parameter.replace(/_id$/, '').replaceAll('_', '-')
+  const list = commands.find((one) => one.name === `list-${noun.replace(/y$/, 'ie')}s`)
+  if (!list || list.fields.some(({ where }) => where === 'path')) return undefined
+  const found: string[] = []
+  for (let offset = 0, total = 1; offset < Math.min(total, mostRecords); ) {
+    const { data, error } = await send(connection, list, { query: { limit: 500, offset } })
+    if (error) return undefined
+    const page = data as { data: { id: string; name?: string }[]; total: number }
+    found.push(...page.data.filter((one) => one.name === name).map(({ id }) => id))
+    offset += page.data.length
+    total = page.data.length === 0 ? 0 : page.total
+  }
+  if (found.length > 1)
+    throw ambiguous(
+      noun,
+      name,
+      found.map((id) => ({ id })),
+    )
+  return found[0]
 }
 
 const ambiguous = (kind: string, name: string, found: readonly { id: string }[]) =>

@@ -15,6 +15,26 @@ export const outputFlags: readonly Flag[] = [
   { name: 'help', help: 'Print this' },
 ]
 
+/** What may stand before the command, too. `--help` there is a command of its own. */
+const anywhere = [...platformFlags, ...outputFlags.filter(({ name }) => name !== 'help')]
+
+/** `--url http://… list-tools`: what stands before the command, each as one word, and the command with what follows. */
+export function takeLeading(written: readonly string[]): { leading: string[]; rest: string[] } {
+  const leading: string[] = []
+  const rest = [...written]
+  for (;;) {
+    const { written: name, attached } = split(rest[0] ?? '')
+    if (name === undefined || name === 'help' || name === 'version') return { leading, rest }
+    const flag = anywhere.find((one) => one.name === name)
+    const known = anywhere.map((one) => one.name)
+    if (!flag) throw new UsageError(`${unknownFlag(name, known)} Flags of a command follow its name.`)
+    rest.shift()
+    const value = flag.value ? (attached ?? rest.shift()) : attached
+    if (flag.value && value === undefined) throw new UsageError(`--${name} needs a value.`)
+    leading.push(value === undefined ? `--${name}` : `--${name}=${value}`)
+  }
+}
+
 /** What can be said beside a command's own fields. A field of the same name comes first. */
 export function commonFlags({ fields, accepts, answers, route }: Command): Flag[] {
   const flags: Flag[] = [

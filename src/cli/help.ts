@@ -49,7 +49,7 @@ export function overview(version: string): string {
       ['version', 'Print the version'],
     ]),
     ...modules.map(([name, members]) => `${heading(name)}\n${list(members.map((one) => [one.name, one.summary]))}`),
-    `Commands that ask a platform take\n${columns([
+    `Commands that ask a platform take, before the command or after it,\n${columns([
       ['--url <url>', 'Where the platform is; else QM_URL, the profile, http://127.0.0.1:4600'],
       ['--key <sk_…>', 'The API key to speak with; else QM_KEY, the profile'],
       ['--profile <name>', 'Which saved address and key to use; else QM_PROFILE'],

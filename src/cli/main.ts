@@ -3,7 +3,7 @@ import { nearest } from '../model/nearest.ts'
 import { exit, Interrupted, type OwnCommand, UsageError } from './command.ts'
 import { commands } from './commands.ts'
 import { Refused, report } from './connection.ts'
-import { readFlags } from './flags.ts'
+import { flagOf, readFlags, takeLeading } from './flags.ts'
 import { describeCommand, describeOwn, describeUp, overview, usage, usageOfOwn } from './help.ts'
 import { ownCommands } from './own.ts'
 import { run } from './run.ts'
@@ -14,7 +14,15 @@ process.exitCode = await main(process.argv.slice(2))
 
 async function main(written: readonly string[]): Promise<number> {
   if (written.includes('--no-color')) process.env.NO_COLOR = '1'
-  const [name, ...args] = written.filter((arg) => arg !== '--no-color')
+  let taken: ReturnType<typeof takeLeading>
+  try {
+    taken = takeLeading(written.filter((arg) => arg !== '--no-color'))
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    return misused(`quartermaster: ${error.message}\n"quartermaster help" lists all commands.`)
+  }
+  const [name, ...rest] = taken.rest
+  const args = [...(name === undefined || isAboutItself(name) ? [] : placed(taken.leading, name)), ...rest]
   const wantsHelp = args.includes('--help') || args.includes('-h')
   if (name === undefined) return misused(overview(version))
   if (name === 'version' || name === '--version') return say(version)
@@ -24,6 +32,21 @@ async function main(written: readonly string[]): Promise<number> {
   if (name === 'complete') return (await import('./completion.ts')).complete(args)
   const own = ownCommands.find((one) => one.name === name)
   return own ? perform(own, args) : remote(name, args)
+}
+
+function isAboutItself(name: string): boolean {
+  return ['version', '--version', 'help', '--help', '-h', 'complete'].includes(name)
+}
+
+/** A command's own field may be called like a flag that stood before it: then the environment says what that meant. */
+function placed(leading: readonly string[], name: string): string[] {
+  const fields = commands.find((one) => one.name === name)?.fields ?? []
+  return leading.filter((flag) => {
+    const [, written = '', value = ''] = /^--([\w-]+)=?(.*)$/s.exec(flag) ?? []
+    const isTaken = fields.some((field) => flagOf(field) === written)
+    if (isTaken) process.env[`QM_${written.toUpperCase()}`] = value
+    return !isTaken
+  })
 }
 
 /** An operation of the platform. */

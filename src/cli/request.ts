@@ -86,8 +86,14 @@ function readValue(field: Field, texts: readonly string[]): unknown {
     case 'JSON or text':
       return tryParse(text) ?? text
     default:
-      return parse(flag, text)
+      return /^(number|integer)\b/.test(field.type) ? toNumber(flag, text) : parse(flag, text)
   }
+}
+
+function toNumber(flag: string, text: string): unknown {
+  const value = tryParse(text)
+  if (value === undefined) throw new UsageError(`--${flag} must be a number.`)
+  return value
 }
 
 function parse(flag: string, text: string): unknown {

@@ -1,11 +1,11 @@
-import { type Config, readConfig } from '../config.ts'
+import { type Config, describeUnknown, readConfig, SettingError } from '../config.ts'
 import { version } from '../home.ts'
 import { createPlatform, type Platform } from '../main.ts'
 import { StartError } from '../model/start-error.ts'
 import { sampleCompany } from '../sample/crm.ts'
 import { createSample, type Sample } from '../sample/project.ts'
 import { listen } from '../surfaces/server.ts'
-import { exit, type Runner } from './command.ts'
+import { exit, type Runner, UsageError } from './command.ts'
 import { toldToStop } from './stop.ts'
 
 /** An operator's mistake is said in a line; anything else is a bug, and shown whole. */
@@ -13,6 +13,7 @@ export const run: Runner = async (args) => {
   try {
     return await up(args)
   } catch (error) {
+    if (error instanceof SettingError) throw new UsageError(error.message)
     console.error(error instanceof StartError ? `quartermaster: ${error.message}` : error)
     return exit.refused
   }
@@ -21,9 +22,14 @@ export const run: Runner = async (args) => {
 /** Runs the platform until it is told to stop. Resolves with the exit code. */
 async function up(flags: readonly string[]): Promise<number> {
   const config = readConfig(flags, process.env)
+  for (const line of describeUnknown(process.env)) console.error(`quartermaster: ${line}`)
   // From the start, so that whoever is told to stop while starting stops as gently as later.
   const told = toldToStop()
-  const platform = await createPlatform(config)
+  // People read a sentence, and programs lines of JSON.
+  const platform = await createPlatform(
+    config,
+    process.stderr.isTTY ? { warn: (text) => console.error(`quartermaster: ${text}.`) } : {},
+  )
   if (await hasSample(config, platform)) platform.app.route('/sample', sampleCompany())
   const server = await listen(platform, config.host, config.port).catch(async (error: NodeJS.ErrnoException) => {
     await platform.close()

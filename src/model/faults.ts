@@ -33,6 +33,7 @@ const words = (message: string) =>
   message
     .replace(/expected record\b/, 'expected object')
     .replace(/^Invalid input: expected (\w+), received undefined$/, 'is missing')
+    .replace(/^Invalid ISO datetime$/, 'must be a time such as 2026-01-31T09:30:00Z')
     .replace(/^Too small: expected array to have >=1 items$/, 'must have at least one item')
     .replace(/^Invalid input: expected (.+), received (.+)$/, 'must be of type $1, not $2')
     .replace(

@@ -11,9 +11,20 @@ export interface Embedder {
   close(): Promise<void>
 }
 
+/** What runs the embedded model, as package.json names it. */
+export const runtime = 'onnxruntime-node@1.30.0'
+
+/** Its install script fetches what only graphics cards need; where it cannot, npm leaves all of it out. */
+export const isRuntimeMissing = (error: unknown): boolean => {
+  const { code, message } = error as NodeJS.ErrnoException
+  return /MODULE_NOT_FOUND$/.test(code ?? '') && message.includes('onnxruntime-node')
+}
+
 /** What is wrong with a model, for everyone to read: without the places of files. */
 export function reasonOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
+  if (isRuntimeMissing(error))
+    return `onnxruntime-node, which runs the model, is not installed; "npm install --ignore-scripts ${runtime}" adds it`
   if (code === 'ENOENT') return 'a file of the model is missing'
   if (code === 'MODULE_NOT_FOUND' || code === 'ERR_MODULE_NOT_FOUND')
     return 'the model, or what runs it, is not installed'

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
-import type { Logger } from 'pino'
 import type { Store } from '../../store/store.ts'
 import type { StoredVector } from '../../store/vectors.ts'
 import { type Embedder, reasonOf } from './embedder.ts'
@@ -48,7 +47,7 @@ export const gist = (request: string): string => request.slice(0, longestAsked).
 export class Meanings {
   readonly #embedder: Embedder
   readonly #store: Pick<Store, 'vectors'>
-  readonly #log: Logger
+  readonly #warn: (text: string) => void
   readonly #closing = new AbortController()
   readonly #questions = new Map<string, Vector>()
   readonly #vectors = new WeakMap<Index, Vectors>()
@@ -58,10 +57,10 @@ export class Meanings {
   #restUntil = 0
   #retry: NodeJS.Timeout | undefined
 
-  constructor(embedder: Embedder, store: Pick<Store, 'vectors'>, log: Logger) {
+  constructor(embedder: Embedder, store: Pick<Store, 'vectors'>, warn: (text: string) => void) {
     this.#embedder = embedder
     this.#store = store
-    this.#log = log
+    this.#warn = warn
   }
 
   /** Says once what is wrong with the model, if something is. */
@@ -198,10 +197,9 @@ export class Meanings {
     clearTimeout(this.#retry)
     this.#retry = setTimeout(() => this.#start(), rest + 1)
     this.#retry.unref()
-    if (this.#fault === undefined) {
-      this.#log.warn({ model: this.#embedder.model, reason: error.message }, 'actions are searched by words alone')
-    }
+    const isNew = this.#fault === undefined
     this.#fault = reasonOf(error)
+    if (isNew) this.#warn(`actions are searched by words alone: ${this.#fault}`)
   }
 }
 

@@ -2,6 +2,7 @@ import { access, constants, readFile, stat } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { isRuntimeMissing, runtime } from '../../catalogue/resolve/embedder.ts'
 import type { Config } from '../../config.ts'
 import { Vault } from '../../credentials/vault.ts'
 import { type Finding, fine, reasonOf, skipped, wrong } from './finding.ts'
@@ -198,10 +199,17 @@ export async function checkModel({
     await model.checkModel(embeddingsFolder)
     return fine('search', 'The built-in model is there.')
   } catch (error) {
+    if (isRuntimeMissing(error)) {
+      return wrong(
+        'search',
+        'onnxruntime-node, which runs the built-in model, is not installed. Actions are found by words alone.',
+        `Run "npm install --ignore-scripts ${runtime}" where Quartermaster is installed (with -g if it is global), or install Quartermaster again with ONNXRUNTIME_NODE_INSTALL=skip in the environment: npm leaves the package out where its install script cannot reach api.nuget.org, though only graphics cards need what that fetches. Or set QM_EMBEDDINGS=off to leave it so.`,
+      )
+    }
     return wrong(
       'search',
       `The built-in model cannot be used: ${reasonOf(error)}. Actions are found by words alone.`,
-      'Install again with optional packages, mend QM_EMBEDDINGS_FOLDER, or set QM_EMBEDDINGS=off to leave it so.',
+      'Install Quartermaster again, mend QM_EMBEDDINGS_FOLDER, or set QM_EMBEDDINGS=off to leave it so.',
     )
   }
 }

@@ -1,6 +1,6 @@
 import { askYes } from '../ask.ts'
 import { exit, type Runner, UsageError } from '../command.ts'
-import { openSession, Refused, type Session } from '../connection.ts'
+import { openSession, type Session } from '../connection.ts'
 import { isSet, readArguments, textOf } from '../flags.ts'
 import { print } from '../print.ts'
 import { canAsk, harmless, isForPeople, note, paint, withProgress } from '../terminal.ts'
@@ -20,16 +20,18 @@ export const apply: Runner = async (args, { flags }) => {
   const planned = await withProgress('Comparing …', plan(project, session, { projectId, prune }))
   const json = isSet(read.given, 'json')
   const isDry = isSet(read.given, 'dry-run')
-  show(planned, json, isDry)
-  if (isDry) return exit.ok
+  if (isDry) {
+    show(planned.changes, json, isDry)
+    return exit.ok
+  }
   await confirm(planned, isSet(read.given, 'yes'))
-  await perform(planned, project, session, projectId)
+  await perform(planned, { project, session, ids: planned.ids, projectId }, json)
   return exit.ok
 }
 
 const marks = { create: ['green', '+'], update: ['yellow', '~'], delete: ['red', '-'] } as const
 
-function show({ changes }: Plan, json: boolean, isDry: boolean): void {
+function show(changes: readonly Change[], json: boolean, isDry: boolean): void {
   const real = changes.filter((one) => one.change !== 'none')
   if (!isForPeople(json)) {
     print(
@@ -42,42 +44,44 @@ function show({ changes }: Plan, json: boolean, isDry: boolean): void {
     )
     return
   }
-  for (const { kind, name, change, fields } of real) {
-    const [style, mark] = marks[change as keyof typeof marks]
-    const what = fields.length > 0 ? paint('dim', ` (${fields.join(', ')})`) : ''
-    console.log(`${paint(style, mark)} ${kind.section}/${harmless(name)}${what}`)
-  }
+  for (const one of real) console.log(lineFor(one))
   const same = changes.length - real.length
   if (real.length === 0) console.log(paint('green', 'Nothing to change.'))
   else if (same > 0) console.log(paint('dim', `${same} unchanged.`))
 }
 
+function lineFor({ kind, name, change, fields }: Change): string {
+  const [style, mark] = marks[change as keyof typeof marks]
+  const what = fields.length > 0 ? paint('dim', ` (${fields.join(', ')})`) : ''
+  return `${paint(style, mark)} ${kind.section}/${harmless(name)}${what}`
+}
+
 /** Nothing is deleted that nobody has said yes to. */
 async function confirm({ changes }: Plan, isSure: boolean): Promise<void> {
-  const count = changes.filter(({ change }) => change === 'delete').length
+  const removals = changes.filter(({ change }) => change === 'delete')
+  const count = removals.length
   if (count === 0 || isSure) return
   if (!canAsk()) throw new UsageError(`This would delete ${count}: say so with --yes, or look first with --dry-run.`)
+  for (const one of removals) note(lineFor(one))
   if (!(await askYes(`Delete ${count}?`))) throw new UsageError('Nothing was changed.')
 }
 
-async function perform(
-  { changes, ids }: Plan,
-  project: Project,
-  session: Session,
-  projectId: string | undefined,
-): Promise<void> {
-  let done = 0
+/** Prints what was done, and nothing else, however far it came. */
+async function perform({ changes }: Plan, work: Work, json: boolean): Promise<void> {
+  const done: Change[] = []
   for (const one of changes) {
-    if (one.change === 'none') continue
     try {
-      await withProgress(`${one.kind.section}/${one.name} …`, carryOut(one, { project, session, ids, projectId }))
-      done++
+      if (one.change !== 'none') await withProgress(`${one.kind.section}/${one.name} …`, carryOut(one, work))
+      done.push(one)
     } catch (error) {
-      if (!(error instanceof Refused)) throw error
-      note(`${done} of the changes above were made before this one failed: ${one.kind.section}/${harmless(one.name)}`)
+      const made = done.filter(({ change }) => change !== 'none')
+      if (made.length > 0 || !isForPeople(json)) show(done, json, false)
+      const before = made.length === 0 ? 'Nothing was changed' : `${made.length} of the changes were made`
+      note(`${before} before this one failed: ${one.kind.section}/${harmless(one.name)}`)
       throw error
     }
   }
+  show(done, json, false)
 }
 
 interface Work {

@@ -6,6 +6,7 @@ import { print } from '../print.ts'
 import { harmless, isForPeople, note, paint } from '../terminal.ts'
 import { type Fault, type Project, readProject } from './file.ts'
 import { type Fields, inputOf, type Kind, kinds } from './kinds.ts'
+import { isInFile, looksLikeId, type Reference, referencesOf } from './references.ts'
 
 export const defaultFile = 'quartermaster.yaml'
 
@@ -15,9 +16,16 @@ export const check: Runner = async (args, { flags }) => {
   const project = await readProject(words[0] ?? defaultFile)
   const faults = allFaults(project)
   const json = isSet(given, 'json')
-  if (!isForPeople(json)) print({ faults, unset: project.unset }, { json })
+  const elsewhere = referencesOf(project)
+    .filter((one) => !isInFile(project, one) && !(one.byName && !looksLikeId(one.wanted)))
+    .map(({ place, section, wanted }) => ({ line: project.lineOf(place), path: place.join('.'), section, wanted }))
+  if (!isForPeople(json)) print({ faults, unset: project.unset, elsewhere }, { json })
   else if (faults.length === 0) console.log(`${paint('green', '✓')} ${counted(project)}`)
   if (faults.length > 0 || isForPeople(json)) tell(project, faults)
+  for (const { line, path, section, wanted } of isForPeople(json) ? elsewhere : []) {
+    const message = `${path}: "${wanted}" is not in this file, so the platform must have it among its ${section}`
+    note(faultLine(project, { line, message }))
+  }
   return faults.length > 0 ? exit.refused : exit.ok
 }
 
@@ -34,7 +42,7 @@ function tell(project: Project, faults: readonly Fault[]): void {
   if (project.unset.length > 0) note(`Not set, and needed to apply it: ${project.unset.join(', ')}`)
 }
 
-const faultLine = ({ path }: Project, { line, message }: Fault) => `${path}:${line}: ${harmless(message)}`
+export const faultLine = ({ path }: Project, { line, message }: Fault) => `${path}:${line}: ${harmless(message)}`
 
 const counted = ({ sections }: Project): string =>
   `The file is right: ${[...sections].map(([section, entries]) => `${entries.size} ${section}`).join(', ') || 'it declares nothing'}.`
@@ -44,7 +52,8 @@ function allFaults(project: Project): Fault[] {
     const declared = project.sections.get(kind.section) ?? new Map<string, Fields>()
     return [...declared].flatMap(([name, fields]) => faultsIn(project, kind, name, fields))
   })
-  return [...project.faults, ...entries].sort((a, b) => a.line - b.line)
+  const references = referencesOf(project).flatMap((one) => noId(project, one) ?? [])
+  return [...project.faults, ...entries, ...references].sort((a, b) => a.line - b.line)
 }
 
 function faultsIn(project: Project, kind: Kind, name: string, fields: Fields): Fault[] {
@@ -64,6 +73,14 @@ function faultsIn(project: Project, kind: Kind, name: string, fields: Fields): F
     const words = [kind.section, name, ...(first === kind.by ? [] : place)]
     return { line: project.lineOf(words), message: `${words.join('.')} ${message}` }
   })
+}
+
+/** A name where only ids are taken. */
+function noId(project: Project, { place, wanted, byName }: Reference): Fault | undefined {
+  if (byName === undefined || looksLikeId(wanted)) return undefined
+  const [section, name, used] = place
+  const message = `${place.join('.')} must be an id, and "${wanted}" is none: to name it, write ${byName} instead of ${used}`
+  return { line: project.lineOf(place), message: `${message} in ${section}.${name}` }
 }
 
 /** By the schema of the operation itself. */

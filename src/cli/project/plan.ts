@@ -4,9 +4,10 @@ import { send } from '../../sdk/send.ts'
 import { UsageError } from '../command.ts'
 import { commands } from '../commands.ts'
 import { Refused, type Session } from '../connection.ts'
-import { parsed } from './check.ts'
+import { faultLine, parsed } from './check.ts'
 import type { Project } from './file.ts'
 import { type Fields, type FindId, inputOf, type Kind, kinds } from './kinds.ts'
+import { isInFile, looksLikeId, type Reference, referencesOf } from './references.ts'
 
 export interface Change {
   readonly kind: Kind
@@ -56,6 +57,7 @@ export async function plan(project: Project, session: Session, options: PlanOpti
     there.set(kind, existing)
     for (const [name, record] of existing) ids.set(`${kind.section}/${name}`, String(record.id))
   }
+  await requireReferences(project, ids, session)
   const findId = finder(ids, project)
   for (const kind of kinds) {
     const declared = project.sections.get(kind.section)
@@ -75,13 +77,39 @@ export async function plan(project: Project, session: Session, options: PlanOpti
 /** Names become ids; what the file declares and is still to be made has none yet. */
 export const finder =
   (ids: ReadonlyMap<string, string>, project: Project): FindId =>
-  (section, name) => {
-    const known = ids.get(`${section}/${name}`)
-    if (known !== undefined) return known
-    if (project.sections.get(section)?.has(name)) return `(new) ${name}`
-    if (/^[a-z]+_[A-Za-z0-9]{10,}$/.test(name)) return name
-    throw new UsageError(`"${name}" is referred to, but neither the file nor the platform has it among its ${section}.`)
+  (section, name) =>
+    ids.get(`${section}/${name}`) ?? (project.sections.get(section)?.has(name) ? `(new) ${name}` : name)
+
+/** What neither the file nor the platform has is told before anything is changed. */
+async function requireReferences(project: Project, ids: ReadonlyMap<string, string>, session: Session): Promise<void> {
+  const known = new Set(ids.values())
+  const dangling: Reference[] = []
+  for (const one of referencesOf(project)) {
+    const { section, wanted, byName } = one
+    if (isInFile(project, one) || known.has(wanted)) continue
+    if (byName === undefined && ids.has(`${section}/${wanted}`)) continue
+    if (looksLikeId(wanted) && (await isThere(section, wanted, session))) known.add(wanted)
+    else dangling.push(one)
   }
+  if (dangling.length === 0) return
+  const lines = dangling.map(({ place, section, wanted }) => {
+    const message = `${place.join('.')}: "${wanted}" is referred to, but neither the file nor the platform has it among its ${section}.`
+    return faultLine(project, { line: project.lineOf(place), message })
+  })
+  throw new UsageError(['The file refers to what is not there:', ...lines].join('\n'))
+}
+
+/** It may be in another project, or be one that this key may use and not see. */
+async function isThere(section: string, id: string, session: Session): Promise<boolean> {
+  const { get = '' } = kinds.find((kind) => kind.section === section) ?? {}
+  try {
+    await ask(session, get, { path: { [parameterOf(get)]: id } })
+  } catch (error) {
+    if (error instanceof Refused && error.error.code === 'RESOURCE_NOT_FOUND') return false
+    if (!(error instanceof Refused) || error.error.code !== 'FORBIDDEN') throw error
+  }
+  return true
+}
 
 async function listAll(kind: Kind, session: Session, { projectId }: PlanOptions): Promise<Map<string, Fields>> {
   const found = new Map<string, Fields>()

@@ -1,0 +1,44 @@
+import type { Project } from './file.ts'
+import { type Fields, type Kind, kinds } from './kinds.ts'
+
+/** Where one entry of the file refers to something. */
+export interface Reference {
+  /** `agents.helper.tools.0`, in parts. */
+  readonly place: readonly (string | number)[]
+  readonly section: string
+  readonly wanted: string
+  /** The key that takes names, where the one that was used takes ids only. */
+  readonly byName?: string
+}
+
+export const looksLikeId = (text: string): boolean => /^[a-z]+_[A-Za-z0-9]{10,}$/.test(text)
+
+/** All that the file refers to: by name, as in `tools: [get-weather]`, or by id, as in `tool_ids: [tool_…]`. */
+export const referencesOf = (project: Project): Reference[] =>
+  kinds.flatMap((kind) =>
+    [...(project.sections.get(kind.section) ?? [])].flatMap(([name, fields]) => referencesIn(kind, name, fields)),
+  )
+
+function referencesIn(kind: Kind, name: string, fields: Fields): Reference[] {
+  return Object.entries(kind.references).flatMap(([key, { field, section }]) => {
+    const written = (used: string, byName?: string) =>
+      textsIn(fields[used]).map(({ at, text }) => ({
+        place: [kind.section, name, used, ...at],
+        section,
+        wanted: text,
+        ...(byName && { byName }),
+      }))
+    return [...written(key), ...written(field, key)]
+  })
+}
+
+/** What is no text is for the schema to judge. */
+function textsIn(value: unknown): { at: number[]; text: string }[] {
+  if (typeof value === 'string') return [{ at: [], text: value }]
+  if (!Array.isArray(value)) return []
+  return value.flatMap((text, at) => (typeof text === 'string' ? [{ at: [at], text }] : []))
+}
+
+/** Whether the file itself has what is named. */
+export const isInFile = (project: Project, { section, wanted, byName }: Reference): boolean =>
+  byName === undefined && (project.sections.get(section)?.has(wanted) ?? false)
