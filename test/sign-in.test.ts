@@ -203,7 +203,7 @@ describe('the files of the dashboard', () => {
     expect(again.status).toBe(304)
   })
 
-  test('are no answer to anything else: what is not there is told as ever', async () => {
+  test('are no answer to anything else: what is not there is told, to people on a page', async () => {
     await using platform = await startPlatform()
     const status = async (to: string, headers: Record<string, string> = {}) => {
       const answer = await platform.fetch(to, { headers })
@@ -212,7 +212,8 @@ describe('the files of the dashboard', () => {
 
     expect(await status('/tools/tool_1', html)).toBe('200 text/html')
     expect(await status('/tools/tool_1')).toBe('404 application/json')
-    expect(await status('/nowhere', html)).toBe('404 application/json')
+    expect(await status('/nowhere', html)).toBe('404 text/html')
+    expect(await status('/nowhere')).toBe('404 application/json')
     expect(await status('/api/v1/nowhere', html)).toBe('404 application/json')
     expect(await status('/assets/gone.js', html)).toBe('404 application/json')
     expect(await status('/assets/..%2f..%2fpackage.json', html)).toBe('404 application/json')
