@@ -382,6 +382,8 @@ describe('a chat', () => {
     await card(page, 'get-weather').getByText('VALIDATION_FAILED').waitFor()
 
     await page.getByRole('button', { name: 'New conversation' }).click()
+    // The one before may still be answering, and its field is typed into until it is gone.
+    await eventually(() => page.getByRole('article', { name: 'Turn' }).count()).toBe(0)
     await say(page, 'gibberish')
     await eventually(() => page.getByRole('alert').textContent()).toMatch(/REPLAY_STEP_MISSING/)
 
