@@ -25,6 +25,9 @@ export async function findAgent(qm: Quartermaster, wanted: string): Promise<stri
   throw unknown('agent', wanted, data)
 }
 
+/** Whether it is the id of something, whatever that is, and no name. */
+export const looksLikeId = (text: string): boolean => /^[a-z]+_[A-Za-z0-9]{10,}$/.test(text)
+
 const mostRecords = 5000
 
 /** The id of the one record that has a name, for a parameter such as `tool_id`; nothing where it cannot be told. */

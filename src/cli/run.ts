@@ -7,7 +7,7 @@ import { type Connection, type Request, send } from '../sdk/send.ts'
 import type { ServerEvent } from '../sdk/streams.ts'
 import { type Command, exit, UsageError } from './command.ts'
 import { connectionOf, Refused, report } from './connection.ts'
-import { findNamed } from './find.ts'
+import { findNamed, looksLikeId } from './find.ts'
 import { type Given, isSet } from './flags.ts'
 import { listColumns, print } from './print.ts'
 import { requestOf } from './request.ts'
@@ -54,7 +54,7 @@ async function byNames(
 ): Promise<Record<string, string> | undefined> {
   const found: Record<string, string> = {}
   for (const [parameter, value] of Object.entries(path)) {
-    if (!parameter.endsWith('_id') || /^[a-z]+_[A-Za-z0-9]{10,}$/.test(value)) continue
+    if (!parameter.endsWith('_id') || looksLikeId(value)) continue
     const id = await findNamed(connection, parameter, value)
     if (id !== undefined) found[parameter] = id
   }

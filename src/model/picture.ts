@@ -6,7 +6,10 @@ export interface Picture {
   readonly data: string
 }
 
-/** Under which a journal keeps what a call gave in words together with what of it a model can look at; nothing that a tool answers has it by chance. */
+/**
+ * Under which a journal keeps what a call gave in words together with what of it a model can look at. Nothing that a tool
+ * answers has it by chance.
+ */
 const key = 'quartermaster/told'
 
 export const withPictures = (output: Json, pictures: readonly Picture[]): Json =>

@@ -1,12 +1,13 @@
 import { faultsOf } from '../../model/faults.ts'
 import { operations } from '../../operations/index.ts'
 import { exit, type Runner, UsageError } from '../command.ts'
+import { looksLikeId } from '../find.ts'
 import { isSet, readArguments } from '../flags.ts'
 import { print } from '../print.ts'
 import { harmless, isForPeople, note, paint } from '../terminal.ts'
 import { type Fault, type Project, readProject } from './file.ts'
 import { type Fields, inputOf, type Kind, kinds } from './kinds.ts'
-import { isInFile, looksLikeId, type Reference, referencesOf } from './references.ts'
+import { isInFile, type Reference, referencesOf } from './references.ts'
 
 export const defaultFile = 'quartermaster.yaml'
 

@@ -4,10 +4,11 @@ import { send } from '../../sdk/send.ts'
 import { UsageError } from '../command.ts'
 import { commands } from '../commands.ts'
 import { Refused, type Session } from '../connection.ts'
+import { looksLikeId } from '../find.ts'
 import { faultLine, parsed } from './check.ts'
 import type { Project } from './file.ts'
 import { type Fields, type FindId, inputOf, type Kind, kinds } from './kinds.ts'
-import { isInFile, looksLikeId, type Reference, referencesOf } from './references.ts'
+import { isInFile, type Reference, referencesOf } from './references.ts'
 
 export interface Change {
   readonly kind: Kind

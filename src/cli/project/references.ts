@@ -11,8 +11,6 @@ export interface Reference {
   readonly byName?: string
 }
 
-export const looksLikeId = (text: string): boolean => /^[a-z]+_[A-Za-z0-9]{10,}$/.test(text)
-
 /** All that the file refers to: by name, as in `tools: [get-weather]`, or by id, as in `tool_ids: [tool_…]`. */
 export const referencesOf = (project: Project): Reference[] =>
   kinds.flatMap((kind) =>
