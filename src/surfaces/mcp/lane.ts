@@ -17,9 +17,8 @@ import { handOn, hasPlainJson, type Lane, readBody, whenGone, write, writeRespon
 import { parseJson } from '../read-json.ts'
 import type { McpEndpoints, Offering } from './endpoint.ts'
 import type { Incoming } from './live.ts'
+import { modern } from './read-request.ts'
 import { print } from './results.ts'
-
-const modern = '2026-07-28'
 
 /** A request that the lane understands to the last field. */
 interface Plain {

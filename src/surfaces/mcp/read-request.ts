@@ -4,7 +4,8 @@ import { inWords } from '../../model/errors.ts'
 import { faultsOf } from '../../model/faults.ts'
 import { deepestJson, isObject, isTooDeep } from '../../model/json.ts'
 
-const modern = '2026-07-28'
+/** The revision that began the new era. */
+export const modern = '2026-07-28'
 
 /** A request that cannot be answered, and what to say instead. */
 export class Refused {
