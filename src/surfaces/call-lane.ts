@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { PlatformError } from '../model/errors.ts'
 import { isObject, type JsonObject } from '../model/json.ts'
 import type { Context, JsonText } from '../operations/operation.ts'
@@ -6,48 +5,45 @@ import { call, callTool } from '../operations/tools.ts'
 import { lineageHeader } from '../tools/lineage.ts'
 import { answerError } from './answer.ts'
 import { asking, bearer, rateHeaders, restSurface } from './asking.ts'
-import { hasPlainJson, type Lane, readBody, whenGone, write, writeResponse } from './lane.ts'
+import { type Headers, type Lane, type Reply, sendResponse, whenGone } from './lane.ts'
 import { fieldsOf, parseJson } from './read-json.ts'
 import type { RestParts } from './rest.ts'
 
 const route = /^\/api\/v1\/tools\/(\w+)\/call$/
 
 /**
- * The short way for the one request that there are most of, `POST /tools/{id}/call`, with nothing between it and Node's
- * own request and response. It takes the plain case only, a JSON body of a declared length, an API key and no
- * Idempotency-Key, and leaves the rest to the long way. Both end at the same door; a body of an unusual shape is judged by the same operation.
+ * The short way for the one request that there are most of, `POST /tools/{id}/call`. It takes the plain case only, with an
+ * API key and no Idempotency-Key, and leaves the rest to the long way. Both end at the same door; a body of an unusual
+ * shape is judged by the same operation.
  */
 export function callLane(host: RestParts): Lane {
-  return (request, response) => {
-    const { authorization, cookie, 'idempotency-key': idempotencyKey } = request.headers
+  return ({ path, headers }) => {
+    const { authorization, cookie, 'idempotency-key': idempotencyKey } = headers
     // Who comes with a cookie alone must first show that the request is not forged.
     const hasKey = authorization !== undefined || cookie === undefined
-    const isPlain = hasKey && idempotencyKey === undefined && hasPlainJson(request, host.bodyLimit)
-    const toolId = isPlain ? route.exec(request.url ?? '')?.[1] : undefined
-    if (toolId === undefined) return false
-    void serve(toolId, request, response, host)
-    return true
+    const isFit = hasKey && idempotencyKey === undefined && Number(headers['content-length']) <= host.bodyLimit
+    const toolId = isFit ? route.exec(path)?.[1] : undefined
+    return toolId === undefined ? undefined : (body, reply) => void serve(toolId, headers, body, reply, host)
   }
 }
 
-async function serve(id: string, request: IncomingMessage, response: ServerResponse, host: RestParts): Promise<void> {
+async function serve(id: string, sent: Headers, bytes: Buffer, reply: Reply, host: RestParts): Promise<void> {
   let headers: Record<string, string> = {}
   try {
     if (host.closing.aborted) throw new PlatformError('SHUTTING_DOWN', {})
-    const sent = request.headers
     const principal = await host.keys.authenticate(bearer(sent.authorization))
     headers = rateHeaders(host.rateLimit.take(principal.id, principal.rateLimit))
-    const body = parseJson((await readBody(request)).toString())
-    const surface = restSurface(sent['x-quartermaster-surface'] as string | undefined)
+    const body = parseJson(bytes.toString())
+    const surface = restSurface(sent['x-quartermaster-surface'])
     const asker = asking(principal, surface, sent['user-agent'])
-    const descent = host.parts.reach.lineage.read(sent[lineageHeader] as string | undefined)
-    const context: Context = { ...host.parts, ...asker, ...descent, gone: () => whenGone(response).signal }
+    const descent = host.parts.reach.lineage.read(sent[lineageHeader])
+    const context: Context = { ...host.parts, ...asker, ...descent, gone: () => whenGone(reply).signal }
     const { text, status = 200 } = await perform(id, body, context)
-    write(response, status, headers, text)
+    reply.send(status, headers, text)
     host.metrics.answered(callTool.name, status)
   } catch (error) {
     const failed = answerError(error, host.log, headers)
-    await writeResponse(response, failed)
+    await sendResponse(reply, failed)
     host.metrics.answered(callTool.name, failed.status)
   }
 }

@@ -1,47 +1,44 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { PlatformError } from '../model/errors.ts'
-
 /**
- * A short way for requests that there are many of, with nothing between them and Node's own request and response. It
- * answers a request and says so, or leaves it alone. One that it leaves only after a look at the body it hands on.
+ * A short way for requests that there are many of. It is asked once for each head, and again only when another one comes,
+ * so it goes by what the head says and nothing else; what it takes, it serves whenever a body comes with that head.
  */
-export type Lane = (request: IncomingMessage, response: ServerResponse, longWay: () => void) => boolean
+export type Lane = (head: Head) => Serve | undefined
 
-/** Whether a request has a JSON body of a length that is known and not too large. */
-export const hasPlainJson = ({ method, headers }: IncomingMessage, bodyLimit: number): boolean =>
-  method === 'POST' && headers['content-type'] === 'application/json' && Number(headers['content-length']) <= bodyLimit
+export type Serve = (body: Buffer, reply: Reply) => void
 
-export function readBody(request: IncomingMessage): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const parts: Buffer[] = []
-    request.on('data', (part: Buffer) => parts.push(part))
-    request.on('end', () => resolve(parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)))
-    request.on('error', (cause) => reject(new PlatformError('BODY_INCOMPLETE', {}, { cause })))
-  })
+/** The head of a plain request: a POST of JSON, of a length that is known, with every header once. */
+export interface Head {
+  readonly path: string
+  readonly headers: Headers
 }
 
-/** The long way finds the body here, since it cannot be read twice. */
-export function handOn(request: IncomingMessage, body: Buffer, longWay: () => void): void {
-  Object.assign(request, { rawBody: body })
-  longWay()
+export type Headers = Readonly<Record<string, string | undefined>>
+
+/** The answer to one request. */
+export interface Reply {
+  /** The answer, whole. */
+  send(status: number, headers: Readonly<Record<string, string>>, text: string): void
+  /** A part of an answer that comes as a stream of events; the first begins it. */
+  say(text: string): void
+  /** Ends such a stream. */
+  end(text?: string): void
+  readonly isStream: boolean
+  /** The one who asked has left. */
+  readonly isGone: boolean
+  /** Called once, when the one who asked leaves before the answer is out. */
+  onGone(leave: () => void): void
+  /** Not a request for a lane, after all: whoever answers everything else finds it as it came. */
+  handOn(): void
 }
 
-export function write(response: ServerResponse, status: number, headers: Record<string, string>, text: string): void {
-  const length = Buffer.byteLength(text)
-  response.writeHead(status, { 'content-type': 'application/json', 'content-length': length, ...headers }).end(text)
-}
-
-export async function writeResponse(response: ServerResponse, answer: Response): Promise<void> {
-  write(response, answer.status, Object.fromEntries(answer.headers), await answer.text())
+export async function sendResponse(reply: Reply, answer: Response): Promise<void> {
+  reply.send(answer.status, Object.fromEntries(answer.headers), await answer.text())
 }
 
 /** Aborted when the one who asked has left before the answer. */
-export function whenGone(response: ServerResponse): AbortController {
+export function whenGone(reply: Reply): AbortController {
   const left = new AbortController()
-  const leave = () => {
-    if (!response.writableEnded) left.abort()
-  }
-  if (response.destroyed) leave()
-  else response.once('close', leave)
+  if (reply.isGone) left.abort()
+  else reply.onGone(() => left.abort())
   return left
 }

@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
 import type { Lane } from './lane.ts'
+import { keepAlive, PlainConnection } from './plain.ts'
 
 /** A port that answers, and can be closed without cutting anyone off. */
 export interface Listening {
@@ -24,15 +25,21 @@ export async function listen(surface: Surface, host: string, port: number): Prom
   const connections: Connections = new Map()
   const server = createServer(
     // A caller has a minute to send its request; an answer may take as long as the slowest tool.
-    { requestTimeout: 60_000, headersTimeout: 30_000, keepAliveTimeout: 60_000 },
+    { requestTimeout: 60_000, headersTimeout: 30_000, keepAliveTimeout: keepAlive },
     (request, response) => {
       connections.set(request.socket, response)
-      const goOn = () => void longWay(request, response)
-      if (!lanes.some((lane) => lane(request, response, goOn))) goOn()
+      void longWay(request, response)
     },
   )
+  const [toNode] = server.listeners('connection')
+  server.removeAllListeners('connection')
   server.on('connection', (socket: Socket) => {
-    connections.set(socket, undefined)
+    const handOn = (bytes: Buffer) => {
+      connections.set(socket, undefined)
+      toNode?.call(server, socket)
+      socket.emit('data', bytes)
+    }
+    connections.set(socket, new PlainConnection(socket, lanes, handOn))
     socket.once('close', () => connections.delete(socket))
   })
   await new Promise<void>((resolve, reject) => {
@@ -56,8 +63,8 @@ const anyAddress = new Map([
 /** Who sends nothing for so long while we stop has left its request half sent. */
 const patience = 1000
 
-/** A connection, and the last answer that it was asked for, if any. */
-type Connections = Map<Socket, ServerResponse | undefined>
+/** The connections, and of those that Node has the last answer that it was asked for, if any. */
+type Connections = Map<Socket, PlainConnection | ServerResponse | undefined>
 
 function closeGently(server: Server, connections: Connections, seconds: number): Promise<void> {
   const heard = new Map<Socket, { bytes: number; at: number }>()
@@ -69,11 +76,16 @@ function closeGently(server: Server, connections: Connections, seconds: number):
     return false
   }
   return new Promise((resolve) => {
-    const timer = setTimeout(() => server.closeAllConnections(), seconds * 1000)
+    const timer = setTimeout(() => {
+      for (const socket of connections.keys()) socket.destroy()
+    }, seconds * 1000)
     // A connection that is kept alive falls idle only once its last answer is out.
     const idle = setInterval(() => {
       server.closeIdleConnections()
-      for (const [socket, response] of connections) if (isStuck(socket, response)) socket.destroy()
+      for (const [socket, at] of connections) {
+        if (at instanceof PlainConnection) at.close()
+        else if (isStuck(socket, at)) socket.destroy()
+      }
     }, 50)
     server.close(() => {
       clearTimeout(timer)

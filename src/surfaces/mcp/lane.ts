@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
@@ -13,7 +12,7 @@ import type { Logger } from 'pino'
 import { isObject, type JsonObject } from '../../model/json.ts'
 import { mentionsHeaders } from '../../tools/streamable.ts'
 import { answerError } from '../answer.ts'
-import { handOn, hasPlainJson, type Lane, readBody, whenGone, write, writeResponse } from '../lane.ts'
+import { type Headers, type Lane, type Reply, sendResponse, whenGone } from '../lane.ts'
 import { parseJson } from '../read-json.ts'
 import type { McpEndpoints, Offering } from './endpoint.ts'
 import type { Incoming } from './live.ts'
@@ -39,32 +38,29 @@ const route = /^\/mcp\/([\w-]+)$/
  * comes, and whatever is wrong, is for the SDK to answer. Both ways end at the same offering, and so at the same door.
  */
 export function mcpLane(endpoints: McpEndpoints, { bodyLimit, log }: { bodyLimit: number; log: Logger }): Lane {
-  const serve = async (reference: string, request: IncomingMessage, response: ServerResponse, longWay: () => void) => {
+  const serve = async (reference: string, headers: Headers, body: Buffer, reply: Reply) => {
     try {
-      const body = await readBody(request)
-      const plain = readPlain(request.headers, body)
-      if (!plain) return handOn(request, body, longWay)
-      const offering = await endpoints.offer(request.headers, reference)
-      if (await isMirrored(plain, offering)) return handOn(request, body, longWay)
-      await answer(plain, offering, new Answering(plain.id, response))
+      const plain = readPlain(headers, body)
+      if (!plain) return reply.handOn()
+      const offering = await endpoints.offer(headers, reference)
+      if (await isMirrored(plain, offering)) return reply.handOn()
+      await answer(plain, offering, new Answering(plain.id, reply))
     } catch (error) {
       const failed = answerError(error, log)
-      if (response.headersSent) response.end()
-      else await writeResponse(response, failed)
+      if (reply.isStream) reply.end()
+      else await sendResponse(reply, failed)
     }
   }
-  return (request, response, longWay) => {
-    const isPlain = hasPlainJson(request, bodyLimit) && acceptsBoth.test(request.headers.accept ?? '')
-    const reference = isPlain ? route.exec(request.url ?? '')?.[1] : undefined
-    if (reference === undefined) return false
-    void serve(reference, request, response, longWay)
-    return true
+  return ({ path, headers }) => {
+    const isFit = Number(headers['content-length']) <= bodyLimit && acceptsBoth.test(headers.accept ?? '')
+    const reference = isFit ? route.exec(path)?.[1] : undefined
+    return reference === undefined ? undefined : (body, reply) => void serve(reference, headers, body, reply)
   }
 }
 
 const acceptsBoth = /^(?=.*\bapplication\/json\b)(?=.*\btext\/event-stream\b)/
 
-function readPlain(headers: IncomingHttpHeaders, body: Buffer): Plain | undefined {
+function readPlain(headers: Headers, body: Buffer): Plain | undefined {
   const message = parsed(body)
   if (!isObject(message) || message.jsonrpc !== '2.0' || !isId(message.id)) return undefined
   const { id, method, params = {}, jsonrpc: _, ...more } = message as JsonObject & { id: string | number }
@@ -79,7 +75,7 @@ function readPlain(headers: IncomingHttpHeaders, body: Buffer): Plain | undefine
     : said[PROTOCOL_VERSION_META_KEY] === undefined && isOlder(headers['mcp-protocol-version'])
   if (!isFit) return undefined
   const { envelope, meta } = isModern ? parted(said) : { envelope: {}, meta: said }
-  return { id, isModern, session: (headers['mcp-session-id'] as string | undefined) ?? null, meta, envelope, asks }
+  return { id, isModern, session: headers['mcp-session-id'] ?? null, meta, envelope, asks }
 }
 
 const isIntroduced = (meta: JsonObject): boolean =>
@@ -125,14 +121,14 @@ function readAsk(
 }
 
 /** In the new era headers repeat what the body says, for those who look at nothing else. */
-function areMirrored(headers: IncomingHttpHeaders, method: string, asks: Plain['asks']): boolean {
+function areMirrored(headers: Headers, method: string, asks: Plain['asks']): boolean {
   const name = 'call' in asks ? asks.call : undefined
   if (headers['mcp-method'] !== method || headers['mcp-name'] !== name) return false
   return !Object.keys(headers).some((header) => header.startsWith('mcp-param-'))
 }
 
-const isOlder = (version: string | string[] | undefined): boolean =>
-  version === undefined || (version !== modern && SUPPORTED_PROTOCOL_VERSIONS.includes(version as string))
+const isOlder = (version: string | undefined): boolean =>
+  version === undefined || (version !== modern && SUPPORTED_PROTOCOL_VERSIONS.includes(version))
 
 /** Of some tools fields of the input are repeated in headers, which the SDK checks. */
 async function isMirrored({ isModern, asks }: Plain, offering: Offering): Promise<boolean> {
@@ -145,21 +141,16 @@ async function isMirrored({ isModern, asks }: Plain, offering: Offering): Promis
 class Answering {
   readonly cancelling: AbortController
   readonly #start: string
-  readonly #response: ServerResponse
+  readonly #reply: Reply
 
-  constructor(id: string | number, response: ServerResponse) {
+  constructor(id: string | number, reply: Reply) {
     this.#start = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},`
-    this.#response = response
-    this.cancelling = whenGone(response)
+    this.#reply = reply
+    this.cancelling = whenGone(reply)
   }
 
   say(message: JsonObject): void {
-    const response = this.#response
-    if (response.writableEnded || response.destroyed) return
-    if (!response.headersSent) {
-      response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache, no-transform' })
-    }
-    response.write(event(JSON.stringify({ jsonrpc: '2.0', ...message })))
+    this.#reply.say(event(JSON.stringify({ jsonrpc: '2.0', ...message })))
   }
 
   end(result: string): void {
@@ -173,8 +164,8 @@ class Answering {
 
   #end(status: number, outcome: string): void {
     const text = `${this.#start}${outcome}}`
-    if (this.#response.headersSent) this.#response.end(event(text))
-    else write(this.#response, status, {}, text)
+    if (this.#reply.isStream) this.#reply.end(event(text))
+    else this.#reply.send(status, {}, text)
   }
 }
 

@@ -1,0 +1,207 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { getRequestListener } from '@hono/node-server'
+import { Hono } from 'hono'
+import { expect, test } from 'vitest'
+import type { Lane, Reply } from './lane.ts'
+import { listen } from './server.ts'
+
+const app = new Hono()
+app.all('*', async ({ req }) => new Response(`app ${req.method} ${req.path} ${await req.text()}`))
+
+/** Answers what comes to /lane as the test says, and everything else by the app, which tells what it was sent. */
+async function start(serve: (body: string, reply: Reply) => void) {
+  const lane: Lane = ({ path }) => (path === '/lane' ? (body, reply) => serve(body.toString(), reply) : undefined)
+  const server = await listen({ app, lanes: [lane] }, '127.0.0.1', 0)
+  const port = Number(new URL(server.url).port)
+  return {
+    ...server,
+    port,
+    exchange: (parts: readonly string[], patience?: number) => exchange(port, parts, patience),
+    [Symbol.asyncDispose]: () => server.close(0),
+  }
+}
+
+/** The app alone, on Node's own server. */
+async function startBare() {
+  const server = createServer({ keepAliveTimeout: 60_000 }, getRequestListener(app.fetch))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    exchange: (parts: readonly string[]) => exchange(port, parts),
+    [Symbol.asyncDispose]: async () => void server.close(),
+  }
+}
+
+/** Sends bytes as they are, in parts, and gives all that is answered until the other side is done. */
+async function exchange(port: number, parts: readonly string[], patience = 300): Promise<string> {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+  await once(socket, 'connect')
+  let answer = ''
+  let heard = Date.now()
+  socket.on('data', (bytes) => {
+    answer += bytes
+    heard = Date.now()
+  })
+  socket.on('error', () => {})
+  for (const part of parts) {
+    socket.write(part)
+    // So that each is read by itself, as far as that can be had.
+    if (parts.length > 1) await pause(parts.length < 5 ? 20 : 1)
+  }
+  while (!socket.closed && (answer === '' || Date.now() - heard < patience)) await pause(10)
+  socket.destroy()
+  return answer.replaceAll(/^date: .*\r\n/gim, '')
+}
+
+const head = (more = '', length = 2) =>
+  `POST /lane HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n${more}\r\n`
+
+const echo = (body: string, reply: Reply) => reply.send(200, {}, `lane ${body}`)
+
+test('a plain request is answered by the lane, one after the other on the same connection', async () => {
+  await using server = await start(echo)
+
+  const answer = await server.exchange([`${head()}{}`, `${head('', 6)}"olé"`, `${head()}[]`])
+
+  const answered = (text: string, length: number) =>
+    `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: keep-alive\r\nkeep-alive: timeout=60\r\ncontent-length: ${length}\r\n\r\n${text}`
+  expect(answer).toBe(answered('lane {}', 7) + answered('lane "olé"', 11) + answered('lane []', 7))
+})
+
+test('a request that comes in parts is the same request, wherever it is parted', async () => {
+  await using server = await start(echo)
+  const whole = `${head()}{}`
+  const expected = await server.exchange([whole])
+  for (let at = 1; at < whole.length; at++) {
+    expect(await server.exchange([whole.slice(0, at), whole.slice(at)], 30), `parted at ${at}`).toBe(expected)
+  }
+
+  expect(await server.exchange([...whole])).toBe(expected)
+})
+
+test('who asks again before the answer is answered in order, and nothing is lost', async () => {
+  const replies: [string, Reply][] = []
+  await using server = await start((body, reply) => {
+    replies.push([body, reply])
+    setTimeout(() => echo(body, reply), 50)
+  })
+  const [one, two] = [`${head()}{}`, `${head()}[]`]
+  const other = 'GET /other HTTP/1.1\r\nhost: x\r\n\r\n'
+
+  expect((await server.exchange([one, two])).match(/lane ..|app .*/g)).toEqual(['lane {}', 'lane []'])
+  // Two at once are no plain request, so both are answered by the app.
+  expect((await server.exchange([one + two])).match(/lane ..|app \S+ \S+ ../g)).toEqual([
+    'app POST /lane {}',
+    'app POST /lane []',
+  ])
+  expect((await server.exchange([one, two + other])).match(/lane ..|app \S+ \S+ ?.?.?/g)).toEqual([
+    'lane {}',
+    'app POST /lane []',
+    'app GET /other ',
+  ])
+})
+
+const unusual: Record<string, string> = {
+  'another method': 'GET /lane HTTP/1.1\r\nhost: x\r\n\r\n',
+  'a query': `${head().replace('/lane', '/lane?x=1')}{}`,
+  'an address in the absolute form': `${head().replace('/lane', 'http://x/lane')}{}`,
+  'an older version': `${head().replace('HTTP/1.1', 'HTTP/1.0')}{}`,
+  'no host': `${head().replace('host: x\r\n', '')}{}`,
+  'two hosts': `${head('host: y\r\n')}{}`,
+  'two lengths': `${head('content-length: 2\r\n')}{}`,
+  'two lengths that differ': `${head('content-length: 3\r\n')}{} `,
+  'a length and chunks': `${head('transfer-encoding: chunked\r\n')}2\r\n{}\r\n0\r\n\r\n`,
+  'chunks alone': `${head('transfer-encoding: chunked\r\n').replace('content-length: 2\r\n', '')}2\r\n{}\r\n0\r\n\r\n`,
+  'a length that is signed': `${head().replace('content-length: 2', 'content-length: +2')}{}`,
+  'a length that is no number': `${head().replace('content-length: 2', 'content-length: 2x')}{}`,
+  'another type': `${head().replace('application/json', 'text/plain')}{}`,
+  'a connection to be closed': `${head('connection: close\r\n')}{}`,
+  'an expectation': `${head('expect: 100-continue\r\n')}{}`,
+  'an upgrade': `${head('connection: upgrade\r\nupgrade: h2c\r\n')}{}`,
+  'a header that is folded': `${head('x-a: b\r\n c\r\n')}{}`,
+  'a header without a name': `${head(': b\r\n')}{}`,
+  'a header without a colon': `${head('nothing\r\n')}{}`,
+  'a space before the colon': `${head('x-a : b\r\n')}{}`,
+  'a bare line feed': `${head('x-a: b\nx-b: c\r\n')}{}`,
+  'a NUL in a value': `${head('x-a: b\0\r\n')}{}`,
+  'what is not HTTP': 'hello there, is this MCP?\r\n\r\n',
+  'a secure hello': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
+  'a head without end': `${head(`x-a: ${'b'.repeat(40_000)}\r\n`)}{}`,
+}
+
+test.each(Object.entries(unusual))('%s is answered as Node answers it', async (_, request) => {
+  await using server = await start(() => {
+    throw new Error('the lane took it')
+  })
+  await using bare = await startBare()
+
+  const answer = await server.exchange([request])
+
+  expect(answer).not.toBe('')
+  expect(answer).toBe(await bare.exchange([request]))
+})
+
+test('what a lane hands on is answered as if it had never seen it', async () => {
+  await using server = await start(async (body, reply) => {
+    await pause(20)
+    if (body === '{}') reply.handOn()
+    else echo(body, reply)
+  })
+
+  expect(await server.exchange([`${head()}[]`, `${head()}{}`, `${head()}[]`])).toMatch(
+    /lane \[\].*app POST \/lane \{\}.*app POST \/lane \[\]$/s,
+  )
+})
+
+test('a stream of events reaches the caller as it is said', async () => {
+  await using server = await start(async (_, reply) => {
+    reply.say('data: 1\n\n')
+    await pause(20)
+    reply.say('data: olé\n\n')
+    reply.end('data: 3\n\n')
+    reply.say('data: late\n\n')
+    reply.end()
+  })
+
+  const response = await fetch(`${server.url}/lane`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{}',
+  })
+
+  expect(response.headers.get('content-type')).toBe('text/event-stream')
+  expect(await response.text()).toBe('data: 1\n\ndata: olé\n\ndata: 3\n\n')
+})
+
+test('a lane hears when the caller leaves, and what it answers then goes nowhere', async () => {
+  let leave = () => {}
+  const left = new Promise<void>((resolve) => (leave = resolve))
+  await using server = await start((body, reply) => {
+    reply.onGone(() => {
+      echo(body, reply)
+      leave()
+    })
+  })
+  const socket = connect(server.port, '127.0.0.1')
+  await new Promise<void>((resolve) => socket.write(`${head()}{}`, () => resolve()))
+  await pause(50)
+  socket.destroy()
+
+  await left
+})
+
+test('when it stops, those who wait are answered, those who do not are cut off', async () => {
+  const server = await start((body, reply) => void setTimeout(() => echo(body, reply), 300))
+  const idle = connect(server.port, '127.0.0.1')
+  await once(idle, 'connect')
+  const waiting = server.exchange([`${head()}{}`], 1000)
+  await pause(100)
+  const closed = server.close(10)
+
+  expect(await waiting).toMatch(/connection: close.*lane \{\}$/s)
+  await closed
+})
