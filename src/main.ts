@@ -37,7 +37,7 @@ import type { Lane } from './surfaces/lane.ts'
 import { McpEndpoints } from './surfaces/mcp/endpoint.ts'
 import { mcpLane } from './surfaces/mcp/lane.ts'
 import { toolLists } from './surfaces/mcp/tool-list.ts'
-import { visit } from './surfaces/mcp/visit.ts'
+import { Visit } from './surfaces/mcp/visit.ts'
 import { Metrics } from './surfaces/metrics.ts'
 import { openapi } from './surfaces/openapi.ts'
 import { reference } from './surfaces/reference.ts'
@@ -206,7 +206,7 @@ export async function createPlatform(config: Config, { warn }: PlatformOptions =
     limits: { fileBytes: config.fileLimit },
     dispatch: (asked) => dispatch(asked, host),
     linkToApproval: (id, home) => desk.linkTo({ id }, home),
-    toolLists: (server, request) => toolLists(visit(server, request, parts)),
+    toolLists: (server, request) => toolLists(new Visit(server, request, parts)),
   }
   await runner.work()
   const warm = keepWarm({ ...parts, log })

@@ -75,9 +75,15 @@ export class Catalogue {
     for (const listener of this.#listeners) listener()
   }
 
-  async find(toolId: string): Promise<Entry | undefined> {
+  /** An entry that is in memory, and still believed; any other is found. */
+  known(toolId: string): Entry | undefined {
     const known = this.#entries.get(toolId)
-    if (known && (known.until === undefined || known.until > Date.now())) return known
+    return known && (known.until === undefined || known.until > Date.now()) ? known : undefined
+  }
+
+  async find(toolId: string): Promise<Entry | undefined> {
+    const known = this.known(toolId)
+    if (known) return known
 
     const waiting = this.#waiting.get(toolId)
     if (waiting?.since === this.#changes) return waiting.entry

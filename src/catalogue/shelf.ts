@@ -28,7 +28,7 @@ const lifetimeIncomplete = 1000
 
 /** The shelves of all servers, held in memory until a tool, a server or an upstream changes. */
 export class Shelves {
-  readonly #shelves = new Map<string, { readonly shelf: Promise<Shelf>; until: number }>()
+  readonly #shelves = new Map<string, { readonly shelf: Promise<Shelf>; filled?: Shelf; until: number }>()
   readonly #servers = new Map<string, Server>()
   #changes = 0
   readonly #store: Store
@@ -45,9 +45,14 @@ export class Shelves {
     })
   }
 
+  /** A server that is in memory, by id or slug; any other is found. */
+  knownServer(reference: string): Server | undefined {
+    return this.#servers.get(reference)
+  }
+
   /** By id or slug. */
   async findServer(reference: string): Promise<Server | undefined> {
-    const known = this.#servers.get(reference)
+    const known = this.knownServer(reference)
     if (known) return known
     const before = this.#changes
     const server = await this.#store.servers.find(reference)
@@ -55,15 +60,24 @@ export class Shelves {
     return server
   }
 
+  /** A shelf that is filled, and still believed. */
+  known(server: Server): Shelf | undefined {
+    const known = this.#shelves.get(server.id)
+    return known && known.until > Date.now() ? known.filled : undefined
+  }
+
   of(server: Server): Promise<Shelf> {
     const known = this.#shelves.get(server.id)
     if (known && known.until > Date.now()) return known.shelf
 
-    const entry = {
+    const entry: { readonly shelf: Promise<Shelf>; filled?: Shelf; until: number } = {
       shelf: this.#fill(server, () => (entry.until = Date.now() + lifetimeIncomplete)),
       until: Date.now() + lifetime,
     }
-    entry.shelf.catch(() => this.#shelves.delete(server.id))
+    entry.shelf.then(
+      (shelf) => (entry.filled = shelf),
+      () => this.#shelves.delete(server.id),
+    )
     this.#shelves.set(server.id, entry)
     return entry.shelf
   }

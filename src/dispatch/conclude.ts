@@ -12,8 +12,10 @@ import { resolve } from './resolve.ts'
 export async function conclude(asked: Asked, outcome: Output | PlatformError, host: Host): Promise<void> {
   const record = new CallRecord(host.calls, asked)
   // The tool may be gone by now; then what it would have kept secret is not known, and nothing of it was sent.
-  const resolved = await resolve(asked, host.catalogue).catch(() => undefined)
+  const resolved = await find(asked, host).catch(() => undefined)
   if (resolved) record.resolved(resolved)
   const ended = outcome instanceof PlatformError ? await record.fail(outcome) : await record.succeed(outcome)
   host.onEnd?.(ended)
 }
+
+const find = async (asked: Asked, { catalogue }: Host) => resolve(asked, catalogue)

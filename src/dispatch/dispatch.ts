@@ -19,12 +19,13 @@ export async function dispatch(asked: Asked, host: Host): Promise<Output> {
   const record = new CallRecord(host.calls, asked)
   try {
     if (asked.depth > deepest) throw new PlatformError('CALL_TOO_DEEP', { depth: asked.depth })
-    const resolved = await resolve(asked, host.catalogue)
+    // What is known and what nobody has to decide on does not wait, not even for the next round of the event loop.
+    const resolution = resolve(asked, host.catalogue)
+    const resolved = resolution instanceof Promise ? await resolution : resolution
     record.resolved(resolved)
     const valid = validate(preset(authorize(resolved)))
     if (!valid.entry.type.execute && asked.patience !== 'comes back') throw notRunnable(valid)
     const decision = approve(valid, record, host)
-    // What nobody has to decide on does not wait, not even for the next round of the event loop.
     const approved = decision instanceof Promise ? await decision : decision
     await record.begin(approved)
     if (!approved.entry.type.execute) throw new Suspended({ kind: 'client', input: approved.merged })

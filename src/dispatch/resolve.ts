@@ -6,8 +6,12 @@ import { requireCall } from './authorize.ts'
 import type { Asked, Resolved } from './call.ts'
 
 /** Finds what is to be called. A tool of another project is found here and refused by the next step. */
-export async function resolve(asked: Asked, catalogue: Catalogue): Promise<Resolved> {
-  const entry = await catalogue.find(asked.toolId)
+export function resolve(asked: Asked, catalogue: Catalogue): Resolved | Promise<Resolved> {
+  const known = catalogue.known(asked.toolId)
+  return known ? resolved(asked, known) : catalogue.find(asked.toolId).then((entry) => resolved(asked, entry))
+}
+
+function resolved(asked: Asked, entry: Entry | undefined): Resolved {
   if (!entry) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'tool', id: asked.toolId })
   return { ...asked, entry, offer: offerOf(entry, asked) }
 }

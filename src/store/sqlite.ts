@@ -127,6 +127,34 @@ const callColumns = [
   'completed_at',
 ] as const satisfies readonly (keyof CallRow)[]
 
+/** In the order of the columns; written out, because to look each of them up by its name takes a tenth of the write. */
+const callValues = (row: CallRow): SQLInputValue[] => [
+  row.id,
+  row.project_id,
+  row.parent_call_id,
+  row.generation_id,
+  row.agent_id,
+  row.tool_id,
+  row.tool,
+  row.app,
+  row.action,
+  row.status,
+  row.principal_kind,
+  row.principal_id,
+  row.principal_name,
+  row.surface,
+  row.client_name,
+  row.client_version,
+  row.request,
+  row.request_truncated,
+  row.response,
+  row.response_truncated,
+  row.error,
+  row.duration_ms,
+  row.created_at,
+  row.completed_at,
+]
+
 function openDatabase(file: string, lock: DatabaseSync): DatabaseSync {
   try {
     const database = new DatabaseSync(file)
@@ -174,7 +202,7 @@ export function openSqlite(folder: string, syncCalls = false): Engine {
     const { start, begin, end, commit } = callStatements()
     start.run()
     try {
-      for (const row of begun) begin.run(...callColumns.map((column) => row[column]))
+      for (const row of begun) begin.run(...callValues(row))
       for (const row of ended) {
         end.run(row.status, row.response, row.response_truncated, row.error, row.duration_ms, row.completed_at, row.id)
       }

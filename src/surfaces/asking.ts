@@ -10,15 +10,17 @@ export const bearer = (header: string | undefined): string | undefined => /^Bear
 export const restSurface = (named: string | undefined): Surface => (named === 'cli' || named === 'sdk' ? named : 'rest')
 
 /** Who asks, and with what, as far as the user agent tells. */
-export function asking(principal: Principal, surface: Surface, userAgent: string | undefined): Asking {
-  const [, name = null, version = null] = /^([^\s/]+)(?:\/(\S+))?/.exec(userAgent ?? '') ?? []
-  return {
-    principal,
-    surface,
-    client: { name, version },
-    parentCallId: null,
-    depth: 0,
-  }
+export const asking = (principal: Principal, surface: Surface, userAgent: string | undefined): Asking => ({
+  principal,
+  surface,
+  client: clientOf(userAgent),
+  parentCallId: null,
+  depth: 0,
+})
+
+export function clientOf(userAgent = ''): Asking['client'] {
+  const [, name = null, version = null] = /^([^\s/]+)(?:\/(\S+))?/.exec(userAgent) ?? []
+  return { name, version }
 }
 
 /** How much a key may still ask, in the headers that clients know. */

@@ -202,12 +202,13 @@ class Answer {
 
   #settle(result: unknown): unknown {
     if (!isObject(result)) return this.#refuse('its answer is no result')
-    const { resultType = 'complete', ...rest } = result as JsonObject
-    const { content = [] } = rest
+    const { resultType, content } = result as JsonObject
+    if (resultType === undefined && Array.isArray(content)) return this.#resolve(result as JsonObject)
     if (resultType === 'input_required' && this.#call.live?.asking) return this.#resolve(result as JsonObject)
-    if (resultType !== 'complete') return this.#refuse(`it answered "${resultType}"`)
-    if (!Array.isArray(content)) return this.#refuse('its answer has no content')
-    return this.#resolve(rest.content === undefined ? { ...rest, content } : rest)
+    if (resultType !== undefined && resultType !== 'complete') return this.#refuse(`it answered "${resultType}"`)
+    if (content !== undefined && !Array.isArray(content)) return this.#refuse('its answer has no content')
+    const { resultType: _, ...rest } = result as JsonObject
+    return this.#resolve({ ...rest, content: content ?? [] })
   }
 
   /** It is there, and what it says makes no sense. */

@@ -20,9 +20,12 @@ export class Cancelling {
   }
 
   /** Runs a call that can be given up; ids of requests are a caller's own within its session. */
-  async run<T>(call: Given & { readonly cancelling: AbortController }, work: () => Promise<T>): Promise<T> {
+  run<T>(call: Given & { readonly cancelling: AbortController }, work: () => Promise<T>): Promise<T> {
     const key = keyOf(call)
-    if (key === undefined) return work()
+    return key === undefined ? work() : this.#run(key, call, work)
+  }
+
+  async #run<T>(key: string, call: { readonly cancelling: AbortController }, work: () => Promise<T>): Promise<T> {
     this.#running.set(key, call.cancelling)
     try {
       return await work()

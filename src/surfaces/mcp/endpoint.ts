@@ -21,7 +21,7 @@ import type { Server } from '../../model/server.ts'
 import type { Request as Asking, Parts } from '../../operations/operation.ts'
 import { lineageHeader } from '../../tools/lineage.ts'
 import { answerError } from '../answer.ts'
-import { asking, bearer } from '../asking.ts'
+import { bearer, clientOf } from '../asking.ts'
 import { executeAction, readPayload, resolveActions } from './agent-mode.ts'
 import { askedToWait } from './approvals.ts'
 import { Cancelling, givenUp } from './cancelling.ts'
@@ -29,7 +29,7 @@ import { HeldCalls } from './held.ts'
 import { readResult, toFittingResult } from './large-results.ts'
 import { Listeners } from './listeners.ts'
 import { Listed, type ListPage, pageOf } from './listing.ts'
-import { answerCall, type Connection, type Correspondence, type Incoming } from './live.ts'
+import { answerCall, type Caller, type Connection, type Correspondence, type Incoming } from './live.ts'
 import { callOperation, listOperations } from './management.ts'
 import { faultOf, isAnswer, Questions } from './questions.ts'
 import { Refused, readRequest } from './read-request.ts'
@@ -39,7 +39,7 @@ import { endedBy, whileAllowed } from './shut-out.ts'
 import { skillsExtension } from './skill-resources.ts'
 import { introduceSkills, knowledgeIndex, loadSkill } from './skills.ts'
 import { listTools } from './tool-list.ts'
-import { type Visit, visit } from './visit.ts'
+import { Visit } from './visit.ts'
 
 export interface McpParts {
   readonly parts: Parts
@@ -53,10 +53,20 @@ export interface McpParts {
   readonly closing: AbortSignal
 }
 
-/** Of a request, those that say who asks and from where. */
+/** Of a request's headers, those that say who asks and from where. */
 type Sent = Readonly<
-  Partial<Record<'authorization' | 'host' | 'origin' | 'user-agent', string>> & { [lineageHeader]?: string | string[] }
+  Partial<Record<'authorization' | 'host' | 'origin' | 'user-agent' | typeof lineageHeader, string | undefined>>
 >
+
+/** Who sends a request, as far as its headers tell without a look at anything else. */
+export interface Sender {
+  readonly token: string | undefined
+  readonly client: Asking['client']
+  readonly lineage: string | undefined
+  readonly home: string | undefined
+  /** The header by which it betrays a page in a browser that was tricked into calling us. */
+  readonly foreign: 'Host' | 'Origin' | undefined
+}
 
 /** The MCP endpoints at /mcp/{server}: stateless, in both protocol eras. */
 export class McpEndpoints {
@@ -94,7 +104,7 @@ export class McpEndpoints {
   /** Without a server: the platform itself. */
   async fetch(request: Request, reference: string | undefined): Promise<Response> {
     try {
-      const offer = await this.offer(Object.fromEntries(request.headers), reference)
+      const offer = await this.offer(this.readSender(Object.fromEntries(request.headers)), reference)
       const watch = (end: () => void) => this.#whenShutOut(offer.principalId, reference, end)
       if (listens(request)) return endedBy(watch, this.#listeners.open())
       const parsedBody = await readRequest(request, this.#host.bodyLimit)
@@ -120,12 +130,34 @@ export class McpEndpoints {
     }
   }
 
-  /** What the sender of these headers finds here; throws for those who are not let in. */
-  async offer(headers: Sent, reference: string | undefined): Promise<Offering> {
-    if (this.#host.closing.aborted) throw new PlatformError('SHUTTING_DOWN', {})
-    refuseForeign(headers, this.#host.onLoopback)
-    const asker = await this.#admit(headers)
-    return reference === undefined ? this.#management(asker) : this.#visit(asker, reference)
+  readSender(headers: Sent): Sender {
+    const { authorization, host, 'user-agent': userAgent, [lineageHeader]: lineage } = headers
+    return {
+      token: bearer(authorization),
+      client: clientOf(userAgent),
+      lineage,
+      home: host && `http://${host}`,
+      foreign: findForeign(headers, this.#host.onLoopback),
+    }
+  }
+
+  /** What a sender finds at a server, where the key and the server are in memory; undefined where they are not. */
+  knownOffer(sender: Sender, reference: string): Offering | undefined {
+    const { keys, parts } = this.#host
+    const principal = keys.known(sender.token)
+    const server = parts.shelves.knownServer(reference)
+    if (!principal || !server || this.#host.closing.aborted || sender.foreign) return undefined
+    return this.#offered(this.#counted(principal, sender), server, reference)
+  }
+
+  /** What a sender finds here; throws for those who are not let in. */
+  async offer(sender: Sender, reference: string | undefined): Promise<Offering> {
+    const { closing, parts } = this.#host
+    if (closing.aborted) throw new PlatformError('SHUTTING_DOWN', {})
+    if (sender.foreign) throw new PlatformError('FOREIGN_ORIGIN', { header: sender.foreign })
+    const asker = this.#counted(await this.#authenticate(sender.token), sender)
+    if (reference === undefined) return this.#management(asker)
+    return this.#offered(asker, await parts.shelves.findServer(reference), reference)
   }
 
   /** What a caller of 2025 answers to a question that one of its calls has put. */
@@ -161,7 +193,7 @@ export class McpEndpoints {
     await Promise.all([...this.#handlers.values()].map((handler) => handler.close()))
   }
 
-  async #counted<T>(work: Promise<T>): Promise<T> {
+  async #tracked<T>(work: Promise<T>): Promise<T> {
     this.#inFlight.add(work)
     try {
       return await work
@@ -173,48 +205,30 @@ export class McpEndpoints {
   }
 
   /** 401 without a key, 403 with one that is not valid. */
-  async #admit(headers: Sent): Promise<Asking> {
-    const { parts, keys, rateLimit } = this.#host
-    const token = bearer(headers.authorization)
-    const principal = await keys.authenticate(token).catch((error: unknown) => {
-      if (error instanceof PlatformError && token !== undefined) {
-        throw new PlatformError('KEY_REFUSED', {}, { cause: error })
-      }
-      throw error
-    })
-    rateLimit.take(principal.id, principal.rateLimit)
-    const descent = parts.reach.lineage.read(headers[lineageHeader]?.toString())
-    const home = headers.host && `http://${headers.host}`
-    return { ...asking(principal, 'mcp', headers['user-agent']), ...descent, home }
-  }
-
-  /** 404 for a server that is off, or not for this key. */
-  async #visit(asker: Asking, reference: string): Promise<Offering> {
-    const { parts, version } = this.#host
-    const server = await this.#findServer(asker.principal, reference)
-    if (!server) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'server', id: reference })
-    const one = visit(server, asker, parts)
-    return {
-      key: server.id,
-      principalId: asker.principal.id,
-      info: { name: server.slug, title: server.name, version },
-      instructions: async () => {
-        const skills = server.retrieve_skill ? await introduceSkills(one) : undefined
-        return [server.description, skills].filter((text) => text).join('\n\n')
-      },
-      list: (cursor) => listTools(one, cursor),
-      schemaOf: async (name) => (server.agent_mode ? undefined : (await one.find(name))?.offer.shown),
-      skills: server.retrieve_skill ? () => skillsExtension(one) : undefined,
-      answer: this.#answer(server.id, asker, (name, input, live) => callTool(one, name, input, live)),
+  async #authenticate(token: string | undefined): Promise<Principal> {
+    try {
+      return await this.#host.keys.authenticate(token)
+    } catch (error) {
+      if (!(error instanceof PlatformError) || token === undefined) throw error
+      throw new PlatformError('KEY_REFUSED', {}, { cause: error })
     }
   }
 
-  async #findServer(principal: Principal, reference: string): Promise<Server | undefined> {
-    const server = await this.#host.parts.shelves.findServer(reference)
-    const resource = server && { projectId: server.project_id, kind: 'server', id: server.id }
-    return server?.enabled && resource && evaluate(principal, 'servers:UseServer', resource).allowed
-      ? server
-      : undefined
+  /** The one who asks, counted against the limit of its key. */
+  #counted(principal: Principal, { client, lineage, home }: Sender): Asking {
+    const { parts, rateLimit } = this.#host
+    rateLimit.take(principal.id, principal.rateLimit)
+    const descent = lineage === undefined ? undefined : parts.reach.lineage.read(lineage)
+    return { principal, surface: 'mcp', client, parentCallId: null, depth: 0, home, ...descent }
+  }
+
+  /** 404 for a server that is off, or not for this key. */
+  #offered(asker: Asking, server: Server | undefined, reference: string): Offering {
+    if (!server || !mayUse(asker.principal, server)) {
+      throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'server', id: reference })
+    }
+    const { parts, version } = this.#host
+    return new ServerOffering(new Visit(server, asker, parts), version, this.#answer)
   }
 
   /**
@@ -223,9 +237,10 @@ export class McpEndpoints {
    */
   #whenShutOut(principalId: string, reference: string | undefined, tell: () => void): () => void {
     const { keys, parts } = this.#host
-    return whileAllowed(principalId, { keys, notices: parts.store.notices }, tell, async (principal) =>
-      reference === undefined ? true : (await this.#findServer(principal, reference)) !== undefined,
-    )
+    return whileAllowed(principalId, { keys, notices: parts.store.notices }, tell, async (principal) => {
+      const server = reference === undefined ? undefined : await parts.shelves.findServer(reference)
+      return reference === undefined || (server !== undefined && mayUse(principal, server))
+    })
   }
 
   #management(asker: Asking): Offering {
@@ -239,21 +254,15 @@ export class McpEndpoints {
       list: async (cursor) => pageOf(listOperations(context), (value) => new Listed(value), cursor),
       schemaOf: async () => undefined,
       skills: undefined,
-      answer: this.#answer('', asker, (name, input, live) => callOperation(name, input, { ...context, live })),
+      answer: (name, input, incoming, connection) => {
+        const caller = { ...connection, principalId: asker.principal.id, endpoint: '', tool: name }
+        return this.#answer(incoming, caller, (live) => callOperation(name, input, { ...context, live }))
+      },
     }
   }
 
-  #answer(
-    key: string,
-    { principal }: Asking,
-    call: (name: string, input: JsonObject, live: Live) => Promise<ToolResult>,
-  ): Offering['answer'] {
-    return (name, input, incoming, connection) => {
-      const caller = { ...connection, principalId: principal.id, target: JSON.stringify([key, name]) }
-      const run = (live: Live) => this.#counted(call(name, input, live))
-      return answerCall(incoming, caller, this.#correspondence, run)
-    }
-  }
+  readonly #answer: Answer = (incoming, caller, call) =>
+    answerCall(incoming, caller, this.#correspondence, (live) => this.#tracked(call(live)))
 
   #handlerOf(key: string): McpHttpHandler {
     let handler = this.#handlers.get(key)
@@ -294,6 +303,59 @@ export interface Offering {
   answer(name: string, input: JsonObject, incoming: Incoming, connection: Connection): Promise<JsonObject>
 }
 
+type Answer = (incoming: Incoming, caller: Caller, call: (live: Live) => Promise<ToolResult>) => Promise<JsonObject>
+
+class ServerOffering implements Offering {
+  readonly #visit: Visit
+  readonly #version: string
+  readonly #answer: Answer
+
+  constructor(visit: Visit, version: string, answer: Answer) {
+    this.#visit = visit
+    this.#version = version
+    this.#answer = answer
+  }
+
+  get key(): string {
+    return this.#visit.server.id
+  }
+
+  get principalId(): string {
+    return this.#visit.principal.id
+  }
+
+  get info(): Offering['info'] {
+    const { slug, name } = this.#visit.server
+    return { name: slug, title: name, version: this.#version }
+  }
+
+  async instructions(): Promise<string> {
+    const { retrieve_skill, description } = this.#visit.server
+    const skills = retrieve_skill ? await introduceSkills(this.#visit) : undefined
+    return [description, skills].filter((text) => text).join('\n\n')
+  }
+
+  list(cursor: string | undefined): Promise<ListPage> {
+    return listTools(this.#visit, cursor)
+  }
+
+  async schemaOf(name: string): Promise<JsonObject | undefined> {
+    return this.#visit.server.agent_mode ? undefined : (await this.#visit.find(name))?.offer.shown
+  }
+
+  get skills(): Offering['skills'] {
+    return this.#visit.server.retrieve_skill ? () => skillsExtension(this.#visit) : undefined
+  }
+
+  answer(name: string, input: JsonObject, incoming: Incoming, { era, session }: Connection): Promise<JsonObject> {
+    const caller = { era, session, principalId: this.principalId, endpoint: this.key, tool: name }
+    return this.#answer(incoming, caller, (live) => callTool(this.#visit, name, input, live))
+  }
+}
+
+const mayUse = (principal: Principal, { id, project_id: projectId, enabled }: Server): boolean =>
+  enabled && evaluate(principal, 'servers:UseServer', { projectId, kind: 'server', id }).allowed
+
 /** The SDK checks by the schema of the tool that is called what must be said of its input in headers too. */
 class Protocol extends McpServer {
   calledSchema: JsonObject | undefined
@@ -303,17 +365,12 @@ class Protocol extends McpServer {
   }
 }
 
-function toProtocol(
-  { info, list, answer }: Offering,
-  instructions: string,
-  connection: Connection,
-  sessions: Sessions,
-): Protocol {
+function toProtocol(offering: Offering, instructions: string, connection: Connection, sessions: Sessions): Protocol {
   const capabilities = { tools: { listChanged: true }, logging: {} }
-  const protocol = new Protocol(info, { capabilities, ...(instructions && { instructions }) })
+  const protocol = new Protocol(offering.info, { capabilities, ...(instructions && { instructions }) })
   const { server } = protocol
   server.setRequestHandler('tools/list', async ({ params }) => {
-    const { tools, rest } = await list(params?.cursor)
+    const { tools, rest } = await offering.list(params?.cursor)
     return { tools: tools.map(({ value }) => value), ...rest } as never
   })
   server.setRequestHandler('tools/call', async ({ params: { name, arguments: input = {} } }, { mcpReq }) => {
@@ -330,7 +387,7 @@ function toProtocol(
       notify: (message) => notify(message as never),
       ask: async (message) => server.transport?.send(message as never, { relatedRequestId: id }),
     }
-    return (await answer(name, input as JsonObject, incoming, connection)) as never
+    return (await offering.answer(name, input as JsonObject, incoming, connection)) as never
   })
   server.setRequestHandler('logging/setLevel', ({ params: { level } }) => {
     if (connection.session !== null) sessions.setLevel(connection.session, level)
@@ -353,12 +410,10 @@ const listens = ({ method, headers }: Request): boolean =>
 const subscribes = ({ headers }: Request): boolean => headers.get('mcp-method') === 'subscriptions/listen'
 
 /** A page in a browser that was tricked into calling us says so in its Host or Origin header. */
-function refuseForeign({ host = '', origin }: Sent, onLoopback: boolean): void {
+function findForeign({ host = '', origin }: Sent, onLoopback: boolean): Sender['foreign'] {
   const isLocal = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i.test(host)
-  if (onLoopback && host !== '' && !isLocal) throw new PlatformError('FOREIGN_ORIGIN', { header: 'Host' })
-  if (origin !== undefined && origin !== 'null' && URL.parse(origin)?.host !== host) {
-    throw new PlatformError('FOREIGN_ORIGIN', { header: 'Origin' })
-  }
+  if (onLoopback && host !== '' && !isLocal) return 'Host'
+  return origin !== undefined && origin !== 'null' && URL.parse(origin)?.host !== host ? 'Origin' : undefined
 }
 
 async function callTool(one: Visit, name: string, input: JsonObject, live: Live): Promise<ToolResult> {
@@ -371,7 +426,7 @@ async function callTool(one: Visit, name: string, input: JsonObject, live: Live)
     if (one.server.agent_mode && name === 'RESOLVE_ACTIONS')
       return await one.aside(name, input, () => resolveActions(input, one))
     if (one.server.agent_mode && name === 'EXECUTE_ACTION') return await executeAction(input, one, live)
-    const shelved = one.server.agent_mode ? undefined : await one.find(name)
+    const shelved = one.server.agent_mode ? undefined : (one.known(name) ?? (await one.find(name)))
     if (!shelved) throw await unknownTool(name, one)
     return await toFittingResult(await one.call(shelved, unwrapped(input, shelved), live), one)
   } catch (error) {

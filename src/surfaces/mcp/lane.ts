@@ -14,7 +14,7 @@ import { mentionsHeaders } from '../../tools/streamable.ts'
 import { answerError } from '../answer.ts'
 import { type Headers, type Lane, type Reply, sendResponse, whenGone } from '../lane.ts'
 import { parseJson } from '../read-json.ts'
-import type { McpEndpoints, Offering } from './endpoint.ts'
+import type { McpEndpoints, Offering, Sender } from './endpoint.ts'
 import type { Incoming } from './live.ts'
 import { modern } from './read-request.ts'
 import { print } from './results.ts'
@@ -38,12 +38,12 @@ const route = /^\/mcp\/([\w-]+)$/
  * comes, and whatever is wrong, is for the SDK to answer. Both ways end at the same offering, and so at the same door.
  */
 export function mcpLane(endpoints: McpEndpoints, { bodyLimit, log }: { bodyLimit: number; log: Logger }): Lane {
-  const serve = async (reference: string, headers: Headers, body: Buffer, reply: Reply) => {
+  const serve = async (sender: Sender, reference: string, headers: Headers, body: Buffer, reply: Reply) => {
     try {
       const plain = readPlain(headers, body)
       if (!plain) return reply.handOn()
-      const offering = await endpoints.offer(headers, reference)
-      if (await isMirrored(plain, offering)) return reply.handOn()
+      const offering = endpoints.knownOffer(sender, reference) ?? (await endpoints.offer(sender, reference))
+      if (plain.isModern && (await isMirrored(plain, offering))) return reply.handOn()
       await answer(plain, offering, new Answering(plain.id, reply))
     } catch (error) {
       const failed = answerError(error, log)
@@ -54,7 +54,9 @@ export function mcpLane(endpoints: McpEndpoints, { bodyLimit, log }: { bodyLimit
   return ({ path, headers }) => {
     const isFit = Number(headers['content-length']) <= bodyLimit && acceptsBoth.test(headers.accept ?? '')
     const reference = isFit ? route.exec(path)?.[1] : undefined
-    return reference === undefined ? undefined : (body, reply) => void serve(reference, headers, body, reply)
+    if (reference === undefined) return undefined
+    const sender = endpoints.readSender(headers)
+    return (body, reply) => void serve(sender, reference, headers, body, reply)
   }
 }
 
@@ -62,20 +64,28 @@ const acceptsBoth = /^(?=.*\bapplication\/json\b)(?=.*\btext\/event-stream\b)/
 
 function readPlain(headers: Headers, body: Buffer): Plain | undefined {
   const message = parsed(body)
-  if (!isObject(message) || message.jsonrpc !== '2.0' || !isId(message.id)) return undefined
-  const { id, method, params = {}, jsonrpc: _, ...more } = message as JsonObject & { id: string | number }
-  if (!isObject(params) || Object.keys(more).length > 0) return undefined
-  const { _meta = {}, ...own } = params as JsonObject
-  const asks = readAsk(method, own)
-  if (!asks || !isObject(_meta)) return undefined
-  const said = _meta as JsonObject
+  if (!isObject(message) || message.jsonrpc !== '2.0' || !hasOnly(message, ofMessage)) return undefined
+  const { id, method, params = {} } = message
+  if (!isId(id) || !isObject(params)) return undefined
+  const { _meta: said = {} } = params
+  const asks = readAsk(method, params as JsonObject)
+  if (!asks || !isObject(said)) return undefined
   const isModern = headers['mcp-protocol-version'] === modern
   const isFit = isModern
-    ? isIntroduced(said) && areMirrored(headers, method as string, asks)
+    ? isIntroduced(said as JsonObject) && areMirrored(headers, method as string, asks)
     : said[PROTOCOL_VERSION_META_KEY] === undefined && isOlder(headers['mcp-protocol-version'])
   if (!isFit) return undefined
-  const { envelope, meta } = isModern ? parted(said) : { envelope: {}, meta: said }
+  const { envelope, meta } = isModern ? parted(said as JsonObject) : { envelope: {}, meta: said as JsonObject }
   return { id, isModern, session: headers['mcp-session-id'] ?? null, meta, envelope, asks }
+}
+
+const ofMessage = new Set(['jsonrpc', 'id', 'method', 'params'])
+const ofCall = new Set(['name', 'arguments', '_meta'])
+const ofList = new Set(['cursor', 'arguments', '_meta'])
+
+function hasOnly(object: object, names: ReadonlySet<string>): boolean {
+  for (const name in object) if (!names.has(name)) return false
+  return true
 }
 
 const isIntroduced = (meta: JsonObject): boolean =>
@@ -106,19 +116,18 @@ function parsed(body: Buffer): unknown {
   }
 }
 
-const isId = (id: unknown) => typeof id === 'string' || Number.isSafeInteger(id)
+const isId = (id: unknown): id is string | number => typeof id === 'string' || Number.isSafeInteger(id)
 
-function readAsk(
-  method: unknown,
-  { name, arguments: input = {}, cursor, ...more }: JsonObject,
-): Plain['asks'] | undefined {
-  if (Object.keys(more).length > 0) return undefined
-  if (method === 'tools/call' && typeof name === 'string' && isObject(input) && cursor === undefined) {
+function readAsk(method: unknown, params: JsonObject): Plain['asks'] | undefined {
+  const { name, arguments: input = {}, cursor } = params
+  if (method === 'tools/call' && typeof name === 'string' && isObject(input) && hasOnly(params, ofCall)) {
     return { call: name, input: input as JsonObject }
   }
-  const isList = method === 'tools/list' && name === undefined && Object.keys(input as object).length === 0
+  const isList = method === 'tools/list' && isObject(input) && hasOnly(input, none) && hasOnly(params, ofList)
   return isList && (cursor === undefined || typeof cursor === 'string') ? { list: cursor } : undefined
 }
+
+const none: ReadonlySet<string> = new Set()
 
 /** In the new era headers repeat what the body says, for those who look at nothing else. */
 function areMirrored(headers: Headers, method: string, asks: Plain['asks']): boolean {
@@ -131,8 +140,8 @@ const isOlder = (version: string | undefined): boolean =>
   version === undefined || (version !== modern && SUPPORTED_PROTOCOL_VERSIONS.includes(version))
 
 /** Of some tools fields of the input are repeated in headers, which the SDK checks. */
-async function isMirrored({ isModern, asks }: Plain, offering: Offering): Promise<boolean> {
-  if (!isModern || !('call' in asks)) return false
+async function isMirrored({ asks }: Plain, offering: Offering): Promise<boolean> {
+  if (!('call' in asks)) return false
   const schema = await offering.schemaOf(asks.call)
   return schema !== undefined && mentionsHeaders(schema)
 }

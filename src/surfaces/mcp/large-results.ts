@@ -41,23 +41,30 @@ export interface Large {
 /** Keeps a result whose text is too much for its server; undefined for one that is small anyway. */
 export async function keptIfLarge({ callId, output }: Answered, visit: Visit): Promise<Large | undefined> {
   const { result_limit: limit } = visit.server
-  // The JSON of a result is never shorter than its text.
-  if (limit === null || asks(output) || !isLonger(output.text, limit)) return undefined
+  if (limit === null || fits(output, visit)) return undefined
   const { text, value, others } = parted(output)
   if (!isLonger(text, limit)) return { kept: undefined, text, others }
 
   const beginning = startOf(text, Math.min(Math.floor(limit / 2), longestBeginning))
   const bytes = Buffer.byteLength(text)
-  const id = await visit.results.keep(callId, { text, bytes, characters: charactersIn(text) })
+  const id = await visit.keepResult(callId, { text, bytes, characters: charactersIn(text) })
   const summary = `${describe(value ?? parsed(text), text)}, ${bytes} bytes`
   return { kept: { summary, result_id: id, next_offset: charactersIn(beginning) }, text: beginning, others }
 }
 
+/** The JSON of a result is never shorter than its text. */
+const fits = (output: Output, { server: { result_limit: limit } }: Visit): boolean =>
+  limit === null || asks(output) || !isLonger(output.text, limit)
+
 const longestBeginning = 4000
 
 /** What a tool of its own answers. Structured content goes with the rest: it is the same large thing once more. */
-export async function toFittingResult(answered: Answered, visit: Visit): Promise<ToolResult> {
+export function toFittingResult(answered: Answered, visit: Visit): ToolResult | Promise<ToolResult> {
   const whole = toResult(answered.output)
+  return fits(answered.output, visit) ? whole : cutIfLarge(whole, answered, visit)
+}
+
+async function cutIfLarge(whole: ToolResult, answered: Answered, visit: Visit): Promise<ToolResult> {
   const large = await keptIfLarge(answered, visit)
   if (!large?.kept) return whole
   const { structuredContent: _, ...rest } = whole
@@ -66,10 +73,10 @@ export async function toFittingResult(answered: Answered, visit: Visit): Promise
   return { ...rest, content: [textBlock(said), textBlock(large.text), ...large.others] }
 }
 
-export async function readResult(input: unknown, { server, results }: Visit): Promise<ToolResult> {
+export async function readResult(input: unknown, visit: Visit): Promise<ToolResult> {
   const { result_id: id, offset, length } = parseInput(Read, input)
-  const most = server.result_limit ?? longestBeginning
-  const found = await results.read(id, { offset, length: Math.min(length ?? most, most) })
+  const most = visit.server.result_limit ?? longestBeginning
+  const found = await visit.readResult(id, { offset, length: Math.min(length ?? most, most) })
   if (!found) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'result', id })
   const total = found.characters
   if (offset >= total) {

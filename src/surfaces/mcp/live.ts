@@ -43,7 +43,8 @@ export interface Connection {
 export interface Caller extends Connection {
   readonly principalId: string
   /** What is called, and where: only the same call is gone on with. */
-  readonly target: string
+  readonly endpoint: string
+  readonly tool: string
 }
 
 /**
@@ -70,7 +71,8 @@ export function answerCall(
         }),
     }
     const live = liveOf(incoming, sessions.level(session) ?? 'everything', asking)
-    return cancelling.run({ ...incoming, principalId, session }, () => call(live))
+    const { id } = incoming
+    return cancelling.run({ id, principalId, session, cancelling: incoming.cancelling }, () => call(live))
   }
   const { inputResponses, requestState: state, envelope } = incoming
   const abilities = abilitiesOf(envelope[CLIENT_CAPABILITIES_META_KEY])
@@ -88,17 +90,16 @@ export function answerCall(
   return held.start(ownerOf(caller), exchange, (one) => call(liveOfHeld(one, asking)))
 }
 
-const ownerOf = ({ principalId, target }: Caller) => JSON.stringify([principalId, target])
+const ownerOf = ({ principalId, endpoint, tool }: Caller) => JSON.stringify([principalId, endpoint, tool])
 
 const gone = () => Promise.reject(unanswered('it is gone'))
 
 function liveOf(
-  { cancelling: { signal }, meta: { progressToken, ...others }, notify }: Incoming,
+  { cancelling: { signal }, meta, notify }: Incoming,
   wanted: LogLevel | 'everything' | 'nothing',
   asking: Asking | undefined,
 ): Live {
-  // What the protocol says about itself is between neighbours.
-  const meta = Object.fromEntries(Object.entries(others).filter(([key]) => !key.startsWith(reserved)))
+  const { progressToken } = meta
   const onProgress: Live['onProgress'] = (progress) => {
     const params = { progressToken: progressToken as string | number, ...(progress as JsonObject) }
     void notify({ method: 'notifications/progress', params }).catch(() => {})
@@ -108,11 +109,20 @@ function liveOf(
   }
   return {
     signal,
-    meta,
+    meta: passedOn(meta),
     ...(progressToken !== undefined && { onProgress }),
     ...(wanted !== 'nothing' && { logs: { tell, ...(wanted !== 'everything' && { level: wanted }) } }),
     ...(asking && { asking }),
   }
+}
+
+/** What the protocol says about itself is between neighbours. */
+function passedOn(meta: JsonObject): JsonObject {
+  const passed: JsonObject = {}
+  for (const [key, value] of Object.entries(meta)) {
+    if (key !== 'progressToken' && !key.startsWith(reserved)) passed[key] = value
+  }
+  return passed
 }
 
 /** What is told goes to the request that waits now, which may be a later one than that which began the call. */

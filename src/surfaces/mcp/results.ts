@@ -12,15 +12,16 @@ export const textResult = (text: string, isError = false): ToolResult => ({
   ...(isError && { isError }),
 })
 
-/** The text of results that were printed before, for the record. */
+/** The text of results that were printed before, for the record: of those that take longer to print than to look up. */
 const printed = new WeakMap<JsonObject, string>()
+const worthKeeping = 2000
 
 export const print = (result: JsonObject): string => printed.get(result) ?? JSON.stringify(result)
 
 /** What an MCP server answered is passed on untouched; anything else is JSON, as text. */
 export function toResult({ value, text, shape }: Output): ToolResult {
   if (shape !== 'mcp') return textResult(typeof value === 'string' ? value : text)
-  printed.set(value as JsonObject, text)
+  if (text.length >= worthKeeping) printed.set(value as JsonObject, text)
   return value as ToolResult
 }
 

@@ -40,8 +40,8 @@ export const skillTools: readonly JsonObject[] = [
 const introduced = { most: 50, characters: 4000 }
 
 /** What an agent is told at the start: which skills there are, and when to load one. */
-export async function introduceSkills({ server, skills }: Visit): Promise<string | undefined> {
-  const all = await skills()
+export async function introduceSkills(visit: Visit): Promise<string | undefined> {
+  const all = await visit.skills()
   if (all.length === 0) return undefined
   const lines: string[] = []
   let room = introduced.characters
@@ -56,7 +56,7 @@ export async function introduceSkills({ server, skills }: Visit): Promise<string
     'There are skills here: proven procedures for multi-step work. Where one is relevant, load it with LOAD_SKILL before you plan.',
     ...lines,
     ...(more > 0 ? [`And ${more} more, which GET_KNOWLEDGE_INDEX lists.`] : []),
-    ...(server.agent_mode ? ['Then go on with RESOLVE_ACTIONS and EXECUTE_ACTION.'] : []),
+    ...(visit.server.agent_mode ? ['Then go on with RESOLVE_ACTIONS and EXECUTE_ACTION.'] : []),
   ].join('\n')
 }
 

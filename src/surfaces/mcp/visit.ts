@@ -15,7 +15,6 @@ import { findActions } from '../../operations/resolve.ts'
 import { call } from '../../operations/tools.ts'
 import type { RecordedAnswer, RecordedInput } from '../../store/calls.ts'
 import type { ResultDraft } from '../../store/results.ts'
-import type { Store } from '../../store/store.ts'
 import { waiting } from './approvals.ts'
 import type { ToolResult } from './results.ts'
 
@@ -26,99 +25,128 @@ export interface Answered {
 }
 
 /** One caller at one server: what it may see there, and the way to the door. */
-export interface Visit {
+export class Visit {
   readonly server: Server
-  readonly principal: Principal
-  /** What the caller may call: by the name of the server's tool, and all of it. */
-  find(name: string): Promise<Shelved | undefined>
-  named(): Promise<readonly Named[]>
-  shelved(): Promise<readonly Shelved[]>
+  readonly #asking: Request
+  readonly #parts: VisitParts
+
+  constructor(server: Server, asking: Request, parts: VisitParts) {
+    this.server = server
+    this.#asking = asking
+    this.#parts = parts
+  }
+
+  get principal(): Principal {
+    return this.#asking.principal
+  }
+
+  /** What the caller may call by this name of the server's tool, where that is known; what is not is found. */
+  known(name: string): Shelved | undefined {
+    const found = this.#parts.shelves.known(this.server)?.byName.get(name)
+    return found && this.#may(found) ? found : undefined
+  }
+
+  async find(name: string): Promise<Shelved | undefined> {
+    const found = (await this.#shelf()).byName.get(name)
+    return found && this.#may(found) ? found : undefined
+  }
+
+  /** All that the caller may call, with the names of the server's tools. */
+  async named(): Promise<readonly Named[]> {
+    const may = this.#judge()
+    return (await this.#shelf()).named.filter(([, one]) => may(one))
+  }
+
+  async shelved(): Promise<readonly Shelved[]> {
+    return (await this.#shelf()).all.filter(this.#judge())
+  }
+
   /** For each request in words the actions that may be meant, best first. */
-  resolve(requests: readonly string[], most: number): Promise<readonly (readonly Found[])[]>
+  resolve(requests: readonly string[], most: number): Promise<readonly (readonly Found[])[]> {
+    return findActions(requests, most, this.server, { ...this.#parts, principal: this.principal })
+  }
+
   /** What the caller has sent to these before, with success. */
-  sent(shelved: readonly Shelved[]): Promise<(one: Shelved) => readonly RecordedInput[]>
-  /** What the caller was answered of late, by any of the project's tools. */
-  answers(): Promise<readonly RecordedAnswer[]>
-  skills(): Promise<readonly Skill[]>
-  call(shelved: Shelved, input: JsonObject, live: Live): Promise<Answered>
-  /** Where a person decides on an approval, as far as anyone knows. */
-  linkToApproval(id: string): string | undefined
-  /** The large results of this caller at this server. */
-  readonly results: KeptResults
-  /** Answers without a tool, and records that too. */
-  aside(name: string, input: JsonObject, answer: () => Promise<ToolResult>): Promise<ToolResult>
-}
-
-export interface KeptResults {
-  keep(callId: string, whole: Pick<ResultDraft, 'text' | 'bytes' | 'characters'>): Promise<string>
-  read(id: string, range: { offset: number; length: number }): Promise<{ characters: number; part: string } | undefined>
-}
-
-export function visit(
-  server: Server,
-  asking: Request,
-  parts: Pick<Parts, 'dispatch' | 'store' | 'shelves' | 'resolver' | 'linkToApproval'>,
-): Visit {
-  const { principal } = asking
-  const decided = new Map<string, boolean>()
-  const may = ({ tool }: Shelved): boolean => {
-    let allowed = decided.get(tool.id)
-    if (allowed === undefined) {
-      allowed = evaluate(principal, 'tools:CallTool', toolResource(tool)).allowed
-      decided.set(tool.id, allowed)
+  async sent(shelved: readonly Shelved[]): Promise<(one: Shelved) => readonly RecordedInput[]> {
+    const toolIds = [...new Set(shelved.map(({ tool }) => tool.id))]
+    const inputs = await this.#parts.store.calls.inputs(this.server.project_id, this.principal.id, toolIds)
+    return ({ tool, action }) => {
+      // What was sent before may hold a value that was preset then, and hidden.
+      const since = Date.parse(tool.updated_at)
+      return inputs.filter((one) => one.tool_id === tool.id && one.action === action.id && one.created_at > since)
     }
-    return allowed
   }
-  const shelf = (): Promise<Shelf> => parts.shelves.of(server)
-  const linkToApproval = (id: string) => parts.linkToApproval(id, asking.home)
-  return {
-    server,
-    principal,
-    async find(name) {
-      const found = (await shelf()).byName.get(name)
-      return found && may(found) ? found : undefined
-    },
-    named: async () => (await shelf()).named.filter(([, one]) => may(one)),
-    shelved: async () => (await shelf()).all.filter(may),
-    resolve: (requests, most) => findActions(requests, most, server, { ...parts, principal }),
-    async sent(shelved) {
-      const toolIds = [...new Set(shelved.map(({ tool }) => tool.id))]
-      const inputs = await parts.store.calls.inputs(server.project_id, principal.id, toolIds)
-      return ({ tool, action }) => {
-        // What was sent before may hold a value that was preset then, and hidden.
-        const since = Date.parse(tool.updated_at)
-        return inputs.filter((one) => one.tool_id === tool.id && one.action === action.id && one.created_at > since)
+
+  /** What the caller was answered of late, by any of the project's tools. */
+  answers(): Promise<readonly RecordedAnswer[]> {
+    return this.#parts.store.calls.answers(this.server.project_id, this.principal.id)
+  }
+
+  skills(): Promise<readonly Skill[]> {
+    return this.#parts.store.skills.offered(this.server.project_id, this.server.skill_ids)
+  }
+
+  async call({ tool, action }: Shelved, input: JsonObject, live: Live): Promise<Answered> {
+    const callId = newId('call')
+    const { dispatch } = this.#parts
+    const context = { ...this.#asking, ...waiting(live, this.linkToApproval), server: this.server, dispatch }
+    return { callId, output: await call(tool.id, action.name, input, context, callId) }
+  }
+
+  /** Where a person decides on an approval, as far as anyone knows. */
+  readonly linkToApproval = (id: string): string | undefined => this.#parts.linkToApproval(id, this.#asking.home)
+
+  /** Keeps a large result of this caller at this server. */
+  keepResult(callId: string, whole: Pick<ResultDraft, 'text' | 'bytes' | 'characters'>): Promise<string> {
+    return this.#parts.store.results.keep({ ...this.#owner, projectId: this.server.project_id, callId, ...whole })
+  }
+
+  readResult(
+    id: string,
+    range: { offset: number; length: number },
+  ): Promise<{ characters: number; part: string } | undefined> {
+    return this.#parts.store.results.read(id, this.#owner, range)
+  }
+
+  /** Answers without a tool, and records that too. */
+  async aside(name: string, input: JsonObject, answer: () => Promise<ToolResult>): Promise<ToolResult> {
+    const asked = { ...this.#asking, id: newId('call'), toolId: '', action: undefined, input }
+    const record = new CallRecord(this.#parts.store.calls, asked)
+    record.aside(this.server.project_id, name)
+    try {
+      const result = await answer()
+      await record.answered(done(result))
+      return result
+    } catch (error) {
+      await record.fail(error)
+      throw error
+    }
+  }
+
+  get #owner(): { principalId: string; serverId: string } {
+    return { principalId: this.principal.id, serverId: this.server.id }
+  }
+
+  #shelf(): Promise<Shelf> {
+    return this.#parts.shelves.of(this.server)
+  }
+
+  #may({ tool }: Shelved): boolean {
+    return evaluate(this.principal, 'tools:CallTool', toolResource(tool)).allowed
+  }
+
+  /** Decides on each tool once, for those who look at all that it offers. */
+  #judge(): (one: Shelved) => boolean {
+    const decided = new Map<string, boolean>()
+    return (one) => {
+      let allowed = decided.get(one.tool.id)
+      if (allowed === undefined) {
+        allowed = this.#may(one)
+        decided.set(one.tool.id, allowed)
       }
-    },
-    answers: () => parts.store.calls.answers(server.project_id, principal.id),
-    skills: () => parts.store.skills.offered(server.project_id, server.skill_ids),
-    async aside(name, input, answer) {
-      const asked = { ...asking, id: newId('call'), toolId: '', action: undefined, input }
-      const record = new CallRecord(parts.store.calls, asked)
-      record.aside(server.project_id, name)
-      try {
-        const result = await answer()
-        await record.answered(done(result))
-        return result
-      } catch (error) {
-        await record.fail(error)
-        throw error
-      }
-    },
-    async call({ tool, action }, input, live) {
-      const callId = newId('call')
-      const context = { ...asking, ...waiting(live, linkToApproval), server, dispatch: parts.dispatch }
-      return { callId, output: await call(tool.id, action.name, input, context, callId) }
-    },
-    linkToApproval,
-    results: resultsOf(server, principal, parts.store),
+      return allowed
+    }
   }
 }
 
-function resultsOf(server: Server, principal: Principal, { results }: Store): KeptResults {
-  const owner = { principalId: principal.id, serverId: server.id }
-  return {
-    keep: (callId, whole) => results.keep({ ...owner, projectId: server.project_id, callId, ...whole }),
-    read: (id, range) => results.read(id, owner, range),
-  }
-}
+export type VisitParts = Pick<Parts, 'dispatch' | 'store' | 'shelves' | 'resolver' | 'linkToApproval'>
