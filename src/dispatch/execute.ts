@@ -18,9 +18,8 @@ export async function execute(call: Approved, reach: Reach): Promise<Output> {
   try {
     const { action } = call.offer
     const { signal } = limit
-    const timeoutMs = seconds * 1000
     const asker = { principal, callId, depth, signal, generation, context, patience, home: call.home }
-    return await type.execute({ ...asker, tool, action, input, timeoutMs, live }, reach)
+    return await type.execute(Object.assign(asker, { tool, action, input, timeoutMs: seconds * 1000, live }), reach)
   } finally {
     clearTimeout(timer)
     live?.signal?.removeEventListener('abort', cancel)

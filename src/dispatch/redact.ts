@@ -84,13 +84,18 @@ export function hide(value: Json, known: readonly string[]): Json {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, hide(inner as Json, known)]))
 }
 
-/** What a tool proves with who it is. */
-export const secretsOf = ({ execute, mcp }: Pick<ToolRecord, 'execute' | 'mcp'>): string[] => [
-  ...secretsIn(execute?.headers),
-  ...secretsIn(queryOf(execute?.url)),
-  ...secretsIn(mcp?.headers),
-  ...secretsIn(mcp?.env),
-]
+const found = new WeakMap<object, readonly string[]>()
+
+/** What a tool proves with who it is; looked for once in each record. */
+export function secretsOf(tool: Pick<ToolRecord, 'execute' | 'mcp'>): readonly string[] {
+  let secrets = found.get(tool)
+  if (!secrets) {
+    const { execute, mcp } = tool
+    secrets = [execute?.headers, queryOf(execute?.url), mcp?.headers, mcp?.env].flatMap(secretsIn)
+    found.set(tool, secrets)
+  }
+  return secrets
+}
 
 /** What is fixed in the query of an address. */
 const queryOf = (url = '') =>

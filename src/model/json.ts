@@ -16,6 +16,12 @@ export const deepestJson = 100
 /** Whether JSON text is nested deeper than that. What is nested so deep has as many brackets twice. */
 export const isTooDeep = (text: string, most = deepestJson): boolean => text.length > 2 * most && depthOf(text) > most
 
+/** Whether an object has no field. */
+export function isEmpty(object: object | undefined): boolean {
+  for (const _ in object) return false
+  return true
+}
+
 /** How deeply brackets are nested, outside of strings. */
 function depthOf(text: string): number {
   let depth = 0

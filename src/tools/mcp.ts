@@ -95,8 +95,9 @@ const serverInfo = 'io.modelcontextprotocol/serverInfo'
 
 /** Each server says of itself who it is, so what this one says of itself is not for our callers; all else is. */
 function withoutItsName(result: JsonObject): JsonObject {
-  const { _meta: meta, ...rest } = result
+  const { _meta: meta } = result
   if (!isObject(meta) || !Object.hasOwn(meta, serverInfo)) return result
+  const { _meta, ...rest } = result
   const { [serverInfo]: _, ...others } = meta
   return Object.keys(others).length > 0 ? { ...rest, _meta: others as JsonObject } : rest
 }

@@ -26,13 +26,12 @@ export class CallsInFlight {
   readonly #context = new AsyncLocalStorage<OneCall>()
   readonly #all = new Set<{ readonly live: Live | undefined }>()
 
-  async count<T>(live: Live | undefined, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  /** A call begins. What it gives is called when the call is over, and told whether it was given up. */
+  enter(live: Live | undefined): (givenUp: boolean) => void {
     const one = { live }
     this.#all.add(one)
-    try {
-      return await work()
-    } finally {
-      if (signal.aborted) void setTimeout(echo, undefined, { ref: false }).then(() => this.#all.delete(one))
+    return (givenUp) => {
+      if (givenUp) void setTimeout(echo, undefined, { ref: false }).then(() => this.#all.delete(one))
       else this.#all.delete(one)
     }
   }
@@ -87,14 +86,11 @@ export function passOn(client: Client, abilities: Abilities, calls: CallsInFligh
  * Calls a server that answers with questions. A caller who takes questions as an answer gets them; otherwise the caller
  * is asked here, and the server is called again with the answers.
  */
-export async function inRounds(
-  asking: Asking | undefined,
-  request: (round: Round) => Promise<JsonObject>,
-): Promise<JsonObject> {
-  let round = asking?.round ?? {}
+export async function inRounds(asking: Asking, request: (round: Round) => Promise<JsonObject>): Promise<JsonObject> {
+  let round = asking.round ?? {}
   for (let count = 0; count <= mostRounds; count++) {
     const result = await request(round)
-    if (!isInputRequiredResult(result) || !asking || asking.round) return result
+    if (!isInputRequiredResult(result) || asking.round) return result
     round = await answers(result as JsonObject, asking)
   }
   throw new ProtocolError(ProtocolErrorCode.InternalError, `it asked more than ${mostRounds} times within one call`)

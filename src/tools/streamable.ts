@@ -35,7 +35,7 @@ export interface Session {
   readonly headers: Readonly<Record<string, string>>
   readonly version: string
   readonly isModern: boolean
-  /** What the server says that is not about the call that is under way. */
+  /** Told what the server says that is not about the call that is under way. */
   onOther(message: JsonObject): void
   /** Tells the server that nobody waits for an answer any more. */
   cancel(id: string): void
@@ -92,15 +92,16 @@ let count = 0
  * The short way to an MCP server: one POST and its answer, on the session that the SDK made, without the SDK in between.
  * Progress reaches the caller; whatever else a server says meanwhile is handed to the SDK.
  */
-export async function postCall(
+export function postCall(
   params: JsonObject,
   call: UpstreamCall,
   session: Session,
+  onOther: (message: JsonObject) => void,
   outbound: Outbound,
 ): Promise<JsonObject> {
   const id = `q${++count}`
   const { signal } = call
-  const answer = new Answer(id, call, session)
+  const answer = new Answer(id, call, onOther)
   const events = new EventStream((data) => answer.take(data))
   const send = (method: 'POST' | 'GET', headers: Record<string, string>, body?: string) =>
     outbound.request({
@@ -112,10 +113,11 @@ export async function postCall(
       onEvents: (part) => events.feed(part),
     })
   const repeated: Record<string, string> = session.isModern ? { 'mcp-method': 'tools/call', 'mcp-name': call.name } : {}
-  const _meta = metaOf(params, call, id, session)
-  const request = JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { ...params, _meta } })
+  const whole =
+    call.live?.onProgress || session.isModern ? { ...params, _meta: metaOf(params, call, id, session) } : params
+  const request = JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: whole })
 
-  const whole = async () => {
+  const exchange = async () => {
     answer.read(await send('POST', repeated, request))
     // A server may hang up and be asked again for the rest.
     while (!answer.isThere && events.lastId !== undefined && !session.isModern) {
@@ -125,20 +127,15 @@ export async function postCall(
     if (!answer.isThere) throw new SdkError(SdkErrorCode.ConnectionClosed, 'the stream ended without an answer')
   }
   // A stream may go on after the answer, which nobody waits for.
-  whole().catch((error: unknown) => {
+  exchange().catch((error: unknown) => {
     if (signal.aborted && !answer.isThere) session.cancel(id)
     answer.reject(error)
   })
   return answer.result
 }
 
-function metaOf(
-  { _meta = {} }: JsonObject,
-  { live }: UpstreamCall,
-  id: string,
-  session: Session,
-): JsonObject | undefined {
-  const meta: JsonObject = {
+function metaOf({ _meta = {} }: JsonObject, { live }: UpstreamCall, id: string, session: Session): JsonObject {
+  return {
     ...(session.isModern && {
       [PROTOCOL_VERSION_META_KEY]: session.version,
       [CLIENT_INFO_META_KEY]: self,
@@ -147,7 +144,6 @@ function metaOf(
     ...(_meta as JsonObject),
     ...(live?.onProgress && { progressToken: id }),
   }
-  return Object.keys(meta).length > 0 ? meta : undefined
 }
 
 /** What is waited for, whichever way it comes. */
@@ -158,12 +154,12 @@ class Answer {
   #resolve!: (result: JsonObject) => void
   readonly #id: string
   readonly #call: UpstreamCall
-  readonly #session: Session
+  readonly #onOther: (message: JsonObject) => void
 
-  constructor(id: string, call: UpstreamCall, session: Session) {
+  constructor(id: string, call: UpstreamCall, onOther: (message: JsonObject) => void) {
     this.#id = id
     this.#call = call
-    this.#session = session
+    this.#onOther = onOther
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.reject = reject
@@ -190,7 +186,7 @@ class Answer {
       const { progressToken: _, _meta, ...progress } = params as JsonObject
       this.#call.live?.onProgress?.(progress as never)
     } else if (method !== undefined || id !== this.#id) {
-      this.#session.onOther(message)
+      this.#onOther(message)
     } else if (isObject(error)) {
       this.isThere = true
       this.reject(new ProtocolError(Number(error.code), String(error.message), error.data))

@@ -60,7 +60,8 @@ export interface Execution extends Asker {
 }
 
 /** `{ userId: 'u1' }` as `x-quartermaster-context-userid: u1`. */
-export const contextHeaders = (context: Asker['context'] = {}): Record<string, string> =>
+export const contextHeaders = (context: Asker['context']): Record<string, string> | undefined =>
+  context &&
   Object.fromEntries(
     Object.entries(context).map(([key, value]) => [`x-quartermaster-context-${key.toLowerCase()}`, value]),
   )

@@ -15,7 +15,7 @@ import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotoc
 import type { Abilities, Round } from '../model/asking.ts'
 import type { Live } from '../model/call.ts'
 import { PlatformError } from '../model/errors.ts'
-import type { JsonObject } from '../model/json.ts'
+import { isEmpty, type JsonObject } from '../model/json.ts'
 import type { McpAddress } from '../model/tool.ts'
 import { listTools, mostPages } from './list-tools.ts'
 import { explain, type Outbound } from './outbound.ts'
@@ -122,31 +122,37 @@ export class Upstream {
   }
 
   async call(call: UpstreamCall): Promise<CallToolResult> {
-    const knowing = await this.#knowingOf(call.live?.asking?.abilities)
-    if (knowing) return knowing.call(call)
     const { signal, live } = call
-    const send = (client: Client) => inRounds(live?.asking, (round) => this.#send({ ...call, round }, client))
-    const result = await this.#use((client) =>
-      this.#calls
-        .count(live, signal, () => send(client))
-        .catch((error: unknown) => {
-          // The caller gave up, which says nothing about the server.
-          if (signal.aborted) return signal
-          throw error
-        }),
-    )
+    const knowing = live?.asking && (await this.#knowingOf(live.asking.abilities))
+    if (knowing) return knowing.call(call)
+    const result = await this.#use((client) => this.#ask(call, client))
     if (result === signal) throw signal.reason
     return result as CallToolResult
   }
 
-  #send(call: UpstreamCall & { readonly round: Round }, client: Client): Promise<JsonObject> {
-    const { name, schema, input, signal, timeoutMs, live, round } = call
+  /** The answer; or the signal, where the caller gave up, which says nothing about the server. */
+  async #ask(call: UpstreamCall, client: Client): Promise<JsonObject | AbortSignal> {
+    const { signal, live } = call
+    const leave = this.#calls.enter(live)
+    try {
+      if (!live?.asking) return await this.#send(call, undefined, client)
+      return await inRounds(live.asking, (round) => this.#send(call, round, client))
+    } catch (error) {
+      if (signal.aborted) return signal
+      throw error
+    } finally {
+      leave(signal.aborted)
+    }
+  }
+
+  #send(call: UpstreamCall, round: Round | undefined, client: Client): Promise<JsonObject> {
+    const { name, schema, input, signal, timeoutMs, live } = call
     const _meta = this.#metaOf(live)
-    const params = { name, arguments: input, ...(_meta && { _meta }), ...(round as JsonObject) }
+    const params = { name, arguments: input, ...(_meta && { _meta }), ...(round as JsonObject | undefined) }
     const session = this.#sessions.get(client)
     if (session && isPlain(call, session)) {
       const onOther = (message: JsonObject) => this.#calls.within(call, () => session.onOther(message))
-      return postCall(params, call, { ...session, onOther }, this.#outbound)
+      return postCall(params, call, session, onOther, this.#outbound)
     }
     const options = {
       signal,
@@ -160,8 +166,8 @@ export class Upstream {
   }
 
   /** A server of 2025 is told once for a connection what its client can be asked, and one of 2026 with each request. */
-  async #knowingOf(abilities: Abilities | undefined): Promise<Upstream | undefined> {
-    if (!abilities || this.isProgram || Object.keys(this.#abilities).length > 0) return undefined
+  async #knowingOf(abilities: Abilities): Promise<Upstream | undefined> {
+    if (this.isProgram || Object.keys(this.#abilities).length > 0) return undefined
     if (this.#era === null) await this.#use(async () => {})
     if (this.#era !== 'legacy') return undefined
     const key = JSON.stringify(abilities)
@@ -171,12 +177,13 @@ export class Upstream {
   }
 
   #metaOf(live: Live | undefined): JsonObject | undefined {
-    const own = this.#era === 'modern' && {
+    if (this.#era !== 'modern') return isEmpty(live?.meta) ? undefined : live?.meta
+    const own = {
       ...(live?.asking && { [CLIENT_CAPABILITIES_META_KEY]: live.asking.abilities as JsonObject }),
       ...(live?.logs?.level && { [LOG_LEVEL_META_KEY]: live.logs.level }),
     }
     const meta = { ...live?.meta, ...own }
-    return Object.keys(meta).length > 0 ? meta : undefined
+    return isEmpty(meta) ? undefined : meta
   }
 
   async close(): Promise<void> {
