@@ -4,6 +4,7 @@ import { type Client, isInputRequiredResult, ProtocolError, ProtocolErrorCode } 
 import { type Abilities, type Asking, type LogMessage, type Question, type Round, tellLog } from '../model/asking.ts'
 import type { Live } from '../model/call.ts'
 import type { JsonObject } from '../model/json.ts'
+import { Present } from '../model/present.ts'
 
 /** How long a call that was given up may still be asking. */
 const echo = 60_000
@@ -24,15 +25,14 @@ interface OneCall {
  */
 export class CallsInFlight {
   readonly #context = new AsyncLocalStorage<OneCall>()
-  readonly #all = new Set<{ readonly live: Live | undefined }>()
+  readonly #all = new Present<Live | undefined>()
 
   /** A call begins. What it gives is called when the call is over, and told whether it was given up. */
   enter(live: Live | undefined): (givenUp: boolean) => void {
-    const one = { live }
-    this.#all.add(one)
+    const leave = this.#all.add(live)
     return (givenUp) => {
-      if (givenUp) void setTimeout(echo, undefined, { ref: false }).then(() => this.#all.delete(one))
-      else this.#all.delete(one)
+      if (givenUp) void setTimeout(echo, undefined, { ref: false }).then(leave)
+      else leave()
     }
   }
 
@@ -53,8 +53,7 @@ export class CallsInFlight {
 
   whose(): Live | undefined {
     const own = this.#context.getStore()
-    const [only] = this.#all
-    return own ? own.live : this.#all.size === 1 ? only?.live : undefined
+    return own ? own.live : this.#all.only
   }
 }
 

@@ -72,7 +72,9 @@ export interface Sender {
 export class McpEndpoints {
   readonly #host: McpParts
   readonly #handlers = new Map<string, McpHttpHandler>()
-  readonly #inFlight = new Set<Promise<unknown>>()
+  #inFlight = 0
+  /** Told when the last call in flight is answered. */
+  #onIdle = () => {}
   readonly #listeners = new Listeners()
   readonly #correspondence: Correspondence
 
@@ -180,7 +182,7 @@ export class McpEndpoints {
     // Answers are not taken any more, so nobody need wait for one.
     this.#correspondence.questions.close()
     this.#correspondence.held.close()
-    while (this.#inFlight.size > 0) await Promise.allSettled(this.#inFlight)
+    if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve))
     // The answers of the last calls are on their way out.
     await new Promise((resolve) => setTimeout(resolve, 50))
     await this.close()
@@ -194,13 +196,13 @@ export class McpEndpoints {
   }
 
   async #tracked<T>(work: Promise<T>): Promise<T> {
-    this.#inFlight.add(work)
+    this.#inFlight++
     try {
       return await work
     } catch (error) {
       throw toProtocolError(error, this.#host.log)
     } finally {
-      this.#inFlight.delete(work)
+      if (--this.#inFlight === 0) this.#onIdle()
     }
   }
 
