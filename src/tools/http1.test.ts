@@ -180,13 +180,13 @@ const print = (request: Partial<Parameters<typeof printHead>[0]> = {}) =>
   printHead({ url: new URL('http://a.test:81/b?c=d#e'), method: 'GET', headers: {}, ...request })
 
 test('a request says where it goes, what is wanted, and how long its body is', () => {
-  const { head, isPlain, closes } = print({ method: 'POST', headers: { 'X-Own': 'é', accept: '*/*' }, body: '{"é":1}' })
+  const { head, isPlain, isLast } = print({ method: 'POST', headers: { 'X-Own': 'é', accept: '*/*' }, body: '{"é":1}' })
 
   expect(head).toBe(
     'POST /b?c=d HTTP/1.1\r\nhost: a.test:81\r\nconnection: keep-alive\r\n' +
       'X-Own: é\r\naccept: */*\r\ncontent-length: 8\r\n\r\n',
   )
-  expect([isPlain, closes]).toEqual([false, false])
+  expect([isPlain, isLast]).toEqual([false, false])
 })
 
 test.each([
@@ -200,21 +200,21 @@ test.each([
 ])(
   'a %s request with the body %j says its length: %s, and gives up its connection: %s',
   (method, body, says, gives) => {
-    const { head, closes } = print({ method, body })
+    const { head, isLast } = print({ method, body })
 
-    expect([head.includes('content-length: '), closes]).toEqual([says, gives])
+    expect([head.includes('content-length: '), isLast]).toEqual([says, gives])
   },
 )
 
 test('a caller may say how the host is called, that the connection is to close, and the length if it is right', () => {
-  const { head, host, closes } = print({
+  const { head, host, isLast } = print({
     method: 'PUT',
     headers: { Host: 'b.test', Connection: 'x, Close', 'Content-Length': '1' },
     body: '1',
   })
 
   expect(head).toBe('PUT /b?c=d HTTP/1.1\r\nhost: b.test\r\nconnection: close\r\ncontent-length: 1\r\n\r\n')
-  expect([host, closes]).toEqual(['b.test', true])
+  expect([host, isLast]).toEqual(['b.test', true])
 })
 
 test.each<Parameters<typeof print>[0]>([

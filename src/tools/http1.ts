@@ -1,9 +1,8 @@
 import { PlatformError } from '../model/errors.ts'
 
-/**
- * HTTP/1.1 as it stands on the wire: how a request begins, and what a response is. Both are judged strictly, because the
- * next request on the same connection would get whatever was read wrongly here.
- */
+// HTTP/1.1 as it stands on the wire: how a request begins, and what a response is. Both are judged strictly, because the
+// next request on the same connection would get whatever was read wrongly here.
+
 export interface HttpRequest {
   readonly url: URL
   readonly method: string
@@ -49,7 +48,7 @@ export interface RequestHead {
   /** Whether the body can be sent in Latin-1 too, with the head. */
   readonly isPlain: boolean
   /** Whether the connection is of no use afterwards. */
-  readonly closes: boolean
+  readonly isLast: boolean
 }
 
 /** They say where a message or its connection ends, which is not the caller's to say. */
@@ -61,8 +60,8 @@ export function printHead({ url, method, headers, body = '' }: HttpRequest): Req
   const length = Buffer.byteLength(body)
   const expected = expectsBody.has(method)
   // Servers disagree about the body of a response to HEAD, and about one that comes with a GET.
-  let closes = method === 'HEAD' || (length > 0 && !expected)
-  let says = closes && length === 0 ? 'close' : 'keep-alive'
+  let isLast = method === 'HEAD' || (length > 0 && !expected)
+  let says = method === 'HEAD' ? 'close' : 'keep-alive'
   let host: string | undefined
   let fields = ''
   for (const given of Object.keys(headers)) {
@@ -78,8 +77,8 @@ export function printHead({ url, method, headers, body = '' }: HttpRequest): Req
       if (!/^\d+$/.test(value) || (length > 0 && Number(value) !== length)) throw badRequest()
     } else if (name === 'connection') {
       if (!listed(value).every((option) => isToken.test(option))) throw badRequest()
-      if (listed(value).includes('close')) {
-        closes = true
+      if (closes(value)) {
+        isLast = true
         says = 'close'
       }
     } else fields += `${given}: ${value}\r\n`
@@ -88,13 +87,16 @@ export function printHead({ url, method, headers, body = '' }: HttpRequest): Req
   if (!isPath.test(path) || !isToken.test(method)) throw badRequest()
   if (length > 0 || expected) fields += `content-length: ${length}\r\n`
   const head = `${method} ${path} HTTP/1.1\r\nhost: ${host ?? url.host}\r\nconnection: ${says}\r\n${fields}\r\n`
-  return { head, host, isPlain: length === body.length, closes }
+  return { head, host, isPlain: length === body.length, isLast }
 }
 
 const badRequest = () => new WireError('WIRE_BAD_REQUEST')
 const badResponse = () => new WireError('WIRE_BAD_RESPONSE')
 
 const listed = (value: string) => value.split(',').map((option) => option.trim().toLowerCase())
+
+/** Almost every response says the one word or nothing. */
+const closes = (connection = 'keep-alive') => connection !== 'keep-alive' && listed(connection).includes('close')
 
 const headBytes = 16 * 1024
 const chunkLineBytes = 256
@@ -104,6 +106,7 @@ export const defaultKeptMs = 4000
 const mostKeptMs = 600_000
 
 const nothing = Buffer.alloc(0)
+const none = {}
 
 type Stage = 'head' | 'body' | 'rest' | 'size' | 'chunk' | 'chunk end' | 'trailers' | 'whole'
 
@@ -126,7 +129,7 @@ export class ResponseReader {
   #trailerBytesLeft = headBytes
   #interimLeft = interimResponses
   #status = 0
-  #headers: Record<string, string> = Object.create(null)
+  #headers: Record<string, string> = none
   #takesEvents = false
   #body: Buffer = nothing
   #size = 0
@@ -204,9 +207,7 @@ export class ResponseReader {
     const { 'content-length': length, 'transfer-encoding': coding, connection } = this.#headers
     if (coding !== undefined && (length !== undefined || coding.toLowerCase() !== 'chunked')) throw badResponse()
     if (length !== undefined && !/^[0-9]{1,15}$/.test(length)) throw badResponse()
-    if (isCurrent && (connection === undefined || !listed(connection).includes('close'))) {
-      this.keptMs = keptMsOf(this.#headers['keep-alive'])
-    }
+    if (isCurrent && !closes(connection)) this.keptMs = keptMsOf(this.#headers['keep-alive'])
     this.#takesEvents =
       this.#onEvents !== undefined && /^text\/event-stream\b/i.test(this.#headers['content-type'] ?? '')
     this.#left = Number(length ?? 0)

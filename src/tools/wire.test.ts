@@ -139,17 +139,21 @@ test.each([
   expect(server.sockets.length).toBe(2)
 })
 
-test('what came while the process was busy is not taken for the answer to what is asked next', async () => {
-  await using server = await speak((socket, path) => socket.write(saying(path)))
-  await using outbound = open()
-  await outbound.ask(`${server.url}/1`)
+test.each([0, 20])(
+  'what came while the process was busy, %i ms after a call, is not taken for the answer to the next',
+  async (wait) => {
+    await using server = await speak((socket, path) => socket.write(saying(path)))
+    await using outbound = open()
+    await outbound.ask(`${server.url}/1`)
+    if (wait > 0) await pause(wait)
 
-  server.sockets[0]?.write(saying('stolen'))
-  const until = performance.now() + 50
-  while (performance.now() < until);
+    server.sockets[0]?.write(saying('stolen'))
+    const until = performance.now() + 50
+    while (performance.now() < until);
 
-  expect(await outbound.ask(`${server.url}/2`)).toBe('/2')
-})
+    expect(await outbound.ask(`${server.url}/2`)).toBe('/2')
+  },
+)
 
 test('a connection that its server has closed is not used again', async () => {
   await using server = await speak((socket, path) => socket.write(saying(path)))

@@ -89,9 +89,12 @@ class Pool {
   readonly #open = new Set<Connection>()
   /** The one used last is the last, and the first to be used again, so that those too many grow old. */
   readonly #idle: Connection[] = []
+  /** Those that have just been used. */
+  readonly #resting: Connection[] = []
   readonly #waiting = new Set<Exchange>()
   #connecting = 0
   #isToServe = false
+  #turn = 0
   #closed = false
 
   constructor(connect: buildConnector.connector, url: URL, servername: string | undefined) {
@@ -106,6 +109,7 @@ class Pool {
   }
 
   take(exchange: Exchange): void {
+    exchange.turn = this.#turn
     this.#waiting.add(exchange)
     this.#serveSoon()
   }
@@ -115,18 +119,21 @@ class Pool {
   }
 
   release(connection: Connection): void {
-    this.#idle.push(connection)
+    this.#resting.push(connection)
     if (this.#waiting.size > 0) this.#serveSoon()
   }
 
   remove(connection: Connection): void {
     this.#open.delete(connection)
-    const index = this.#idle.indexOf(connection)
-    if (index >= 0) this.#idle.splice(index, 1)
+    for (const free of [this.#idle, this.#resting]) {
+      const index = free.indexOf(connection)
+      if (index >= 0) free.splice(index, 1)
+    }
     if (this.#waiting.size > 0) this.#serveSoon()
   }
 
   sweep(now: number): void {
+    this.#idle.push(...this.#resting.splice(0))
     for (const connection of this.#idle.filter(({ idleUntil }) => idleUntil <= now)) connection.close()
   }
 
@@ -137,27 +144,33 @@ class Pool {
     this.#waiting.clear()
   }
 
-  /**
-   * Not at once, but when all that has arrived is read: a connection whose server has hung up, or has said what nobody
-   * asked for, is then known and gone.
-   */
   #serveSoon(): void {
     if (this.#isToServe) return
     this.#isToServe = true
     setImmediate(serve, this)
   }
 
+  /**
+   * Happens once in a turn of the event loop, after all that had arrived at its beginning is read. Requests and used
+   * connections that have not been here before wait for the next turn: by then, a connection whose server has hung up
+   * or has said something that nobody asked for is known, and gone.
+   */
   serve(): void {
     this.#isToServe = false
     if (this.#closed) return
     for (const exchange of this.#waiting) {
+      if (exchange.turn === this.#turn) break
       const connection = this.#takeIdle()
       if (!connection) break
       this.#waiting.delete(exchange)
       connection.send(exchange)
     }
+    this.#idle.push(...this.#resting.splice(0))
+    this.#turn++
+    if (this.#waiting.size === 0) return
+    if (this.#idle.length > 0) this.#serveSoon()
     const room = mostConnections - this.#open.size - this.#connecting
-    const wanted = Math.min(this.#waiting.size - this.#connecting, room)
+    const wanted = Math.min(this.#waiting.size - this.#idle.length - this.#connecting, room)
     for (let count = 0; count < wanted; count++) this.#add()
   }
 
@@ -289,7 +302,7 @@ class Connection {
     this.#exchange = undefined
     const { keptMs } = exchange.reader
     // A server that answers before it has read everything still takes what comes next for the rest of it.
-    const isOver = exchange.head.closes || this.#socket.writableLength > 0
+    const isOver = exchange.head.isLast || this.#socket.writableLength > 0
     if (keptMs > 0 && !isOver) this.rest(keptMs)
     else this.close()
     exchange.succeed()
@@ -301,6 +314,8 @@ class Exchange {
   readonly request: WireRequest
   readonly head: RequestHead
   readonly reader: ResponseReader
+  /** In which turn of its pool it came. */
+  turn = 0
   /** None while it waits for one. */
   connection: Connection | undefined
   readonly #pool: Pool
