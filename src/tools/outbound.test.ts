@@ -696,6 +696,44 @@ test('https is guarded as http is, and no redirect leads from it to http', async
   expect(guarded).toMatchObject({ code: 'EGRESS_BLOCKED', reason: `it resolves to a loopback address, ${remedy}` })
 })
 
+test('secure connections are shared as others are, and what they carry may be of any size', async () => {
+  using _ = trust()
+  const body = Buffer.alloc(limit, 'abc')
+  await using server = await serveSecurely(async (request, response) => {
+    const parts: Buffer[] = []
+    for await (const part of request) parts.push(part)
+    response.end(Buffer.concat(parts))
+  })
+  await using outbound = open()
+  const url = `https://localhost:${server.port}/`
+
+  for (let index = 0; index < 10; index++) {
+    const answered = await outbound.get(url, { method: 'POST', body: body.toString() })
+    expect(answered.body.equals(body)).toBe(true)
+  }
+  const used = server.sockets.size
+  const many = await Promise.all(Array.from({ length: 20 }, () => outbound.get(url, { method: 'POST', body: 'é' })))
+
+  expect(used).toBe(1)
+  expect(many.map((answered) => answered.body.toString())).toEqual(Array(20).fill('é'))
+  expect(server.sockets.size).toBeLessThanOrEqual(20)
+})
+
+test('a secure server is who it says it is by the name that the caller has for it', async () => {
+  using _ = trust()
+  await using server = await serveSecurely(({ headers }, response) => response.end(headers.host))
+  await using outbound = open()
+  const url = `https://127.0.0.1:${server.port}/`
+
+  const known = await outbound.get(url, { headers: { host: `localhost:${server.port}` } })
+  const other = await failureOf(outbound.get(url, { headers: { host: 'other.test' } }))
+  const odd = await failureOf(outbound.get(url, { headers: { host: 'a b/c' } }))
+
+  expect(known.body.toString()).toBe(`localhost:${server.port}`)
+  expect(other).toMatchObject({ reason: 'certificate not trusted' })
+  expect(odd).toMatchObject({ code: 'TOOL_UNREACHABLE' })
+})
+
 const fetching = (options: Partial<OutboundOptions> = {}) => {
   const outbound = new Outbound({ allowLoopback: true, allow: [], maxResponseBytes: limit, ...options })
   return { fetch: outbound.fetch, [Symbol.asyncDispose]: () => outbound.close() }

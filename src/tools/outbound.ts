@@ -2,17 +2,11 @@ import { type LookupAddress, type LookupAllOptions, lookup as lookUpInDns } from
 import { isIP, type LookupFunction } from 'node:net'
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib'
-import {
-  Agent,
-  buildConnector,
-  Client,
-  type Dispatcher,
-  Response as FetchResponse,
-  fetch as fetchWith,
-  Pool,
-} from 'undici'
+import { Agent, buildConnector, Response as FetchResponse, fetch as fetchWith } from 'undici'
 import { PlatformError } from '../model/errors.ts'
 import { createAddressRules, type FindObjection } from './addresses.ts'
+import { type HttpResponse, tooLarge } from './http1.ts'
+import { Wire, type WireRequest } from './wire.ts'
 
 type Lookup = (
   hostname: string,
@@ -29,21 +23,9 @@ export interface OutboundOptions {
   readonly lookup?: Lookup
 }
 
-export interface OutboundRequest {
-  readonly url: URL
-  readonly method: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body?: string | undefined
-  readonly signal: AbortSignal
-  /** Takes a stream of events as it comes; then the response, which comes when the stream ends, has no body. */
-  onEvents?(part: Buffer): void
-}
+export type OutboundRequest = WireRequest
 
-export interface OutboundResponse {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: Buffer
-}
+export type OutboundResponse = HttpResponse
 
 const maxRedirects = 5
 
@@ -52,22 +34,16 @@ const maxRedirects = 5
  * address that is connected to, so neither a redirect nor a host name that changes its mind gets around it.
  */
 export class Outbound {
+  readonly #wire: Wire
   readonly #agent: Agent
   readonly #limit: number
 
   constructor(options: OutboundOptions) {
+    const connect = guardedConnector(createAddressRules(options), options.lookup ?? lookUpInDns)
     this.#limit = options.maxResponseBytes
-    this.#agent = new Agent({
-      connect: guardedConnector(createAddressRules(options), options.lookup ?? lookUpInDns),
-      factory: (origin, pooled) =>
-        new Pool(origin, { ...pooled, factory: (url, single) => new Connection(url, single) }),
-      connections: 128,
-      pipelining: 1,
-      allowH2: false,
-      // The caller's signal is the time limit.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    })
+    this.#wire = new Wire(connect, this.#limit)
+    // The caller's signal is the time limit.
+    this.#agent = new Agent({ connect, connections: 128, allowH2: false, headersTimeout: 0, bodyTimeout: 0 })
   }
 
   async request(request: OutboundRequest): Promise<OutboundResponse> {
@@ -91,20 +67,16 @@ export class Outbound {
 
   /** Ends what is still in flight with `SHUTTING_DOWN`: whoever wants calls to finish waits for them first. */
   close(): Promise<void> {
+    this.#wire.close()
     return this.#agent.destroy()
   }
 
   async #send(request: OutboundRequest): Promise<OutboundResponse> {
-    const { url, method, headers, body, signal, onEvents } = request
+    const { url, signal } = request
     signal.throwIfAborted()
     checkUrl(url)
     try {
-      return await new Promise((resolve, reject) => {
-        this.#agent.dispatch(
-          { origin: url.origin, path: url.pathname + url.search, method, headers, body },
-          new Exchange(method, signal, this.#limit, resolve, reject, onEvents),
-        )
-      })
+      return await this.#wire.request(request)
     } catch (error) {
       throw signal.aborted ? signal.reason : explain(error, url.host)
     }
@@ -128,8 +100,6 @@ export class Outbound {
 
 const unreachable = (host: string, reason: string, cause?: unknown) =>
   new PlatformError('TOOL_UNREACHABLE', { host, reason }, { cause })
-
-const tooLarge = (limit: number) => new PlatformError('RESPONSE_TOO_LARGE', { limit })
 
 const blocked = (url: URL, reason: string) =>
   new PlatformError('EGRESS_BLOCKED', { host: url.host || url.protocol, reason })
@@ -181,119 +151,7 @@ function guardedConnector(findObjection: FindObjection, lookUp: Lookup): buildCo
   }
 }
 
-/**
- * A pool takes a connection that says "no more" out of use until it says otherwise. Undici also says so, and then never
- * otherwise, when a request is not valid: 128 of those and the origin is out of connections for good.
- */
-class Connection extends Client {
-  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    return super.dispatch(options, handler) || (handler instanceof Exchange && handler.over)
-  }
-}
-
 const nothing = Buffer.alloc(0)
-
-/** One request and its response, read without a stream in between, which takes a quarter off the work of a call. */
-class Exchange implements Dispatcher.DispatchHandler {
-  /** Whether undici is done with it. The caller may have been answered before. */
-  over = false
-  readonly #method: string
-  readonly #signal: AbortSignal
-  readonly #limit: number
-  readonly #resolve: (response: OutboundResponse) => void
-  readonly #reject: (reason: unknown) => void
-  readonly #onEvents: ((part: Buffer) => void) | undefined
-  #takesEvents = false
-  #controller: Dispatcher.DispatchController | undefined
-  #status = 0
-  #headers: Record<string, string> = {}
-  #body: Buffer = nothing
-  #size = 0
-
-  constructor(
-    method: string,
-    signal: AbortSignal,
-    limit: number,
-    resolve: (response: OutboundResponse) => void,
-    reject: (reason: unknown) => void,
-    onEvents?: (part: Buffer) => void,
-  ) {
-    this.#onEvents = onEvents
-    this.#method = method
-    this.#signal = signal
-    this.#limit = limit
-    this.#resolve = resolve
-    this.#reject = reject
-    signal.addEventListener('abort', this)
-  }
-
-  /** The signal was aborted. */
-  handleEvent(): void {
-    this.#reject(this.#signal.reason)
-    this.#controller?.abort(new Error('aborted by the caller'))
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    // To abort here would close a connection on which nothing has been sent yet; to throw only drops the request.
-    if (this.#signal.aborted) throw new Error('aborted by the caller')
-    this.#controller = controller
-  }
-
-  onResponseStart(
-    controller: Dispatcher.DispatchController,
-    status: number,
-    headers: Readonly<Record<string, string | string[] | undefined>>,
-  ): void {
-    if (status < 200) return
-    this.#status = status
-    for (const name in headers) {
-      const value = headers[name]
-      if (value !== undefined) this.#headers[name] = typeof value === 'string' ? value : value.join(', ')
-    }
-    this.#takesEvents =
-      /^text\/event-stream\b/i.test(this.#headers['content-type'] ?? '') && this.#onEvents !== undefined
-    // These two declare the length of a body that they do not have.
-    if (this.#method === 'HEAD' || status === 304) return
-    if (Number(headers['content-length']) > this.#limit) controller.abort(tooLarge(this.#limit))
-  }
-
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    const size = this.#size + chunk.length
-    if (size > this.#limit) {
-      controller.abort(tooLarge(this.#limit))
-      return
-    }
-    if (this.#takesEvents) this.#onEvents?.(chunk)
-    else if (this.#size === 0) {
-      this.#body = chunk
-    } else {
-      // One growing buffer, not a list: a body sent byte by byte would take a hundred times its size.
-      if (size > this.#body.length) {
-        const grown = Buffer.allocUnsafe(Math.min(size * 2, this.#limit))
-        this.#body.copy(grown, 0, 0, this.#size)
-        this.#body = grown
-      }
-      chunk.copy(this.#body, this.#size)
-    }
-    this.#size = size
-  }
-
-  onResponseEnd(): void {
-    this.#end()
-    const body = this.#takesEvents ? nothing : this.#body.subarray(0, this.#size)
-    this.#resolve({ status: this.#status, headers: this.#headers, body })
-  }
-
-  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
-    this.#end()
-    this.#reject(error)
-  }
-
-  #end(): void {
-    this.over = true
-    this.#signal.removeEventListener('abort', this)
-  }
-}
 
 /** The response, whose body breaks off once it is too large. Of a stream of events that holds for each of them. */
 function limited(response: FetchResponse, limit: number): FetchResponse {
@@ -387,7 +245,7 @@ export function explain(error: unknown, host: string): PlatformError {
     return new PlatformError('EGRESS_BLOCKED', { host, reason }, options)
   }
   const code = codeOf(error)
-  return code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED'
+  return /^(WIRE_CLOSED|UND_ERR_(DESTROYED|CLOSED))$/.test(code)
     ? new PlatformError('SHUTTING_DOWN', {}, options)
     : unreachable(host, reasonOf(code), error)
 }
@@ -404,11 +262,13 @@ const reasons: readonly (readonly [codes: RegExp, reason: string])[] = [
   [/^EAI_/, 'the host name could not be looked up'],
   [/^(ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/, 'connecting took too long'],
   [/^(EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/, 'there is no way to it from here'],
-  [/^(ECONNRESET|ECONNABORTED|EPIPE|UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH)$/, 'the connection broke off'],
+  [/^(ECONNRESET|ECONNABORTED|EPIPE|WIRE_BROKE_OFF)$/, 'the connection broke off'],
+  [/^UND_ERR_(SOCKET|RES_CONTENT_LENGTH_MISMATCH)$/, 'the connection broke off'],
   [/^(EPROTO$|ERR_SSL_)/, 'no secure connection could be made'],
   [/CERT|^UNABLE_TO_|^INVALID_(CA|PURPOSE)$|^HOSTNAME_MISMATCH$/, 'certificate not trusted'],
-  [/^(HPE_|HTTPParserError$|UND_ERR_HEADERS_OVERFLOW$)/, 'the response is not valid HTTP'],
-  [/^UND_ERR_(INVALID_ARG|NOT_SUPPORTED|REQ_CONTENT_LENGTH_MISMATCH)$/, 'a header or the address is not valid'],
+  [/^(WIRE_BAD_RESPONSE$|HPE_|HTTPParserError$|UND_ERR_HEADERS_OVERFLOW$)/, 'the response is not valid HTTP'],
+  [/^(WIRE_BAD_REQUEST|UND_ERR_(INVALID_ARG|NOT_SUPPORTED))$/, 'a header or the address is not valid'],
+  [/^UND_ERR_REQ_CONTENT_LENGTH_MISMATCH$/, 'a header or the address is not valid'],
 ]
 
 const reasonOf = (code: string): string => reasons.find(([codes]) => codes.test(code))?.[1] ?? 'the request failed'
