@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import { nearest } from './model/nearest.ts'
+import { didYouMean, unquoted } from './model/nearest.ts'
 import { StartError } from './model/start-error.ts'
 import { createAddressRules } from './tools/addresses.ts'
 
@@ -228,9 +228,8 @@ export function describeUnknown(environment: Readonly<Record<string, string | un
   return Object.keys(environment)
     .filter((name) => name.startsWith('QM_') && !(known as string[]).includes(name))
     .map((name) => {
-      const close = nearest(name, known)
-      const hint = close.length > 0 ? `Did you mean ${close.join(' or ')}?` : '"quartermaster up --help" lists them.'
-      return `${name} is set, but there is no such setting, so it does nothing. ${hint}`
+      const hint = didYouMean(name, known, unquoted) || ' "quartermaster up --help" lists them.'
+      return `${name} is set, but there is no such setting, so it does nothing.${hint}`
     })
 }
 
@@ -259,9 +258,7 @@ function explained({ code, message }: Error & { code?: string }, known: readonly
   if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
     return message.includes('does not take an argument') ? `--${name} takes no value.` : `--${name} needs a value.`
   }
-  const close = nearest(name, known).map((one) => `--${one}`)
-  const hint = close.length > 0 ? ` Did you mean ${close.join(' or ')}?` : ''
-  return `There is no flag ${dashes}${name} here.${hint}`
+  return `There is no flag ${dashes}${name} here.${didYouMean(name, known, (flag) => `--${flag}`)}`
 }
 
 const isLoopback = (host: string) =>
