@@ -12,6 +12,7 @@ import type { Engine } from './engine.ts'
 import { Files } from './files.ts'
 import { Generations } from './generations.ts'
 import { IdempotencyKeys } from './idempotency-keys.ts'
+import { Journals } from './journal.ts'
 import { migrate } from './migrate.ts'
 import { Notices } from './notices.ts'
 import { Projects } from './projects.ts'
@@ -51,6 +52,7 @@ export interface Store {
   readonly results: Results
   readonly agents: Agents
   readonly generations: Generations
+  readonly journals: Journals
   readonly webhooks: WebhookStore
   readonly approvals: Approvals
   readonly approvalRules: ApprovalRules
@@ -91,6 +93,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     results: new Results(engine),
     agents: new Agents(engine),
     generations: new Generations(engine, notices),
+    journals: new Journals(engine),
     webhooks: new WebhookStore(engine),
     approvals: new Approvals(engine, notices),
     approvalRules: new ApprovalRules(engine, notices),
