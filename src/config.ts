@@ -31,6 +31,11 @@ const ranges = list.superRefine((allow, context) => {
   }
 })
 
+const secretKey = z
+  .string()
+  .min(16, 'must be 32 bytes in base64 or hex, or a passphrase of at least 16 characters')
+  .optional()
+
 /** Every setting: where it comes from, what it is when it is not given, and what it is for. */
 const settings = {
   port: {
@@ -60,11 +65,13 @@ const settings = {
   },
   secretKey: {
     variable: 'QM_SECRET_KEY',
-    schema: z
-      .string()
-      .min(16, 'must be 32 bytes in base64 or hex, or a passphrase of at least 16 characters')
-      .optional(),
+    schema: secretKey,
     help: 'What secrets are sealed with: 32 bytes in base64 or hex, or a passphrase of at least 16 characters; without it, a key file is made in the data folder. Processes that share a database need the same',
+  },
+  previousSecretKey: {
+    variable: 'QM_SECRET_KEY_PREVIOUS',
+    schema: secretKey,
+    help: 'The secret key before, where it was changed: what it has sealed is sealed anew with QM_SECRET_KEY at the start, and it can be taken away afterwards',
   },
   databaseUrl: {
     variable: 'DATABASE_URL',

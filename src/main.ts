@@ -17,7 +17,8 @@ import { Resolver } from './catalogue/resolve/resolver.ts'
 import { keepWarm } from './catalogue/resolve/warm.ts'
 import { Shelves } from './catalogue/shelf.ts'
 import type { Config } from './config.ts'
-import { Vault } from './credentials/vault.ts'
+import { openVault } from './credentials/open-vault.ts'
+import type { Vault } from './credentials/vault.ts'
 import { conclude } from './dispatch/conclude.ts'
 import { Desk } from './dispatch/desk.ts'
 import { dispatch } from './dispatch/dispatch.ts'
@@ -101,9 +102,7 @@ export async function createPlatform(config: Config, { warn }: PlatformOptions =
     await store.close()
     throw error
   })
-  const vault = await Vault.open({ ...config, settings: store.settings })
-  const wrongKey = await vault.findFault()
-  if (wrongKey !== undefined) log.warn(wrongKey)
+  const vault = await openVault(config, store, log)
   const models = createModels({
     outbound,
     vault,

@@ -363,10 +363,12 @@ export const catalogue = {
   SECRET_KEY_WRONG: {
     status: 500,
     says: 'The secrets in the database are sealed with another key than this process has.',
-    message: (d: { wanted: string; found: string | null; source: string }) =>
+    message: (d: { wanted: string; found: string | null; source: string; previous?: string }) =>
       `The secrets in this database are sealed with the key ${d.wanted}, and this process has ${
         d.found === null ? 'none' : `${d.found} (${d.source})`
-      }. Give every process of the platform the same QM_SECRET_KEY, or the secret.key of the data folder that sealed them.`,
+      }${
+        d.previous === undefined ? '' : ` and ${d.previous} (QM_SECRET_KEY_PREVIOUS)`
+      }. Give every process of the platform the same QM_SECRET_KEY, or the secret.key of the data folder that sealed them; to change the key, give the one before as QM_SECRET_KEY_PREVIOUS.`,
   },
   MODEL_KEY_REFUSED: {
     status: 502,

@@ -17,6 +17,7 @@ import { migrate } from './migrate.ts'
 import { Notices } from './notices.ts'
 import { Projects } from './projects.ts'
 import { Results } from './results.ts'
+import { Sealed } from './sealed.ts'
 import { Servers } from './servers.ts'
 import { Settings } from './settings.ts'
 import { Skills } from './skills.ts'
@@ -48,6 +49,7 @@ export interface Store {
   readonly aiProviders: AiProviders
   readonly idempotencyKeys: IdempotencyKeys
   readonly settings: Settings
+  readonly sealed: Sealed
   readonly vectors: Vectors
   readonly results: Results
   readonly agents: Agents
@@ -89,6 +91,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     aiProviders: new AiProviders(engine),
     idempotencyKeys: new IdempotencyKeys(engine),
     settings: new Settings(engine),
+    sealed: new Sealed(engine),
     vectors: new Vectors(engine),
     results: new Results(engine),
     agents: new Agents(engine),
