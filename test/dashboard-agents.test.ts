@@ -368,6 +368,7 @@ describe('a chat', () => {
 
     await say(page, 'be slow')
     await page.getByText('one by one').waitFor()
+    const left = new URL(page.url()).searchParams.get('run') as string
     await page.getByLabel('Message').fill('thanks')
     // Faster than anybody is: one press directly after the other.
     await page.evaluate(`(async () => {
@@ -384,6 +385,8 @@ describe('a chat', () => {
     await page.reload()
     await page.getByText('You are welcome. This was answer 1.').waitFor()
     expect(await page.getByRole('article', { name: 'Turn' }).count()).toBe(1)
+    // It was left, and goes on by itself.
+    expect((await made(qm.agents.cancelGeneration({ path: { generation_id: left } }))).status).toBe('cancelled')
   })
 
   test('says in words what is wrong with the provider, a call or the request, and what to do', async () => {
