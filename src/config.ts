@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import { nearest } from './model/nearest.ts'
+import { didYouMean, unquoted } from './model/nearest.ts'
 import { StartError } from './model/start-error.ts'
 import { createAddressRules } from './tools/addresses.ts'
 
@@ -30,6 +30,11 @@ const ranges = list.superRefine((allow, context) => {
     context.addIssue({ code: 'custom', message: (error as Error).message.replace(/\.$/, '') })
   }
 })
+
+const secretKey = z
+  .string()
+  .min(16, 'must be 32 bytes in base64 or hex, or a passphrase of at least 16 characters')
+  .optional()
 
 /** Every setting: where it comes from, what it is when it is not given, and what it is for. */
 const settings = {
@@ -60,11 +65,13 @@ const settings = {
   },
   secretKey: {
     variable: 'QM_SECRET_KEY',
-    schema: z
-      .string()
-      .min(16, 'must be 32 bytes in base64 or hex, or a passphrase of at least 16 characters')
-      .optional(),
+    schema: secretKey,
     help: 'What secrets are sealed with: 32 bytes in base64 or hex, or a passphrase of at least 16 characters; without it, a key file is made in the data folder. Processes that share a database need the same',
+  },
+  previousSecretKey: {
+    variable: 'QM_SECRET_KEY_PREVIOUS',
+    schema: secretKey,
+    help: 'The secret key before, where it was changed: what it has sealed is sealed anew with QM_SECRET_KEY at the start, and it can be taken away afterwards',
   },
   databaseUrl: {
     variable: 'DATABASE_URL',
@@ -228,9 +235,8 @@ export function describeUnknown(environment: Readonly<Record<string, string | un
   return Object.keys(environment)
     .filter((name) => name.startsWith('QM_') && !(known as string[]).includes(name))
     .map((name) => {
-      const close = nearest(name, known)
-      const hint = close.length > 0 ? `Did you mean ${close.join(' or ')}?` : '"quartermaster up --help" lists them.'
-      return `${name} is set, but there is no such setting, so it does nothing. ${hint}`
+      const hint = didYouMean(name, known, unquoted) || ' "quartermaster up --help" lists them.'
+      return `${name} is set, but there is no such setting, so it does nothing.${hint}`
     })
 }
 
@@ -259,9 +265,7 @@ function explained({ code, message }: Error & { code?: string }, known: readonly
   if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
     return message.includes('does not take an argument') ? `--${name} takes no value.` : `--${name} needs a value.`
   }
-  const close = nearest(name, known).map((one) => `--${one}`)
-  const hint = close.length > 0 ? ` Did you mean ${close.join(' or ')}?` : ''
-  return `There is no flag ${dashes}${name} here.${hint}`
+  return `There is no flag ${dashes}${name} here.${didYouMean(name, known, (flag) => `--${flag}`)}`
 }
 
 const isLoopback = (host: string) =>

@@ -17,18 +17,17 @@ import { Resolver } from './catalogue/resolve/resolver.ts'
 import { keepWarm } from './catalogue/resolve/warm.ts'
 import { Shelves } from './catalogue/shelf.ts'
 import type { Config } from './config.ts'
-import { Vault } from './credentials/vault.ts'
+import { openVault } from './credentials/open-vault.ts'
+import type { Vault } from './credentials/vault.ts'
 import { conclude } from './dispatch/conclude.ts'
 import { Desk } from './dispatch/desk.ts'
 import { dispatch } from './dispatch/dispatch.ts'
 import type { Host } from './dispatch/host.ts'
-import { keepSwept } from './dispatch/sweep.ts'
+import { sweepApprovals } from './dispatch/sweep.ts'
 import { home, version } from './home.ts'
-import { firstIdAt } from './model/ids.ts'
-import type { Json } from './model/json.ts'
-import { done } from './model/tool.ts'
 import { operations, permissions, platformActions } from './operations/index.ts'
-import { JsonText, type Operation, type Parts, routeOf } from './operations/operation.ts'
+import { type Parts, routeOf } from './operations/operation.ts'
+import { perform } from './operations/perform.ts'
 import { openQueue } from './store/open-queue.ts'
 import { openStore, type Store } from './store/store.ts'
 import { callLane } from './surfaces/call-lane.ts'
@@ -44,6 +43,7 @@ import { reference } from './surfaces/reference.ts'
 import { type RestParts, rest } from './surfaces/rest.ts'
 import { signIn } from './surfaces/sign-in.ts'
 import { web } from './surfaces/web.ts'
+import { sweepHourly } from './sweep.ts'
 import { Lineage } from './tools/lineage.ts'
 import { Outbound } from './tools/outbound.ts'
 import { Schemas } from './tools/schema.ts'
@@ -80,7 +80,6 @@ export interface PlatformOptions {
   readonly warn?: (text: string) => void
 }
 
-const day = 24 * 60 * 60 * 1000
 const pages = new URL('dashboard/dist/', home)
 
 /** Puts the parts together: the one place that knows all of them. */
@@ -103,9 +102,7 @@ export async function createPlatform(config: Config, { warn }: PlatformOptions =
     await store.close()
     throw error
   })
-  const vault = await Vault.open({ ...config, settings: store.settings })
-  const wrongKey = await vault.findFault()
-  if (wrongKey !== undefined) log.warn(wrongKey)
+  const vault = await openVault(config, store, log)
   const models = createModels({
     outbound,
     vault,
@@ -133,7 +130,6 @@ export async function createPlatform(config: Config, { warn }: PlatformOptions =
   const lineage = new Lineage(
     await store.settings.establish('lineage_key', () => randomBytes(32).toString('base64url')),
   )
-  const byName = new Map(operations.map((operation) => [operation.name, operation]))
   const reach: Reach = {
     outbound,
     upstreams,
@@ -141,23 +137,7 @@ export async function createPlatform(config: Config, { warn }: PlatformOptions =
     allowStdio: config.allowStdio,
     findSecret: () => () => undefined,
     platformActions,
-    async perform(name, input, { principal, callId, depth, signal, generation, context, patience = 'waits', home }) {
-      const result = await (byName.get(name) as Operation).perform(input, {
-        ...parts,
-        principal,
-        surface: 'agent',
-        client: { name: null, version: null },
-        parentCallId: callId,
-        depth: depth + 1,
-        live: { signal },
-        generation,
-        context,
-        // Only the one who comes back can be told to; a caller who leaves has nobody here to leave for.
-        patience: patience === 'comes back' ? patience : 'waits',
-        home,
-      })
-      return result instanceof JsonText ? done(JSON.parse(result.text), result.text) : done((result ?? null) as Json)
-    },
+    perform: (name, input, asker) => perform(name, input, asker, parts),
   }
   const catalogue = new Catalogue(store, reach, schemas)
   const meanings = meaningsOf(config, { store, outbound, log, ...(warn && { warn }) })
@@ -240,18 +220,8 @@ export async function createPlatform(config: Config, { warn }: PlatformOptions =
     isReady: async () => !closing.signal.aborted && (await store.settings.find('first_start')) !== undefined,
   })
 
-  const sweep = async () => {
-    await store.idempotencyKeys.sweep(Date.now() - day)
-    await store.results.sweep()
-    await webhooks.sweep()
-    await webhooks.remind()
-    await store.webSessions.sweep()
-    await store.files.sweep(firstIdAt('bytes', Date.now() - day))
-  }
-  const sweeper = setInterval(() => sweep().catch((err: unknown) => log.warn({ err }, 'could not sweep')), day / 24)
-  sweeper.unref()
   await webhooks.start()
-  const swept = keepSwept(store, log)
+  const sweeps = [sweepApprovals(store, log), sweepHourly(store, webhooks, log)]
 
   return {
     config,
@@ -275,10 +245,9 @@ export async function createPlatform(config: Config, { warn }: PlatformOptions =
     async close() {
       closing.abort()
       desk.close()
-      clearInterval(sweeper)
       warm.close()
       runner.close()
-      await swept.close()
+      await Promise.all(sweeps.map((one) => one.close()))
       await endpoints.close()
       await queue.stop()
       await meanings?.close()

@@ -49,7 +49,7 @@ test('what cannot be asked is refused in words, and keys that one may not see ar
 
   expect((await ask(good)).body).toMatchObject({ allowed: true, access_policy_id: 'pol_administrator' })
   expect((await ask({ ...good, permission: 'tools:CalTool' })).body.error.message).toMatch(
-    /did you mean tools:CallTool/,
+    /did you mean "tools:CallTool"/,
   )
   expect((await ask({ ...good, resource: 'tool_1' })).status).toBe(400)
   expect((await ask({ ...good, api_key_id: 'key_gone' })).status).toBe(404)

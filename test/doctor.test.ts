@@ -117,6 +117,8 @@ describe('the doctor finds', () => {
 
     expect(await examine({ QM_DATA: home.path, QM_SECRET_KEY: key('b') })).toMatchObject(found('secret key', /key/))
     expect(await examine({ QM_DATA: home.path, QM_SECRET_KEY: key('a') })).toMatchObject({ code: 0 })
+    const both = { QM_SECRET_KEY: key('b'), QM_SECRET_KEY_PREVIOUS: key('a') }
+    expect(await examine({ QM_DATA: home.path, ...both })).toMatchObject({ code: 0 })
   })
 
   test('a setting that is none', async () => {

@@ -596,7 +596,7 @@ describe.each(engines)('a run whose caller’s own tools give nothing, on %s', (
     const half = { tool_outputs: [{ tool_call_id: 'c1', output: 1 }], async: true }
     expect((await platform.post(path, half)).status).toBe(202)
     const another = await start(platform, agent)
-    const [waiting] = (await platform.platform.store.generations.journal(another)).calls
+    const [waiting] = (await platform.platform.store.journals.read(another)).calls
     const until = waiting?.awaits?.kind === 'client' ? (waiting.awaits.expiresAt ?? 0) : 0
     expect((until - Date.now()) / 3_600_000).toBeCloseTo(24, 0)
 

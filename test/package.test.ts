@@ -1,7 +1,8 @@
 import { execFile, spawn } from 'node:child_process'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
@@ -85,6 +86,13 @@ test('can be put into a program of one’s own', { timeout: 60_000 }, async () =
   expect(stdout.trim()).toBe('200')
 })
 
+test('has examples that run where they are copied to', { timeout: 60_000 }, async () => {
+  const example = await readFile(join(folder, 'node_modules/quartermaster/examples/embedded/main.ts'), 'utf8')
+  await writeFile(join(folder, 'example.mts'), example)
+  const { stdout } = await run(node, ['example.mts'], { cwd: folder })
+  expect(stdout).not.toBe('')
+})
+
 test('tells a program of one’s own the types of everything', { timeout: 60_000 }, async () => {
   await writeFile(
     join(folder, 'use.mts'),
@@ -122,10 +130,28 @@ test('says in plain words how to search by meaning where what runs the model was
   expect(search.what).not.toMatch(/stack|\n/i)
 })
 
+test('has pages whose links all lead somewhere', async () => {
+  const installed = join(folder, 'node_modules/quartermaster')
+  const pages = globSync('{*.md,docs/**/*.md,examples/**/*.md}', { cwd: installed })
+  const links = pages.flatMap((page) =>
+    [...readFileSync(join(installed, page), 'utf8').matchAll(/\]\(([^)#\s]+)[^)]*\)|\s(?:src|href)="([^"#]+)/g)]
+      .map(([, markdown, html]) => markdown ?? html ?? '')
+      .filter((link) => !/^\w+:/.test(link))
+      .map((link) => ({ page, link, path: join(installed, dirname(page), link) })),
+  )
+
+  expect(pages.length).toBeGreaterThan(20)
+  expect(links.length).toBeGreaterThan(20)
+  expect(links.filter(({ path }) => !existsSync(path))).toEqual([])
+})
+
 test('brings no sources, no tests and none of what only developers need', async () => {
   const installed = join(folder, 'node_modules/quartermaster')
   expect((await readdir(installed)).sort()).toEqual(
-    ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'dashboard', 'dist', 'docs', 'package.json'].sort(),
+    [
+      ...['ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'package.json'],
+      ...['bin', 'dashboard', 'dist', 'docs', 'examples'],
+    ].sort(),
   )
   const model = await readdir(join(installed, 'dist/all-MiniLM-L6-v2'))
   expect(model.sort()).toEqual(['LICENSE', 'onnx', 'tokenizer.json'])

@@ -75,7 +75,7 @@ export async function ask<Data>(outcome: Promise<Outcome<Data>>): Promise<Data> 
   return data as Data
 }
 
-interface Listed<Item> {
+export interface Listed<Item> {
   readonly data: Item[]
   readonly total: number
 }

@@ -1,5 +1,6 @@
 import { MutationCache, QueryCache, QueryClient, useQuery } from '@tanstack/react-query'
-import { ask, askAll, Failure, findSession, qm, type Session } from './api.ts'
+import type { Outcome } from 'quartermaster/sdk'
+import { ask, askAll, Failure, findSession, type Listed, qm, type Session } from './api.ts'
 import { useProjectId } from './project.ts'
 
 /** A session that has ended somewhere else ends here, too. */
@@ -28,31 +29,26 @@ export function become(session: Session | null): void {
 export const useSession = () =>
   useQuery({ queryKey: ['session'], queryFn: findSession, staleTime: 5 * 60_000, refetchInterval: 30 * 60_000 })
 
-const inProject = (projectId: string | undefined) => (projectId ? { project_id: projectId } : {})
+interface Window {
+  readonly project_id?: string
+  readonly limit: number
+  readonly offset: number
+}
 
-export function useTools() {
+/** All there is of a kind, in the project that is looked at. */
+export function useAll<Item>(key: string, list: (query: Window) => Promise<Outcome<Listed<Item>>>) {
   const projectId = useProjectId()
   return useQuery({
-    queryKey: ['tools', projectId],
-    queryFn: () => askAll((page) => qm.tools.listTools({ query: { ...inProject(projectId), ...page } })),
+    queryKey: [key, projectId],
+    queryFn: () => askAll((page) => list({ ...(projectId && { project_id: projectId }), ...page })),
   })
 }
 
-export function useServers() {
-  const projectId = useProjectId()
-  return useQuery({
-    queryKey: ['servers', projectId],
-    queryFn: () => askAll((page) => qm.servers.listServers({ query: { ...inProject(projectId), ...page } })),
-  })
-}
+export const useTools = () => useAll('tools', (query) => qm.tools.listTools({ query }))
 
-export function useSkills() {
-  const projectId = useProjectId()
-  return useQuery({
-    queryKey: ['skills', projectId],
-    queryFn: () => askAll((page) => qm.skills.listSkills({ query: { ...inProject(projectId), ...page } })),
-  })
-}
+export const useServers = () => useAll('servers', (query) => qm.servers.listServers({ query }))
+
+export const useSkills = () => useAll('skills', (query) => qm.skills.listSkills({ query }))
 
 export const useProjects = () =>
   useQuery({
@@ -60,13 +56,7 @@ export const useProjects = () =>
     queryFn: () => askAll((page) => qm.projects.listProjects({ query: page })),
   })
 
-export function useKeys() {
-  const projectId = useProjectId()
-  return useQuery({
-    queryKey: ['api-keys', projectId],
-    queryFn: () => askAll((page) => qm.apiKeys.listApiKeys({ query: { ...inProject(projectId), ...page } })),
-  })
-}
+export const useKeys = () => useAll('api-keys', (query) => qm.apiKeys.listApiKeys({ query }))
 
 export function usePolicies() {
   return useQuery({

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readConfig } from '../../src/config.ts'
-import { createPlatform } from '../../src/main.ts'
-import { Quartermaster } from '../../src/sdk/index.ts'
+import { createPlatform } from 'quartermaster'
+import { readConfig } from 'quartermaster/config'
+import { Quartermaster } from 'quartermaster/sdk'
 
 const data = await mkdtemp(join(tmpdir(), 'embedded-'))
 const key = 'sk_of_my_own_program'

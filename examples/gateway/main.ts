@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { type Outcome, Quartermaster } from '../../src/sdk/index.ts'
+import { type Outcome, Quartermaster } from 'quartermaster/sdk'
 
 const { QM_URL = 'http://127.0.0.1:4600', QM_KEY = '' } = process.env
 const qm = new Quartermaster({ baseUrl: QM_URL, token: QM_KEY })

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { type Outcome, Quartermaster } from '../../src/sdk/index.ts'
+import { type Outcome, Quartermaster } from 'quartermaster/sdk'
 import { startShop } from './shop.ts'
 
 const { QM_URL = 'http://127.0.0.1:4600', QM_KEY = '', OPENAI_API_KEY } = process.env

@@ -5,7 +5,9 @@ import { isOver } from '../model/generation.ts'
 import { newId } from '../model/ids.ts'
 import { keepable } from '../model/page.ts'
 import type { Principal } from '../model/principal.ts'
-import { type Journal, type JournalCall, type NewCall, type Run, TurnLost } from '../store/generations.ts'
+import type { Run } from '../store/generations.ts'
+import type { Journal, JournalCall, NewCall } from '../store/journal.ts'
+import { TurnLost } from '../store/turn.ts'
 import { askedOf, type CallMaker, type Made, makeCall, requireInTime } from './make-call.ts'
 import type { ModelAnswer, ModelDelta, ModelRequest } from './models/model.ts'
 import { settingsFor, stopAfter } from './rules.ts'
@@ -89,7 +91,7 @@ async function isOrphan({ initiator_generation_id: above }: Run, { store }: Loop
 }
 
 async function goOn(run: Run, { stop, cancel }: Signals, parts: LoopParts): Promise<void> {
-  const { generations } = parts.store
+  const { generations, journals } = parts.store
   if (run.settings.max_call_depth <= 0) {
     const ending = { status: 'completed' as const, stop_reason: 'depth_limit' as const, error: null }
     return generations.end(run, { ...ending, content: 'Maximum call depth reached', finish_reason: null })
@@ -98,7 +100,7 @@ async function goOn(run: Run, { stop, cancel }: Signals, parts: LoopParts): Prom
   const fresh = new Set<string>()
   const either = AbortSignal.any([stop, cancel])
 
-  let journal = await generations.journal(run.id)
+  let journal = await journals.read(run.id)
   if (run.turn > 1) await parts.heal(run, journal)
   for (;;) {
     either.throwIfAborted()
@@ -157,9 +159,9 @@ async function askModel(
   { toolbox, signal, fresh }: { toolbox: Toolbox; signal: AbortSignal; fresh: Set<string> },
   parts: LoopParts,
 ): Promise<Journal> {
-  const { generations } = parts.store
+  const { journals } = parts.store
   const model = await parts.modelOf(run)
-  const { step, isWanted } = await generations.startStep(run, number)
+  const { step, isWanted } = await journals.startStep(run, number)
   if (!isWanted) throw new Cancelled()
   parts.changed(run)
   const { toolChoice, activeToolIds } = settingsFor(number, run.settings)
@@ -186,7 +188,7 @@ async function askModel(
     output_tokens,
     cost: model.costOf(answer),
   }
-  const written = await generations.answerStep(run, number, answered, calls)
+  const written = await journals.answerStep(run, number, answered, calls)
   parts.changed(run)
   const before = journal.steps.filter((one) => one.number !== number)
   return {
@@ -235,9 +237,9 @@ async function principalOf({ started_by, project_id, settings }: Run, keys: Keys
 
 /** Without an error, because it was cancelled. It ends last of all, so that a crash in between leaves nothing undone. */
 async function endBadly(run: Run, error: unknown, parts: LoopParts): Promise<void> {
-  const { generations } = parts.store
+  const { generations, journals } = parts.store
   await generations.requireTurn(run)
-  const journal = await generations.journal(run.id)
+  const journal = await journals.read(run.id)
   const known = error === undefined || error instanceof PlatformError ? error : new PlatformError('INTERNAL', {})
   await letGo(run, journal.calls, known, parts)
   await generations.end(run, {

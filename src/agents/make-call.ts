@@ -7,7 +7,8 @@ import { deepestJson, isObject, isTooDeep, type Json, type JsonObject } from '..
 import type { Principal } from '../model/principal.ts'
 import { type Awaited, Suspended } from '../model/suspended.ts'
 import { done, type Output } from '../model/tool.ts'
-import type { JournalCall, Run } from '../store/generations.ts'
+import type { Run } from '../store/generations.ts'
+import type { JournalCall } from '../store/journal.ts'
 import type { Store } from '../store/store.ts'
 import { toldOf, toldOfError } from './output.ts'
 import { failureOf, nothingPending, resultOf } from './result.ts'
@@ -67,7 +68,7 @@ const isLate = (call: JournalCall, { outputMs }: Pick<CallMaker, 'outputMs'>): b
 export async function requireInTime(calls: readonly JournalCall[], parts: CallMaker): Promise<void> {
   for (const call of calls.filter((one) => isLate(one, parts))) {
     // It may have come since the journal was read.
-    const { output, tool_call_id, tool_name } = await parts.store.generations.findCall(call)
+    const { output, tool_call_id, tool_name } = await parts.store.journals.findCall(call)
     if (output === undefined) throw new PlatformError('OUTPUTS_EXPIRED', { tool_call_id, tool_name })
   }
 }
@@ -78,7 +79,7 @@ export type Made = { readonly call: JournalCall; readonly waits?: Awaited }
 /** Makes one call of the journal, or goes on with one that was begun, and writes down what came of it. */
 export async function makeCall(call: JournalCall, making: Making, parts: CallMaker): Promise<Made> {
   const { run, signal, toolbox } = making
-  const { generations } = parts.store
+  const { generations, journals } = parts.store
   let made: Made | undefined
   const tool = toolbox.find(call.tool_name)?.entry.tool
   const give = async (said: Json, isError: boolean): Promise<Made> => {
@@ -86,12 +87,12 @@ export async function makeCall(call: JournalCall, making: Making, parts: CallMak
     const output = tool ? hide(said, secretsOf(tool)) : said
     const given = { ...call, output, is_error: isError }
     // The first word counts: whoever took the run up before us may have had it.
-    made = { call: (await generations.finishCall(call, output, isError)) ? given : await generations.findCall(call) }
+    made = { call: (await journals.finishCall(call, output, isError)) ? given : await journals.findCall(call) }
     return made
   }
 
   if (call.awaits?.kind === 'client') {
-    const now = isLate(call, parts) ? await generations.findCall(call) : call
+    const now = isLate(call, parts) ? await journals.findCall(call) : call
     return now.output === undefined ? { call, waits: call.awaits } : { call: now }
   }
   if (call.awaits?.kind === 'generation') {
@@ -118,7 +119,7 @@ export async function makeCall(call: JournalCall, making: Making, parts: CallMak
     if (error instanceof Suspended) {
       const { awaits } = error
       const until = awaits.kind === 'client' ? { ...awaits, expiresAt: Date.now() + parts.outputMs } : awaits
-      await generations.suspendCall(run, call, until)
+      await journals.suspendCall(run, call, until)
       return { call: { ...call, awaits: until }, waits: until }
     }
     if (signal.aborted) throw error

@@ -1,7 +1,8 @@
 import { canonical } from '../model/canonical.ts'
 import { PlatformError } from '../model/errors.ts'
 import { isOver } from '../model/generation.ts'
-import type { GivenOutput, JournalCall, Run, SubmittedOutput } from '../store/generations.ts'
+import type { GivenOutput, Run, SubmittedOutput } from '../store/generations.ts'
+import type { JournalCall } from '../store/journal.ts'
 
 /** A run, or one that it waits for, with its calls. */
 export interface Line {

@@ -11,7 +11,8 @@ import type {
 import { isTooDeep, type Json, type JsonObject } from '../model/json.ts'
 import { iso } from '../model/page.ts'
 import { outputIn } from '../model/picture.ts'
-import type { Journal, JournalCall, Run } from '../store/generations.ts'
+import type { Run } from '../store/generations.ts'
+import type { Journal, JournalCall } from '../store/journal.ts'
 
 /** How a run stands, in the words of its surface. */
 export function resultOf(run: Run, pending: Pending): GenerationResult {

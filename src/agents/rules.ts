@@ -1,6 +1,6 @@
 import type { ToolChoice } from '../model/agent.ts'
 import type { GenerationSettings, Overrides, Step, StopReason } from '../model/generation.ts'
-import type { JournalCall } from '../store/generations.ts'
+import type { JournalCall } from '../store/journal.ts'
 
 export interface StepSettings {
   readonly toolChoice: ToolChoice

@@ -7,7 +7,8 @@ import { type GenerationResult, type GenerationStatus, isOver, isResting } from 
 import { isObject, type Json } from '../model/json.ts'
 import { outputIn } from '../model/picture.ts'
 import type { Output } from '../model/tool.ts'
-import type { Journal, JournalCall, NewGeneration, Run, SubmittedOutput } from '../store/generations.ts'
+import type { NewGeneration, Run, SubmittedOutput } from '../store/generations.ts'
+import type { Journal, JournalCall } from '../store/journal.ts'
 import type { Queue } from '../store/queue.ts'
 import type { Store } from '../store/store.ts'
 import { type Asking, advance, Cancelled, type LoopParts } from './loop.ts'
@@ -137,7 +138,7 @@ export class Runner {
 
   /** What has to be done for a run, and for those that it waits for: its caller need not know that there are several. */
   async pending(id: string): Promise<Pending> {
-    const { calls } = await this.#parts.store.generations.journal(id)
+    const { calls } = await this.#parts.store.journals.read(id)
     const own = pendingOf(calls)
     const children = calls.flatMap(({ output, awaits }) =>
       output === undefined && awaits?.kind === 'generation' ? [awaits.id] : [],
@@ -190,8 +191,8 @@ export class Runner {
 
   /** A run and those that it waits for, each with its calls. */
   async #linesUnder(run: Run): Promise<Line[]> {
-    const { generations } = this.#parts.store
-    const { calls } = await generations.journal(run.id)
+    const { generations, journals } = this.#parts.store
+    const { calls } = await journals.read(run.id)
     const lines: Line[] = [{ run, calls }]
     for (const { awaits } of calls) {
       const child = awaits?.kind === 'generation' ? await generations.find(awaits.id) : undefined
@@ -231,7 +232,7 @@ export class Runner {
     await onRest(run, await this.result(run))
     if (run.initiator_generation_id !== null) await this.wake(run.initiator_generation_id)
     if (isOver(run.status)) return
-    const { calls } = await store.generations.journal(run.id)
+    const { calls } = await store.journals.read(run.id)
     const deadlines = calls.flatMap((call) => {
       const { output, awaits } = call
       if (output !== undefined || !awaits || awaits.kind === 'generation') return []

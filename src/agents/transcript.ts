@@ -1,6 +1,7 @@
 import type { Message } from '../model/message.ts'
 import { outputIn, type Picture, picturesIn } from '../model/picture.ts'
-import type { Journal, JournalCall, Run } from '../store/generations.ts'
+import type { Run } from '../store/generations.ts'
+import type { Journal, JournalCall } from '../store/journal.ts'
 
 /** The conversation so far, as the model is to see it. */
 export function transcript(run: Run, { steps, calls }: Journal): Message[] {

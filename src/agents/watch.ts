@@ -1,7 +1,8 @@
 import type { GenerationResult, StepView } from '../model/generation.ts'
 import { isResting } from '../model/generation.ts'
 import { isObject } from '../model/json.ts'
-import type { Journal, Run } from '../store/generations.ts'
+import type { Run } from '../store/generations.ts'
+import type { Journal } from '../store/journal.ts'
 import type { Store } from '../store/store.ts'
 import type { ModelDelta as Delta } from './models/model.ts'
 import { callView, stepView } from './result.ts'
@@ -130,7 +131,7 @@ export class Watchers {
     let again = false
     const read = async () => {
       const run = await this.#store.generations.find(id)
-      const journal = await this.#store.generations.journal(id)
+      const journal = await this.#store.journals.read(id)
       if (stopped || !run) return
       const partial = this.#partial.get(id)
       told.journal(run, journal)

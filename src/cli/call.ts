@@ -123,13 +123,10 @@ async function chooseAction(
   }
   const found = actions.find(({ name }) => name === wanted)
   if (found || names.length === 0) return found
-  const { nearest } = await import('../model/nearest.ts')
-  const close = wanted === undefined ? [] : nearest(wanted, names)
-  const hint =
-    close.length > 0
-      ? `Did you mean ${close.join(' or ')}?`
-      : `There are ${names.slice(0, 20).join(', ')}${names.length > 20 ? ' …' : ''}.`
-  throw new UsageError(wanted === undefined ? `Which action? ${hint}` : `The tool has no action "${wanted}". ${hint}`)
+  const all = ` There are ${names.slice(0, 20).join(', ')}${names.length > 20 ? ' …' : ''}.`
+  if (wanted === undefined) throw new UsageError(`Which action?${all}`)
+  const { didYouMean } = await import('../model/nearest.ts')
+  throw new UsageError(`The tool has no action "${wanted}".${didYouMean(wanted, names) || all}`)
 }
 
 interface Sending {

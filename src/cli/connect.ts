@@ -1,6 +1,6 @@
 import { copyFile, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { nearest } from '../model/nearest.ts'
+import { didYouMean, unquoted } from '../model/nearest.ts'
 import { exit, type Runner, UsageError } from './command.ts'
 import { openSession, Refused, type Session } from './connection.ts'
 import { difference } from './difference.ts'
@@ -43,10 +43,8 @@ function clientOf(wanted: string | undefined): McpClient {
   if (wanted === undefined) throw new UsageError(`Which client? There are ${names.join(', ')}.`)
   const found = mcpClients.find(({ name }) => name === wanted)
   if (found) return found
-  const close = nearest(wanted, names)
-  throw new UsageError(
-    `"${wanted}" is no client that is known here. ${close.length > 0 ? `Did you mean ${close.join(' or ')}?` : `There are ${names.join(', ')}.`}`,
-  )
+  const hint = didYouMean(wanted, names, unquoted) || ` There are ${names.join(', ')}.`
+  throw new UsageError(`"${wanted}" is no client that is known here.${hint}`)
 }
 
 /** The one that is named, if it is there; else the only one there is. */

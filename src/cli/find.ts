@@ -1,4 +1,4 @@
-import { nearest } from '../model/nearest.ts'
+import { didYouMean } from '../model/nearest.ts'
 import type { Quartermaster } from '../sdk/index.ts'
 import { type Connection, send } from '../sdk/send.ts'
 import { UsageError } from './command.ts'
@@ -57,15 +57,10 @@ const ambiguous = (kind: string, name: string, found: readonly { id: string }[])
   new UsageError(`Several ${kind}s are named "${name}": ${found.map(({ id }) => id).join(', ')}. Give the id of one.`)
 
 function unknown(kind: string, wanted: string, known: readonly { name: string }[]): UsageError {
-  const close = nearest(
-    wanted,
-    known.map(({ name }) => name),
-  )
-  const hint =
-    close.length > 0
-      ? `Did you mean ${close.map((name) => `"${name}"`).join(' or ')}?`
-      : known.length === 0
-        ? 'This key sees none; by its id one can be called that cannot be seen.'
-        : `"quartermaster list-${kind}s" lists them.`
-  return new UsageError(`There is no ${kind} named "${wanted}". ${hint}`)
+  const names = known.map(({ name }) => name)
+  const whereElse =
+    names.length === 0
+      ? ' This key sees none; by its id one can be called that cannot be seen.'
+      : ` "quartermaster list-${kind}s" lists them.`
+  return new UsageError(`There is no ${kind} named "${wanted}".${didYouMean(wanted, names) || whereElse}`)
 }

@@ -1,4 +1,4 @@
-import { nearest } from '../model/nearest.ts'
+import { didYouMean } from '../model/nearest.ts'
 import { type Command, type Field, type Flag, type Reading, UsageError } from './command.ts'
 
 /** For every command that asks a platform. */
@@ -137,7 +137,5 @@ function isValue(next: string | undefined, takes: Takes, known: ReadonlyMap<stri
   return written === undefined || !known.has(written.replaceAll('_', '-'))
 }
 
-export function unknownFlag(written: string, known: readonly string[]): string {
-  const close = nearest(written, known).map((name) => `--${name}`)
-  return `There is no flag --${written} here.${close.length > 0 ? ` Did you mean ${close.join(' or ')}?` : ''}`
-}
+export const unknownFlag = (written: string, known: readonly string[]): string =>
+  `There is no flag --${written} here.${didYouMean(written, known, (name) => `--${name}`)}`

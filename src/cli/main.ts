@@ -1,5 +1,5 @@
 import { version } from '../home.ts'
-import { nearest } from '../model/nearest.ts'
+import { didYouMean } from '../model/nearest.ts'
 import { exit, Interrupted, type OwnCommand, UsageError } from './command.ts'
 import { commands } from './commands.ts'
 import { Refused, report } from './connection.ts'
@@ -87,8 +87,7 @@ async function help(name: string | undefined): Promise<number> {
 
 function unknown(name: string): number {
   const known = [...ownCommands, ...commands].map((command) => command.name)
-  const close = nearest(name, ['help', 'version', ...known])
-  const hint = close.length > 0 ? ` Did you mean ${close.map((one) => `"${one}"`).join(' or ')}?` : ''
+  const hint = didYouMean(name, ['help', 'version', ...known])
   return misused(`quartermaster: There is no command "${name}".${hint}\n"quartermaster help" lists them all.`)
 }
 

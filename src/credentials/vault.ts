@@ -4,11 +4,14 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { PlatformError } from '../model/errors.ts'
 import { StartError } from '../model/start-error.ts'
+import type { Sealed } from '../store/sealed.ts'
 import type { Settings } from '../store/settings.ts'
 
 export interface VaultOptions {
   /** QM_SECRET_KEY: 32 bytes in base64 or hex, or a passphrase. */
   readonly secretKey: string | undefined
+  /** QM_SECRET_KEY_PREVIOUS: the key before, which opens what is not yet sealed anew. */
+  readonly previousSecretKey?: string | undefined
   /** Where the key file is, when there is no QM_SECRET_KEY. */
   readonly data: string
   readonly settings: Pick<Settings, 'find' | 'establish'>
@@ -18,6 +21,21 @@ const keyFile = 'secret.key'
 /** A sealed value that only the right key opens, so that no two keys are ever used on one database. */
 const check = 'secret_check'
 const checkPlace = 'settings/secret_check'
+const checkText = 'quartermaster'
+
+/** What a change of the key changes. */
+interface Renewed {
+  readonly settings: Pick<Settings, 'find' | 'replace'>
+  readonly sealed: Pick<Sealed, 'by' | 'replace' | 'keyIds'>
+}
+
+export interface Renewal {
+  readonly renewed: number
+  /** Places of values that the key before should open, and does not. */
+  readonly unreadable: readonly string[]
+  /** The ids of other keys that something is sealed with. */
+  readonly missing: readonly string[]
+}
 
 /**
  * Seals secrets with AES-256-GCM. A sealed value is `v1.<key id>.<nonce, text and tag>`, bound to the place it is kept
@@ -25,24 +43,33 @@ const checkPlace = 'settings/secret_check'
  *
  * The key is QM_SECRET_KEY, or a file in the data folder that the first secret makes. Whatever key seals the first secret
  * of a database is the one: with another, nothing is sealed, and what is there is not opened but said to need its key.
+ *
+ * To change it, a start is given the key before as well. It seals anew what that has sealed, one value after the other, and
+ * at last the check. Until then the database goes by the key before. Wherever that is cut off, each value is sealed with one of
+ * the two, so the next start with both goes on.
  */
 export class Vault {
   readonly #options: VaultOptions
   #key: Buffer | undefined
+  readonly #previous: Buffer | undefined
   #fits: Promise<void> | undefined
 
-  private constructor(options: VaultOptions, key: Buffer | undefined) {
+  private constructor(options: VaultOptions, key: Buffer | undefined, previous: Buffer | undefined) {
     this.#options = options
     this.#key = key
+    this.#previous = previous
   }
 
   static async open(options: VaultOptions): Promise<Vault> {
-    return new Vault(options, await findKey(options))
+    const { previousSecretKey, settings } = options
+    const previous = previousSecretKey === undefined ? undefined : await readKey(previousSecretKey, settings)
+    return new Vault(options, await findKey(options), previous)
   }
 
   /** What is wrong with the key, in words; nothing while it fits, or while there are no secrets. */
   async findFault(): Promise<string | undefined> {
-    if ((await this.#options.settings.find(check)) === undefined) return undefined
+    const known = await this.#options.settings.find(check)
+    if (known === undefined || opens(this.#previous, known)) return undefined
     try {
       await this.#checked()
       return undefined
@@ -60,10 +87,34 @@ export class Vault {
   open(sealed: string, place: string): string {
     const [version, keyId] = sealed.split('.')
     if (version !== 'v1' || keyId === undefined) throw new PlatformError('SECRET_UNREADABLE', { place })
-    if (this.#key === undefined || keyId !== idOf(this.#key)) throw this.#mismatch(keyId)
-    const text = openWith(this.#key, sealed, place)
+    const key = [this.#key, this.#previous].find((one) => one && idOf(one) === keyId)
+    if (key === undefined) throw this.#mismatch(keyId)
+    const text = openWith(key, sealed, place)
     if (text === undefined) throw new PlatformError('SECRET_UNREADABLE', { place })
     return text
+  }
+
+  /** Seals with the key what the one before has sealed, and tells of what neither of them opens. */
+  async renew({ settings, sealed }: Renewed): Promise<Renewal> {
+    const before = this.#previous
+    const known = await settings.find(check)
+    // The key before fits, so to make one hides nothing.
+    if (opens(before, known)) this.#key ??= await makeKeyFile(this.#options.data)
+    const key = this.#key
+    const here = [key, before].flatMap((one) => (one ? idOf(one) : []))
+    const missing = [...(await sealed.keyIds())].filter((id) => !here.includes(id))
+    if (!key || !before || key.equals(before)) return { renewed: 0, unreadable: [], missing }
+    let renewed = 0
+    const unreadable: string[] = []
+    for await (const value of sealed.by(idOf(before))) {
+      const text = openWith(before, value.sealed, value.place)
+      if (text === undefined) unreadable.push(value.place)
+      else if (await sealed.replace(value, sealWith(key, text, value.place))) renewed++
+    }
+    if (known !== undefined && opens(before, known)) {
+      await settings.replace(check, known, sealWith(key, checkText, checkPlace))
+    }
+    return { renewed, unreadable, missing }
   }
 
   /** Makes sure that there is a key, and that it is the one that this database's secrets are sealed with. */
@@ -82,16 +133,25 @@ export class Vault {
     if (this.#key === undefined && known !== undefined) throw this.#mismatch(idIn(known))
     const key = this.#key ?? (await makeKeyFile(data))
     this.#key = key
-    const sealed = known ?? (await settings.establish(check, () => sealWith(key, 'quartermaster', checkPlace)))
-    if (openWith(key, sealed, checkPlace) === undefined) throw this.#mismatch(idIn(sealed))
+    const sealed = known ?? (await settings.establish(check, () => sealWith(key, checkText, checkPlace)))
+    if (!opens(key, sealed)) throw this.#mismatch(idIn(sealed))
   }
 
   #mismatch(wanted: string): PlatformError<'SECRET_KEY_WRONG'> {
     const found = this.#key && idOf(this.#key)
+    const previous = this.#previous && idOf(this.#previous)
     const source = this.#options.secretKey === undefined ? keyFile : 'QM_SECRET_KEY'
-    return new PlatformError('SECRET_KEY_WRONG', { wanted, found: found ?? null, source })
+    return new PlatformError('SECRET_KEY_WRONG', {
+      wanted,
+      found: found ?? null,
+      source,
+      ...(previous && { previous }),
+    })
   }
 }
+
+const opens = (key: Buffer | undefined, sealedCheck: string | undefined): boolean =>
+  key !== undefined && sealedCheck !== undefined && openWith(key, sealedCheck, checkPlace) !== undefined
 
 const idIn = (sealed: string): string => sealed.split('.')[1] ?? ''
 
@@ -118,12 +178,15 @@ function openWith(key: Buffer, sealed: string, place: string): string | undefine
 }
 
 async function findKey({ secretKey, data, settings }: VaultOptions): Promise<Buffer | undefined> {
-  if (secretKey === undefined) return readKeyFile(data)
-  const bytes = asBytes(secretKey)
+  return secretKey === undefined ? readKeyFile(data) : readKey(secretKey, settings)
+}
+
+async function readKey(text: string, settings: VaultOptions['settings']): Promise<Buffer> {
+  const bytes = asBytes(text)
   if (bytes) return bytes
   // In the database, because all processes on it must come to the same key.
   const salt = await settings.establish('secret_salt', () => randomBytes(16).toString('base64url'))
-  return stretch(secretKey.normalize('NFC'), Buffer.from(salt, 'base64url'))
+  return stretch(text.normalize('NFC'), Buffer.from(salt, 'base64url'))
 }
 
 const stretch = (passphrase: string, salt: Buffer): Promise<Buffer> =>

@@ -1,7 +1,7 @@
 import type { Catalogue, Entry, Offer } from '../catalogue/catalogue.ts'
 import { findByName } from '../catalogue/names.ts'
 import { PlatformError } from '../model/errors.ts'
-import { nearest } from '../model/nearest.ts'
+import { orDidYouMean } from '../model/nearest.ts'
 import { requireCall } from './authorize.ts'
 import type { Asked, Resolved } from './call.ts'
 
@@ -30,10 +30,8 @@ function offerOf({ tool, type, offers }: Entry, { action: name, principal }: Ask
   const [found, another] = findByName(offers, name)
   if (found && another) throw wrong(`"${name}" could be "${found.action.name}" or "${another.action.name}"`)
   if (found) return found
-  const close = nearest(name, [...offers.keys()])
-  throw wrong(
-    `"${tool.name}" offers no action "${name}"${close.length > 0 ? `; did you mean ${quoted(close)}?` : `, but ${quoted([...offers.keys()])}`}`,
-  )
+  const known = [...offers.keys()]
+  throw wrong(`"${tool.name}" offers no action "${name}"${orDidYouMean(name, known) || `, but ${quoted(known)}`}`)
 }
 
 const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).join(' or ')

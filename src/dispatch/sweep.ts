@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { ApprovalSummary } from '../model/approval.ts'
 import { errorBody } from '../model/errors.ts'
+import { every } from '../model/every.ts'
 import type { Store } from '../store/store.ts'
 import type { CallEnd } from '../store/tables.ts'
 import { refusalOf } from './approve.ts'
@@ -10,31 +11,19 @@ const batch = 200
 /** Callers who wait know the time themselves; this is for those who do not. */
 const everyMs = 2000
 
-/** Sweeps every now and then, one sweep at a time. */
-export function keepSwept(store: Store, log: Logger): { close(): Promise<void> } {
-  let sweeping: Promise<void> | undefined
-  const sweep = () => {
-    sweeping ??= sweepApprovals(store)
-      .catch((err: unknown) => log.warn({ err }, 'could not sweep approvals'))
-      .finally(() => {
-        sweeping = undefined
-      })
-  }
-  const timer = setInterval(sweep, everyMs)
-  timer.unref()
-  return {
-    async close() {
-      clearInterval(timer)
-      await sweeping
-    },
-  }
-}
+/** Ends what nobody waits for, every now and then. */
+export const sweepApprovals = (store: Store, log: Logger) =>
+  every(
+    everyMs,
+    () => sweep(store),
+    (err) => log.warn({ err }, 'could not sweep approvals'),
+  )
 
 /**
- * Ends what nobody waits for: approvals whose time is up, and the record of calls whose approval has ended without them.
+ * Ends approvals whose time is up, and the record of calls whose approval has ended without them.
  * Where the call itself waits somewhere it does both, too, and the first to do it counts.
  */
-async function sweepApprovals({ approvals, calls }: Store): Promise<void> {
+async function sweep({ approvals, calls }: Store): Promise<void> {
   await approvals.expire()
   for (;;) {
     const ended = await approvals.unclosed(batch)

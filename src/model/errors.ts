@@ -3,6 +3,8 @@
  * A released code keeps its meaning.
  */
 
+import { didYouMeanOneOf } from './nearest.ts'
+
 /** One thing wrong with an input: where, in a caller's words, and what. */
 export interface Fault {
   readonly path: string
@@ -20,9 +22,6 @@ const ended = (text: string) => (/[.!?…]$/.test(text.trim()) ? text.trim() : `
 const standing = (status: string) =>
   ({ requires_action: 'waits for an approval', in_progress: 'is under way' })[status] ??
   (status === 'cancelled' ? 'was cancelled' : `has ${status}`)
-
-const didYouMean = (nearest: readonly string[] | undefined) =>
-  nearest?.length ? ` Did you mean ${nearest.map((name) => `"${name}"`).join(' or ')}?` : ''
 
 export const catalogue = {
   VALIDATION_FAILED: {
@@ -159,7 +158,7 @@ export const catalogue = {
     status: 404,
     says: 'No route has this path.',
     message: (d: { path: string; nearest?: readonly string[] }) =>
-      `There is nothing at ${d.path}.${didYouMean(d.nearest)} GET /api/v1/openapi.json lists what there is.`,
+      `There is nothing at ${d.path}.${didYouMeanOneOf(d.nearest ?? [])} GET /api/v1/openapi.json lists what there is.`,
   },
   METHOD_NOT_ALLOWED: {
     status: 405,
@@ -364,10 +363,12 @@ export const catalogue = {
   SECRET_KEY_WRONG: {
     status: 500,
     says: 'The secrets in the database are sealed with another key than this process has.',
-    message: (d: { wanted: string; found: string | null; source: string }) =>
+    message: (d: { wanted: string; found: string | null; source: string; previous?: string }) =>
       `The secrets in this database are sealed with the key ${d.wanted}, and this process has ${
         d.found === null ? 'none' : `${d.found} (${d.source})`
-      }. Give every process of the platform the same QM_SECRET_KEY, or the secret.key of the data folder that sealed them.`,
+      }${
+        d.previous === undefined ? '' : ` and ${d.previous} (QM_SECRET_KEY_PREVIOUS)`
+      }. Give every process of the platform the same QM_SECRET_KEY, or the secret.key of the data folder that sealed them; to change the key, give the one before as QM_SECRET_KEY_PREVIOUS.`,
   },
   MODEL_KEY_REFUSED: {
     status: 502,

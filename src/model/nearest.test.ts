@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { nearest } from './nearest.ts'
+import { didYouMean, nearest, orDidYouMean } from './nearest.ts'
 
 const known = ['get-document', 'search-documents', 'update-document', 'create-file']
 
@@ -16,4 +16,13 @@ test('part of a name is told every name that has it', () => {
 test('a name like nothing known is told nothing', () => {
   expect(nearest('send-invoice', known)).toEqual([])
   expect(nearest('', known)).toEqual([])
+})
+
+test('the question is put as a sentence, at the end of a clause, or not at all', () => {
+  expect(didYouMean('craete-file', known)).toBe(' Did you mean "create-file"?')
+  expect(didYouMean('prot', ['port', 'port2'], (flag) => `--${flag}`)).toBe(' Did you mean --port?')
+  expect(orDidYouMean('document', known)).toBe(
+    '; did you mean "get-document" or "search-documents" or "update-document"?',
+  )
+  expect(didYouMean('send-invoice', known) + orDidYouMean('send-invoice', known)).toBe('')
 })

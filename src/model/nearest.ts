@@ -11,6 +11,27 @@ export function nearest(wrong: string, known: readonly string[]): string[] {
     .map(({ name }) => name)
 }
 
+/** The question to someone who wrote a name that is not there: ` Did you mean "x" or "y"?`, or nothing where none is near. */
+export const didYouMean = (wrong: string, known: readonly string[], shown = quoted): string =>
+  didYouMeanOneOf(nearest(wrong, known), shown)
+
+/** The same of names that were looked for before. */
+export const didYouMeanOneOf = (near: readonly string[], shown = quoted): string =>
+  near.length > 0 ? ` Did you mean ${choice(near, shown)}?` : ''
+
+/** The same at the end of a clause, as faults are: `; did you mean "x" or "y"?`. */
+export function orDidYouMean(wrong: string, known: readonly string[]): string {
+  const near = nearest(wrong, known)
+  return near.length > 0 ? `; did you mean ${choice(near)}?` : ''
+}
+
+/** For names that stand in text as they are, such as those of settings. */
+export const unquoted = (name: string) => name
+
+const quoted = (name: string) => `"${name}"`
+
+const choice = (names: readonly string[], shown = quoted) => names.map(shown).join(' or ')
+
 const away = (wrong: string, name: string) => (wrong.length > 2 && name.includes(wrong) ? 1 : distance(wrong, name))
 
 const simple = (name: string) =>

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { AccessPolicy, AccessPolicyFields, type PolicyDocument } from '../model/access-policy.ts'
 import { PlatformError } from '../model/errors.ts'
-import { nearest } from '../model/nearest.ts'
+import { orDidYouMean } from '../model/nearest.ts'
 import { Id, Paging, pageOf } from '../model/page.ts'
 import { acts, type Kind, lists, operation, requireAllowed } from './operation.ts'
 
@@ -107,11 +107,10 @@ function requireKnownActions({ statement }: PolicyDocument, permissions: Readonl
     action.flatMap((pattern, position) => {
       const [module, what] = pattern.split(':')
       if (pattern === '*' || permissions.has(pattern) || (what === '*' && modules.has(module))) return []
-      const close = nearest(pattern, [...permissions])
       return [
         {
           path: `document.statement[${index}].action[${position}]`,
-          message: `"${pattern}" is not an action${close[0] ? `; did you mean "${close[0]}"?` : ''}`,
+          message: `"${pattern}" is not an action${orDidYouMean(pattern, [...permissions])}`,
         },
       ]
     }),

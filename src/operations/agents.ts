@@ -4,7 +4,7 @@ import { toolboxOf } from '../agents/toolbox.ts'
 import { toolResource } from '../dispatch/authorize.ts'
 import { Agent, type AgentDraft, AgentFields, type ToolChoice } from '../model/agent.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
-import { nearest } from '../model/nearest.ts'
+import { orDidYouMean } from '../model/nearest.ts'
 import { Id, Paging, pageOf, Text } from '../model/page.ts'
 import { acts, type Context, creates, type Kind, lists } from './operation.ts'
 
@@ -187,9 +187,8 @@ async function checkNames(
   const away = await Promise.all(toolbox.missing.map((id) => store.tools.find(id)))
   return named.flatMap(({ name: wanted, path }) => {
     if (toolbox.find(wanted) || away.some((tool) => tool && wanted.startsWith(`${tool.name}_`))) return []
-    const close = nearest(wanted, toolbox.names)
-    const known = close.length > 0 ? `did you mean ${quoted(close)}?` : `there is ${quoted(toolbox.names) || 'none'}`
-    return [{ path, message: `the agent has no tool "${wanted}"; ${known}` }]
+    const hint = orDidYouMean(wanted, toolbox.names) || `; there is ${quoted(toolbox.names) || 'none'}`
+    return [{ path, message: `the agent has no tool "${wanted}"${hint}` }]
   })
 }
 

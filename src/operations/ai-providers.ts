@@ -8,6 +8,7 @@ import { newId } from '../model/ids.ts'
 import { Id, Paging, pageOf, Text } from '../model/page.ts'
 import { printReplayScript } from '../model/replay-script.ts'
 import type { AiProviderDraft, AiProviderRecord } from '../store/ai-providers.ts'
+import { sealedAt } from '../store/sealed.ts'
 import { acts, type Context, creates, type Kind, lists } from './operation.ts'
 
 export const aiProvider: Kind<AiProviderRecord> = {
@@ -293,7 +294,7 @@ async function sealedKey(key: string | null | undefined, { id, context: { vault 
   if (key === undefined) return {}
   if (key === null) return { api_key: null, api_key_hint: null }
   return {
-    api_key: await vault.seal(key, `ai_providers/${id}/api_key`),
+    api_key: await vault.seal(key, sealedAt.providerKey(id)),
     // Of a short key the end would give too much away.
     api_key_hint: key.length >= 16 ? key.slice(-4) : null,
   }
@@ -306,7 +307,7 @@ async function sealedHeaders(
 ) {
   if (headers === undefined) return {}
   if (headers === null || Object.keys(headers).length === 0) return { headers: null, header_names: null }
-  const place = `ai_providers/${id}/headers`
+  const place = sealedAt.providerHeaders(id)
   const keeps = Object.values(headers).includes(hidden) && before?.headers
   const known: Record<string, string> = keeps ? JSON.parse(vault.open(keeps, place)) : {}
   const values = Object.fromEntries(

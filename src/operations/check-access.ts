@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { evaluate, type Resource } from '../access/evaluate.ts'
 import { PlatformError } from '../model/errors.ts'
-import { nearest } from '../model/nearest.ts'
+import { orDidYouMean } from '../model/nearest.ts'
 import { Id } from '../model/page.ts'
 import type { Principal } from '../model/principal.ts'
 import { apiKey } from './api-keys.ts'
@@ -66,8 +66,7 @@ function read(resource: string): Resource {
 }
 
 function unknownPermission(permission: string, permissions: ReadonlySet<string>): PlatformError {
-  const close = nearest(permission, [...permissions])
-  const hint = close.length > 0 ? `; did you mean ${close.join(' or ')}?` : ''
+  const hint = orDidYouMean(permission, [...permissions])
   return new PlatformError('VALIDATION_FAILED', {
     errors: [{ path: 'permission', message: `there is no permission "${permission}"${hint}` }],
   })

@@ -21,7 +21,8 @@ import { Id, Paging, pageOf, Text } from '../model/page.ts'
 import type { Grant } from '../model/principal.ts'
 import { Suspended } from '../model/suspended.ts'
 import { jsonObject } from '../model/tool.ts'
-import type { Journal, Run } from '../store/generations.ts'
+import type { Run } from '../store/generations.ts'
+import type { Journal } from '../store/journal.ts'
 import { whenAccessChanges } from './access-changes.ts'
 import { agent, checkSteps } from './agents.ts'
 import { acts, type Context, type EventStream, JsonText, type Kind, lists } from './operation.ts'
@@ -203,7 +204,7 @@ export const submitToolOutputs = acts({
     )
     if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
     // Who streams hears what comes after the outputs, and nothing twice.
-    const told = input.stream ? await store.generations.journal(run.id) : undefined
+    const told = input.stream ? await store.journals.read(run.id) : undefined
     await runner.submit(run, {
       tool_outputs: input.tool_outputs.map(({ tool_call_id, id, generation_id, output, is_error }) => ({
         tool_call_id: (tool_call_id ?? id) as string,
@@ -247,7 +248,7 @@ export const getGeneration = acts({
   input: z.strictObject({ id: Id }),
   output: GenerationDetail,
   run: async (_, { store, target, runner }) =>
-    detailOf(target, await store.generations.journal(target.id), await runner.pending(target.id)),
+    detailOf(target, await store.journals.read(target.id), await runner.pending(target.id)),
 })
 
 export const getGenerationTrace = acts({
@@ -261,14 +262,12 @@ export const getGenerationTrace = acts({
   async run(_, { store, target, principal }) {
     const all = await store.generations.trace(target.trace_id)
     const runs = all.filter((run) => evaluate(principal, 'agents:GetGeneration', generation.resource(run)).allowed)
-    const details = await Promise.all(runs.map(async (run) => detailOf(run, await store.generations.journal(run.id))))
+    const details = await Promise.all(runs.map(async (run) => detailOf(run, await store.journals.read(run.id))))
     const nodeOf = (detail: GenerationDetail): TraceNode => ({
       ...detail,
       children: details.filter((one) => one.initiator_generation_id === detail.id).map(nodeOf),
     })
-    return nodeOf(
-      details.find(({ id }) => id === target.id) ?? detailOf(target, await store.generations.journal(target.id)),
-    )
+    return nodeOf(details.find(({ id }) => id === target.id) ?? detailOf(target, await store.journals.read(target.id)))
   },
 })
 

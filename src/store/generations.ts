@@ -1,21 +1,16 @@
 import type { Transaction } from 'kysely'
 import type { Surface } from '../model/call.ts'
-import type {
-  Generation,
-  GenerationSettings,
-  GenerationStatus,
-  Overrides,
-  Step,
-  StopReason,
-} from '../model/generation.ts'
-import type { Json, JsonObject } from '../model/json.ts'
+import type { Generation, GenerationSettings, GenerationStatus, Overrides, StopReason } from '../model/generation.ts'
+import type { Json } from '../model/json.ts'
 import type { Message } from '../model/message.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
 import type { Awaited } from '../model/suspended.ts'
 import type { Engine } from './engine.ts'
+import { at, type CallKey } from './journal.ts'
 import type { Notices } from './notices.ts'
 import { pageOfRows, type Visible } from './page.ts'
-import type { GenerationCallRow, GenerationRow, GenerationStepRow, Tables } from './tables.ts'
+import type { GenerationRow, Tables } from './tables.ts'
+import { asTurn, open, TurnLost } from './turn.ts'
 
 /** A run with all that is needed to go on with it. */
 export interface Run extends Generation {
@@ -27,36 +22,6 @@ export interface Run extends Generation {
   readonly settings: GenerationSettings
   readonly content: string | null
   readonly input: readonly Message[]
-}
-
-/** A call that a model asked for, as the journal has it: written before it is made, and again when it has given something. */
-export interface JournalCall {
-  readonly generation_id: string
-  readonly step: number
-  readonly position: number
-  readonly call_id: string
-  readonly tool_call_id: string
-  readonly tool_name: string
-  /** Null where there is no such tool. */
-  readonly tool_id: string | null
-  readonly action: string | null
-  /** The JSON text as the model wrote it. */
-  readonly args: string
-  readonly awaits: Awaited | null
-  readonly output: Json | undefined
-  readonly is_error: boolean
-  readonly created_at: number
-  readonly completed_at: number | null
-}
-
-export interface Journal {
-  readonly steps: Step[]
-  readonly calls: JournalCall[]
-}
-
-/** Someone else has taken the run up: whoever is told so stops, and writes nothing. */
-export class TurnLost extends Error {
-  override readonly name = 'TurnLost'
 }
 
 const summaryColumns = [
@@ -99,27 +64,6 @@ const toRun = (row: GenerationRow): Run => ({
   input: JSON.parse(row.input),
 })
 
-const toStep = (row: GenerationStepRow): Step => ({
-  number: row.number,
-  model: row.model,
-  text: row.text,
-  reasoning: row.reasoning,
-  metadata: row.metadata === null ? null : JSON.parse(row.metadata),
-  finish_reason: row.finish_reason,
-  input_tokens: row.input_tokens,
-  output_tokens: row.output_tokens,
-  cost: row.cost,
-  started_at: row.started_at,
-  answered_at: row.answered_at,
-})
-
-const toCall = (row: GenerationCallRow): JournalCall => ({
-  ...row,
-  awaits: row.awaits === null ? null : JSON.parse(row.awaits),
-  output: row.output === null ? undefined : JSON.parse(row.output),
-  is_error: row.is_error === 1,
-})
-
 export interface NewGeneration {
   readonly id: string
   readonly project_id: string
@@ -134,19 +78,6 @@ export interface NewGeneration {
   readonly settings: GenerationSettings
   readonly input: readonly Message[]
 }
-
-export interface StepAnswer {
-  readonly model: string
-  readonly text: string
-  readonly reasoning: string | null
-  readonly metadata: JsonObject | null
-  readonly finish_reason: string
-  readonly input_tokens: number
-  readonly output_tokens: number
-  readonly cost: number | null
-}
-
-export type NewCall = Pick<JournalCall, 'call_id' | 'tool_call_id' | 'tool_name' | 'tool_id' | 'action' | 'args'>
 
 export interface Ending {
   readonly status: 'completed' | 'failed' | 'cancelled'
@@ -165,16 +96,10 @@ export interface SubmittedOutput {
 }
 
 /** An output and the call that it is for. */
-export type GivenOutput = Key & Omit<SubmittedOutput, keyof Key>
-
-/** The states of a run that is not over. */
-const open = ['in_progress', 'requires_action'] as const
-
-type Key = Pick<JournalCall, 'generation_id' | 'step' | 'position'>
+export type GivenOutput = CallKey & Omit<SubmittedOutput, keyof CallKey>
 
 /**
- * Runs of agents and the journal that each is advanced by. What is to be done is a row before it is done, so whoever
- * takes a run up goes on from the rows. A turn is taken by counting it up; what is written for an earlier turn fails.
+ * Runs of agents. Whoever takes one up goes on from its journal. A turn is taken by counting it up; what is written for an earlier turn fails.
  */
 export class Generations {
   readonly #engine: Engine
@@ -277,21 +202,6 @@ export class Generations {
     return rows.map(toRun)
   }
 
-  async journal(id: string): Promise<Journal> {
-    const { db } = this.#engine
-    const [steps, calls] = await Promise.all([
-      db.selectFrom('generation_steps').selectAll().where('generation_id', '=', id).orderBy('number').execute(),
-      db
-        .selectFrom('generation_calls')
-        .selectAll()
-        .where('generation_id', '=', id)
-        .orderBy('step')
-        .orderBy('position')
-        .execute(),
-    ])
-    return { steps: steps.map(toStep), calls: calls.map(toCall) }
-  }
-
   /** Those that should be going on and of which nothing was heard since. */
   async silentSince(status: 'in_progress' | 'requires_action', time: number, limit = 500): Promise<string[]> {
     const rows = await this.#engine.db
@@ -316,117 +226,9 @@ export class Generations {
     return row && toRun(row)
   }
 
-  /**
-   * The step is asked of the model from here on. Asked for a second time, the same step is asked again. `isWanted` is false
-   * once someone has asked for the run to be cancelled, of which a notice may have been lost.
-   */
-  async startStep(run: Run, number: number): Promise<{ step: Step; isWanted: boolean }> {
-    const row: GenerationStepRow = {
-      generation_id: run.id,
-      number,
-      model: null,
-      text: null,
-      reasoning: null,
-      metadata: null,
-      finish_reason: null,
-      input_tokens: null,
-      output_tokens: null,
-      cost: null,
-      started_at: Date.now(),
-      answered_at: null,
-    }
-    const { cancel_requested } = await this.#asTurn(run, { status: 'in_progress' }, (tx) =>
-      tx
-        .insertInto('generation_steps')
-        .values(row)
-        .onConflict((conflict) => conflict.columns(['generation_id', 'number']).doNothing())
-        .execute(),
-    )
-    return { step: toStep(row), isWanted: cancel_requested === 0 }
-  }
-
   /** Fails if the turn is another's by now. */
   async requireTurn(run: Run): Promise<void> {
-    await this.#asTurn(run, {})
-  }
-
-  /** What the model answered, and with it the calls that it asked for: in one commit. */
-  async answerStep(run: Run, number: number, answer: StepAnswer, calls: readonly NewCall[]): Promise<JournalCall[]> {
-    const now = Date.now()
-    const rows = calls.map(
-      (call, position): GenerationCallRow => ({
-        generation_id: run.id,
-        step: number,
-        position,
-        ...call,
-        awaits: null,
-        output: null,
-        is_error: 0,
-        created_at: now,
-        completed_at: null,
-      }),
-    )
-    const { input_tokens: input, output_tokens: output } = answer
-    await this.#engine.db.transaction().execute(async (tx) => {
-      const updated = await tx
-        .updateTable('generations')
-        .set((e) => ({
-          last_activity_at: now,
-          model: answer.model,
-          steps: number,
-          finish_reason: answer.finish_reason,
-          input_tokens: e('input_tokens', '+', input),
-          output_tokens: e('output_tokens', '+', output),
-          ...(answer.cost !== null && { cost: e(e.fn.coalesce('cost', e.lit(0)), '+', answer.cost) }),
-        }))
-        .where('id', '=', run.id)
-        .where('turn', '=', run.turn)
-        .executeTakeFirst()
-      if (updated.numUpdatedRows !== 1n) throw new TurnLost()
-      await tx
-        .updateTable('generation_steps')
-        .set({
-          model: answer.model,
-          text: answer.text,
-          reasoning: answer.reasoning,
-          metadata: answer.metadata === null ? null : JSON.stringify(answer.metadata),
-          finish_reason: answer.finish_reason,
-          input_tokens: input,
-          output_tokens: output,
-          cost: answer.cost,
-          answered_at: now,
-        })
-        .where('generation_id', '=', run.id)
-        .where('number', '=', number)
-        .execute()
-      if (rows.length > 0) await tx.insertInto('generation_calls').values(rows).execute()
-    })
-    return rows.map(toCall)
-  }
-
-  /** The call has to wait. */
-  async suspendCall(run: Run, call: Key, awaits: Awaited): Promise<void> {
-    await this.#asTurn(run, {}, (tx) =>
-      at(tx.updateTable('generation_calls').set({ awaits: JSON.stringify(awaits) }), call).execute(),
-    )
-  }
-
-  /** The call gave this. The first word counts; false if there was one before. */
-  async finishCall(call: Key, output: Json, isError: boolean): Promise<boolean> {
-    const updated = await at(
-      this.#engine.db
-        .updateTable('generation_calls')
-        .set({ output: JSON.stringify(output), is_error: Number(isError), completed_at: Date.now() }),
-      call,
-    )
-      .where('output', 'is', null)
-      .executeTakeFirst()
-    return updated.numUpdatedRows === 1n
-  }
-
-  async findCall(call: Key): Promise<JournalCall> {
-    const row = await at(this.#engine.db.selectFrom('generation_calls').selectAll(), call).executeTakeFirstOrThrow()
-    return toCall(row)
+    await asTurn(this.#engine, run, {})
   }
 
   /**
@@ -480,7 +282,7 @@ export class Generations {
   async end(run: Run, ending: Ending): Promise<void> {
     const now = Date.now()
     const { error, ...rest } = ending
-    await this.#asTurn(run, {
+    await asTurn(this.#engine, run, {
       ...rest,
       error: error === null ? null : JSON.stringify(error),
       completed_at: now,
@@ -573,41 +375,8 @@ export class Generations {
   #changed(id: string): Promise<void> {
     return this.#notices.tell('generations', [id])
   }
-
-  /** One commit, if it is still this turn's to make: what is over stays as it ended. */
-  async #asTurn(
-    run: Run,
-    change: Partial<GenerationRow>,
-    write?: (tx: Transaction<Tables>) => Promise<unknown>,
-  ): Promise<Pick<GenerationRow, 'cancel_requested'>> {
-    const guard = async (db: Pick<Transaction<Tables>, 'updateTable'>) => {
-      const row = await db
-        .updateTable('generations')
-        .set({ last_activity_at: Date.now(), ...change })
-        .where('id', '=', run.id)
-        .where('turn', '=', run.turn)
-        .where('status', 'in', open)
-        .returning('cancel_requested')
-        .executeTakeFirst()
-      if (!row) throw new TurnLost()
-      return row
-    }
-    if (!write) return guard(this.#engine.db)
-    return this.#engine.db.transaction().execute(async (tx) => {
-      const row = await guard(tx)
-      await write(tx)
-      return row
-    })
-  }
 }
 
 /** Being forced to call a tool is over once it was called. */
 const onceCalled = ({ tool_choice }: GenerationSettings): Overrides =>
   tool_choice === 'none' ? {} : { tool_choice: 'auto' }
-
-interface Narrowed {
-  where(column: 'generation_id' | 'step' | 'position', operator: '=', value: string | number): this
-}
-
-const at = <Query extends Narrowed>(query: Query, { generation_id, step, position }: Key): Query =>
-  query.where('generation_id', '=', generation_id).where('step', '=', step).where('position', '=', position)

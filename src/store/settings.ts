@@ -21,6 +21,17 @@ export class Settings {
     return (await this.find(name)) as string
   }
 
+  /** False where it is not, or no longer, what it was taken for. */
+  async replace(name: string, before: string, value: string): Promise<boolean> {
+    const result = await this.#engine.db
+      .updateTable('settings')
+      .set({ value })
+      .where('name', '=', name)
+      .where('value', '=', before)
+      .executeTakeFirst()
+    return result.numUpdatedRows === 1n
+  }
+
   /** True for exactly one of those who claim the name, however many ask at once. */
   async claim(name: string, value: string): Promise<boolean> {
     const result = await this.#engine.db

@@ -12,10 +12,12 @@ import type { Engine } from './engine.ts'
 import { Files } from './files.ts'
 import { Generations } from './generations.ts'
 import { IdempotencyKeys } from './idempotency-keys.ts'
+import { Journals } from './journal.ts'
 import { migrate } from './migrate.ts'
 import { Notices } from './notices.ts'
 import { Projects } from './projects.ts'
 import { Results } from './results.ts'
+import { Sealed } from './sealed.ts'
 import { Servers } from './servers.ts'
 import { Settings } from './settings.ts'
 import { Skills } from './skills.ts'
@@ -47,10 +49,12 @@ export interface Store {
   readonly aiProviders: AiProviders
   readonly idempotencyKeys: IdempotencyKeys
   readonly settings: Settings
+  readonly sealed: Sealed
   readonly vectors: Vectors
   readonly results: Results
   readonly agents: Agents
   readonly generations: Generations
+  readonly journals: Journals
   readonly webhooks: WebhookStore
   readonly approvals: Approvals
   readonly approvalRules: ApprovalRules
@@ -87,10 +91,12 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     aiProviders: new AiProviders(engine),
     idempotencyKeys: new IdempotencyKeys(engine),
     settings: new Settings(engine),
+    sealed: new Sealed(engine),
     vectors: new Vectors(engine),
     results: new Results(engine),
     agents: new Agents(engine),
     generations: new Generations(engine, notices),
+    journals: new Journals(engine),
     webhooks: new WebhookStore(engine),
     approvals: new Approvals(engine, notices),
     approvalRules: new ApprovalRules(engine, notices),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { JsonObject } from '../model/json.ts'
-import { nearest } from '../model/nearest.ts'
+import { orDidYouMean } from '../model/nearest.ts'
 import { defineToolType } from './tool-type.ts'
 
 /** The platform's own operations, those that the record lists, within the tool's project. */
@@ -14,8 +14,7 @@ export const platform = defineToolType({
     if (!actions?.length) return [{ path: 'actions', message: 'must name at least one action' }]
     const faults = actions.flatMap((action, index) => {
       if (platformActions.has(action)) return []
-      const close = nearest(action, [...platformActions.keys()])
-      const hint = close.length > 0 ? `; did you mean ${close.map((known) => `"${known}"`).join(' or ')}?` : ''
+      const hint = orDidYouMean(action, [...platformActions.keys()])
       return [{ path: `actions[${index}]`, message: `"${action}" is not an action of the platform${hint}` }]
     })
     if (name === 'tools') faults.push({ path: 'name', message: '"tools" is kept for tools with a single action' })

@@ -4,6 +4,7 @@ import type { JsonObject } from '../model/json.ts'
 import { iso } from '../model/page.ts'
 import type { DeliverySummary, Webhook, WebhookDraft, WebhookEvent } from '../model/webhook.ts'
 import type { Queue } from '../store/queue.ts'
+import { sealedAt } from '../store/sealed.ts'
 import type { DeliveryChange, Due, WebhookStore } from '../store/webhooks.ts'
 import type { Outbound } from '../tools/outbound.ts'
 import { type Answered, post } from './post.ts'
@@ -212,15 +213,15 @@ export class Webhooks {
     const sealed = await store.findSecrets(id)
     if (!sealed) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'webhook', id })
     const previous = (sealed.previous_until ?? 0) > Date.now() ? sealed.previous_secret : null
-    return [sealed.secret, previous].flatMap((each) => (each === null ? [] : seal.open(each, placeOf(id))))
+    return [sealed.secret, previous].flatMap((each) =>
+      each === null ? [] : seal.open(each, sealedAt.webhookSecret(id)),
+    )
   }
 
   async #seal(id: string, secret: string): Promise<string> {
-    return this.#parts.seal.seal(secret, placeOf(id))
+    return this.#parts.seal.seal(secret, sealedAt.webhookSecret(id))
   }
 }
-
-const placeOf = (id: string) => `webhooks/${id}/secret`
 
 /** What the row says of an attempt, unless there is to be another. */
 function outcome({ status, error, excerpt }: Answered, attempts: number): DeliveryChange {

@@ -45,7 +45,7 @@ export const Loading = ({ what = 'Loading' }: { what?: string }) => (
   </p>
 )
 
-interface Asked<Data> {
+export interface Asked<Data> {
   readonly data: Data | undefined
   readonly error: unknown
   refetch(): unknown

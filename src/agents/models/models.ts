@@ -3,6 +3,7 @@ import type { Vault } from '../../credentials/vault.ts'
 import { PlatformError } from '../../model/errors.ts'
 import type { ReplayStep } from '../../model/replay-script.ts'
 import type { AiProviderRecord } from '../../store/ai-providers.ts'
+import { sealedAt } from '../../store/sealed.ts'
 import type { Outbound } from '../../tools/outbound.ts'
 import { type Failure, failureOf, ProviderError } from './failure.ts'
 import type { ModelAnswer, ModelDelta, ModelRequest, Models, ModelUsage } from './model.ts'
@@ -101,8 +102,8 @@ class ProviderModels implements Models {
   #credentialsOf({ id, api_key, headers }: AiProviderRecord): Credentials {
     const { vault } = this.#options
     return {
-      apiKey: api_key === null ? null : vault.open(api_key, `ai_providers/${id}/api_key`),
-      headers: headers === null ? {} : JSON.parse(vault.open(headers, `ai_providers/${id}/headers`)),
+      apiKey: api_key === null ? null : vault.open(api_key, sealedAt.providerKey(id)),
+      headers: headers === null ? {} : JSON.parse(vault.open(headers, sealedAt.providerHeaders(id))),
     }
   }
 

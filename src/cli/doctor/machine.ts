@@ -173,14 +173,14 @@ export async function checkPostgres(url: string, look: (find: FindSetting) => Pr
 
 /** Whether secrets that were sealed can be opened here. */
 export const checkSecretKey =
-  ({ secretKey, data }: Pick<Config, 'secretKey' | 'data'>) =>
+  ({ secretKey, previousSecretKey, data }: Pick<Config, 'secretKey' | 'previousSecretKey' | 'data'>) =>
   async (find: FindSetting): Promise<Finding> => {
     const advice =
       'Set QM_SECRET_KEY to the key that they were sealed with, or put its secret.key back into the data folder.'
     try {
       if ((await find('secret_check')) === undefined) return fine('secret key', 'No secret is sealed yet.')
       const settings = { find, establish: async (name: string) => (await find(name)) ?? '' }
-      const fault = await (await Vault.open({ secretKey, data, settings })).findFault()
+      const fault = await (await Vault.open({ secretKey, previousSecretKey, data, settings })).findFault()
       return fault === undefined ? fine('secret key', 'It opens what was sealed.') : wrong('secret key', fault, advice)
     } catch (error) {
       return wrong('secret key', `${reasonOf(error)}.`, advice)

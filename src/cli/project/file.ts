@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { parseEnv } from 'node:util'
 import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml'
-import { nearest } from '../../model/nearest.ts'
+import { didYouMean, unquoted } from '../../model/nearest.ts'
 import { UsageError } from '../command.ts'
 import { type Fields, kinds } from './kinds.ts'
 
@@ -77,9 +77,8 @@ function sectionsOf(value: Fields, lineOf: Project['lineOf'], faults: Fault[]): 
   const known = kinds.map(({ section }) => section)
   for (const [section, entries] of Object.entries(value)) {
     if (!known.includes(section)) {
-      const [close] = nearest(section, known)
-      const hint = close ? `Did you mean ${close}?` : `There are ${known.join(', ')}.`
-      faults.push({ line: lineOf([section]), message: `${section} is not a section. ${hint}` })
+      const hint = didYouMean(section, known, unquoted) || ` There are ${known.join(', ')}.`
+      faults.push({ line: lineOf([section]), message: `${section} is not a section.${hint}` })
     } else if (entries !== null && !isObject(entries)) {
       faults.push({ line: lineOf([section]), message: `${section} must hold names, each with its fields below it` })
     } else sections.set(section, entriesOf(section, entries ?? {}, lineOf, faults))

@@ -4,7 +4,7 @@ import type { Shelved } from '../../catalogue/shelf.ts'
 import type { Live } from '../../model/call.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { deepestJson, isObject, isTooDeep, type Json, type JsonObject } from '../../model/json.ts'
-import { nearest } from '../../model/nearest.ts'
+import { orDidYouMean } from '../../model/nearest.ts'
 import type { Output } from '../../model/tool.ts'
 import { parseInput } from '../../operations/operation.ts'
 import { Requests } from '../../operations/resolve.ts'
@@ -147,17 +147,12 @@ async function find(slug: string, id: string, kind: string, visit: Visit): Promi
   const [other] = named
   if (other) throw wrongly('type', `"${id}" of "${slug}" is of type "${other.kind}"`)
   const inApp = all.filter(({ action }) => action.app === slug)
-  const close =
-    inApp.length > 0
-      ? nearest(
-          id,
-          inApp.map(({ action }) => action.name),
-        )
-      : nearest(slug, [...new Set(all.map(({ action }) => action.app))])
-  const hint = close.length > 0 ? `; did you mean ${close.map((name) => `"${name}"`).join(' or ')}?` : ''
-  throw inApp.length > 0
-    ? wrongly('action_id', `"${slug}" has no ${kind} "${id}" here${hint}`)
-    : wrongly('application_slug', `there is no app "${slug}" here${hint}`)
+  if (inApp.length === 0) {
+    const apps = [...new Set(all.map(({ action }) => action.app))]
+    throw wrongly('application_slug', `there is no app "${slug}" here${orDidYouMean(slug, apps)}`)
+  }
+  const names = inApp.map(({ action }) => action.name)
+  throw wrongly('action_id', `"${slug}" has no ${kind} "${id}" here${orDidYouMean(id, names)}`)
 }
 
 const wrongly = (path: string, message: string) =>

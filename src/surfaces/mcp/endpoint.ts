@@ -15,7 +15,7 @@ import type { Shelved } from '../../catalogue/shelf.ts'
 import type { Live } from '../../model/call.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { isObject, type JsonObject } from '../../model/json.ts'
-import { nearest } from '../../model/nearest.ts'
+import { didYouMean } from '../../model/nearest.ts'
 import type { Principal } from '../../model/principal.ts'
 import type { Server } from '../../model/server.ts'
 import type { Request as Asking, Parts } from '../../operations/operation.ts'
@@ -459,19 +459,14 @@ function toProtocolError(error: unknown, log: Logger): ProtocolError {
 }
 
 async function unknownTool(name: string, one: Visit): Promise<ProtocolError> {
-  const close = one.server.agent_mode
-    ? []
-    : nearest(
+  const hint = one.server.agent_mode
+    ? ' It is in agent mode: find actions with RESOLVE_ACTIONS, and run them with EXECUTE_ACTION.'
+    : didYouMean(
         name,
         (await one.named()).map(([known]) => known),
-      )
-  const hint = one.server.agent_mode
-    ? 'It is in agent mode: find actions with RESOLVE_ACTIONS, and run them with EXECUTE_ACTION.'
-    : close.length > 0
-      ? `Did you mean ${close.map((known) => `"${known}"`).join(' or ')}?`
-      : 'tools/list shows those there are.'
+      ) || ' tools/list shows those there are.'
   return new ProtocolError(
     ProtocolErrorCode.InvalidParams,
-    `There is no tool "${name.slice(0, 200).toWellFormed()}" on this server. ${hint}`,
+    `There is no tool "${name.slice(0, 200).toWellFormed()}" on this server.${hint}`,
   )
 }

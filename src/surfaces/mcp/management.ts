@@ -3,7 +3,7 @@ import { mayEver } from '../../access/evaluate.ts'
 import { unaliased } from '../../catalogue/presets.ts'
 import { PlatformError } from '../../model/errors.ts'
 import type { JsonObject } from '../../model/json.ts'
-import { nearest } from '../../model/nearest.ts'
+import { didYouMean } from '../../model/nearest.ts'
 import { operations, platformActions } from '../../operations/index.ts'
 import { type Context, isAction, JsonText } from '../../operations/operation.ts'
 import { type ToolResult, textResult, toErrorResult } from './results.ts'
@@ -26,8 +26,7 @@ export function listOperations(context: Context): JsonObject[] {
 export async function callOperation(name: string, input: JsonObject, context: Context): Promise<ToolResult> {
   const operation = usable(context).find((one) => one.name === name)
   if (!operation) {
-    const close = nearest(name, [...platformActions.keys()])
-    const hint = close.length > 0 ? ` Did you mean ${close.map((one) => `"${one}"`).join(' or ')}?` : ''
+    const hint = didYouMean(name, [...platformActions.keys()])
     throw new ProtocolError(
       ProtocolErrorCode.InvalidParams,
       `There is no tool "${name.slice(0, 200).toWellFormed()}" here.${hint}`,

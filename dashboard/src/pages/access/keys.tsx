@@ -7,14 +7,15 @@ import { Button, CopyButton, Row } from '../../ui/button.tsx'
 import { ConfirmButton, Dialog } from '../../ui/dialog.tsx'
 import { Select, TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
-import { Answered, Empty } from '../../ui/notice.tsx'
-import { Panel } from '../../ui/panel.tsx'
-import { Table } from '../../ui/table.tsx'
+import { Listing } from '../../ui/listing.tsx'
+import { Empty } from '../../ui/notice.tsx'
+import type { Column } from '../../ui/table.tsx'
 import { useAction } from '../../use-action.ts'
 import { useForm } from '../../use-form.ts'
 
 export function Keys() {
   const keys = useKeys()
+  const columns = useColumns()
   const [isOpen, setOpen] = useState(false)
   const add = (
     <Button look="main" icon="plus" onClick={() => setOpen(true)}>
@@ -24,89 +25,80 @@ export function Keys() {
   return (
     <>
       <div className="mb-3 flex justify-end">{add}</div>
-      <Answered query={keys}>
-        {(all) =>
-          all.length === 0 ? (
-            <Empty title="No keys that you may see" action={add}>
-              Give each client, application and person a key of its own: what it does is then recorded as theirs.
-            </Empty>
-          ) : (
-            <Panel flush>
-              <KeyTable keys={all} />
-            </Panel>
-          )
+      <Listing
+        query={keys}
+        label="API keys"
+        columns={columns}
+        empty={
+          <Empty title="No keys that you may see" action={add}>
+            Give each client, application and person a key of its own: what it does is then recorded as theirs.
+          </Empty>
         }
-      </Answered>
+      />
       {isOpen && <NewKey onClose={() => setOpen(false)} />}
     </>
   )
 }
 
-function KeyTable({ keys }: { keys: readonly ApiKey[] }) {
+function useColumns(): Column<ApiKey>[] {
   const { data: policies = [] } = usePolicies()
   const { data: session } = useSession()
   const remove = useAction((id: string) => ask(qm.apiKeys.deleteApiKey({ path: { api_key_id: id } })), {
     changes: ['api-keys', 'session'],
   })
   const nameOf = (id: string) => policies.find((policy) => policy.id === id)?.name ?? id
-  return (
-    <Table
-      label="API keys"
-      items={keys}
-      columns={[
-        {
-          name: 'Name',
-          cell: ({ id, name, key_prefix, expires_at }) => (
-            <>
-              <span className="font-medium break-words">{name}</span>{' '}
-              {session?.key.id === id && <Badge tone="accent">this session</Badge>}{' '}
-              {expires_at && (
-                <Badge tone={Date.parse(expires_at) < Date.now() ? 'bad' : 'plain'}>
-                  {Date.parse(expires_at) < Date.now() ? 'expired' : `until ${when(expires_at)}`}
-                </Badge>
-              )}
-              <div className="font-mono text-xs text-soft">{key_prefix}…</div>
-            </>
-          ),
-        },
-        {
-          name: 'May',
-          wideOnly: true,
-          cell: ({ access_policy_ids }) =>
-            access_policy_ids.length === 0 ? (
-              <span className="text-soft">nothing</span>
-            ) : (
-              <Row>
-                {access_policy_ids.map((id) => (
-                  <Badge key={id}>{nameOf(id)}</Badge>
-                ))}
-              </Row>
-            ),
-        },
-        {
-          name: 'Last used',
-          wideOnly: true,
-          cell: ({ last_used_at }) => <span className="text-soft">{last_used_at ? ago(last_used_at) : 'never'}</span>,
-        },
-        {
-          name: 'Action',
-          end: true,
-          cell: ({ id, name }) => (
-            <ConfirmButton
-              label="Revoke"
-              look="quiet"
-              title={`Revoke ${name}?`}
-              confirm="Revoke the key"
-              onConfirm={() => remove.runAsync(id)}
-            >
-              Whatever uses it is refused from this moment on
-              {session?.key.id === id ? ', and you are signed out' : ''}. This cannot be undone.
-            </ConfirmButton>
-          ),
-        },
-      ]}
-    />
-  )
+  return [
+    {
+      name: 'Name',
+      cell: ({ id, name, key_prefix, expires_at }) => (
+        <>
+          <span className="font-medium break-words">{name}</span>{' '}
+          {session?.key.id === id && <Badge tone="accent">this session</Badge>}{' '}
+          {expires_at && (
+            <Badge tone={Date.parse(expires_at) < Date.now() ? 'bad' : 'plain'}>
+              {Date.parse(expires_at) < Date.now() ? 'expired' : `until ${when(expires_at)}`}
+            </Badge>
+          )}
+          <div className="font-mono text-xs text-soft">{key_prefix}…</div>
+        </>
+      ),
+    },
+    {
+      name: 'May',
+      wideOnly: true,
+      cell: ({ access_policy_ids }) =>
+        access_policy_ids.length === 0 ? (
+          <span className="text-soft">nothing</span>
+        ) : (
+          <Row>
+            {access_policy_ids.map((id) => (
+              <Badge key={id}>{nameOf(id)}</Badge>
+            ))}
+          </Row>
+        ),
+    },
+    {
+      name: 'Last used',
+      wideOnly: true,
+      cell: ({ last_used_at }) => <span className="text-soft">{last_used_at ? ago(last_used_at) : 'never'}</span>,
+    },
+    {
+      name: 'Action',
+      end: true,
+      cell: ({ id, name }) => (
+        <ConfirmButton
+          label="Revoke"
+          look="quiet"
+          title={`Revoke ${name}?`}
+          confirm="Revoke the key"
+          onConfirm={() => remove.runAsync(id)}
+        >
+          Whatever uses it is refused from this moment on
+          {session?.key.id === id ? ', and you are signed out' : ''}. This cannot be undone.
+        </ConfirmButton>
+      ),
+    },
+  ]
 }
 
 const lives = [

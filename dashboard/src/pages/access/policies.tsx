@@ -4,9 +4,9 @@ import { plural } from '../../format.ts'
 import { usePolicies } from '../../queries.ts'
 import { buttonLook } from '../../ui/button.tsx'
 import { Icon } from '../../ui/icon.tsx'
-import { Answered, Empty } from '../../ui/notice.tsx'
-import { Panel } from '../../ui/panel.tsx'
-import { rowLink, Table } from '../../ui/table.tsx'
+import { Listing } from '../../ui/listing.tsx'
+import { Empty } from '../../ui/notice.tsx'
+import { rowLink } from '../../ui/table.tsx'
 
 export function Policies() {
   const policies = usePolicies()
@@ -19,38 +19,29 @@ export function Policies() {
   return (
     <>
       <div className="mb-3 flex justify-end">{add}</div>
-      <Answered query={policies}>
-        {(all) =>
-          all.length === 0 ? (
-            <Empty title="No access policies that you may see" action={add} />
-          ) : (
-            <Panel flush>
-              <Table
-                label="Access policies"
-                items={all}
-                columns={[
-                  {
-                    name: 'Name',
-                    cell: (policy) => (
-                      <>
-                        <Link to="/access/policies/$policyId" params={{ policyId: policy.id }} className={rowLink}>
-                          {policy.name}
-                        </Link>
-                        <div className="text-xs text-soft">{policy.description}</div>
-                      </>
-                    ),
-                  },
-                  {
-                    name: 'Rules',
-                    wideOnly: true,
-                    cell: (policy) => <span className="text-soft">{rules(policy)}</span>,
-                  },
-                ]}
-              />
-            </Panel>
-          )
-        }
-      </Answered>
+      <Listing
+        query={policies}
+        label="Access policies"
+        empty={<Empty title="No access policies that you may see" action={add} />}
+        columns={[
+          {
+            name: 'Name',
+            cell: (policy) => (
+              <>
+                <Link to="/access/policies/$policyId" params={{ policyId: policy.id }} className={rowLink}>
+                  {policy.name}
+                </Link>
+                <div className="text-xs text-soft">{policy.description}</div>
+              </>
+            ),
+          },
+          {
+            name: 'Rules',
+            wideOnly: true,
+            cell: (policy) => <span className="text-soft">{rules(policy)}</span>,
+          },
+        ]}
+      />
     </>
   )
 }

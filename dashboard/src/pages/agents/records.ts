@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { type Answer, ask, askAll, qm } from '../../api.ts'
-import { useProjectId } from '../../project.ts'
+import { type Answer, ask, qm } from '../../api.ts'
+import { useAll } from '../../queries.ts'
 
 export type Agent = Answer<'agents', 'getAgent'>
 export type AiProvider = Answer<'aiProviders', 'getAiProvider'>
@@ -14,26 +14,12 @@ export type StepCall = Step['calls'][number]
 /** A run and all that it started. */
 export type TraceNode = GenerationDetail & { readonly children: readonly TraceNode[] }
 
-export function useAgents() {
-  const projectId = useProjectId()
-  const inProject = projectId ? { project_id: projectId } : {}
-  return useQuery({
-    queryKey: ['agents', projectId],
-    queryFn: () => askAll((page) => qm.agents.listAgents({ query: { ...inProject, ...page } })),
-  })
-}
+export const useAgents = () => useAll('agents', (query) => qm.agents.listAgents({ query }))
 
 export const useAgent = (id: string) =>
   useQuery({ queryKey: ['agent', id], queryFn: () => ask(qm.agents.getAgent({ path: { agent_id: id } })) })
 
-export function useAiProviders() {
-  const projectId = useProjectId()
-  const inProject = projectId ? { project_id: projectId } : {}
-  return useQuery({
-    queryKey: ['ai-providers', projectId],
-    queryFn: () => askAll((page) => qm.aiProviders.listAiProviders({ query: { ...inProject, ...page } })),
-  })
-}
+export const useAiProviders = () => useAll('ai-providers', (query) => qm.aiProviders.listAiProviders({ query }))
 
 export const useAiProvider = (id: string) =>
   useQuery({

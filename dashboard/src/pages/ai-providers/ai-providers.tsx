@@ -1,11 +1,11 @@
 import { Link } from '@tanstack/react-router'
-import { ago, when } from '../../format.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { buttonLook } from '../../ui/button.tsx'
 import { Icon } from '../../ui/icon.tsx'
-import { Answered, Empty } from '../../ui/notice.tsx'
-import { PageHead, Panel } from '../../ui/panel.tsx'
-import { rowLink, Table } from '../../ui/table.tsx'
+import { changed, Listing } from '../../ui/listing.tsx'
+import { Empty } from '../../ui/notice.tsx'
+import { PageHead } from '../../ui/panel.tsx'
+import { rowLink } from '../../ui/table.tsx'
 import { modelOf } from '../agents/agents.tsx'
 import { useAiProviders } from '../agents/records.ts'
 import { AgentsNav } from '../agents/section.tsx'
@@ -26,64 +26,48 @@ export function AiProviders() {
         Where language models are asked. Keys go in, and never come out again.
       </PageHead>
       <AgentsNav />
-      <Answered query={providers}>
-        {(all) =>
-          all.length === 0 ? (
-            <Empty title="No AI providers yet" action={<New label="Add an AI provider" />}>
-              Take a key of OpenAI, Anthropic or Google, the address of a model of your own, or a script to try things
-              without any of them.
-            </Empty>
-          ) : (
-            <Panel flush>
-              <Table
-                label="AI providers"
-                items={all}
-                columns={[
-                  {
-                    name: 'Name',
-                    cell: (provider) => (
-                      <>
-                        <Link to="/ai-providers/$providerId" params={{ providerId: provider.id }} className={rowLink}>
-                          {provider.name}
-                        </Link>
-                        <div className="line-clamp-1 max-w-xl text-xs break-all text-soft">
-                          {provider.base_url ?? (provider.type === 'replay' ? 'A script' : 'Its usual address')}
-                        </div>
-                      </>
-                    ),
-                  },
-                  { name: 'Type', cell: ({ type }) => <Badge>{typeName(type)}</Badge> },
-                  {
-                    name: 'Default model',
-                    wideOnly: true,
-                    cell: (provider) => <code className="font-mono text-xs text-soft">{modelOf(null, provider)}</code>,
-                  },
-                  {
-                    name: 'Key',
-                    wideOnly: true,
-                    cell: ({ has_api_key, api_key_hint }) =>
-                      has_api_key ? (
-                        <code className="font-mono text-xs text-soft">…{api_key_hint}</code>
-                      ) : (
-                        <span className="text-soft">none</span>
-                      ),
-                  },
-                  {
-                    name: 'Changed',
-                    wideOnly: true,
-                    end: true,
-                    cell: ({ updated_at }) => (
-                      <time dateTime={updated_at} title={when(updated_at)} className="text-soft">
-                        {ago(updated_at)}
-                      </time>
-                    ),
-                  },
-                ]}
-              />
-            </Panel>
-          )
+      <Listing
+        query={providers}
+        label="AI providers"
+        empty={
+          <Empty title="No AI providers yet" action={<New label="Add an AI provider" />}>
+            Take a key of OpenAI, Anthropic or Google, the address of a model of your own, or a script to try things
+            without any of them.
+          </Empty>
         }
-      </Answered>
+        columns={[
+          {
+            name: 'Name',
+            cell: (provider) => (
+              <>
+                <Link to="/ai-providers/$providerId" params={{ providerId: provider.id }} className={rowLink}>
+                  {provider.name}
+                </Link>
+                <div className="line-clamp-1 max-w-xl text-xs break-all text-soft">
+                  {provider.base_url ?? (provider.type === 'replay' ? 'A script' : 'Its usual address')}
+                </div>
+              </>
+            ),
+          },
+          { name: 'Type', cell: ({ type }) => <Badge>{typeName(type)}</Badge> },
+          {
+            name: 'Default model',
+            wideOnly: true,
+            cell: (provider) => <code className="font-mono text-xs text-soft">{modelOf(null, provider)}</code>,
+          },
+          {
+            name: 'Key',
+            wideOnly: true,
+            cell: ({ has_api_key, api_key_hint }) =>
+              has_api_key ? (
+                <code className="font-mono text-xs text-soft">…{api_key_hint}</code>
+              ) : (
+                <span className="text-soft">none</span>
+              ),
+          },
+          changed,
+        ]}
+      />
     </>
   )
 }

@@ -1,7 +1,6 @@
-import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { type ApprovalRule, ask, askAll, qm } from '../../api.ts'
-import { useProjectId } from '../../project.ts'
+import { type ApprovalRule, ask, qm } from '../../api.ts'
+import { useAll } from '../../queries.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { buttonLook, Row } from '../../ui/button.tsx'
 import { Switch } from '../../ui/field.tsx'
@@ -14,14 +13,7 @@ import { Sections } from './sections.tsx'
 
 /** The conditions on which calls need approval. */
 export function Rules() {
-  const projectId = useProjectId()
-  const rules = useQuery({
-    queryKey: ['approval-rules', projectId],
-    queryFn: () =>
-      askAll((page) =>
-        qm.approvalRules.listApprovalRules({ query: { ...(projectId && { project_id: projectId }), ...page } }),
-      ),
-  })
+  const rules = useAll('approval-rules', (query) => qm.approvalRules.listApprovalRules({ query }))
   const add = (
     <Link to="/approvals/rules/$ruleId" params={{ ruleId: 'new' }} className={buttonLook('main')}>
       <Icon name="plus" />

@@ -4,6 +4,7 @@ import { useKeys, useTools } from '../../queries.ts'
 import type { CallSearch } from '../../router.tsx'
 import { statusName } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
+import { Choice } from '../../ui/choice.tsx'
 import { PageHead } from '../../ui/panel.tsx'
 import { CallList } from './list.tsx'
 
@@ -35,21 +36,36 @@ export function Calls() {
     <>
       <PageHead title="Calls">Every call that came to the door, also those that were turned away.</PageHead>
       <search aria-label="Calls" className="mb-3 grid grid-cols-2 gap-2 sm:grid-cols-3 lg:grid-cols-6">
-        <Choice label="Status" value={search.status} onChange={(status) => set({ status })}>
-          {statuses.map((status) => [status, statusName(status)])}
-        </Choice>
-        <Choice label="Tool" value={search.tool} onChange={(tool) => set({ tool })}>
-          {[...new Set(tools.map(({ name }) => name))].sort().map((name) => [name, name])}
-        </Choice>
-        <Choice label="App" value={search.app} onChange={(app) => set({ app })}>
-          {apps.map((app) => [app, app])}
-        </Choice>
-        <Choice label="Surface" value={search.surface} onChange={(surface) => set({ surface })}>
-          {surfaces.map((surface) => [surface, surface])}
-        </Choice>
-        <Choice label="Who" value={search.principal_id} onChange={(principal_id) => set({ principal_id })}>
-          {keys.map(({ id, name }) => [id, name])}
-        </Choice>
+        <Choice
+          label="Status"
+          value={search.status}
+          onChange={(status) => set({ status })}
+          options={statuses.map((status) => [status, statusName(status)])}
+        />
+        <Choice
+          label="Tool"
+          value={search.tool}
+          onChange={(tool) => set({ tool })}
+          options={[...new Set(tools.map(({ name }) => name))].sort().map((name) => [name, name])}
+        />
+        <Choice
+          label="App"
+          value={search.app}
+          onChange={(app) => set({ app })}
+          options={apps.map((app) => [app, app])}
+        />
+        <Choice
+          label="Surface"
+          value={search.surface}
+          onChange={(surface) => set({ surface })}
+          options={surfaces.map((surface) => [surface, surface])}
+        />
+        <Choice
+          label="Who"
+          value={search.principal_id}
+          onChange={(principal_id) => set({ principal_id })}
+          options={keys.map(({ id, name }) => [id, name])}
+        />
         <select
           aria-label="Time"
           className="control text-sm"
@@ -83,35 +99,5 @@ export function Calls() {
       )}
       <CallList search={search} />
     </>
-  )
-}
-
-function Choice({
-  label,
-  value,
-  onChange,
-  children,
-}: {
-  label: string
-  value: string | undefined
-  onChange: (value: string | undefined) => void
-  children: (readonly [string, string])[]
-}) {
-  const isOther = value !== undefined && !children.some(([known]) => known === value)
-  return (
-    <select
-      aria-label={label}
-      className={`control text-sm ${value ? 'border-accent text-accent' : ''}`}
-      value={value ?? ''}
-      onChange={(event) => onChange(event.target.value || undefined)}
-    >
-      <option value="">{label}: any</option>
-      {isOther && <option value={value}>{value}</option>}
-      {children.map(([id, name]) => (
-        <option key={id} value={id}>
-          {name}
-        </option>
-      ))}
-    </select>
   )
 }

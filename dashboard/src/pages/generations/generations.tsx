@@ -6,6 +6,7 @@ import { count, duration, moment, plural, when } from '../../format.ts'
 import { useVisible } from '../../live.ts'
 import { useProjectId } from '../../project.ts'
 import { Button } from '../../ui/button.tsx'
+import { Choice } from '../../ui/choice.tsx'
 import { LiveMark } from '../../ui/live.tsx'
 import { Answered, Empty } from '../../ui/notice.tsx'
 import { PageHead, Panel } from '../../ui/panel.tsx'
@@ -53,12 +54,14 @@ export function Generations() {
       <AgentsNav />
       <search aria-label="Generations" className="mb-3 grid grid-cols-2 gap-2 sm:flex">
         <Choice
+          className="sm:w-56"
           label="Agent"
           value={search.agent_id}
           options={agents.map(({ id, name }) => [id, name] as const)}
           onChange={(agent_id) => set({ agent_id })}
         />
         <Choice
+          className="sm:w-56"
           label="Status"
           value={search.status}
           options={statuses.map(([id, name]) => [id, name] as const)}
@@ -175,33 +178,3 @@ const Found = ({ generations, agents }: { generations: readonly Generation[]; ag
     />
   </Panel>
 )
-
-function Choice({
-  label,
-  value,
-  options,
-  onChange,
-}: {
-  label: string
-  value: string | undefined
-  options: readonly (readonly [string, string])[]
-  onChange: (value: string | undefined) => void
-}) {
-  const isOther = value !== undefined && !options.some(([known]) => known === value)
-  return (
-    <select
-      aria-label={label}
-      className={`control text-sm sm:w-56 ${value ? 'border-accent text-accent' : ''}`}
-      value={value ?? ''}
-      onChange={(event) => onChange(event.target.value || undefined)}
-    >
-      <option value="">{label}: any</option>
-      {isOther && <option value={value}>{value}</option>}
-      {options.map(([id, name]) => (
-        <option key={id} value={id}>
-          {name}
-        </option>
-      ))}
-    </select>
-  )
-}

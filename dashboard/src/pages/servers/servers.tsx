@@ -5,9 +5,10 @@ import { useServers } from '../../queries.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { buttonLook } from '../../ui/button.tsx'
 import { Icon } from '../../ui/icon.tsx'
-import { Answered, Empty } from '../../ui/notice.tsx'
-import { PageHead, Panel } from '../../ui/panel.tsx'
-import { rowLink, Table } from '../../ui/table.tsx'
+import { Listing } from '../../ui/listing.tsx'
+import { Empty } from '../../ui/notice.tsx'
+import { PageHead } from '../../ui/panel.tsx'
+import { rowLink } from '../../ui/table.tsx'
 
 export function Servers() {
   const servers = useServers()
@@ -24,66 +25,59 @@ export function Servers() {
       >
         MCP endpoints: each offers a choice of the tools to the clients that connect to it.
       </PageHead>
-      <Answered query={servers}>
-        {(all) =>
-          all.length === 0 ? (
-            <Empty
-              title="No servers yet"
-              action={
-                <Link to="/servers/new" className={buttonLook('main')}>
-                  Create a server
-                </Link>
-              }
-            >
-              An editor, a desktop assistant or a framework connects to a server. Make one that offers everything, and
-              narrow it down later.
-            </Empty>
-          ) : (
-            <Panel flush>
-              <Table
-                label="Servers"
-                items={all}
-                columns={[
-                  {
-                    name: 'Name',
-                    cell: (server) => (
-                      <>
-                        <Link to="/servers/$serverId" params={{ serverId: server.id }} className={rowLink}>
-                          {server.name}
-                        </Link>
-                        <div className="font-mono text-xs break-all text-soft">{server.url}</div>
-                      </>
-                    ),
-                  },
-                  {
-                    name: 'State',
-                    cell: ({ enabled }) => <Badge tone={enabled ? 'good' : 'plain'}>{enabled ? 'on' : 'off'}</Badge>,
-                  },
-                  {
-                    name: 'Mode',
-                    wideOnly: true,
-                    cell: ({ agent_mode }) => <span className="text-soft">{agent_mode ? 'agent' : 'direct'}</span>,
-                  },
-                  {
-                    name: 'Offers',
-                    wideOnly: true,
-                    cell: (server) => <span className="text-soft">{offers(server)}</span>,
-                  },
-                  {
-                    name: 'Skills',
-                    wideOnly: true,
-                    cell: ({ retrieve_skill, skill_ids }) => (
-                      <span className="text-soft">
-                        {retrieve_skill ? (skill_ids === null ? 'all' : plural(skill_ids.length, 'skill')) : 'none'}
-                      </span>
-                    ),
-                  },
-                ]}
-              />
-            </Panel>
-          )
+      <Listing
+        query={servers}
+        label="Servers"
+        empty={
+          <Empty
+            title="No servers yet"
+            action={
+              <Link to="/servers/new" className={buttonLook('main')}>
+                Create a server
+              </Link>
+            }
+          >
+            An editor, a desktop assistant or a framework connects to a server. Make one that offers everything, and
+            narrow it down later.
+          </Empty>
         }
-      </Answered>
+        columns={[
+          {
+            name: 'Name',
+            cell: (server) => (
+              <>
+                <Link to="/servers/$serverId" params={{ serverId: server.id }} className={rowLink}>
+                  {server.name}
+                </Link>
+                <div className="font-mono text-xs break-all text-soft">{server.url}</div>
+              </>
+            ),
+          },
+          {
+            name: 'State',
+            cell: ({ enabled }) => <Badge tone={enabled ? 'good' : 'plain'}>{enabled ? 'on' : 'off'}</Badge>,
+          },
+          {
+            name: 'Mode',
+            wideOnly: true,
+            cell: ({ agent_mode }) => <span className="text-soft">{agent_mode ? 'agent' : 'direct'}</span>,
+          },
+          {
+            name: 'Offers',
+            wideOnly: true,
+            cell: (server) => <span className="text-soft">{offers(server)}</span>,
+          },
+          {
+            name: 'Skills',
+            wideOnly: true,
+            cell: ({ retrieve_skill, skill_ids }) => (
+              <span className="text-soft">
+                {retrieve_skill ? (skill_ids === null ? 'all' : plural(skill_ids.length, 'skill')) : 'none'}
+              </span>
+            ),
+          },
+        ]}
+      />
     </>
   )
 }

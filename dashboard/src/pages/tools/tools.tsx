@@ -1,11 +1,12 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Tool } from '../../api.ts'
-import { ago, plural, when } from '../../format.ts'
+import { plural } from '../../format.ts'
 import { useTools } from '../../queries.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button, buttonLook } from '../../ui/button.tsx'
 import { Icon } from '../../ui/icon.tsx'
+import { changed } from '../../ui/listing.tsx'
 import { Answered, Empty } from '../../ui/notice.tsx'
 import { PageHead, Panel } from '../../ui/panel.tsx'
 import { rowLink, Table } from '../../ui/table.tsx'
@@ -124,16 +125,7 @@ const Found = ({ tools }: { tools: readonly Tool[] }) =>
             cell: ({ auto_approve }) =>
               auto_approve ? <span className="text-soft">at once</span> : <Badge tone="warn">after approval</Badge>,
           },
-          {
-            name: 'Changed',
-            wideOnly: true,
-            end: true,
-            cell: ({ updated_at }) => (
-              <time dateTime={updated_at} title={when(updated_at)} className="text-soft">
-                {ago(updated_at)}
-              </time>
-            ),
-          },
+          changed,
         ]}
       />
       {tools.length > most && (

@@ -1,30 +1,25 @@
-import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { ask, askAll, qm, type Webhook } from '../../api.ts'
-import { useProjectId } from '../../project.ts'
+import { ask, qm, type Webhook } from '../../api.ts'
+import { useAll } from '../../queries.ts'
 import { useNewProject } from '../../shell/project-field.tsx'
 import { Badge } from '../../ui/badge.tsx'
 import { Button, Row } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
-import { Answered, Empty } from '../../ui/notice.tsx'
-import { PageHead, Panel } from '../../ui/panel.tsx'
-import { rowLink, Table } from '../../ui/table.tsx'
+import { Listing } from '../../ui/listing.tsx'
+import { Empty } from '../../ui/notice.tsx'
+import { PageHead } from '../../ui/panel.tsx'
+import { rowLink } from '../../ui/table.tsx'
 import { useForm } from '../../use-form.ts'
 import { EventsField } from './events.tsx'
 import { SecretDialog } from './secret.tsx'
 
 /** Who is told of what happens. */
 export function Webhooks() {
-  const projectId = useProjectId()
+  const webhooks = useAll('webhooks', (query) => qm.webhooks.listWebhooks({ query }))
   const [isOpen, setOpen] = useState(false)
-  const webhooks = useQuery({
-    queryKey: ['webhooks', projectId],
-    queryFn: () =>
-      askAll((page) => qm.webhooks.listWebhooks({ query: { ...(projectId && { project_id: projectId }), ...page } })),
-  })
   const add = (
     <Button look="main" icon="plus" onClick={() => setOpen(true)}>
       New webhook
@@ -35,19 +30,16 @@ export function Webhooks() {
       <PageHead title="Webhooks" actions={add}>
         Addresses that are told what happens: a run has ended, someone is to approve something.
       </PageHead>
-      <Answered query={webhooks}>
-        {(all) =>
-          all.length === 0 ? (
-            <Empty title="No webhooks yet" action={add}>
-              Have your chat or your pager told when a call waits for approval, or an application when a run has ended.
-            </Empty>
-          ) : (
-            <Panel flush>
-              <Table label="Webhooks" items={all} columns={columns} />
-            </Panel>
-          )
+      <Listing
+        query={webhooks}
+        label="Webhooks"
+        empty={
+          <Empty title="No webhooks yet" action={add}>
+            Have your chat or your pager told when a call waits for approval, or an application when a run has ended.
+          </Empty>
         }
-      </Answered>
+        columns={columns}
+      />
       {isOpen && <NewWebhook onClose={() => setOpen(false)} />}
     </>
   )

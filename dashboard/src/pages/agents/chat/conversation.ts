@@ -67,11 +67,20 @@ export class Conversation {
 
   #set(change: Partial<State>): void {
     this.#state = { ...this.#state, ...change }
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined
-      this.#shown = this.#state
-      for (const listener of this.#listeners) listener()
-    }, beat)
+    this.#timer ??= setTimeout(() => this.#show(), beat)
+  }
+
+  /** What someone does is seen at once: what they do next is meant for what they see. */
+  #setNow(change: Partial<State>): void {
+    this.#set(change)
+    this.#show()
+  }
+
+  #show(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#shown = this.#state
+    for (const listener of this.#listeners) listener()
   }
 
   #change(key: string, change: (turn: Turn) => Turn): void {
@@ -80,7 +89,9 @@ export class Conversation {
     if (index >= 0) this.#set({ turns: turns.with(index, change(turns[index] as Turn)) })
   }
 
-  #hear(key: string, event: GenerationEvent): void {
+  #hear(key: string, event: GenerationEvent, signal: AbortSignal): void {
+    // What was on its way when someone went on to another conversation is not about that one.
+    if (signal.aborted) return
     this.#change(key, (turn) => heard(turn, event))
     if (event.type === 'generation.started') this.#onStarted(event.generation_id)
   }
@@ -112,7 +123,7 @@ export class Conversation {
   begin(): void {
     this.#anew()
     this.#preface = []
-    this.#set(nothing)
+    this.#setNow(nothing)
     this.#onStarted(null)
   }
 
@@ -136,7 +147,7 @@ export class Conversation {
     const signal = this.#anew()
     const before = this.#state.turns
     const turn = newTurn(text)
-    this.#set({ turns: [...before, turn], problem: undefined })
+    this.#setNow({ turns: [...before, turn], problem: undefined })
     // One that was refused was never said.
     const past = before.filter(({ status }) => status !== 'refused').flatMap(messagesOf)
     const messages = [...this.#preface, ...past, { role: 'user' as const, content: text }]
@@ -147,7 +158,7 @@ export class Conversation {
       return this.#refuse(turn.key, error)
     }
     try {
-      for await (const event of data) this.#hear(turn.key, event)
+      for await (const event of data) this.#hear(turn.key, event, signal)
     } catch {
       // It broke off; the run did not.
     }
@@ -197,7 +208,7 @@ export class Conversation {
         if (data) {
           wait = 500
           if (this.#state.isAway) this.#set({ isAway: false })
-          for await (const event of data) this.#hear(key, event.data as unknown as GenerationEvent)
+          for await (const event of data) this.#hear(key, event.data as unknown as GenerationEvent, signal)
           continue
         }
       } catch {

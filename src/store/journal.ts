@@ -1,0 +1,208 @@
+import type { Step } from '../model/generation.ts'
+import type { Json, JsonObject } from '../model/json.ts'
+import type { Awaited } from '../model/suspended.ts'
+import type { Engine } from './engine.ts'
+import type { GenerationCallRow, GenerationStepRow } from './tables.ts'
+import { asTurn, type Turn, TurnLost } from './turn.ts'
+
+/** A call that a model asked for, as the journal has it: written before it is made, and again when it has given something. */
+export interface JournalCall {
+  readonly generation_id: string
+  readonly step: number
+  readonly position: number
+  readonly call_id: string
+  readonly tool_call_id: string
+  readonly tool_name: string
+  /** Null where there is no such tool. */
+  readonly tool_id: string | null
+  readonly action: string | null
+  /** The JSON text as the model wrote it. */
+  readonly args: string
+  readonly awaits: Awaited | null
+  readonly output: Json | undefined
+  readonly is_error: boolean
+  readonly created_at: number
+  readonly completed_at: number | null
+}
+
+export interface Journal {
+  readonly steps: Step[]
+  readonly calls: JournalCall[]
+}
+
+export interface StepAnswer {
+  readonly model: string
+  readonly text: string
+  readonly reasoning: string | null
+  readonly metadata: JsonObject | null
+  readonly finish_reason: string
+  readonly input_tokens: number
+  readonly output_tokens: number
+  readonly cost: number | null
+}
+
+export type NewCall = Pick<JournalCall, 'call_id' | 'tool_call_id' | 'tool_name' | 'tool_id' | 'action' | 'args'>
+
+/** Which call of which run. */
+export type CallKey = Pick<JournalCall, 'generation_id' | 'step' | 'position'>
+
+const toStep = (row: GenerationStepRow): Step => ({
+  number: row.number,
+  model: row.model,
+  text: row.text,
+  reasoning: row.reasoning,
+  metadata: row.metadata === null ? null : JSON.parse(row.metadata),
+  finish_reason: row.finish_reason,
+  input_tokens: row.input_tokens,
+  output_tokens: row.output_tokens,
+  cost: row.cost,
+  started_at: row.started_at,
+  answered_at: row.answered_at,
+})
+
+const toCall = (row: GenerationCallRow): JournalCall => ({
+  ...row,
+  awaits: row.awaits === null ? null : JSON.parse(row.awaits),
+  output: row.output === null ? undefined : JSON.parse(row.output),
+  is_error: row.is_error === 1,
+})
+
+/** The steps and calls of runs, as rows that are there before what they say is done. */
+export class Journals {
+  readonly #engine: Engine
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  async read(id: string): Promise<Journal> {
+    const { db } = this.#engine
+    const [steps, calls] = await Promise.all([
+      db.selectFrom('generation_steps').selectAll().where('generation_id', '=', id).orderBy('number').execute(),
+      db
+        .selectFrom('generation_calls')
+        .selectAll()
+        .where('generation_id', '=', id)
+        .orderBy('step')
+        .orderBy('position')
+        .execute(),
+    ])
+    return { steps: steps.map(toStep), calls: calls.map(toCall) }
+  }
+
+  /**
+   * The step is asked of the model from here on. Asked for a second time, the same step is asked again. `isWanted` is false
+   * once someone has asked for the run to be cancelled, of which a notice may have been lost.
+   */
+  async startStep(run: Turn, number: number): Promise<{ step: Step; isWanted: boolean }> {
+    const row: GenerationStepRow = {
+      generation_id: run.id,
+      number,
+      model: null,
+      text: null,
+      reasoning: null,
+      metadata: null,
+      finish_reason: null,
+      input_tokens: null,
+      output_tokens: null,
+      cost: null,
+      started_at: Date.now(),
+      answered_at: null,
+    }
+    const { cancel_requested } = await asTurn(this.#engine, run, { status: 'in_progress' }, (tx) =>
+      tx
+        .insertInto('generation_steps')
+        .values(row)
+        .onConflict((conflict) => conflict.columns(['generation_id', 'number']).doNothing())
+        .execute(),
+    )
+    return { step: toStep(row), isWanted: cancel_requested === 0 }
+  }
+
+  /** What the model answered, and with it the calls that it asked for: in one commit. */
+  async answerStep(run: Turn, number: number, answer: StepAnswer, calls: readonly NewCall[]): Promise<JournalCall[]> {
+    const now = Date.now()
+    const rows = calls.map(
+      (call, position): GenerationCallRow => ({
+        generation_id: run.id,
+        step: number,
+        position,
+        ...call,
+        awaits: null,
+        output: null,
+        is_error: 0,
+        created_at: now,
+        completed_at: null,
+      }),
+    )
+    const { input_tokens: input, output_tokens: output } = answer
+    await this.#engine.db.transaction().execute(async (tx) => {
+      const updated = await tx
+        .updateTable('generations')
+        .set((e) => ({
+          last_activity_at: now,
+          model: answer.model,
+          steps: number,
+          finish_reason: answer.finish_reason,
+          input_tokens: e('input_tokens', '+', input),
+          output_tokens: e('output_tokens', '+', output),
+          ...(answer.cost !== null && { cost: e(e.fn.coalesce('cost', e.lit(0)), '+', answer.cost) }),
+        }))
+        .where('id', '=', run.id)
+        .where('turn', '=', run.turn)
+        .executeTakeFirst()
+      if (updated.numUpdatedRows !== 1n) throw new TurnLost()
+      await tx
+        .updateTable('generation_steps')
+        .set({
+          model: answer.model,
+          text: answer.text,
+          reasoning: answer.reasoning,
+          metadata: answer.metadata === null ? null : JSON.stringify(answer.metadata),
+          finish_reason: answer.finish_reason,
+          input_tokens: input,
+          output_tokens: output,
+          cost: answer.cost,
+          answered_at: now,
+        })
+        .where('generation_id', '=', run.id)
+        .where('number', '=', number)
+        .execute()
+      if (rows.length > 0) await tx.insertInto('generation_calls').values(rows).execute()
+    })
+    return rows.map(toCall)
+  }
+
+  /** The call has to wait. */
+  async suspendCall(run: Turn, call: CallKey, awaits: Awaited): Promise<void> {
+    await asTurn(this.#engine, run, {}, (tx) =>
+      at(tx.updateTable('generation_calls').set({ awaits: JSON.stringify(awaits) }), call).execute(),
+    )
+  }
+
+  /** The call gave this. The first word counts; false if there was one before. */
+  async finishCall(call: CallKey, output: Json, isError: boolean): Promise<boolean> {
+    const updated = await at(
+      this.#engine.db
+        .updateTable('generation_calls')
+        .set({ output: JSON.stringify(output), is_error: Number(isError), completed_at: Date.now() }),
+      call,
+    )
+      .where('output', 'is', null)
+      .executeTakeFirst()
+    return updated.numUpdatedRows === 1n
+  }
+
+  async findCall(call: CallKey): Promise<JournalCall> {
+    const row = await at(this.#engine.db.selectFrom('generation_calls').selectAll(), call).executeTakeFirstOrThrow()
+    return toCall(row)
+  }
+}
+
+interface Narrowed {
+  where(column: 'generation_id' | 'step' | 'position', operator: '=', value: string | number): this
+}
+
+/** The row of one call. */
+export const at = <Query extends Narrowed>(query: Query, { generation_id, step, position }: CallKey): Query =>
+  query.where('generation_id', '=', generation_id).where('step', '=', step).where('position', '=', position)
