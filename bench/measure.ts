@@ -57,7 +57,11 @@ export interface Figures {
 }
 
 /** The program as it is built, and the flags of Node that `npm start` and the command itself give it. */
-export const program = ['--no-memory-reducer', new URL('../bin/quartermaster.js', import.meta.url).pathname]
+export const program = [
+  '--no-memory-reducer',
+  '--max-semi-space-size=16',
+  new URL('../bin/quartermaster.js', import.meta.url).pathname,
+]
 if (!isBuilt()) await import('../scripts/build-program.ts')
 
 /** Starts a program that prints `ready at <url>`. */

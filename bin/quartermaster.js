@@ -1,7 +1,9 @@
-#!/usr/bin/env -S node --no-memory-reducer --disable-warning=ExperimentalWarning
+#!/usr/bin/env -S node --no-memory-reducer --max-semi-space-size=16 --disable-warning=ExperimentalWarning
 // V8 frees memory in a quiet moment and takes with it what it knew about the code that will run next: hence the first flag.
-// The second is for Node 22, which calls its SQLite experimental.
+// The second keeps the room for new things from growing to four times what calls need; see
+// docs/decisions/2026-11-20-memory.md. The third is for Node 22, which calls its SQLite experimental.
 import module from 'node:module'
+import { setFlagsFromString } from 'node:v8'
 import { isBuilt } from './is-built.js'
 
 const [major, minor] = process.versions.node.split('.').map(Number)
@@ -9,6 +11,9 @@ if (major < 22 || (major === 22 && minor < 18)) {
   console.error(`quartermaster needs Node 22.18 or later; this is ${process.version}. In a checkout, use "npm start".`)
   process.exit(1)
 }
+// V8 takes what outlives a few calls for something that stays, makes the like of it among what is old from then on, and
+// has to keep whatever that refers to: with calls that come and go, nearly everything.
+setFlagsFromString('--no-allocation-site-pretenuring')
 // What was compiled once is kept, which takes most of the time off a start.
 module.enableCompileCache?.()
 // In a checkout whose sources have changed since, the sources run as they are.
