@@ -8,6 +8,8 @@ export interface HttpRequest {
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | undefined
+  /** Of the same address; its headers are sent as well, and must be others. */
+  readonly opening?: Opening | undefined
 }
 
 export interface HttpResponse {
@@ -40,9 +42,57 @@ const isHead = new RegExp(`^HTTP/1\\.[01] [1-9][0-9]{2}(?: ${text})?(?:\\r\\n${t
 const isChunkSize = new RegExp(`^[0-9A-Fa-f]{1,8}(?:;${text})?$`)
 const isPath = /^\/[\x21-\x7e]*$/
 
+/** What many requests to one address begin with, judged and written out once. */
+export interface Opening {
+  readonly origin: string
+  readonly host: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly fields: Fields
+}
+
+/** Header fields as they are sent, but for those that decide how. */
+interface Fields {
+  readonly text: string
+  readonly host: string | undefined
+  readonly length: string | undefined
+  readonly closes: boolean
+}
+
+const noFields: Fields = { text: '', host: undefined, length: undefined, closes: false }
+
+export function openingOf(url: URL, headers: Readonly<Record<string, string>> = {}): Opening {
+  const path = url.pathname + url.search
+  if (!isPath.test(path)) throw badRequest()
+  return { origin: url.origin, host: url.host, path, headers, fields: printFields(headers, noFields) }
+}
+
+function printFields(headers: Readonly<Record<string, string>>, before: Fields): Fields {
+  let { text, host, length, closes } = before
+  for (const given of Object.keys(headers)) {
+    const value = headers[given]
+    if (value === undefined) continue
+    if (!isToken.test(given) || !isText.test(value)) throw badRequest()
+    const name = given.toLowerCase()
+    if (refused.has(name)) throw badRequest()
+    if (name === 'host') {
+      if (host !== undefined) throw badRequest()
+      host = value
+    } else if (name === 'content-length') {
+      if (!/^\d+$/.test(value)) throw badRequest()
+      length = value
+    } else if (name === 'connection') {
+      if (!listed(value).every((option) => isToken.test(option))) throw badRequest()
+      closes ||= isClosing(value)
+    } else text += `${given}: ${value}\r\n`
+  }
+  return { text, host, length, closes }
+}
+
 export interface RequestHead {
   /** All that comes before the body, in Latin-1. */
   readonly head: string
+  readonly origin: string
   /** What the caller calls the host, when that is not what the address calls it. */
   readonly host: string | undefined
   /** Whether the body can be sent in Latin-1 too, with the head. */
@@ -56,38 +106,22 @@ const refused = new Set(['transfer-encoding', 'keep-alive', 'upgrade', 'expect']
 
 const expectsBody = new Set(['POST', 'PUT', 'PATCH', 'QUERY', 'PROPFIND', 'PROPPATCH'])
 
-export function printHead({ url, method, headers, body = '' }: HttpRequest): RequestHead {
+export function printHead({ url, method, headers, body = '', opening = openingOf(url) }: HttpRequest): RequestHead {
+  if (!isToken.test(method)) throw badRequest()
+  const { text, host, length: declared, closes } = printFields(headers, opening.fields)
   const length = Buffer.byteLength(body)
+  if (declared !== undefined && length > 0 && Number(declared) !== length) throw badRequest()
   const expected = expectsBody.has(method)
-  // Servers disagree about the body of a response to HEAD, and about one that comes with a GET.
-  let isLast = method === 'HEAD' || (length > 0 && !expected)
-  let says = method === 'HEAD' ? 'close' : 'keep-alive'
-  let host: string | undefined
-  let fields = ''
-  for (const given of Object.keys(headers)) {
-    const value = headers[given]
-    if (value === undefined) continue
-    if (!isToken.test(given) || !isText.test(value)) throw badRequest()
-    const name = given.toLowerCase()
-    if (refused.has(name)) throw badRequest()
-    if (name === 'host') {
-      if (host !== undefined) throw badRequest()
-      host = value
-    } else if (name === 'content-length') {
-      if (!/^\d+$/.test(value) || (length > 0 && Number(value) !== length)) throw badRequest()
-    } else if (name === 'connection') {
-      if (!listed(value).every((option) => isToken.test(option))) throw badRequest()
-      if (closes(value)) {
-        isLast = true
-        says = 'close'
-      }
-    } else fields += `${given}: ${value}\r\n`
+  const says = method === 'HEAD' || closes ? 'close' : 'keep-alive'
+  const counted = length > 0 || expected ? `content-length: ${length}\r\n` : ''
+  return {
+    head: `${method} ${opening.path} HTTP/1.1\r\nhost: ${host ?? opening.host}\r\nconnection: ${says}\r\n${text}${counted}\r\n`,
+    origin: opening.origin,
+    host,
+    isPlain: length === body.length,
+    // Servers disagree about the body of a response to HEAD, and about one that comes with a GET.
+    isLast: says === 'close' || (length > 0 && !expected),
   }
-  const path = url.pathname + url.search
-  if (!isPath.test(path) || !isToken.test(method)) throw badRequest()
-  if (length > 0 || expected) fields += `content-length: ${length}\r\n`
-  const head = `${method} ${path} HTTP/1.1\r\nhost: ${host ?? url.host}\r\nconnection: ${says}\r\n${fields}\r\n`
-  return { head, host, isPlain: length === body.length, isLast }
 }
 
 const badRequest = () => new WireError('WIRE_BAD_REQUEST')
@@ -96,7 +130,7 @@ const badResponse = () => new WireError('WIRE_BAD_RESPONSE')
 const listed = (value: string) => value.split(',').map((option) => option.trim().toLowerCase())
 
 /** Almost every response says the one word or nothing. */
-const closes = (connection = 'keep-alive') => connection !== 'keep-alive' && listed(connection).includes('close')
+const isClosing = (connection = 'keep-alive') => connection !== 'keep-alive' && listed(connection).includes('close')
 
 const headBytes = 16 * 1024
 const chunkLineBytes = 256
@@ -108,12 +142,52 @@ const mostKeptMs = 600_000
 const nothing = Buffer.alloc(0)
 const none = {}
 
+/** A head, and what it says about the rest of its response. */
+interface ResponseHead {
+  readonly text: string
+  readonly status: number
+  readonly headers: Record<string, string>
+  /** Of the body, where it is declared. */
+  readonly length: number | undefined
+  readonly isChunked: boolean
+  readonly isEvents: boolean
+  readonly keptMs: number
+}
+
+/** The last head that was read on a connection: most of them say the same as the one before. */
+export class HeadMemory {
+  #last: ResponseHead | undefined
+
+  read(text: string): ResponseHead {
+    if (this.#last?.text !== text) this.#last = readHead(text)
+    return this.#last as ResponseHead
+  }
+}
+
+function readHead(text: string): ResponseHead {
+  if (!isHead.test(text)) throw badResponse()
+  const headers = fieldsOf(text)
+  const { 'content-length': length, 'transfer-encoding': coding, 'content-type': type = '' } = headers
+  if (coding !== undefined && (length !== undefined || coding.toLowerCase() !== 'chunked')) throw badResponse()
+  if (length !== undefined && !/^[0-9]{1,15}$/.test(length)) throw badResponse()
+  const isCurrent = text.charCodeAt(7) === 49
+  return {
+    text,
+    status: Number(text.slice(9, 12)),
+    headers,
+    length: length === undefined ? undefined : Number(length),
+    isChunked: coding !== undefined,
+    isEvents: /^text\/event-stream\b/i.test(type),
+    keptMs: isCurrent && !isClosing(headers.connection) ? keptMsOf(headers['keep-alive']) : 0,
+  }
+}
+
 type Stage = 'head' | 'body' | 'rest' | 'size' | 'chunk' | 'chunk end' | 'trailers' | 'whole'
 
 /**
  * One response, read from parts that may be cut anywhere: first the head. Then a body of declared length ("body"), one
  * that ends with the connection ("rest"), or chunks: the size of each, the chunk, the end of its line; after the one of
- * size 0 come trailers. A response without a body is whole after its head.
+ * size 0 come trailers. A response without a body is whole after its head. What a part holds is copied if it is kept.
  */
 export class ResponseReader {
   /** How long the connection may wait for another request; not at all when it is of no use afterwards. */
@@ -121,6 +195,7 @@ export class ResponseReader {
   readonly #method: string
   readonly #limit: number
   readonly #onEvents: ((part: Buffer) => void) | undefined
+  readonly #memory: HeadMemory
   #stage: Stage = 'head'
   /** What came of a line, or of a head, of which the end has not come yet. */
   #begun: Buffer | undefined
@@ -134,10 +209,11 @@ export class ResponseReader {
   #body: Buffer = nothing
   #size = 0
 
-  constructor(method: string, limit: number, onEvents?: (part: Buffer) => void) {
+  constructor(method: string, limit: number, onEvents?: (part: Buffer) => void, memory = new HeadMemory()) {
     this.#method = method
     this.#limit = limit
     this.#onEvents = onEvents
+    this.#memory = memory
   }
 
   get response(): HttpResponse {
@@ -152,7 +228,7 @@ export class ResponseReader {
     while (at < bytes.length && this.#stage !== 'whole') {
       const next = this.#step(bytes, at)
       if (next === undefined) {
-        this.#begun = bytes.subarray(at)
+        this.#begun = Buffer.from(bytes.subarray(at))
         return false
       }
       at = next
@@ -194,33 +270,29 @@ export class ResponseReader {
       if (!'HTTP/1.'.startsWith(bytes.toString('latin1', at, at + 7))) throw badResponse()
       return undefined
     }
-    if (!isHead.test(head)) throw badResponse()
-    this.#status = Number(head.slice(9, 12))
-    this.#headers = fieldsOf(head)
-    if (this.#status >= 200) this.#frame(head.charCodeAt(7) === 49)
-    else if (this.#status === 101 || this.#interimLeft-- === 0) throw badResponse()
+    const read = this.#memory.read(head)
+    this.#status = read.status
+    this.#headers = read.headers
+    if (read.status >= 200) this.#frame(read)
+    else if (read.status === 101 || this.#interimLeft-- === 0) throw badResponse()
     return at + head.length + 4
   }
 
   /** Finds out where the response ends, and whether its connection can be used again. */
-  #frame(isCurrent: boolean): void {
-    const { 'content-length': length, 'transfer-encoding': coding, connection } = this.#headers
-    if (coding !== undefined && (length !== undefined || coding.toLowerCase() !== 'chunked')) throw badResponse()
-    if (length !== undefined && !/^[0-9]{1,15}$/.test(length)) throw badResponse()
-    if (isCurrent && !closes(connection)) this.keptMs = keptMsOf(this.#headers['keep-alive'])
-    this.#takesEvents =
-      this.#onEvents !== undefined && /^text\/event-stream\b/i.test(this.#headers['content-type'] ?? '')
-    this.#left = Number(length ?? 0)
-    if (this.#method === 'HEAD' || this.#status === 204 || this.#status === 304) {
+  #frame({ status, length, isChunked, isEvents, keptMs }: ResponseHead): void {
+    this.keptMs = keptMs
+    this.#takesEvents = isEvents && this.#onEvents !== undefined
+    this.#left = length ?? 0
+    if (this.#method === 'HEAD' || status === 204 || status === 304) {
       // They may declare a body that they do not have; some servers then send it all the same.
-      if (this.#left > 0 || coding !== undefined) this.keptMs = 0
+      if (this.#left > 0 || isChunked) this.keptMs = 0
       this.#stage = 'whole'
-    } else if (coding !== undefined) this.#stage = 'size'
+    } else if (isChunked) this.#stage = 'size'
     else if (length === undefined) {
       this.keptMs = 0
       this.#stage = 'rest'
-    } else if (this.#left > this.#limit) throw tooLarge(this.#limit)
-    else this.#stage = this.#left === 0 ? 'whole' : 'body'
+    } else if (length > this.#limit) throw tooLarge(this.#limit)
+    else this.#stage = length === 0 ? 'whole' : 'body'
   }
 
   #readCounted(bytes: Buffer, at: number): number {
@@ -260,7 +332,7 @@ export class ResponseReader {
     const size = this.#size + part.length
     if (size > this.#limit) throw tooLarge(this.#limit)
     if (this.#takesEvents) this.#onEvents?.(part)
-    else if (this.#size === 0) this.#body = part
+    else if (this.#size === 0) this.#body = Buffer.from(part)
     else this.#append(part, size)
     this.#size = size
   }

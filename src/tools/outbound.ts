@@ -5,8 +5,8 @@ import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'n
 import { Agent, buildConnector, Response as FetchResponse, fetch as fetchWith } from 'undici'
 import { PlatformError } from '../model/errors.ts'
 import { createAddressRules, type FindObjection } from './addresses.ts'
-import { type HttpResponse, tooLarge } from './http1.ts'
-import { Wire, type WireRequest } from './wire.ts'
+import { type HttpResponse, type Opening, openingOf, tooLarge } from './http1.ts'
+import { readWire, Wire, type WireRequest } from './wire.ts'
 
 type Lookup = (
   hostname: string,
@@ -39,11 +39,28 @@ export class Outbound {
   readonly #limit: number
 
   constructor(options: OutboundOptions) {
-    const connect = guardedConnector(createAddressRules(options), options.lookup ?? lookUpInDns)
+    const connector = (onread?: typeof readWire) =>
+      guardedConnector(createAddressRules(options), options.lookup ?? lookUpInDns, onread)
     this.#limit = options.maxResponseBytes
-    this.#wire = new Wire(connect, this.#limit)
+    this.#wire = new Wire(connector(readWire), this.#limit)
     // The caller's signal is the time limit.
-    this.#agent = new Agent({ connect, connections: 128, allowH2: false, headersTimeout: 0, bodyTimeout: 0 })
+    this.#agent = new Agent({
+      connect: connector(),
+      connections: 128,
+      allowH2: false,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    })
+  }
+
+  /** What many requests begin with, judged once. */
+  open(url: URL, headers: Readonly<Record<string, string>>): Opening {
+    checkUrl(url)
+    try {
+      return openingOf(url, headers)
+    } catch (error) {
+      throw explain(error, url.host)
+    }
   }
 
   async request(request: OutboundRequest): Promise<OutboundResponse> {
@@ -74,7 +91,7 @@ export class Outbound {
   async #send(request: OutboundRequest): Promise<OutboundResponse> {
     const { url, signal } = request
     signal.throwIfAborted()
-    checkUrl(url)
+    if (!request.opening) checkUrl(url)
     try {
       return await this.#wire.request(request)
     } catch (error) {
@@ -114,7 +131,11 @@ function checkUrl(url: URL): void {
 /** The guard's no. It does not say to which host, because the request knows that better than its connection. */
 class Refusal extends Error {}
 
-function guardedConnector(findObjection: FindObjection, lookUp: Lookup): buildConnector.connector {
+function guardedConnector(
+  findObjection: FindObjection,
+  lookUp: Lookup,
+  onread?: typeof readWire,
+): buildConnector.connector {
   const guardedLookup: LookupFunction = (hostname, options, callback) =>
     lookUp(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return callback(error, [])
@@ -125,7 +146,7 @@ function guardedConnector(findObjection: FindObjection, lookUp: Lookup): buildCo
       }
       return options.all ? callback(null, open) : callback(null, first.address, first.family)
     })
-  const connect = buildConnector({ lookup: guardedLookup, timeout: 10_000, allowH2: false })
+  const connect = buildConnector({ lookup: guardedLookup, timeout: 10_000, allowH2: false, ...(onread && { onread }) })
 
   const findFault = (remoteAddress: string | undefined) => {
     // Only a connection that is closed already has no address.
@@ -198,12 +219,12 @@ function follow(request: OutboundRequest, status: number, location: string): Out
   const { method } = request
   const asGet = status === 303 ? method !== 'HEAD' : status < 303 && method === 'POST'
   const crosses = url.origin !== request.url.origin
-  const kept = Object.entries(request.headers).filter(([given]) => {
+  const kept = Object.entries({ ...request.opening?.headers, ...request.headers }).filter(([given]) => {
     const name = given.toLowerCase()
     return !(asGet && name.startsWith('content-')) && (!crosses || harmless.has(name))
   })
   const headers = Object.fromEntries(kept)
-  return { ...request, url, headers, ...(asGet && { method: 'GET', body: undefined }) }
+  return { ...request, url, headers, opening: undefined, ...(asGet && { method: 'GET', body: undefined }) }
 }
 
 function locate(location: string, base: URL): URL {

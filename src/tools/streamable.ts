@@ -13,6 +13,7 @@ import {
 import type { Live } from '../model/call.ts'
 import { isObject, type JsonObject } from '../model/json.ts'
 import { EventStream } from './event-stream.ts'
+import type { Opening } from './http1.ts'
 import type { Outbound, OutboundResponse } from './outbound.ts'
 
 export const self = { name: 'quartermaster', version: '1' }
@@ -33,6 +34,8 @@ export interface UpstreamCall {
 export interface Session {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
+  /** What every call begins with. */
+  readonly opening: Opening
   readonly version: string
   readonly isModern: boolean
   /** Told what the server says that is not about the call that is under way. */
@@ -42,21 +45,31 @@ export interface Session {
 }
 
 /** The session to post calls to, where a client has one that takes posts. */
-export function sessionOf(client: Client, url: string, headers: Readonly<Record<string, string>>): Session | undefined {
+export function sessionOf(
+  client: Client,
+  address: string,
+  given: Readonly<Record<string, string>>,
+  outbound: Outbound,
+): Session | undefined {
   const { transport } = client
   const version = client.getNegotiatedProtocolVersion()
   if (!(transport instanceof StreamableHTTPClientTransport) || version === undefined) return undefined
   const { sessionId } = transport
   const isModern = client.getProtocolEra() === 'modern'
+  const url = new URL(address)
+  const own = Object.entries(given).map(([name, value]) => [name.toLowerCase(), value] as const)
+  const headers = {
+    // What calls say of themselves is not for an address to say.
+    ...Object.fromEntries(own.filter(([name]) => !ofCalls.test(name))),
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    'mcp-protocol-version': version,
+    ...(sessionId !== undefined && { 'mcp-session-id': sessionId }),
+  }
   return {
-    url: new URL(url),
-    headers: {
-      ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      'mcp-protocol-version': version,
-      ...(sessionId !== undefined && { 'mcp-session-id': sessionId }),
-    },
+    url,
+    headers,
+    opening: outbound.open(url, headers),
     version,
     isModern,
     onOther: (message) => transport.onmessage?.(message as never),
@@ -68,6 +81,8 @@ export function sessionOf(client: Client, url: string, headers: Readonly<Record<
     },
   }
 }
+
+const ofCalls = /^(x-quartermaster-|mcp-(method|name)$)/
 
 /** Whether nothing of a call has to be encoded, or repeated in headers of its own. */
 export const isPlain = ({ name, schema }: UpstreamCall, { isModern }: Session): boolean =>
@@ -103,26 +118,22 @@ export function postCall(
   const { signal } = call
   const answer = new Answer(id, call, onOther)
   const events = new EventStream((data) => answer.take(data))
-  const send = (method: 'POST' | 'GET', headers: Record<string, string>, body?: string) =>
-    outbound.request({
-      url: session.url,
-      method,
-      headers: { ...session.headers, ...call.headers, ...headers },
-      body,
-      signal,
-      onEvents: (part) => events.feed(part),
-    })
-  const repeated: Record<string, string> = session.isModern ? { 'mcp-method': 'tools/call', 'mcp-name': call.name } : {}
+  const { url, opening } = session
+  const onEvents = (part: Buffer) => events.feed(part)
+  const headers = session.isModern
+    ? { ...call.headers, 'mcp-method': 'tools/call', 'mcp-name': call.name }
+    : call.headers
   const whole =
     call.live?.onProgress || session.isModern ? { ...params, _meta: metaOf(params, call, id, session) } : params
   const request = JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: whole })
 
   const exchange = async () => {
-    answer.read(await send('POST', repeated, request))
+    answer.read(await outbound.request({ url, opening, method: 'POST', headers, body: request, signal, onEvents }))
     // A server may hang up and be asked again for the rest.
     while (!answer.isThere && events.lastId !== undefined && !session.isModern) {
       await pause(events.retryMs ?? 1000, signal)
-      answer.read(await send('GET', { accept: 'text/event-stream', 'last-event-id': events.lastId }))
+      const again = { ...session.headers, ...headers, accept: 'text/event-stream', 'last-event-id': events.lastId }
+      answer.read(await outbound.request({ url, method: 'GET', headers: again, signal, onEvents }))
     }
     if (!answer.isThere) throw new SdkError(SdkErrorCode.ConnectionClosed, 'the stream ended without an answer')
   }

@@ -279,7 +279,7 @@ export class Upstream {
       this.#tools = undefined
     }
     const { url, headers = {} } = this.#address
-    const session = url === undefined ? undefined : sessionOf(client, url, headers)
+    const session = url === undefined ? undefined : sessionOf(client, url, headers, this.#outbound)
     if (session) this.#sessions.set(client, session)
     // What was listed over another connection may be old; the one who opens the first is about to list.
     if (this.#client && this.#tools) this.#changed()

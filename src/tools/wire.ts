@@ -2,6 +2,7 @@ import { isIP, type Socket } from 'node:net'
 import type { buildConnector } from 'undici'
 import {
   defaultKeptMs,
+  HeadMemory,
   type HttpRequest,
   type HttpResponse,
   printHead,
@@ -39,7 +40,7 @@ export class Wire {
     return new Promise((resolve, reject) => {
       if (this.#closed) throw new WireError('WIRE_CLOSED')
       const head = printHead(request)
-      const pool = this.#poolOf(request.url, head.host)
+      const pool = this.#poolOf(request.url, head)
       pool.take(new Exchange(request, head, this.#limit, pool, resolve, reject))
     })
   }
@@ -51,10 +52,10 @@ export class Wire {
     this.#pools.clear()
   }
 
-  #poolOf(url: URL, host: string | undefined): Pool {
+  #poolOf(url: URL, { origin, host }: RequestHead): Pool {
     // A certificate is checked for the host by the name that the caller has for it.
     const name = host === undefined || url.protocol === 'http:' ? undefined : nameOf(host)
-    const key = name === undefined ? url.origin : `${url.origin} ${name}`
+    const key = name === undefined ? origin : `${origin} ${name}`
     let pool = this.#pools.get(key)
     if (!pool) {
       pool = new Pool(this.#connect, url, name)
@@ -196,9 +197,29 @@ class Pool {
   }
 }
 
+const connectionOf = Symbol('the connection of a socket')
+
+type Wired = Socket & { [connectionOf]?: Connection }
+
+/** As large as what is read from a socket at once. */
+const buffer = Buffer.allocUnsafeSlow(64 * 1024)
+
+/**
+ * How the sockets of a wire are read: all into the same memory, whose content is looked at there and then. Otherwise each
+ * part would be new memory, and go through a stream, which is of no use here.
+ */
+export const readWire = {
+  buffer,
+  callback(this: Wired, size: number): boolean {
+    this[connectionOf]?.read(buffer.subarray(0, size))
+    return true
+  },
+}
+
 /** One socket. It has one request at a time, or none. */
 class Connection {
   idleUntil = 0
+  readonly heads = new HeadMemory()
   readonly #socket: Socket
   readonly #pool: Pool
   #exchange: Exchange | undefined
@@ -207,7 +228,7 @@ class Connection {
   constructor(socket: Socket, pool: Pool) {
     this.#socket = socket
     this.#pool = pool
-    socket.on('data', (part: Buffer) => this.#read(part))
+    ;(socket as Wired)[connectionOf] = this
     socket.on('end', () => this.#end())
     socket.on('error', (error) => this.close(error))
     socket.on('close', () => this.close())
@@ -219,7 +240,7 @@ class Connection {
 
   send(exchange: Exchange): void {
     this.#exchange = exchange
-    exchange.connection = this
+    exchange.begin(this)
     const { head, isPlain } = exchange.head
     const { body = '' } = exchange.request
     this.#socket.ref()
@@ -251,12 +272,12 @@ class Connection {
     exchange?.fail(error ?? new WireError('WIRE_BROKE_OFF'))
   }
 
-  #read(part: Buffer): void {
+  read(part: Buffer): void {
     const exchange = this.#exchange
     try {
       // Where nothing was asked, it is the answer to nothing.
       if (!exchange) this.close()
-      else if (exchange.reader.read(part)) this.#finish(exchange)
+      else if (exchange.reader?.read(part)) this.#finish(exchange)
     } catch (error) {
       this.close(error)
     }
@@ -264,7 +285,7 @@ class Connection {
 
   #end(): void {
     const exchange = this.#exchange
-    if (exchange?.reader.end()) this.#finish(exchange)
+    if (exchange?.reader?.end()) this.#finish(exchange)
     else this.close()
   }
 
@@ -272,7 +293,7 @@ class Connection {
     // Whoever takes events may have had enough of them with the last.
     if (exchange !== this.#exchange) return
     this.#exchange = undefined
-    const { keptMs } = exchange.reader
+    const { keptMs = 0 } = exchange.reader ?? {}
     // A server that answers before it has read everything still takes what comes next for the rest of it.
     const isOver = exchange.head.isLast || this.#socket.writableLength > 0
     if (keptMs > 0 && !isOver) this.rest(keptMs)
@@ -285,9 +306,10 @@ class Connection {
 class Exchange {
   readonly request: WireRequest
   readonly head: RequestHead
-  readonly reader: ResponseReader
-  /** None while it waits for one. */
-  connection: Connection | undefined
+  /** None while it waits for a connection. */
+  reader: ResponseReader | undefined
+  #connection: Connection | undefined
+  readonly #limit: number
   readonly #pool: Pool
   readonly #resolve: (response: HttpResponse) => void
   readonly #reject: (reason: unknown) => void
@@ -302,24 +324,31 @@ class Exchange {
   ) {
     this.request = request
     this.head = head
-    this.reader = new ResponseReader(request.method, limit, request.onEvents && ((part) => this.#onEvents(part)))
+    this.#limit = limit
     this.#pool = pool
     this.#resolve = resolve
     this.#reject = reject
     request.signal.addEventListener('abort', this)
   }
 
+  begin(connection: Connection): void {
+    const { method, onEvents } = this.request
+    this.#connection = connection
+    const take = onEvents && ((part: Buffer) => this.#onEvents(part))
+    this.reader = new ResponseReader(method, this.#limit, take, connection.heads)
+  }
+
   /** The signal was aborted. What has been sent cannot be taken back, so its connection is given up. */
   handleEvent(): void {
     const { reason } = this.request.signal
-    this.connection?.close(reason)
+    this.#connection?.close(reason)
     this.#pool.leave(this)
     this.fail(reason)
   }
 
   succeed(): void {
     this.request.signal.removeEventListener('abort', this)
-    this.#resolve(this.reader.response)
+    if (this.reader) this.#resolve(this.reader.response)
   }
 
   fail(reason: unknown): void {
