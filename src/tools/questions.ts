@@ -4,7 +4,6 @@ import { type Client, isInputRequiredResult, ProtocolError, ProtocolErrorCode } 
 import { type Abilities, type Asking, type LogMessage, type Question, type Round, tellLog } from '../model/asking.ts'
 import type { Live } from '../model/call.ts'
 import type { JsonObject } from '../model/json.ts'
-import { Present } from '../model/present.ts'
 
 /** How long a call that was given up may still be asking. */
 const echo = 60_000
@@ -25,14 +24,15 @@ interface OneCall {
  */
 export class CallsInFlight {
   readonly #context = new AsyncLocalStorage<OneCall>()
-  readonly #all = new Present<Live | undefined>()
+  readonly #all = new Set<{ readonly live: Live | undefined }>()
 
   /** A call begins. What it gives is called when the call is over, and told whether it was given up. */
   enter(live: Live | undefined): (givenUp: boolean) => void {
-    const leave = this.#all.add(live)
+    const one = { live }
+    this.#all.add(one)
     return (givenUp) => {
-      if (givenUp) void setTimeout(echo, undefined, { ref: false }).then(leave)
-      else leave()
+      if (givenUp) void setTimeout(echo, undefined, { ref: false }).then(() => this.#all.delete(one))
+      else this.#all.delete(one)
     }
   }
 
@@ -53,7 +53,8 @@ export class CallsInFlight {
 
   whose(): Live | undefined {
     const own = this.#context.getStore()
-    return own ? own.live : this.#all.only
+    const [only] = this.#all
+    return own ? own.live : this.#all.size === 1 ? only?.live : undefined
   }
 }
 
