@@ -48,7 +48,7 @@ async function exchange(port: number, parts: readonly string[], patience = 300):
   })
   socket.on('error', () => {})
   for (const part of parts) {
-    socket.write(part)
+    socket.write(part, part.includes('\xa0') ? 'latin1' : 'utf8')
     // So that each is read by itself, as far as that can be had.
     if (parts.length > 1) await pause(parts.length < 5 ? 20 : 1)
   }
@@ -117,6 +117,7 @@ const unusual: Record<string, string> = {
   'a length and chunks': `${head('transfer-encoding: chunked\r\n')}2\r\n{}\r\n0\r\n\r\n`,
   'chunks alone': `${head('transfer-encoding: chunked\r\n').replace('content-length: 2\r\n', '')}2\r\n{}\r\n0\r\n\r\n`,
   'a length that is signed': `${head().replace('content-length: 2', 'content-length: +2')}{}`,
+  'a length with a space that is not one in HTTP': `${head().replace('content-length: 2', 'content-length: 2\xa0')}{}`,
   'a length that is no number': `${head().replace('content-length: 2', 'content-length: 2x')}{}`,
   'another type': `${head().replace('application/json', 'text/plain')}{}`,
   'a connection to be closed': `${head('connection: close\r\n')}{}`,

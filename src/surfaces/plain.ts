@@ -151,7 +151,8 @@ const begins = (bytes: Buffer): boolean =>
 
 const requestLine = /^POST (\/[\w/.-]*) HTTP\/1\.1$/
 const token = /^[!#$%&'*+.^`|~\w-]+$/
-const notText = /[^\t\x20-\x7e\x80-\xff]/
+/** Nor A0, which `trim` takes for a space, and HTTP does not: a length with one behind it is none. */
+const notText = /[^\t\x20-\x7e\x80-\x9f\xa1-\xff]/
 
 /** Undefined for one that is in any way unusual, or might be read in two ways. */
 function readHead(text: string): Head | undefined {
