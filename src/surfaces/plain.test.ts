@@ -206,3 +206,54 @@ test('when it stops, those who wait are answered, those who do not are cut off',
   expect(await waiting).toMatch(/connection: close.*lane \{\}$/s)
   await closed
 })
+
+/** Asks, and takes nothing of the answer until it is told to. */
+async function startSlowReader(port: number) {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+  await once(socket, 'connect')
+  let read = 0
+  socket.on('data', (bytes) => (read += bytes.length))
+  socket.on('error', () => {})
+  socket.pause()
+  return {
+    ask: () => new Promise<void>((resolve) => socket.write(`${head()}{}`, () => resolve())),
+    async readAll(size: number) {
+      socket.resume()
+      while (!socket.closed && read < size) await pause(10)
+      return read
+    },
+    end: () => socket.destroy(),
+  }
+}
+
+const large = 10_000_000
+
+test('who does not take its answers is not answered more, until it does', async () => {
+  let answered = 0
+  await using server = await start((_, reply) => {
+    answered++
+    reply.send(200, {}, 'x'.repeat(large))
+  })
+  const reader = await startSlowReader(server.port)
+  for (let count = 0; count < 10; count++) {
+    await reader.ask()
+    await pause(20)
+  }
+
+  expect(answered).toBe(1)
+  expect(await reader.readAll(10 * large)).toBeGreaterThan(10 * large)
+  expect(answered).toBe(10)
+  reader.end()
+})
+
+test('when it stops, an answer that is taken slowly still goes out whole', async () => {
+  const server = await start((_, reply) => reply.send(200, {}, 'x'.repeat(large)))
+  const reader = await startSlowReader(server.port)
+  await reader.ask()
+  await pause(50)
+  const closed = server.close(10)
+  await pause(200)
+
+  expect(await reader.readAll(large)).toBeGreaterThan(large)
+  await closed
+})

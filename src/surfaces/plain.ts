@@ -42,6 +42,8 @@ export class PlainConnection {
   /** Closes it: at once where nobody waits for an answer, and otherwise with that. */
   close(): void {
     if (this.#reply) this.#reply.isLast = true
+    // The last answer is still on its way out.
+    else if (this.#socket.writableLength > 0) return
     else if (this.#part) this.#leave(this.#part)
     else this.#socket.destroy()
   }
@@ -101,13 +103,20 @@ export class PlainConnection {
 
   readonly #onAnswered = (isLast: boolean): void => {
     this.#reply = undefined
-    const early = this.#part
     if (isLast) this.#socket.end()
-    else if (early) {
-      this.#socket.resume()
-      this.#since = Date.now()
-      this.#read(early)
-    }
+    else if (this.#socket.writableNeedDrain) {
+      // Who does not take its answers is not listened to until it does, or they would pile up here.
+      this.#socket.pause()
+      this.#socket.once('drain', this.#listen)
+    } else this.#listen()
+  }
+
+  readonly #listen = (): void => {
+    const early = this.#part
+    if (this.#socket.isPaused()) this.#socket.resume()
+    if (!early) return
+    this.#since = Date.now()
+    this.#read(early)
   }
 
   readonly #onEnd = (): void => {
@@ -124,7 +133,7 @@ export class PlainConnection {
 
   readonly #onTimeout = (): void => {
     if (this.#reply) return
-    if (this.#part) this.#leave(this.#part)
+    if (this.#part && !this.#socket.writableNeedDrain) this.#leave(this.#part)
     else this.#socket.destroy()
   }
 }
