@@ -118,6 +118,8 @@ type Stage = 'head' | 'body' | 'rest' | 'size' | 'chunk' | 'chunk end' | 'traile
 export class ResponseReader {
   /** How long the connection may wait for another request; not at all when it is of no use afterwards. */
   keptMs = 0
+  /** Whether the server says that it keeps the connection; the others are only supposed to. */
+  isPromised = false
   readonly #method: string
   readonly #limit: number
   readonly #onEvents: ((part: Buffer) => void) | undefined
@@ -204,10 +206,11 @@ export class ResponseReader {
 
   /** Finds out where the response ends, and whether its connection can be used again. */
   #frame(isCurrent: boolean): void {
-    const { 'content-length': length, 'transfer-encoding': coding, connection } = this.#headers
+    const { 'content-length': length, 'transfer-encoding': coding, connection, 'keep-alive': kept } = this.#headers
     if (coding !== undefined && (length !== undefined || coding.toLowerCase() !== 'chunked')) throw badResponse()
     if (length !== undefined && !/^[0-9]{1,15}$/.test(length)) throw badResponse()
-    if (isCurrent && !closes(connection)) this.keptMs = keptMsOf(this.#headers['keep-alive'])
+    if (isCurrent && !closes(connection)) this.keptMs = keptMsOf(kept)
+    this.isPromised = kept !== undefined || connection?.toLowerCase() === 'keep-alive'
     this.#takesEvents =
       this.#onEvents !== undefined && /^text\/event-stream\b/i.test(this.#headers['content-type'] ?? '')
     this.#left = Number(length ?? 0)

@@ -18,6 +18,8 @@ export interface WireRequest extends HttpRequest {
 
 const mostConnections = 128
 const sweepMs = 1000
+/** Some servers hang up after each answer and do not say so. They do it at once. */
+const probationMs = 10
 
 /**
  * An HTTP/1.1 client for one use: a request whose body is a string, a response that is read whole. A request waits in
@@ -202,6 +204,8 @@ class Connection {
   readonly #socket: Socket
   readonly #pool: Pool
   #exchange: Exchange | undefined
+  /** Whether its server was seen to keep it after an answer. */
+  #isKept = false
   #closed = false
 
   constructor(socket: Socket, pool: Pool) {
@@ -272,12 +276,25 @@ class Connection {
     // Whoever takes events may have had enough of them with the last.
     if (exchange !== this.#exchange) return
     this.#exchange = undefined
-    const { keptMs } = exchange.reader
+    const { keptMs, isPromised } = exchange.reader
     // A server that answers before it has read everything still takes what comes next for the rest of it.
     const isOver = exchange.head.isLast || this.#socket.writableLength > 0
-    if (keptMs > 0 && !isOver) this.rest(keptMs)
-    else this.close()
+    if (keptMs <= 0 || isOver) this.close()
+    else if (this.#isKept || isPromised) this.rest(keptMs)
+    else this.#prove(keptMs)
     exchange.succeed()
+  }
+
+  /** After its first answer it is left alone for a moment: what is sent on one that is being closed is lost. */
+  #prove(keptMs: number): void {
+    this.#socket.unref()
+    const pass = () => {
+      if (this.#closed) return
+      this.#isKept = true
+      this.rest(keptMs)
+    }
+    // What has come by then is read first, however late it is.
+    setTimeout(() => setImmediate(pass), probationMs).unref()
   }
 }
 
