@@ -158,6 +158,22 @@ test('what a lane hands on is answered as if it had never seen it', async () => 
   )
 })
 
+test('who stops in the middle of a request is left to Node, and its time limits, after five seconds', async () => {
+  await using server = await start(echo)
+  const [first, half] = [`${head()}[]`, `${head()}{`]
+  const socket = connect({ port: server.port, host: '127.0.0.1', noDelay: true })
+  let answer = ''
+  socket.on('data', (bytes) => (answer += bytes))
+  socket.write(first)
+  await expect.poll(() => answer).toMatch(/lane \[\]$/)
+  socket.write(half)
+  await pause(5500)
+  socket.write('}')
+
+  await expect.poll(() => answer).toMatch(/app POST \/lane \{\}$/)
+  socket.destroy()
+})
+
 test('a stream of events reaches the caller as it is said', async () => {
   await using server = await start(async (_, reply) => {
     reply.say('data: 1\n\n')

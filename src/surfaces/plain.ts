@@ -67,13 +67,17 @@ export class PlainConnection {
     const isPart = end < 0 ? begins(bytes) : found && bytes.length < start + found.length
     if (isPart && Date.now() - this.#since < longestWait) {
       this.#part = bytes
+      this.#socket.setTimeout(longestWait)
       return
     }
     if (!found || bytes.length !== start + found.length) {
       this.#leave(bytes)
       return
     }
-    this.#part = undefined
+    if (this.#part) {
+      this.#part = undefined
+      this.#socket.setTimeout(keepAlive)
+    }
     this.#reply = new PlainReply(this.#socket, this.#onAnswered, () => this.#leave(bytes))
     found.serve(bytes.subarray(start), this.#reply)
   }
