@@ -111,6 +111,7 @@ export function postCall(
       body,
       signal,
       onEvents: (part) => events.feed(part),
+      hasEnough: () => answer.isThere,
     })
   const repeated: Record<string, string> = session.isModern ? { 'mcp-method': 'tools/call', 'mcp-name': call.name } : {}
   const whole =
@@ -126,7 +127,7 @@ export function postCall(
     }
     if (!answer.isThere) throw new SdkError(SdkErrorCode.ConnectionClosed, 'the stream ended without an answer')
   }
-  // A stream may go on after the answer, which nobody waits for.
+  // A stream may go on after the answer, for a moment, which nobody waits for.
   exchange().catch((error: unknown) => {
     if (signal.aborted && !answer.isThere) session.cancel(id)
     answer.reject(error)

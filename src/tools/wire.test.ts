@@ -372,6 +372,18 @@ test('whoever takes events may end them, and gets none after that', async () => 
   expect(parts).toEqual(['data: 0\n\n'])
 })
 
+test('a stream of events that goes on when enough has come does not keep its connection', async () => {
+  const stream = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n'
+  await using server = await speak((socket, path) => socket.write(path === '/end' ? `${stream}0\r\n\r\n` : stream))
+  await using outbound = open()
+  const takeOne = { onEvents: () => {}, hasEnough: () => true }
+
+  const endless = await Promise.all(Array.from({ length: 130 }, () => outbound.ask(server.url, takeOne)))
+
+  expect(new Set(endless)).toEqual(new Set(['the connection broke off']))
+  expect(await outbound.ask(`${server.url}/end`, takeOne)).toBe('')
+})
+
 test('whoever takes events and cannot is told, and nothing else breaks', async () => {
   await using server = await serve((_, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 0\n\n')

@@ -14,12 +14,16 @@ export interface WireRequest extends HttpRequest {
   readonly signal: AbortSignal
   /** Takes a stream of events as it comes; then the response, which comes when the stream ends, has no body. */
   onEvents?(part: Buffer): void
+  /** Whether nobody waits for more events than have come. */
+  hasEnough?(): boolean
 }
 
 const mostConnections = 128
 const sweepMs = 1000
 /** Some servers hang up after each answer and do not say so. They do it at once. */
 const probationMs = 10
+/** So long a stream of events of which nobody wants more has to end by itself, and leave a connection to be used again. */
+const goodbyeMs = 1000
 
 /**
  * An HTTP/1.1 client for one use: a request whose body is a string, a response that is read whole. A request waits in
@@ -238,6 +242,13 @@ class Connection {
     this.#socket.uncork()
   }
 
+  /** Has the answer to this one end soon. */
+  hurry(exchange: Exchange): void {
+    setTimeout(() => {
+      if (this.#exchange === exchange) this.close()
+    }, goodbyeMs).unref()
+  }
+
   /** Waits to be used again, for so long, without keeping the process from ending. */
   rest(milliseconds: number): void {
     this.idleUntil = performance.now() + milliseconds
@@ -305,6 +316,7 @@ class Exchange {
   readonly reader: ResponseReader
   /** None while it waits for one. */
   connection: Connection | undefined
+  #isHurried = false
   readonly #pool: Pool
   readonly #resolve: (response: HttpResponse) => void
   readonly #reject: (reason: unknown) => void
@@ -345,7 +357,11 @@ class Exchange {
   }
 
   #onEvents(part: Buffer): void {
-    this.request.onEvents?.(part)
-    this.request.signal.throwIfAborted()
+    const { request } = this
+    request.onEvents?.(part)
+    request.signal.throwIfAborted()
+    if (this.#isHurried || !request.hasEnough?.()) return
+    this.#isHurried = true
+    this.connection?.hurry(this)
   }
 }
