@@ -174,6 +174,12 @@ test('who stops in the middle of a request is left to Node, and its time limits,
   socket.destroy()
 })
 
+test('a status that HTTP has no words for is sent as Node sends it', async () => {
+  await using server = await start((_, reply) => reply.send(499, {}, '{}'))
+
+  expect(await server.exchange([`${head()}{}`])).toMatch(/^HTTP\/1.1 499 unknown\r\n/)
+})
+
 test('a stream of events reaches the caller as it is said', async () => {
   await using server = await start(async (_, reply) => {
     reply.say('data: 1\n\n')

@@ -250,7 +250,7 @@ class PlainReply implements Reply {
   }
 
   #head(status: number, headers: Readonly<Record<string, string>>): string {
-    let text = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ndate: ${date()}\r\n`
+    let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\ndate: ${date()}\r\n`
     for (const name in headers) text += `${name}: ${headers[name]}\r\n`
     return headers.connection === undefined ? `${text}${this.isLast ? closing : lasting}` : text
   }
