@@ -48,7 +48,7 @@ async function exchange(port: number, parts: readonly string[], patience = 300):
   })
   socket.on('error', () => {})
   for (const part of parts) {
-    socket.write(part)
+    socket.write(part, part.includes('\xa0') ? 'latin1' : 'utf8')
     // So that each is read by itself, as far as that can be had.
     if (parts.length > 1) await pause(parts.length < 5 ? 20 : 1)
   }
@@ -117,6 +117,7 @@ const unusual: Record<string, string> = {
   'a length and chunks': `${head('transfer-encoding: chunked\r\n')}2\r\n{}\r\n0\r\n\r\n`,
   'chunks alone': `${head('transfer-encoding: chunked\r\n').replace('content-length: 2\r\n', '')}2\r\n{}\r\n0\r\n\r\n`,
   'a length that is signed': `${head().replace('content-length: 2', 'content-length: +2')}{}`,
+  'a length with a space that is not one in HTTP': `${head().replace('content-length: 2', 'content-length: 2\xa0')}{}`,
   'a length that is no number': `${head().replace('content-length: 2', 'content-length: 2x')}{}`,
   'another type': `${head().replace('application/json', 'text/plain')}{}`,
   'a connection to be closed': `${head('connection: close\r\n')}{}`,
@@ -155,6 +156,28 @@ test('what a lane hands on is answered as if it had never seen it', async () => 
   expect(await server.exchange([`${head()}[]`, `${head()}{}`, `${head()}[]`])).toMatch(
     /lane \[\].*app POST \/lane \{\}.*app POST \/lane \[\]$/s,
   )
+})
+
+test('who stops in the middle of a request is left to Node, and its time limits, after five seconds', async () => {
+  await using server = await start(echo)
+  const [first, half] = [`${head()}[]`, `${head()}{`]
+  const socket = connect({ port: server.port, host: '127.0.0.1', noDelay: true })
+  let answer = ''
+  socket.on('data', (bytes) => (answer += bytes))
+  socket.write(first)
+  await expect.poll(() => answer).toMatch(/lane \[\]$/)
+  socket.write(half)
+  await pause(5500)
+  socket.write('}')
+
+  await expect.poll(() => answer).toMatch(/app POST \/lane \{\}$/)
+  socket.destroy()
+})
+
+test('a status that HTTP has no words for is sent as Node sends it', async () => {
+  await using server = await start((_, reply) => reply.send(499, {}, '{}'))
+
+  expect(await server.exchange([`${head()}{}`])).toMatch(/^HTTP\/1.1 499 unknown\r\n/)
 })
 
 test('a stream of events reaches the caller as it is said', async () => {
@@ -203,5 +226,56 @@ test('when it stops, those who wait are answered, those who do not are cut off',
   const closed = server.close(10)
 
   expect(await waiting).toMatch(/connection: close.*lane \{\}$/s)
+  await closed
+})
+
+/** Asks, and takes nothing of the answer until it is told to. */
+async function startSlowReader(port: number) {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+  await once(socket, 'connect')
+  let read = 0
+  socket.on('data', (bytes) => (read += bytes.length))
+  socket.on('error', () => {})
+  socket.pause()
+  return {
+    ask: () => new Promise<void>((resolve) => socket.write(`${head()}{}`, () => resolve())),
+    async readAll(size: number) {
+      socket.resume()
+      while (!socket.closed && read < size) await pause(10)
+      return read
+    },
+    end: () => socket.destroy(),
+  }
+}
+
+const large = 10_000_000
+
+test('who does not take its answers is not answered more, until it does', async () => {
+  let answered = 0
+  await using server = await start((_, reply) => {
+    answered++
+    reply.send(200, {}, 'x'.repeat(large))
+  })
+  const reader = await startSlowReader(server.port)
+  for (let count = 0; count < 10; count++) {
+    await reader.ask()
+    await pause(20)
+  }
+
+  expect(answered).toBe(1)
+  expect(await reader.readAll(10 * large)).toBeGreaterThan(10 * large)
+  expect(answered).toBe(10)
+  reader.end()
+})
+
+test('when it stops, an answer that is taken slowly still goes out whole', async () => {
+  const server = await start((_, reply) => reply.send(200, {}, 'x'.repeat(large)))
+  const reader = await startSlowReader(server.port)
+  await reader.ask()
+  await pause(50)
+  const closed = server.close(10)
+  await pause(200)
+
+  expect(await reader.readAll(large)).toBeGreaterThan(large)
   await closed
 })

@@ -42,6 +42,8 @@ export class PlainConnection {
   /** Closes it: at once where nobody waits for an answer, and otherwise with that. */
   close(): void {
     if (this.#reply) this.#reply.isLast = true
+    // The last answer is still on its way out.
+    else if (this.#socket.writableLength > 0) return
     else if (this.#part) this.#leave(this.#part)
     else this.#socket.destroy()
   }
@@ -65,13 +67,17 @@ export class PlainConnection {
     const isPart = end < 0 ? begins(bytes) : found && bytes.length < start + found.length
     if (isPart && Date.now() - this.#since < longestWait) {
       this.#part = bytes
+      this.#socket.setTimeout(longestWait)
       return
     }
     if (!found || bytes.length !== start + found.length) {
       this.#leave(bytes)
       return
     }
-    this.#part = undefined
+    if (this.#part) {
+      this.#part = undefined
+      this.#socket.setTimeout(keepAlive)
+    }
     this.#reply = new PlainReply(this.#socket, this.#onAnswered, () => this.#leave(bytes))
     found.serve(bytes.subarray(start), this.#reply)
   }
@@ -101,13 +107,20 @@ export class PlainConnection {
 
   readonly #onAnswered = (isLast: boolean): void => {
     this.#reply = undefined
-    const early = this.#part
     if (isLast) this.#socket.end()
-    else if (early) {
-      this.#socket.resume()
-      this.#since = Date.now()
-      this.#read(early)
-    }
+    else if (this.#socket.writableNeedDrain) {
+      // Who does not take its answers is not listened to until it does, or they would pile up here.
+      this.#socket.pause()
+      this.#socket.once('drain', this.#listen)
+    } else this.#listen()
+  }
+
+  readonly #listen = (): void => {
+    const early = this.#part
+    if (this.#socket.isPaused()) this.#socket.resume()
+    if (!early) return
+    this.#since = Date.now()
+    this.#read(early)
   }
 
   readonly #onEnd = (): void => {
@@ -124,7 +137,7 @@ export class PlainConnection {
 
   readonly #onTimeout = (): void => {
     if (this.#reply) return
-    if (this.#part) this.#leave(this.#part)
+    if (this.#part && !this.#socket.writableNeedDrain) this.#leave(this.#part)
     else this.#socket.destroy()
   }
 }
@@ -151,7 +164,8 @@ const begins = (bytes: Buffer): boolean =>
 
 const requestLine = /^POST (\/[\w/.-]*) HTTP\/1\.1$/
 const token = /^[!#$%&'*+.^`|~\w-]+$/
-const notText = /[^\t\x20-\x7e\x80-\xff]/
+/** Nor A0, which `trim` takes for a space, and HTTP does not: a length with one behind it is none. */
+const notText = /[^\t\x20-\x7e\x80-\x9f\xa1-\xff]/
 
 /** Undefined for one that is in any way unusual, or might be read in two ways. */
 function readHead(text: string): Head | undefined {
@@ -236,7 +250,7 @@ class PlainReply implements Reply {
   }
 
   #head(status: number, headers: Readonly<Record<string, string>>): string {
-    let text = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ndate: ${date()}\r\n`
+    let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\ndate: ${date()}\r\n`
     for (const name in headers) text += `${name}: ${headers[name]}\r\n`
     return headers.connection === undefined ? `${text}${this.isLast ? closing : lasting}` : text
   }

@@ -152,6 +152,7 @@ interface ResponseHead {
   readonly isChunked: boolean
   readonly isEvents: boolean
   readonly keptMs: number
+  readonly isPromised: boolean
 }
 
 /** The last head that was read on a connection: most of them say the same as the one before. */
@@ -168,6 +169,7 @@ function readHead(text: string): ResponseHead {
   if (!isHead.test(text)) throw badResponse()
   const headers = fieldsOf(text)
   const { 'content-length': length, 'transfer-encoding': coding, 'content-type': type = '' } = headers
+  const { connection, 'keep-alive': kept } = headers
   if (coding !== undefined && (length !== undefined || coding.toLowerCase() !== 'chunked')) throw badResponse()
   if (length !== undefined && !/^[0-9]{1,15}$/.test(length)) throw badResponse()
   const isCurrent = text.charCodeAt(7) === 49
@@ -178,7 +180,8 @@ function readHead(text: string): ResponseHead {
     length: length === undefined ? undefined : Number(length),
     isChunked: coding !== undefined,
     isEvents: /^text\/event-stream\b/i.test(type),
-    keptMs: isCurrent && !isClosing(headers.connection) ? keptMsOf(headers['keep-alive']) : 0,
+    keptMs: isCurrent && !isClosing(connection) ? keptMsOf(kept) : 0,
+    isPromised: kept !== undefined || connection?.toLowerCase() === 'keep-alive',
   }
 }
 
@@ -192,6 +195,8 @@ type Stage = 'head' | 'body' | 'rest' | 'size' | 'chunk' | 'chunk end' | 'traile
 export class ResponseReader {
   /** How long the connection may wait for another request; not at all when it is of no use afterwards. */
   keptMs = 0
+  /** Whether the server says that it keeps the connection; the others are only supposed to. */
+  isPromised = false
   readonly #method: string
   readonly #limit: number
   readonly #onEvents: ((part: Buffer) => void) | undefined
@@ -279,8 +284,9 @@ export class ResponseReader {
   }
 
   /** Finds out where the response ends, and whether its connection can be used again. */
-  #frame({ status, length, isChunked, isEvents, keptMs }: ResponseHead): void {
+  #frame({ status, length, isChunked, isEvents, keptMs, isPromised }: ResponseHead): void {
     this.keptMs = keptMs
+    this.isPromised = isPromised
     this.#takesEvents = isEvents && this.#onEvents !== undefined
     this.#left = length ?? 0
     if (this.#method === 'HEAD' || status === 204 || status === 304) {

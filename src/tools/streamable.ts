@@ -119,7 +119,7 @@ export function postCall(
   const answer = new Answer(id, call, onOther)
   const events = new EventStream((data) => answer.take(data))
   const { url, opening } = session
-  const onEvents = (part: Buffer) => events.feed(part)
+  const listening = { signal, onEvents: (part: Buffer) => events.feed(part), hasEnough: () => answer.isThere }
   const headers = session.isModern
     ? { ...call.headers, 'mcp-method': 'tools/call', 'mcp-name': call.name }
     : call.headers
@@ -128,16 +128,16 @@ export function postCall(
   const request = JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: whole })
 
   const exchange = async () => {
-    answer.read(await outbound.request({ url, opening, method: 'POST', headers, body: request, signal, onEvents }))
+    answer.read(await outbound.request({ url, opening, method: 'POST', headers, body: request, ...listening }))
     // A server may hang up and be asked again for the rest.
     while (!answer.isThere && events.lastId !== undefined && !session.isModern) {
       await pause(events.retryMs ?? 1000, signal)
       const again = { ...session.headers, ...headers, accept: 'text/event-stream', 'last-event-id': events.lastId }
-      answer.read(await outbound.request({ url, method: 'GET', headers: again, signal, onEvents }))
+      answer.read(await outbound.request({ url, method: 'GET', headers: again, ...listening }))
     }
     if (!answer.isThere) throw new SdkError(SdkErrorCode.ConnectionClosed, 'the stream ended without an answer')
   }
-  // A stream may go on after the answer, which nobody waits for.
+  // A stream may go on after the answer, for a moment, which nobody waits for.
   exchange().catch((error: unknown) => {
     if (signal.aborted && !answer.isThere) session.cancel(id)
     answer.reject(error)

@@ -81,9 +81,11 @@ test.each([
   })
   await using outbound = open()
 
-  const answers = [await outbound.ask(server.url), await outbound.ask(server.url)]
+  const first = await outbound.ask(server.url)
+  await pause(100)
+  const answers = [first, await outbound.ask(server.url), await outbound.ask(server.url)]
 
-  expect(answers).toEqual(['hello', 'hello'])
+  expect(answers).toEqual(['hello', 'hello', 'hello'])
   expect(server.sockets.length).toBe(1)
 })
 
@@ -151,6 +153,20 @@ test('a connection that its server has closed is not used again', async () => {
   }
 
   expect(answers).toEqual(Array.from({ length: 20 }, (_, index) => `/${index}`))
+})
+
+test('a server that hangs up after each answer, and does not say so, answers every call', async () => {
+  await using server = await speak((socket) => socket.end(saying('ok')))
+  await using outbound = open()
+  const ask = async () => {
+    const answers: unknown[] = []
+    for (let count = 0; count < 20; count++) answers.push(await outbound.ask(server.url))
+    return answers
+  }
+
+  const answers = await Promise.all(Array.from({ length: 16 }, ask))
+
+  expect(new Set(answers.flat())).toEqual(new Set(['ok']))
 })
 
 test('a server that closes a connection just when it is used again is told as such, and the call is not made twice', async () => {
@@ -354,6 +370,18 @@ test('whoever takes events may end them, and gets none after that', async () => 
 
   expect(await answer).toBe('enough')
   expect(parts).toEqual(['data: 0\n\n'])
+})
+
+test('a stream of events that goes on when enough has come does not keep its connection', async () => {
+  const stream = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n'
+  await using server = await speak((socket, path) => socket.write(path === '/end' ? `${stream}0\r\n\r\n` : stream))
+  await using outbound = open()
+  const takeOne = { onEvents: () => {}, hasEnough: () => true }
+
+  const endless = await Promise.all(Array.from({ length: 130 }, () => outbound.ask(server.url, takeOne)))
+
+  expect(new Set(endless)).toEqual(new Set(['the connection broke off']))
+  expect(await outbound.ask(`${server.url}/end`, takeOne)).toBe('')
 })
 
 test('whoever takes events and cannot is told, and nothing else breaks', async () => {

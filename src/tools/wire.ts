@@ -15,10 +15,16 @@ export interface WireRequest extends HttpRequest {
   readonly signal: AbortSignal
   /** Takes a stream of events as it comes; then the response, which comes when the stream ends, has no body. */
   onEvents?(part: Buffer): void
+  /** Whether nobody waits for more events than have come. */
+  hasEnough?(): boolean
 }
 
 const mostConnections = 128
 const sweepMs = 1000
+/** Some servers hang up after each answer and do not say so. They do it at once. */
+const probationMs = 10
+/** So long a stream of events of which nobody wants more has to end by itself, and leave a connection to be used again. */
+const goodbyeMs = 1000
 
 /**
  * An HTTP/1.1 client for one use: a request whose body is a string, a response that is read whole. A request waits in
@@ -223,6 +229,8 @@ class Connection {
   readonly #socket: Socket
   readonly #pool: Pool
   #exchange: Exchange | undefined
+  /** Whether its server was seen to keep it after an answer. */
+  #isKept = false
   #closed = false
 
   constructor(socket: Socket, pool: Pool) {
@@ -253,6 +261,13 @@ class Connection {
     this.#socket.write(head, 'latin1')
     this.#socket.write(body, 'utf8')
     this.#socket.uncork()
+  }
+
+  /** Has the answer to this one end soon. */
+  hurry(exchange: Exchange): void {
+    setTimeout(() => {
+      if (this.#exchange === exchange) this.close()
+    }, goodbyeMs).unref()
   }
 
   /** Waits to be used again, for so long, without keeping the process from ending. */
@@ -293,12 +308,25 @@ class Connection {
     // Whoever takes events may have had enough of them with the last.
     if (exchange !== this.#exchange) return
     this.#exchange = undefined
-    const { keptMs = 0 } = exchange.reader ?? {}
+    const { keptMs = 0, isPromised = false } = exchange.reader ?? {}
     // A server that answers before it has read everything still takes what comes next for the rest of it.
     const isOver = exchange.head.isLast || this.#socket.writableLength > 0
-    if (keptMs > 0 && !isOver) this.rest(keptMs)
-    else this.close()
+    if (keptMs <= 0 || isOver) this.close()
+    else if (this.#isKept || isPromised) this.rest(keptMs)
+    else this.#prove(keptMs)
     exchange.succeed()
+  }
+
+  /** After its first answer it is left alone for a moment: what is sent on one that is being closed is lost. */
+  #prove(keptMs: number): void {
+    this.#socket.unref()
+    const pass = () => {
+      if (this.#closed) return
+      this.#isKept = true
+      this.rest(keptMs)
+    }
+    // What has come by then is read first, however late it is.
+    setTimeout(() => setImmediate(pass), probationMs).unref()
   }
 }
 
@@ -309,6 +337,7 @@ class Exchange {
   /** None while it waits for a connection. */
   reader: ResponseReader | undefined
   #connection: Connection | undefined
+  #isHurried = false
   readonly #limit: number
   readonly #pool: Pool
   readonly #resolve: (response: HttpResponse) => void
@@ -357,7 +386,11 @@ class Exchange {
   }
 
   #onEvents(part: Buffer): void {
-    this.request.onEvents?.(part)
-    this.request.signal.throwIfAborted()
+    const { request } = this
+    request.onEvents?.(part)
+    request.signal.throwIfAborted()
+    if (this.#isHurried || !request.hasEnough?.()) return
+    this.#isHurried = true
+    this.#connection?.hurry(this)
   }
 }
