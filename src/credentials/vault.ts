@@ -23,12 +23,6 @@ const check = 'secret_check'
 const checkPlace = 'settings/secret_check'
 const checkText = 'quartermaster'
 
-/** What a change of the key changes. */
-interface Renewed {
-  readonly settings: Pick<Settings, 'find' | 'replace'>
-  readonly sealed: Pick<Sealed, 'by' | 'replace' | 'keyIds'>
-}
-
 export interface Renewal {
   readonly renewed: number
   /** Places of values that the key before should open, and does not. */
@@ -44,9 +38,9 @@ export interface Renewal {
  * The key is QM_SECRET_KEY, or a file in the data folder that the first secret makes. Whatever key seals the first secret
  * of a database is the one: with another, nothing is sealed, and what is there is not opened but said to need its key.
  *
- * To change it, a start is given the key before as well. It seals anew what that has sealed, one value after the other, and
- * at last the check. Until then the database goes by the key before. Wherever that is cut off, each value is sealed with one of
- * the two, so the next start with both goes on.
+ * To change it, a start is given the key before as well. It seals anew the check and all that the key before has sealed, in one
+ * transaction: cut off anywhere, nothing has changed. The check comes first. Of several processes, each with a new key of its
+ * own, one gets to change it; the others wait, and then find that theirs does not fit.
  */
 export class Vault {
   readonly #options: VaultOptions
@@ -95,26 +89,29 @@ export class Vault {
   }
 
   /** Seals with the key what the one before has sealed, and tells of what neither of them opens. */
-  async renew({ settings, sealed }: Renewed): Promise<Renewal> {
-    const before = this.#previous
-    const known = await settings.find(check)
-    // The key before fits, so to make one hides nothing.
-    if (opens(before, known)) this.#key ??= await makeKeyFile(this.#options.data)
-    const key = this.#key
-    const here = [key, before].flatMap((one) => (one ? idOf(one) : []))
-    const missing = [...(await sealed.keyIds())].filter((id) => !here.includes(id))
-    if (!key || !before || key.equals(before)) return { renewed: 0, unreadable: [], missing }
-    let renewed = 0
-    const unreadable: string[] = []
-    for await (const value of sealed.by(idOf(before))) {
-      const text = openWith(before, value.sealed, value.place)
-      if (text === undefined) unreadable.push(value.place)
-      else if (await sealed.replace(value, sealWith(key, text, value.place))) renewed++
-    }
-    if (known !== undefined && opens(before, known)) {
-      await settings.replace(check, known, sealWith(key, checkText, checkPlace))
-    }
-    return { renewed, unreadable, missing }
+  async renew(store: { readonly sealed: Sealed }): Promise<Renewal> {
+    return store.sealed.together(async (sealed, settings) => {
+      const before = this.#previous
+      const known = await settings.find(check)
+      if (known !== undefined && opens(before, known)) {
+        // The key before fits, so to make one hides nothing.
+        this.#key ??= await makeKeyFile(this.#options.data)
+        await settings.replace(check, known, sealWith(this.#key, checkText, checkPlace))
+      }
+      const key = this.#key
+      const here = [key, before].flatMap((one) => (one ? idOf(one) : []))
+      const missing = [...(await sealed.keyIds())].filter((id) => !here.includes(id))
+      const fits = opens(key, await settings.find(check))
+      if (!key || !before || !fits || key.equals(before)) return { renewed: 0, unreadable: [], missing }
+      let renewed = 0
+      const unreadable: string[] = []
+      for await (const value of sealed.by(idOf(before))) {
+        const text = openWith(before, value.sealed, value.place)
+        if (text === undefined) unreadable.push(value.place)
+        else if (await sealed.replace(value, sealWith(key, text, value.place))) renewed++
+      }
+      return { renewed, unreadable, missing }
+    })
   }
 
   /** Makes sure that there is a key, and that it is the one that this database's secrets are sealed with. */
