@@ -25,7 +25,7 @@ export async function openVault(
   }
   if (options.previousSecretKey !== undefined) {
     log.info(
-      { renewed },
+      { renewed, sealed_with: vault.source },
       'no secret needs QM_SECRET_KEY_PREVIOUS any more: take it away once all processes were restarted',
     )
   }

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes, scrypt } from 'node:crypto'
-import { link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { link, mkdir, open, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { PlatformError } from '../model/errors.ts'
@@ -58,6 +58,11 @@ export class Vault {
     const { previousSecretKey, settings } = options
     const previous = previousSecretKey === undefined ? undefined : await readKey(previousSecretKey, settings)
     return new Vault(options, await findKey(options), previous)
+  }
+
+  /** Where the key is from. */
+  get source(): 'QM_SECRET_KEY' | typeof keyFile {
+    return this.#options.secretKey === undefined ? keyFile : 'QM_SECRET_KEY'
   }
 
   /** What is wrong with the key, in words; nothing while it fits, or while there are no secrets. */
@@ -137,11 +142,10 @@ export class Vault {
   #mismatch(wanted: string): PlatformError<'SECRET_KEY_WRONG'> {
     const found = this.#key && idOf(this.#key)
     const previous = this.#previous && idOf(this.#previous)
-    const source = this.#options.secretKey === undefined ? keyFile : 'QM_SECRET_KEY'
     return new PlatformError('SECRET_KEY_WRONG', {
       wanted,
       found: found ?? null,
-      source,
+      source: this.source,
       ...(previous && { previous }),
     })
   }
@@ -229,5 +233,18 @@ async function makeKeyFile(data: string): Promise<Buffer> {
   } finally {
     await rm(draft, { force: true })
   }
+  await settleFolder(data)
   return (await readKeyFile(data)) as Buffer
+}
+
+/** A database elsewhere may keep what the key seals at once, and must not outlive its name in the folder in a power cut. */
+async function settleFolder(folder: string): Promise<void> {
+  // Windows opens no folders, and writes names down by itself.
+  if (process.platform === 'win32') return
+  const handle = await open(folder)
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
 }
