@@ -305,6 +305,26 @@ describe('an MCP tool', () => {
     expect((await platform.get(`/tools/${id}/health`)).body).toMatchObject({ state: 'up', failures: 0 })
   })
 
+  test('of a server that has taken a connection and not answered yet is not said to be up', async () => {
+    const asked = Promise.withResolvers<void>()
+    const seen = Promise.withResolvers<void>()
+    await using server = await startService(async () => {
+      asked.resolve()
+      await seen.promise
+      return { status: 503 }
+    })
+    await using platform = await startPlatform()
+    const id = await register(platform, 'mute', `${server.url}/mcp`)
+
+    const listing = platform.get(`/tools/${id}/actions`)
+    await asked.promise
+    const health = await platform.get(`/tools/${id}/health`)
+    seen.resolve()
+    await listing
+
+    expect(health.body).toMatchObject({ state: 'unknown', failures: 0 })
+  })
+
   test('of a server that hangs, or is none, is told as such', async () => {
     await using upstream = await startUpstream([tool('hang', () => new Promise(() => {}))])
     await using platform = await startPlatform()

@@ -53,6 +53,8 @@ export class Upstream {
   readonly #outbound: Outbound
   readonly #onChange: () => void
   #connection: Promise<Client> | undefined
+  /** The connection that was made, and not just begun. */
+  #made: Promise<Client> | undefined
   /** The newest that was opened. */
   #client: Client | undefined
   readonly #sessions = new WeakMap<Client, Session>()
@@ -99,7 +101,8 @@ export class Upstream {
   }
 
   get #health(): UpstreamHealth {
-    const state = this.#failures >= patience ? 'down' : this.#connection && this.#failures === 0 ? 'up' : 'unknown'
+    const isConnected = this.#connection !== undefined && this.#connection === this.#made
+    const state = this.#failures >= patience ? 'down' : isConnected && this.#failures === 0 ? 'up' : 'unknown'
     return { state, failures: this.#failures, error: this.#lastError, tools: this.#known, era: this.#era }
   }
 
@@ -220,7 +223,7 @@ export class Upstream {
   /** A server that was restarted does not know our session: what it refused for that was not done, so it is sent again. */
   async #attempt<T>(work: (client: Client) => Promise<T>): Promise<T> {
     const reused = this.#connection !== undefined
-    this.#connection ??= this.#calls.outside(() => this.#connect())
+    this.#connection ??= this.#begin()
     const connection = this.#connection
     try {
       return await work(await connection)
@@ -228,9 +231,20 @@ export class Upstream {
       if (!breaksConnection(error)) throw error
       if (this.#connection === connection) await this.#disconnect()
       if (!reused || !wasNotDone(error)) throw error
-      this.#connection ??= this.#calls.outside(() => this.#connect())
+      this.#connection ??= this.#begin()
       return work(await this.#connection)
     }
+  }
+
+  #begin(): Promise<Client> {
+    const connection = this.#calls.outside(() => this.#connect())
+    connection.then(
+      () => {
+        this.#made = connection
+      },
+      () => {},
+    )
+    return connection
   }
 
   async #connect(): Promise<Client> {
