@@ -325,6 +325,18 @@ describe('an MCP tool', () => {
     expect(health.body).toMatchObject({ state: 'unknown', failures: 0 })
   })
 
+  test('of a server that is down is refused at once, with what was last wrong with it', async () => {
+    await using server = await startService(() => ({ status: 401 }))
+    await using platform = await startPlatform()
+    const id = await register(platform, 'closed', `${server.url}/mcp`)
+
+    const messages: string[] = []
+    for (let i = 0; i < 8; i++) messages.push((await platform.get(`/tools/${id}/actions`)).body.error.message)
+    const refused = messages.find((message) => /times in a row/.test(message))
+
+    expect(refused).toMatch(/it failed \d+ times in a row, at last: it wants other credentials\.$/)
+  })
+
   test('of a server that hangs, or is none, is told as such', async () => {
     await using upstream = await startUpstream([tool('hang', () => new Promise(() => {}))])
     await using platform = await startPlatform()

@@ -64,7 +64,7 @@ export class Upstream {
   #known: number | null = null
   #failures = 0
   #pausedUntil = 0
-  #lastError: string | null = null
+  #lastFailure: PlatformError | null = null
   #era: string | null = null
   readonly #abilities: Abilities
   readonly #calls = new CallsInFlight()
@@ -103,7 +103,13 @@ export class Upstream {
   get #health(): UpstreamHealth {
     const isConnected = this.#connection !== undefined && this.#connection === this.#made
     const state = this.#failures >= patience ? 'down' : isConnected && this.#failures === 0 ? 'up' : 'unknown'
-    return { state, failures: this.#failures, error: this.#lastError, tools: this.#known, era: this.#era }
+    return {
+      state,
+      failures: this.#failures,
+      error: this.#lastFailure?.message ?? null,
+      tools: this.#known,
+      era: this.#era,
+    }
   }
 
   /** Every tool it has, page after page. */
@@ -202,14 +208,15 @@ export class Upstream {
   async #use<T>(work: (client: Client) => Promise<T>): Promise<T> {
     const isDown = this.#failures >= patience
     if (isDown && (this.#trying || Date.now() < this.#pausedUntil)) {
-      throw this.#unreachable(`it failed ${this.#failures} times in a row`)
+      const { reason } = (this.#lastFailure?.details ?? {}) as { reason?: string }
+      throw this.#unreachable(`it failed ${this.#failures} times in a row${reason ? `, at last: ${reason}` : ''}`)
     }
     this.#trying = isDown
     this.#inUse++
     try {
       const result = await this.#attempt(work)
       this.#failures = 0
-      this.#lastError = null
+      this.#lastFailure = null
       return result
     } catch (error) {
       throw this.#explain(error)
@@ -336,7 +343,7 @@ export class Upstream {
 
   #failed(error: PlatformError): PlatformError {
     this.#failures++
-    this.#lastError = error.message
+    this.#lastFailure = error
     // Those that were under way together fail together, and make it no worse than one.
     if (Date.now() >= this.#pausedUntil) {
       const pause = Math.min(50 * 2 ** this.#failures, longestPause)
