@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { readConfig } from '../src/config.ts'
 import { Vault } from '../src/credentials/vault.ts'
 import { createPlatform, type Platform } from '../src/main.ts'
-import { sealedAt } from '../src/store/sealed.ts'
+import { Sealed, sealedAt } from '../src/store/sealed.ts'
 import { openStore, type Store } from '../src/store/store.ts'
 import { engines, freshDatabase } from './engines.ts'
 import { adminKey } from './kit.ts'
@@ -120,47 +120,71 @@ describe.each(engines)('the secret key, on %s,', (engine) => {
     expect(sealed).toMatchObject({ secret: expect.stringContaining('whsec_') })
   })
 
-  test('can be changed by a start that is cut off anywhere: the next one goes on', async () => {
+  test('is changed for all secrets or for none, wherever a start is cut off', async () => {
+    await using place = await somewhere(engine)
+    const first = await place.start({ QM_SECRET_KEY: before })
+    const made = await fill(first, 'http://127.0.0.1:9/v1')
+    const used = await keysUsed(first.store)
+    await first.close()
+    const store = await place.open()
+    const keys = { secretKey: after, previousSecretKey: before, data: place.data, settings: store.settings }
+    const { replace } = Sealed.prototype
+
+    for (const writes of [0, 1, 3]) {
+      let left = writes
+      Sealed.prototype.replace = function (...args) {
+        return left-- === 0 ? Promise.reject(new Error('killed')) : replace.apply(this, args)
+      }
+      const vault = await Vault.open(keys)
+      await expect(vault.renew(store).finally(() => Object.assign(Sealed.prototype, { replace }))).rejects.toThrow(
+        'killed',
+      )
+
+      const alone = await Vault.open({ ...keys, secretKey: before, previousSecretKey: undefined })
+      expect(await alone.findFault()).toBeUndefined()
+      expect(await webhookSecrets({ store, vault: alone }, made.webhook)).toEqual(made.secrets)
+      expect(await keysUsed(store)).toEqual(used)
+    }
+    expect(await (await Vault.open(keys)).renew(store)).toEqual({ renewed: 4, unreadable: [], missing: [] })
+    const done = await Vault.open({ ...keys, previousSecretKey: undefined })
+    expect(await done.findFault()).toBeUndefined()
+    expect(await webhookSecrets({ store, vault: done }, made.webhook)).toEqual(made.secrets)
+    expect(await keysUsed(store)).toHaveLength(1)
+    await store.close()
+  })
+
+  test('is never changed to two keys, where several processes each make a file of their own', async () => {
     await using place = await somewhere(engine)
     const first = await place.start({ QM_SECRET_KEY: before })
     const made = await fill(first, 'http://127.0.0.1:9/v1')
     await first.close()
     const store = await place.open()
-    const keys = { secretKey: after, previousSecretKey: before, data: place.data, settings: store.settings }
+    const vaults = await Promise.all(
+      ['one', 'two', 'three'].map((folder) =>
+        Vault.open({
+          ...{ secretKey: undefined, previousSecretKey: before },
+          ...{ data: join(place.data, folder), settings: store.settings },
+        }),
+      ),
+    )
 
-    /** Dies after so many writes, of which the check is the last. */
-    const cutOff = async (writes: number) => {
-      let left = writes
-      const orDie =
-        <Args extends unknown[], Result>(write: (...args: Args) => Result) =>
-        (...args: Args): Result => {
-          if (left-- === 0) throw new Error('killed')
-          return write(...args)
-        }
-      const { settings, sealed } = store
-      const vault = await Vault.open(keys)
-      return vault.renew({
-        settings: { find: (name) => settings.find(name), replace: orDie(settings.replace.bind(settings)) },
-        sealed: {
-          keyIds: () => sealed.keyIds(),
-          by: (id) => sealed.by(id),
-          replace: orDie(sealed.replace.bind(sealed)),
-        },
-      })
+    // Whoever is first pauses in the middle, so that the others come by.
+    const { replace } = Sealed.prototype
+    let writes = 0
+    Sealed.prototype.replace = async function (...args) {
+      if (++writes === 2) await new Promise((resolve) => setTimeout(resolve, 500))
+      return replace.apply(this, args)
     }
+    const renewals = await Promise.all(vaults.map((vault) => vault.renew(store))).finally(() =>
+      Object.assign(Sealed.prototype, { replace }),
+    )
+    const faults = await Promise.all(vaults.map((vault) => vault.findFault()))
+    const fitting = vaults.filter((_, i) => faults[i] === undefined)
 
-    for (const writes of [0, 1, 1, 2]) {
-      await expect(cutOff(writes)).rejects.toThrow('killed')
-
-      expect(await webhookSecrets({ store, vault: await Vault.open(keys) }, made.webhook)).toEqual(made.secrets)
-      const alone = await Vault.open({ ...keys, previousSecretKey: undefined })
-      expect(await alone.findFault()).toMatch(/give the one before as QM_SECRET_KEY_PREVIOUS/)
-    }
-    expect(await (await Vault.open(keys)).renew(store)).toEqual({ renewed: 0, unreadable: [], missing: [] })
-    const done = await Vault.open({ ...keys, previousSecretKey: undefined })
-    expect(await done.findFault()).toBeUndefined()
-    expect(await webhookSecrets({ store, vault: done }, made.webhook)).toEqual(made.secrets)
+    expect(renewals.map(({ renewed }) => renewed).sort()).toEqual([0, 0, 4])
     expect(await keysUsed(store)).toHaveLength(1)
+    expect(fitting).toHaveLength(1)
+    expect(await webhookSecrets({ store, vault: fitting[0] as Vault }, made.webhook)).toEqual(made.secrets)
     await store.close()
   })
 

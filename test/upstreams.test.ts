@@ -305,6 +305,38 @@ describe('an MCP tool', () => {
     expect((await platform.get(`/tools/${id}/health`)).body).toMatchObject({ state: 'up', failures: 0 })
   })
 
+  test('of a server that has taken a connection and not answered yet is not said to be up', async () => {
+    const asked = Promise.withResolvers<void>()
+    const seen = Promise.withResolvers<void>()
+    await using server = await startService(async () => {
+      asked.resolve()
+      await seen.promise
+      return { status: 503 }
+    })
+    await using platform = await startPlatform()
+    const id = await register(platform, 'mute', `${server.url}/mcp`)
+
+    const listing = platform.get(`/tools/${id}/actions`)
+    await asked.promise
+    const health = await platform.get(`/tools/${id}/health`)
+    seen.resolve()
+    await listing
+
+    expect(health.body).toMatchObject({ state: 'unknown', failures: 0 })
+  })
+
+  test('of a server that is down is refused at once, with what was last wrong with it', async () => {
+    await using server = await startService(() => ({ status: 401 }))
+    await using platform = await startPlatform()
+    const id = await register(platform, 'closed', `${server.url}/mcp`)
+
+    const messages: string[] = []
+    for (let i = 0; i < 8; i++) messages.push((await platform.get(`/tools/${id}/actions`)).body.error.message)
+    const refused = messages.find((message) => /times in a row/.test(message))
+
+    expect(refused).toMatch(/it failed \d+ times in a row, at last: it wants other credentials\.$/)
+  })
+
   test('of a server that hangs, or is none, is told as such', async () => {
     await using upstream = await startUpstream([tool('hang', () => new Promise(() => {}))])
     await using platform = await startPlatform()

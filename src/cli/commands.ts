@@ -310,7 +310,7 @@ export const commands: readonly Command[] = [
     module: 'tools',
     route: 'GET /tools/{tool_id}/health',
     permission: 'tools:GetToolHealth',
-    summary: 'See whether the MCP server behind a tool can be reached',
+    summary: 'See how the MCP server behind a tool was when it was last used',
     fields: [
       { name: 'tool_id', type: 'string', required: true, where: 'path', reads: 'text' },
     ],

@@ -9,12 +9,12 @@ export async function openVault(
   log: Logger,
 ): Promise<Vault> {
   const vault = await Vault.open({ ...options, settings: store.settings })
+  const { renewed, unreadable, missing } = await vault.renew(store)
   const fault = await vault.findFault()
   if (fault !== undefined) {
     log.warn(fault)
     return vault
   }
-  const { renewed, unreadable, missing } = await vault.renew(store)
   if (missing.length > 0) {
     log.warn(
       `Some secrets are sealed with the key ${missing.join(' and ')}, which this process does not have. Start it with that key as QM_SECRET_KEY_PREVIOUS, or set them again.`,
@@ -25,7 +25,7 @@ export async function openVault(
   }
   if (options.previousSecretKey !== undefined) {
     log.info(
-      { renewed },
+      { renewed, sealed_with: vault.source },
       'no secret needs QM_SECRET_KEY_PREVIOUS any more: take it away once all processes were restarted',
     )
   }

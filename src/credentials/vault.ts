@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes, scrypt } from 'node:crypto'
-import { link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { link, mkdir, open, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { PlatformError } from '../model/errors.ts'
@@ -23,12 +23,6 @@ const check = 'secret_check'
 const checkPlace = 'settings/secret_check'
 const checkText = 'quartermaster'
 
-/** What a change of the key changes. */
-interface Renewed {
-  readonly settings: Pick<Settings, 'find' | 'replace'>
-  readonly sealed: Pick<Sealed, 'by' | 'replace' | 'keyIds'>
-}
-
 export interface Renewal {
   readonly renewed: number
   /** Places of values that the key before should open, and does not. */
@@ -44,9 +38,9 @@ export interface Renewal {
  * The key is QM_SECRET_KEY, or a file in the data folder that the first secret makes. Whatever key seals the first secret
  * of a database is the one: with another, nothing is sealed, and what is there is not opened but said to need its key.
  *
- * To change it, a start is given the key before as well. It seals anew what that has sealed, one value after the other, and
- * at last the check. Until then the database goes by the key before. Wherever that is cut off, each value is sealed with one of
- * the two, so the next start with both goes on.
+ * To change it, a start is given the key before as well. It seals anew the check and all that the key before has sealed, in one
+ * transaction: cut off anywhere, nothing has changed. The check comes first. Of several processes, each with a new key of its
+ * own, one gets to change it; the others wait, and then find that theirs does not fit.
  */
 export class Vault {
   readonly #options: VaultOptions
@@ -64,6 +58,11 @@ export class Vault {
     const { previousSecretKey, settings } = options
     const previous = previousSecretKey === undefined ? undefined : await readKey(previousSecretKey, settings)
     return new Vault(options, await findKey(options), previous)
+  }
+
+  /** Where the key is from. */
+  get source(): 'QM_SECRET_KEY' | typeof keyFile {
+    return this.#options.secretKey === undefined ? keyFile : 'QM_SECRET_KEY'
   }
 
   /** What is wrong with the key, in words; nothing while it fits, or while there are no secrets. */
@@ -95,26 +94,29 @@ export class Vault {
   }
 
   /** Seals with the key what the one before has sealed, and tells of what neither of them opens. */
-  async renew({ settings, sealed }: Renewed): Promise<Renewal> {
-    const before = this.#previous
-    const known = await settings.find(check)
-    // The key before fits, so to make one hides nothing.
-    if (opens(before, known)) this.#key ??= await makeKeyFile(this.#options.data)
-    const key = this.#key
-    const here = [key, before].flatMap((one) => (one ? idOf(one) : []))
-    const missing = [...(await sealed.keyIds())].filter((id) => !here.includes(id))
-    if (!key || !before || key.equals(before)) return { renewed: 0, unreadable: [], missing }
-    let renewed = 0
-    const unreadable: string[] = []
-    for await (const value of sealed.by(idOf(before))) {
-      const text = openWith(before, value.sealed, value.place)
-      if (text === undefined) unreadable.push(value.place)
-      else if (await sealed.replace(value, sealWith(key, text, value.place))) renewed++
-    }
-    if (known !== undefined && opens(before, known)) {
-      await settings.replace(check, known, sealWith(key, checkText, checkPlace))
-    }
-    return { renewed, unreadable, missing }
+  async renew(store: { readonly sealed: Sealed }): Promise<Renewal> {
+    return store.sealed.together(async (sealed, settings) => {
+      const before = this.#previous
+      const known = await settings.find(check)
+      if (known !== undefined && opens(before, known)) {
+        // The key before fits, so to make one hides nothing.
+        this.#key ??= await makeKeyFile(this.#options.data)
+        await settings.replace(check, known, sealWith(this.#key, checkText, checkPlace))
+      }
+      const key = this.#key
+      const here = [key, before].flatMap((one) => (one ? idOf(one) : []))
+      const missing = [...(await sealed.keyIds())].filter((id) => !here.includes(id))
+      const fits = opens(key, await settings.find(check))
+      if (!key || !before || !fits || key.equals(before)) return { renewed: 0, unreadable: [], missing }
+      let renewed = 0
+      const unreadable: string[] = []
+      for await (const value of sealed.by(idOf(before))) {
+        const text = openWith(before, value.sealed, value.place)
+        if (text === undefined) unreadable.push(value.place)
+        else if (await sealed.replace(value, sealWith(key, text, value.place))) renewed++
+      }
+      return { renewed, unreadable, missing }
+    })
   }
 
   /** Makes sure that there is a key, and that it is the one that this database's secrets are sealed with. */
@@ -140,11 +142,10 @@ export class Vault {
   #mismatch(wanted: string): PlatformError<'SECRET_KEY_WRONG'> {
     const found = this.#key && idOf(this.#key)
     const previous = this.#previous && idOf(this.#previous)
-    const source = this.#options.secretKey === undefined ? keyFile : 'QM_SECRET_KEY'
     return new PlatformError('SECRET_KEY_WRONG', {
       wanted,
       found: found ?? null,
-      source,
+      source: this.source,
       ...(previous && { previous }),
     })
   }
@@ -232,5 +233,18 @@ async function makeKeyFile(data: string): Promise<Buffer> {
   } finally {
     await rm(draft, { force: true })
   }
+  await settleFolder(data)
   return (await readKeyFile(data)) as Buffer
+}
+
+/** A database elsewhere may keep what the key seals at once, and must not outlive its name in the folder in a power cut. */
+async function settleFolder(folder: string): Promise<void> {
+  // Windows opens no folders, and writes names down by itself.
+  if (process.platform === 'win32') return
+  const handle = await open(folder)
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
 }

@@ -181,7 +181,7 @@ export const getToolHealth = acts({
   name: 'get-tool-health',
   permission: 'tools:GetToolHealth',
   route: 'GET /tools/{tool_id}/health',
-  summary: 'See whether the MCP server behind a tool can be reached',
+  summary: 'See how the MCP server behind a tool was when it was last used',
   on: tool,
   input: z.strictObject({ id: Id }),
   output: Health,

@@ -674,7 +674,7 @@ export interface Operations {
         updated_at: string
       }
     }
-    /** See whether the MCP server behind a tool can be reached */
+    /** See how the MCP server behind a tool was when it was last used */
     getToolHealth: {
       path: {
         tool_id: string

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Engine } from './engine.ts'
+import { Settings } from './settings.ts'
 
 /** Where each kind of secret is kept: what is sealed is bound to it, and does not open elsewhere. */
 export const sealedAt = {
@@ -29,10 +30,15 @@ const idLength = 8
 
 /** All sealed values, whatever they are for: `v1.<key id>.…`. */
 export class Sealed {
-  readonly #engine: Engine
+  readonly #engine: Pick<Engine, 'db'>
 
-  constructor(engine: Engine) {
+  constructor(engine: Pick<Engine, 'db'>) {
     this.#engine = engine
+  }
+
+  /** What is done with the two that it is given is done as a whole, or not at all. */
+  together<Result>(work: (sealed: Sealed, settings: Settings) => Promise<Result>): Promise<Result> {
+    return this.#engine.db.transaction().execute((db) => work(new Sealed({ db }), new Settings({ db })))
   }
 
   /** Those that were sealed with a key. */

@@ -2,9 +2,9 @@ import type { Engine } from './engine.ts'
 
 /** Small facts about this installation, such as whether the first start has happened. */
 export class Settings {
-  readonly #engine: Engine
+  readonly #engine: Pick<Engine, 'db'>
 
-  constructor(engine: Engine) {
+  constructor(engine: Pick<Engine, 'db'>) {
     this.#engine = engine
   }
 

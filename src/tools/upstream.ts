@@ -53,6 +53,8 @@ export class Upstream {
   readonly #outbound: Outbound
   readonly #onChange: () => void
   #connection: Promise<Client> | undefined
+  /** The connection that was made, and not just begun. */
+  #made: Promise<Client> | undefined
   /** The newest that was opened. */
   #client: Client | undefined
   readonly #sessions = new WeakMap<Client, Session>()
@@ -62,7 +64,7 @@ export class Upstream {
   #known: number | null = null
   #failures = 0
   #pausedUntil = 0
-  #lastError: string | null = null
+  #lastFailure: PlatformError | null = null
   #era: string | null = null
   readonly #abilities: Abilities
   readonly #calls = new CallsInFlight()
@@ -99,8 +101,15 @@ export class Upstream {
   }
 
   get #health(): UpstreamHealth {
-    const state = this.#failures >= patience ? 'down' : this.#connection && this.#failures === 0 ? 'up' : 'unknown'
-    return { state, failures: this.#failures, error: this.#lastError, tools: this.#known, era: this.#era }
+    const isConnected = this.#connection !== undefined && this.#connection === this.#made
+    const state = this.#failures >= patience ? 'down' : isConnected && this.#failures === 0 ? 'up' : 'unknown'
+    return {
+      state,
+      failures: this.#failures,
+      error: this.#lastFailure?.message ?? null,
+      tools: this.#known,
+      era: this.#era,
+    }
   }
 
   /** Every tool it has, page after page. */
@@ -199,14 +208,15 @@ export class Upstream {
   async #use<T>(work: (client: Client) => Promise<T>): Promise<T> {
     const isDown = this.#failures >= patience
     if (isDown && (this.#trying || Date.now() < this.#pausedUntil)) {
-      throw this.#unreachable(`it failed ${this.#failures} times in a row`)
+      const { reason } = (this.#lastFailure?.details ?? {}) as { reason?: string }
+      throw this.#unreachable(`it failed ${this.#failures} times in a row${reason ? `, at last: ${reason}` : ''}`)
     }
     this.#trying = isDown
     this.#inUse++
     try {
       const result = await this.#attempt(work)
       this.#failures = 0
-      this.#lastError = null
+      this.#lastFailure = null
       return result
     } catch (error) {
       throw this.#explain(error)
@@ -220,7 +230,7 @@ export class Upstream {
   /** A server that was restarted does not know our session: what it refused for that was not done, so it is sent again. */
   async #attempt<T>(work: (client: Client) => Promise<T>): Promise<T> {
     const reused = this.#connection !== undefined
-    this.#connection ??= this.#calls.outside(() => this.#connect())
+    this.#connection ??= this.#begin()
     const connection = this.#connection
     try {
       return await work(await connection)
@@ -228,9 +238,20 @@ export class Upstream {
       if (!breaksConnection(error)) throw error
       if (this.#connection === connection) await this.#disconnect()
       if (!reused || !wasNotDone(error)) throw error
-      this.#connection ??= this.#calls.outside(() => this.#connect())
+      this.#connection ??= this.#begin()
       return work(await this.#connection)
     }
+  }
+
+  #begin(): Promise<Client> {
+    const connection = this.#calls.outside(() => this.#connect())
+    connection.then(
+      () => {
+        this.#made = connection
+      },
+      () => {},
+    )
+    return connection
   }
 
   async #connect(): Promise<Client> {
@@ -322,7 +343,7 @@ export class Upstream {
 
   #failed(error: PlatformError): PlatformError {
     this.#failures++
-    this.#lastError = error.message
+    this.#lastFailure = error
     // Those that were under way together fail together, and make it no worse than one.
     if (Date.now() >= this.#pausedUntil) {
       const pause = Math.min(50 * 2 ** this.#failures, longestPause)
