@@ -229,6 +229,7 @@ class Connection {
   readonly #socket: Socket
   readonly #pool: Pool
   #exchange: Exchange | undefined
+  #sentAt = performance.now()
   /** Whether its server was seen to keep it after an answer. */
   #isKept = false
   #closed = false
@@ -248,6 +249,7 @@ class Connection {
 
   send(exchange: Exchange): void {
     this.#exchange = exchange
+    this.#sentAt = performance.now()
     exchange.begin(this)
     const { head, isPlain } = exchange.head
     const { body = '' } = exchange.request
@@ -270,9 +272,12 @@ class Connection {
     }, goodbyeMs).unref()
   }
 
-  /** Waits to be used again, for so long, without keeping the process from ending. */
+  /**
+   * Waits to be used again, for so long, without keeping the process from ending. That counts from when it was last sent
+   * something: its server has counted since its answer, which a process that is busy may read much later.
+   */
   rest(milliseconds: number): void {
-    this.idleUntil = performance.now() + milliseconds
+    this.idleUntil = this.#sentAt + milliseconds
     this.#socket.unref()
     this.#pool.release(this)
   }
