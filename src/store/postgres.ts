@@ -114,7 +114,8 @@ export async function openPostgres(url: string, poolSize = 10): Promise<Engine> 
                      error = e.error, duration_ms = e.duration_ms, completed_at = e.completed_at
                    from json_populate_recordset(null::calls, $1::json) e
                    where calls.id = e.id and calls.completed_at is null`,
-            values: [JSON.stringify(ended)],
+            // Two processes may end the same calls: in the same order, so that neither waits for the other for ever.
+            values: [JSON.stringify([...ended].sort((a, b) => (a.id < b.id ? -1 : 1)))],
           }),
       ])
     },
