@@ -18,6 +18,8 @@ interface Known {
   usedAt: number
 }
 
+const isOver = ({ principal: { expiresAt } }: Known, now: number): boolean => expiresAt !== null && expiresAt <= now
+
 /** From a token to the principal behind it. Known keys are held in memory until they, or their policies, change. */
 export class Keys {
   /** By the key itself: to hash it for each call would be a fiftieth of the work. Apart, for an id is no key. */
@@ -43,8 +45,7 @@ export class Keys {
   known(token: string | undefined, now = Date.now()): Principal | undefined {
     const known = token === undefined ? undefined : this.#byToken.get(token)
     if (!known || now - known.usedAt > usedEvery) return undefined
-    const { expiresAt } = known.principal
-    return expiresAt !== null && expiresAt <= now ? undefined : known.principal
+    return isOver(known, now) ? undefined : known.principal
   }
 
   async authenticate(token: string | undefined, now = Date.now()): Promise<Principal> {
@@ -79,10 +80,7 @@ export class Keys {
   }
 
   async #used(known: Known, now: number): Promise<Principal> {
-    const { expiresAt } = known.principal
-    if (expiresAt !== null && expiresAt <= now) {
-      throw new PlatformError('UNAUTHENTICATED', { reason: 'expired' })
-    }
+    if (isOver(known, now)) throw new PlatformError('UNAUTHENTICATED', { reason: 'expired' })
     if (now - known.usedAt > usedEvery) {
       known.usedAt = now
       await this.#store.apiKeys.touch(known.principal.id, now)
@@ -93,8 +91,7 @@ export class Keys {
   /** Who started something that goes on without a request; nobody, once the key is revoked or has expired. */
   async principal(id: string, now = Date.now()): Promise<Principal | undefined> {
     const known = await this.#find(id)
-    const { expiresAt = null } = known?.principal ?? {}
-    return expiresAt !== null && expiresAt <= now ? undefined : known?.principal
+    return known && !isOver(known, now) ? known.principal : undefined
   }
 
   async #load(find: () => Promise<ApiKeyRow | undefined>): Promise<Known | undefined> {

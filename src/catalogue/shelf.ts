@@ -26,9 +26,16 @@ export interface Shelf {
 const lifetime = 60_000
 const lifetimeIncomplete = 1000
 
+interface Believed {
+  readonly shelf: Promise<Shelf>
+  /** The same, once it is there. */
+  filled?: Shelf
+  until: number
+}
+
 /** The shelves of all servers, held in memory until a tool, a server or an upstream changes. */
 export class Shelves {
-  readonly #shelves = new Map<string, { readonly shelf: Promise<Shelf>; filled?: Shelf; until: number }>()
+  readonly #shelves = new Map<string, Believed>()
   readonly #servers = new Map<string, Server>()
   #changes = 0
   readonly #store: Store
@@ -70,7 +77,7 @@ export class Shelves {
     const known = this.#shelves.get(server.id)
     if (known && known.until > Date.now()) return known.shelf
 
-    const entry: { readonly shelf: Promise<Shelf>; filled?: Shelf; until: number } = {
+    const entry: Believed = {
       shelf: this.#fill(server, () => (entry.until = Date.now() + lifetimeIncomplete)),
       until: Date.now() + lifetime,
     }

@@ -99,7 +99,8 @@ export interface SubmittedOutput {
 export type GivenOutput = CallKey & Omit<SubmittedOutput, keyof CallKey>
 
 /**
- * Runs of agents. Whoever takes one up goes on from its journal. A turn is taken by counting it up; what is written for an earlier turn fails.
+ * Runs of agents. Whoever takes one up goes on from its journal. A turn is taken by counting it up; what is written for an
+ * earlier turn fails.
  */
 export class Generations {
   readonly #engine: Engine

@@ -9,15 +9,16 @@ export const bearer = (header: string | undefined): string | undefined => /^Bear
 /** The command line and the SDK name themselves; every other surface is known by the way a request comes in. */
 export const restSurface = (named: string | undefined): Surface => (named === 'cli' || named === 'sdk' ? named : 'rest')
 
-/** Who asks, and with what, as far as the user agent tells. */
-export const asking = (principal: Principal, surface: Surface, userAgent: string | undefined): Asking => ({
+/** Who asks, and with what. */
+export const asking = (principal: Principal, surface: Surface, client: Asking['client']): Asking => ({
   principal,
   surface,
-  client: clientOf(userAgent),
+  client,
   parentCallId: null,
   depth: 0,
 })
 
+/** The program that someone asks with, as far as the user agent tells. */
 export function clientOf(userAgent = ''): Asking['client'] {
   const [, name = null, version = null] = /^([^\s/]+)(?:\/(\S+))?/.exec(userAgent) ?? []
   return { name, version }

@@ -4,7 +4,7 @@ import type { Context, JsonText } from '../operations/operation.ts'
 import { call, callTool } from '../operations/tools.ts'
 import { lineageHeader } from '../tools/lineage.ts'
 import { answerError } from './answer.ts'
-import { asking, bearer, rateHeaders, restSurface } from './asking.ts'
+import { asking, bearer, clientOf, rateHeaders, restSurface } from './asking.ts'
 import { type Headers, type Lane, type Reply, sendResponse, whenGone } from './lane.ts'
 import { fieldsOf, parseJson } from './read-json.ts'
 import type { RestParts } from './rest.ts'
@@ -35,7 +35,7 @@ async function serve(id: string, sent: Headers, bytes: Buffer, reply: Reply, hos
     headers = rateHeaders(host.rateLimit.take(principal.id, principal.rateLimit))
     const body = parseJson(bytes.toString())
     const surface = restSurface(sent['x-quartermaster-surface'])
-    const asker = asking(principal, surface, sent['user-agent'])
+    const asker = asking(principal, surface, clientOf(sent['user-agent']))
     const descent = host.parts.reach.lineage.read(sent[lineageHeader])
     const context: Context = { ...host.parts, ...asker, ...descent, gone: () => whenGone(reply).signal }
     const { text, status = 200 } = await perform(id, body, context)

@@ -9,7 +9,7 @@ import { inputSchema } from '../operations/json-schema.ts'
 import { type Request as Asking, type Operation, type Parts, parametersOf, routeOf } from '../operations/operation.ts'
 import { lineageHeader } from '../tools/lineage.ts'
 import { answer, answerError } from './answer.ts'
-import { asking, rateHeaders } from './asking.ts'
+import { asking, clientOf, rateHeaders } from './asking.ts'
 import { idempotently } from './idempotency.ts'
 import { type Identity, identify } from './identify.ts'
 import type { Metrics } from './metrics.ts'
@@ -53,7 +53,7 @@ function handler(operation: Operation, host: RestParts) {
     const { principal, surface } = who
     const input = await readInput(req)
     // What a browser says of itself tells nothing about who asked.
-    const asker = asking(principal, surface, surface === 'web' ? 'dashboard' : req.header('user-agent'))
+    const asker = asking(principal, surface, clientOf(surface === 'web' ? 'dashboard' : req.header('user-agent')))
     const descent = host.parts.reach.lineage.read(req.header(lineageHeader))
     const gone = () => req.raw.signal
     const context = { ...host.parts, ...asker, ...descent, ...extras(operation, req), gone }

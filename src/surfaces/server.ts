@@ -31,6 +31,7 @@ export async function listen(surface: Surface, host: string, port: number): Prom
       void longWay(request, response)
     },
   )
+  // Node's own listener gets a connection when it is handed on, and with it, as if they had just come, the bytes.
   const [toNode] = server.listeners('connection')
   server.removeAllListeners('connection')
   server.on('connection', (socket: Socket) => {

@@ -33,8 +33,7 @@ export interface UpstreamCall {
 /** What the SDK has agreed on with a server. */
 export interface Session {
   readonly url: URL
-  readonly headers: Readonly<Record<string, string>>
-  /** What every call begins with. */
+  /** What every call begins with, its headers among it. */
   readonly opening: Opening
   readonly version: string
   readonly isModern: boolean
@@ -68,7 +67,6 @@ export function sessionOf(
   }
   return {
     url,
-    headers,
     opening: outbound.open(url, headers),
     version,
     isModern,
@@ -132,7 +130,7 @@ export function postCall(
     // A server may hang up and be asked again for the rest.
     while (!answer.isThere && events.lastId !== undefined && !session.isModern) {
       await pause(events.retryMs ?? 1000, signal)
-      const again = { ...session.headers, ...headers, accept: 'text/event-stream', 'last-event-id': events.lastId }
+      const again = { ...opening.headers, ...headers, accept: 'text/event-stream', 'last-event-id': events.lastId }
       answer.read(await outbound.request({ url, method: 'GET', headers: again, ...listening }))
     }
     if (!answer.isThere) throw new SdkError(SdkErrorCode.ConnectionClosed, 'the stream ended without an answer')

@@ -21,7 +21,7 @@ import type { Server } from '../../model/server.ts'
 import type { Request as Asking, Parts } from '../../operations/operation.ts'
 import { lineageHeader } from '../../tools/lineage.ts'
 import { answerError } from '../answer.ts'
-import { bearer, clientOf } from '../asking.ts'
+import { asking, bearer, clientOf } from '../asking.ts'
 import { executeAction, readPayload, resolveActions } from './agent-mode.ts'
 import { askedToWait } from './approvals.ts'
 import { Cancelling, givenUp } from './cancelling.ts'
@@ -221,7 +221,7 @@ export class McpEndpoints {
     const { parts, rateLimit } = this.#host
     rateLimit.take(principal.id, principal.rateLimit)
     const descent = lineage === undefined ? undefined : parts.reach.lineage.read(lineage)
-    return { principal, surface: 'mcp', client, parentCallId: null, depth: 0, home, ...descent }
+    return { ...asking(principal, 'mcp', client), home, ...descent }
   }
 
   /** 404 for a server that is off, or not for this key. */

@@ -9,7 +9,7 @@ import {
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server'
 import type { Logger } from 'pino'
-import { isObject, type JsonObject } from '../../model/json.ts'
+import { isEmpty, isObject, type JsonObject } from '../../model/json.ts'
 import { mentionsHeaders } from '../../tools/streamable.ts'
 import { answerError } from '../answer.ts'
 import { type Headers, type Lane, type Reply, sendResponse, whenGone } from '../lane.ts'
@@ -123,11 +123,9 @@ function readAsk(method: unknown, params: JsonObject): Plain['asks'] | undefined
   if (method === 'tools/call' && typeof name === 'string' && isObject(input) && hasOnly(params, ofCall)) {
     return { call: name, input: input as JsonObject }
   }
-  const isList = method === 'tools/list' && isObject(input) && hasOnly(input, none) && hasOnly(params, ofList)
+  const isList = method === 'tools/list' && isObject(input) && isEmpty(input) && hasOnly(params, ofList)
   return isList && (cursor === undefined || typeof cursor === 'string') ? { list: cursor } : undefined
 }
-
-const none: ReadonlySet<string> = new Set()
 
 /** In the new era headers repeat what the body says, for those who look at nothing else. */
 function areMirrored(headers: Headers, method: string, asks: Plain['asks']): boolean {
