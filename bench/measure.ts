@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { Pool } from 'undici'
 import { isBuilt } from '../bin/is-built.js'
+import { Callers } from './caller.ts'
 
 /** Something that can be called, and the process whose time it takes. */
 export interface Contestant {
@@ -13,7 +13,7 @@ export interface Contestant {
 /** A way to call it that many can use at once. */
 export interface Line {
   call(): Promise<void>
-  close(): Promise<void>
+  close(): void
 }
 
 export interface Posted {
@@ -32,15 +32,12 @@ export function posted({ name, url, path, headers, body, pid }: Posted): Contest
     name,
     pid,
     open(callers) {
-      const pool = new Pool(url, { connections: callers, headersTimeout: 30_000, bodyTimeout: 30_000 })
+      const line = new Callers(callers, url, path, headers)
       return {
         async call() {
-          const sent = typeof body === 'string' ? body : body(++count)
-          const response = await pool.request({ path, method: 'POST', headers, body: sent })
-          const text = await response.body.text()
-          if (response.statusCode !== 200) throw new Error(`${name} answered ${response.statusCode}: ${text}`)
+          await line.post(typeof body === 'string' ? body : body(++count))
         },
-        close: () => pool.close(),
+        close: () => line.close(),
       }
     },
   }
@@ -104,7 +101,7 @@ export async function measure(contestant: Contestant, callers: number, milliseco
   await Promise.all(Array.from({ length: callers }, callOnAndOn))
   const seconds = (performance.now() - began) / 1000
   const cpu = ((cpuOf(contestant.pid) - cpuBefore) * 1e6) / times.length
-  await line.close()
+  line.close()
   times.sort((a, b) => a - b)
   const at = (share: number) => times[Math.floor(times.length * share)] ?? 0
   return {
@@ -125,7 +122,7 @@ async function warmUp(contestant: Contestant): Promise<void> {
     while (left-- > 0 && performance.now() < until) await line.call()
   }
   await Promise.all(Array.from({ length: 64 }, callOnAndOn))
-  await line.close()
+  line.close()
 }
 
 export interface Race {

@@ -11,11 +11,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { get } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Pool } from 'undici'
 import { EventStream } from '../../src/tools/event-stream.ts'
+import { Callers } from '../caller.ts'
 import { type Contestant, end, type Line, launch, posted, program, race } from '../measure.ts'
 
 const rounds = Number(process.argv[2] ?? 5)
@@ -91,9 +92,7 @@ async function mcpHub(upstream: string): Promise<Contestant[]> {
 }
 
 async function openSse(origin: string, path: string, tool: string, callers: number): Promise<Line> {
-  const pool = new Pool(origin, { connections: callers })
   const left = new AbortController()
-  const stream = await fetch(origin + path, { headers: { accept: 'text/event-stream' }, signal: left.signal })
   const waiting = new Map<number, (message: string) => void>()
   let onEndpoint: (path: string) => void = () => {}
   const endpoint = new Promise<string>((resolve) => (onEndpoint = resolve))
@@ -103,26 +102,25 @@ async function openSse(origin: string, path: string, tool: string, callers: numb
     waiting.get(id)?.(data)
     waiting.delete(id)
   })
-  void (async () => {
-    for await (const part of stream.body ?? []) events.feed(Buffer.from(part))
-  })().catch(() => {})
+  const stream = get(origin + path, { headers: { accept: 'text/event-stream' }, signal: left.signal })
+  stream.on('response', (response) => response.on('data', (part) => events.feed(part)).on('error', () => {}))
+  stream.on('error', () => {})
   const to = await endpoint
+  const line = new Callers(callers, origin, to, plain)
   let count = 0
   const ask = async (method: string, params: object) => {
     const id = ++count
     const answered = new Promise<string>((resolve) => waiting.set(id, resolve))
-    const body = JSON.stringify({ jsonrpc: '2.0', id, method, params })
-    const response = await pool.request({ path: to, method: 'POST', headers: plain, body })
-    await response.body.text()
+    await line.post(JSON.stringify({ jsonrpc: '2.0', id, method, params }))
     const text = await answered
     if (!text.includes('"result"')) throw new Error(`${origin} answered ${text}`)
   }
   await ask('initialize', opening)
   return {
     call: () => ask('tools/call', { name: tool, arguments: input }),
-    async close() {
+    close() {
       left.abort()
-      await pool.close()
+      line.close()
     },
   }
 }
