@@ -5,6 +5,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
+import pg from 'pg'
 import { describe, expect, test, vi } from 'vitest'
 import { firstIdAt, newId } from '../src/model/ids.ts'
 import type { Tags } from '../src/model/page.ts'
@@ -1203,6 +1204,30 @@ describe.each(engines)('calls on %s', (engine) => {
 
     expect(heard).toEqual([row.id, row.id])
   })
+})
+
+test('calls whose end PostgreSQL sends away, because two waited for each other, are ended all the same', async () => {
+  await using fresh = await freshStore('postgres')
+  const { store, options } = fresh
+  const [first, second] = [call({ created_at: firstTime }), call({ created_at: firstTime + 1 })]
+  await Promise.all([store.calls.begin(first, 'repeatable'), store.calls.begin(second, 'repeatable')])
+  const other = new pg.Client({ connectionString: options.databaseUrl })
+  await other.connect()
+  try {
+    const touch = (id: string) => other.query('update calls set client_name = $1 where id = $2', ['other', id])
+    await other.query('begin')
+    await touch(second.id)
+    const ended = Promise.all([store.calls.end(success(first.id)), store.calls.end(success(second.id))])
+    await sleep(300)
+    await touch(first.id)
+    await other.query('rollback')
+    await ended
+  } finally {
+    await other.end()
+  }
+
+  const calls = await store.calls.findMany([first.id, second.id])
+  expect(calls.map(({ status }) => status)).toEqual(['success', 'success'])
 })
 
 describe.each(engines)('idempotency keys on %s', (engine) => {

@@ -3,7 +3,7 @@ import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import { StartError } from '../model/start-error.ts'
 import type { Engine, Notice } from './engine.ts'
-import type { Tables } from './tables.ts'
+import type { CallEnd, CallRow, Tables } from './tables.ts'
 
 const channel = 'quartermaster'
 
@@ -75,6 +75,37 @@ async function requireReachable(pool: pg.Pool, url: string): Promise<void> {
   }
 }
 
+const beginCalls = (pool: pg.Pool, begun: readonly CallRow[]) =>
+  pool.query({
+    name: 'begin-calls',
+    text: 'insert into calls select * from json_populate_recordset(null::calls, $1::json)',
+    values: [JSON.stringify(begun)],
+  })
+
+/** deadlock_detected: of two that waited for each other, PostgreSQL has sent this one away. */
+const deadlock = '40P01'
+
+/**
+ * Two processes may end the same calls, in the order of their ids, so that neither waits for the other; the order is not
+ * PostgreSQL's promise, though, and what it sends away, it takes the second time. To end a call twice changes nothing.
+ */
+async function endCalls(pool: pg.Pool, ended: readonly CallEnd[]): Promise<void> {
+  const query = {
+    name: 'end-calls',
+    text: `update calls set status = e.status, response = e.response, response_truncated = e.response_truncated,
+             error = e.error, duration_ms = e.duration_ms, completed_at = e.completed_at
+           from json_populate_recordset(null::calls, $1::json) e
+           where calls.id = e.id and calls.completed_at is null`,
+    values: [JSON.stringify([...ended].sort((a, b) => (a.id < b.id ? -1 : 1)))],
+  }
+  try {
+    await pool.query(query)
+  } catch (error) {
+    if ((error as { code?: string }).code !== deadlock) throw error
+    await pool.query(query)
+  }
+}
+
 export async function openPostgres(url: string, poolSize = 10): Promise<Engine> {
   const pool = new pg.Pool({
     connectionString: url,
@@ -100,24 +131,7 @@ export async function openPostgres(url: string, poolSize = 10): Promise<Engine> 
     pool,
 
     async writeCalls(begun, ended) {
-      await Promise.all([
-        begun.length > 0 &&
-          pool.query({
-            name: 'begin-calls',
-            text: 'insert into calls select * from json_populate_recordset(null::calls, $1::json)',
-            values: [JSON.stringify(begun)],
-          }),
-        ended.length > 0 &&
-          pool.query({
-            name: 'end-calls',
-            text: `update calls set status = e.status, response = e.response, response_truncated = e.response_truncated,
-                     error = e.error, duration_ms = e.duration_ms, completed_at = e.completed_at
-                   from json_populate_recordset(null::calls, $1::json) e
-                   where calls.id = e.id and calls.completed_at is null`,
-            // Two processes may end the same calls: in the same order, so that neither waits for the other for ever.
-            values: [JSON.stringify([...ended].sort((a, b) => (a.id < b.id ? -1 : 1)))],
-          }),
-      ])
+      await Promise.all([begun.length > 0 && beginCalls(pool, begun), ended.length > 0 && endCalls(pool, ended)])
     },
 
     // A commit is on disk when PostgreSQL answers it.
