@@ -124,6 +124,13 @@ const settings = {
     schema: z.stringbool().default(false),
     help: 'Whether tools may start MCP servers as programs of this machine',
   },
+  ignoreRequired: {
+    flag: 'ignore-required',
+    isSwitch: true,
+    variable: 'QM_IGNORE_REQUIRED',
+    schema: z.stringbool().default(false),
+    help: 'Whether to start though an MCP server that a tool requires may be out of reach',
+  },
   embeddings: {
     variable: 'QM_EMBEDDINGS',
     schema: z.enum(['embedded', 'off']).default('embedded'),

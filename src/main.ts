@@ -10,6 +10,7 @@ import type { Models } from './agents/models/model.ts'
 import { createModels } from './agents/models/models.ts'
 import { Runner } from './agents/runner.ts'
 import { Catalogue } from './catalogue/catalogue.ts'
+import { contactRequired } from './catalogue/required.ts'
 import { EmbeddedModel } from './catalogue/resolve/embedded.ts'
 import { Meanings } from './catalogue/resolve/meanings.ts'
 import { RemoteModel } from './catalogue/resolve/remote.ts'
@@ -188,6 +189,20 @@ export async function createPlatform(config: Config, { warn }: PlatformOptions =
     linkToApproval: (id, home) => desk.linkTo({ id }, home),
     toolLists: (server, request) => toolLists(new Visit(server, request, parts)),
   }
+  const closeParts = async () => {
+    await queue.stop()
+    await meanings?.close()
+    await models.close()
+    await upstreams.close()
+    await outbound.close()
+    await store.close()
+  }
+  if (!config.ignoreRequired) {
+    await contactRequired(store, catalogue).catch(async (error: unknown) => {
+      await closeParts()
+      throw error
+    })
+  }
   await runner.work()
   const warm = keepWarm({ ...parts, log })
   const restParts: RestParts = {
@@ -249,12 +264,7 @@ export async function createPlatform(config: Config, { warn }: PlatformOptions =
       runner.close()
       await Promise.all(sweeps.map((one) => one.close()))
       await endpoints.close()
-      await queue.stop()
-      await meanings?.close()
-      await models.close()
-      await upstreams.close()
-      await outbound.close()
-      await store.close()
+      await closeParts()
     },
   }
 }

@@ -50,6 +50,12 @@ export const McpAddress = z
     args: z.array(z.string().max(8192)).max(200).optional(),
     env: z.record(z.string().min(1).max(256), z.string().max(32_768)).optional(),
     cwd: z.string().min(1).max(4096).optional(),
+    required: z
+      .boolean()
+      .optional()
+      .describe(
+        'Whether the platform does not start where the server cannot be reached; it is contacted at each start',
+      ),
   })
   .refine(({ url, command }) => (url === undefined) !== (command === undefined), 'must have either "url" or "command"')
   .refine(

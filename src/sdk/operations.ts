@@ -564,6 +564,8 @@ export interface Operations {
           args?: Array<string>
           env?: Record<string, string>
           cwd?: string
+          /** Whether the platform does not start where the server cannot be reached; it is contacted at each start */
+          required?: boolean
         } | null
         /** Which of the platform’s actions a platform tool offers */
         actions?: Array<string> | null
@@ -607,6 +609,8 @@ export interface Operations {
           args?: Array<string>
           env?: Record<string, string>
           cwd?: string
+          /** Whether the platform does not start where the server cannot be reached; it is contacted at each start */
+          required?: boolean
         } | null
         actions: Array<string> | null
         preset_parameters: Record<string, unknown> | null
@@ -658,6 +662,8 @@ export interface Operations {
           args?: Array<string>
           env?: Record<string, string>
           cwd?: string
+          /** Whether the platform does not start where the server cannot be reached; it is contacted at each start */
+          required?: boolean
         } | null
         actions: Array<string> | null
         preset_parameters: Record<string, unknown> | null
@@ -734,6 +740,8 @@ export interface Operations {
             args?: Array<string>
             env?: Record<string, string>
             cwd?: string
+            /** Whether the platform does not start where the server cannot be reached; it is contacted at each start */
+            required?: boolean
           } | null
           actions: Array<string> | null
           preset_parameters: Record<string, unknown> | null
@@ -839,6 +847,8 @@ export interface Operations {
             args?: Array<string>
             env?: Record<string, string>
             cwd?: string
+            /** Whether the platform does not start where the server cannot be reached; it is contacted at each start */
+            required?: boolean
           } | null
           actions: Array<string> | null
           preset_parameters: Record<string, unknown> | null
@@ -890,6 +900,8 @@ export interface Operations {
           args?: Array<string>
           env?: Record<string, string>
           cwd?: string
+          /** Whether the platform does not start where the server cannot be reached; it is contacted at each start */
+          required?: boolean
         } | null
         /** Which of the platform’s actions a platform tool offers */
         actions?: Array<string> | null
@@ -933,6 +945,8 @@ export interface Operations {
           args?: Array<string>
           env?: Record<string, string>
           cwd?: string
+          /** Whether the platform does not start where the server cannot be reached; it is contacted at each start */
+          required?: boolean
         } | null
         actions: Array<string> | null
         preset_parameters: Record<string, unknown> | null

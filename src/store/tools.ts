@@ -95,6 +95,11 @@ export class Tools {
     return pageOfRows(where, filter, visible, toTool)
   }
 
+  async ofType(type: string): Promise<ToolRecord[]> {
+    const rows = await this.#engine.db.selectFrom('tools').selectAll().where('type', '=', type).orderBy('id').execute()
+    return rows.map(toTool)
+  }
+
   async update(id: string, draft: ToolDraft): Promise<ToolRecord | undefined> {
     const row = await uniquely(this.#engine, 'tool', draft.name, () =>
       this.#engine.db

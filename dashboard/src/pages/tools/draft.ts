@@ -27,6 +27,7 @@ export interface Draft {
   readonly env: Pairs
   readonly cwd: string
   readonly pinned: boolean
+  readonly required: boolean
   readonly actions: readonly string[]
   /** Undefined while what is typed is not JSON. */
   readonly parameters: unknown
@@ -53,6 +54,7 @@ export const emptyDraft: Draft = {
   env: [],
   cwd: '',
   pinned: false,
+  required: false,
   actions: [],
   parameters: { type: 'object', properties: {} },
   presets: null,
@@ -81,6 +83,7 @@ export const draftOf = (tool: Tool): Draft => ({
   env: toPairs(tool.mcp?.env),
   cwd: tool.mcp?.cwd ?? '',
   pinned: tool.pin_definitions,
+  required: tool.mcp?.required ?? false,
   actions: tool.actions ?? [],
   parameters: tool.parameters,
   presets: tool.preset_parameters,
@@ -118,8 +121,9 @@ export function bodyOf(draft: Draft): Body<'tools', 'createTool'> {
 }
 
 function addressOf(draft: Draft) {
-  if (draft.runs === 'address') return { url: draft.url.trim(), headers: fromPairs(draft.headers) }
+  const required = draft.required && { required: true }
+  if (draft.runs === 'address') return { url: draft.url.trim(), headers: fromPairs(draft.headers), ...required }
   const args = draft.args.split('\n').filter((line) => line !== '')
   const cwd = draft.cwd.trim()
-  return { command: draft.command.trim(), args, env: fromPairs(draft.env), ...(cwd && { cwd }) }
+  return { command: draft.command.trim(), args, env: fromPairs(draft.env), ...(cwd && { cwd }), ...required }
 }

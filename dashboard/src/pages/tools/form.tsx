@@ -196,6 +196,12 @@ function Where(props: PartProps) {
             checked={draft.pinned}
             onChange={(pinned) => set({ pinned })}
           />
+          <Switch
+            label="Required"
+            hint="It is contacted at each start, and the platform does not start without it"
+            checked={draft.required}
+            onChange={(required) => set({ required })}
+          />
         </div>
       </Panel>
     )

@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest'
+import { adminKey } from './kit.ts'
+import { run, startProcess, temporaryFolder } from './process.ts'
+import { echo, startUpstream } from './upstream.ts'
+
+const settings = { QM_ADMIN_KEY: adminKey }
+
+async function ask<T>(url: string, method: string, path: string, body?: object): Promise<T> {
+  const response = await fetch(`${url}/api/v1${path}`, {
+    method,
+    headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  if (!response.ok) throw new Error(`${response.status} ${await response.text()}`)
+  return response.json() as Promise<T>
+}
+
+/** Registers a tool for each address, and stops the platform again. */
+async function registerTools(data: string, addresses: Readonly<Record<string, object>>): Promise<void> {
+  await using platform = await startProcess(data, settings)
+  for (const [name, mcp] of Object.entries(addresses)) {
+    await ask(platform.url, 'POST', '/tools', { name, type: 'mcp', mcp })
+  }
+  await platform.stop('SIGTERM')
+}
+
+interface Tool {
+  readonly id: string
+}
+
+const toolsOf = async (url: string) => (await ask<{ data: Tool[] }>(url, 'GET', '/tools')).data
+
+const stateOf = async (url: string, { id }: Tool) =>
+  (await ask<{ state: string }>(url, 'GET', `/tools/${id}/health`)).state
+
+const healthOf = async (url: string) => Promise.all((await toolsOf(url)).map((tool) => stateOf(url, tool)))
+
+describe('MCP servers that tools require', () => {
+  test('are all contacted before the platform says that it is ready, and others are not (S1.14)', async () => {
+    await using folder = await temporaryFolder()
+    await using cars = await startUpstream([echo])
+    await using fuel = await startUpstream([echo])
+    await using idle = await startUpstream([echo])
+    await registerTools(folder.path, {
+      cars: { url: cars.url, required: true },
+      fuel: { url: fuel.url, required: true },
+      idle: { url: idle.url },
+    })
+
+    await using platform = await startProcess(folder.path, settings)
+
+    expect(await healthOf(platform.url)).toEqual(['up', 'up', 'unknown'])
+  })
+
+  test('fail the start where one cannot be reached, which is named with the reason (S1.15)', async () => {
+    await using folder = await temporaryFolder()
+    await using cars = await startUpstream([echo])
+    const fuel = await startUpstream([echo])
+    await registerTools(folder.path, {
+      cars: { url: cars.url, required: true },
+      fuel: { url: fuel.url, required: true },
+    })
+    await fuel[Symbol.asyncDispose]()
+
+    const { code, output } = await run(['up', '--port', '0', '--data', folder.path], settings)
+
+    expect(code).toBe(1)
+    expect(output).toMatch(/An MCP server that is required cannot be used. Tool "fuel" \(tool_\w+\): .*127\.0\.0\.1/)
+    expect(output).toContain('--ignore-required')
+    expect(output).not.toMatch(/"cars"|ready at|\n {4}at /)
+  })
+
+  test('do not keep an operator out who starts with QM_IGNORE_REQUIRED, and the tool can then be changed', async () => {
+    await using folder = await temporaryFolder()
+    const fuel = await startUpstream([echo])
+    await registerTools(folder.path, { fuel: { url: fuel.url, required: true } })
+    await fuel[Symbol.asyncDispose]()
+
+    const platform = await startProcess(folder.path, { ...settings, QM_IGNORE_REQUIRED: 'true' })
+    const [tool] = await toolsOf(platform.url)
+    await ask(platform.url, 'PATCH', `/tools/${tool?.id}`, { mcp: { url: fuel.url, required: false } })
+    await platform.stop('SIGTERM')
+    await using next = await startProcess(folder.path, settings)
+
+    expect(await healthOf(next.url)).toEqual(['unknown'])
+  })
+})
