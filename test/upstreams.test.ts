@@ -354,6 +354,17 @@ describe('an MCP tool', () => {
     })
   })
 
+  test('of a server that does not even say what it offers ends with the time limit of the tool', async () => {
+    await using silent = await startService(() => new Promise(() => {}))
+    await using platform = await startPlatform()
+    const id = await register(platform, 'silent', silent.url)
+    await platform.patch(`/tools/${id}`, { timeout_seconds: 0.3 })
+
+    const answer = await platform.post(`/tools/${id}/call`, { action: 'anything' })
+
+    expect(answer).toMatchObject({ status: 504, body: { error: { code: 'TOOL_TIMEOUT' } } })
+  })
+
   test('that answers too much is told so, and stays up for everyone else', async () => {
     const large = tool('large', () => ({ content: [{ type: 'text', text: 'x'.repeat(50_000) }] }))
     await using upstream = await startUpstream([large, echo])

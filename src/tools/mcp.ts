@@ -26,7 +26,7 @@ export const mcp = defineToolType({
 
   async actions(tool, reach) {
     const seen = new Set<string>()
-    return (await upstreamOf(tool, reach).tools()).flatMap((definition) => {
+    return (await inTime(upstreamOf(tool, reach).tools(), tool.timeout_seconds)).flatMap((definition) => {
       // Of two with one name only the first can be called, so only the first is there. And a name must be text that can
       // be kept and shown.
       if (seen.has(definition.name) || !isName(definition.name)) return []
@@ -62,6 +62,18 @@ export const mcp = defineToolType({
     return { value, text, shape: 'mcp', failed: result.isError === true }
   },
 })
+
+/** A list that takes longer than a call may is not waited for; it goes on, for those who come later. */
+async function inTime<T>(list: Promise<T>, seconds: number | null): Promise<T> {
+  if (seconds === null) return list
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new PlatformError('TOOL_TIMEOUT', { seconds })), seconds * 1000)
+  try {
+    return await Promise.race([list, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
 
 function upstreamOf(tool: ToolRecord, { upstreams, findSecret, allowStdio }: Reach): Upstream {
   const address = tool.mcp as McpAddress
