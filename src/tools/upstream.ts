@@ -57,6 +57,8 @@ export class Upstream {
   #made: Promise<Client> | undefined
   /** The newest that was opened. */
   #client: Client | undefined
+  /** Of a connection that is being made, for which nobody is to wait once this is closed. */
+  #opening: { close(): Promise<void> } | undefined
   readonly #sessions = new WeakMap<Client, Session>()
   /** While it is down: whether someone is trying it. */
   #trying = false
@@ -196,7 +198,8 @@ export class Upstream {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#disconnect(), ...[...this.#knowing.values()].map((knowing) => knowing.close())])
+    const others = [...this.#knowing.values()]
+    await Promise.all([this.#opening?.close(), this.#disconnect(), ...others.map((knowing) => knowing.close())])
   }
 
   async #disconnect(): Promise<void> {
@@ -291,7 +294,12 @@ export class Upstream {
       listChanged: { tools: { autoRefresh: false, debounceMs: 50, onChanged: () => this.#changed() } },
     })
     passOn(client, this.#abilities, this.#calls)
-    await client.connect(transport, { timeout: connectTimeout })
+    this.#opening = transport
+    try {
+      await client.connect(transport, { timeout: connectTimeout })
+    } finally {
+      if (this.#opening === transport) this.#opening = undefined
+    }
     this.#era = client.getProtocolEra() ?? null
     client.onclose = () => {
       // One that was replaced may close late.
