@@ -245,6 +245,42 @@ describe('a server', () => {
     expect(await client.names()).toEqual(['create_note', 'list_owners'])
   })
 
+  test('is not made with apps, actions or skills that the project does not have, which are named', async () => {
+    await using platform = await startListening()
+    await using _apps = await twoApps(platform)
+    await platform.post('/tools', { name: 'docs', type: 'platform', actions: ['create-document'] })
+    const apps = [{ slug: 'hubspto' }, { slug: 'docs', actions: ['create-document', 'create-documents'] }]
+
+    const refused = await platform.post('/servers', { slug: 's', apps, skill_ids: ['skill_none'] })
+
+    expect(refused.status).toBe(400)
+    expect(refused.body.error.details.errors).toEqual([
+      { path: 'apps.0.slug', message: 'no tool of the project is filed under "hubspto"; did you mean "hubspot"?' },
+      {
+        path: 'apps.1.actions.1',
+        message: '"docs" has no action "create-documents"; did you mean "create-document"?',
+      },
+      { path: 'skill_ids.0', message: 'the project has no skill "skill_none"' },
+    ])
+  })
+
+  test('may be changed though what it offers has gone since, and not to offer what never was', async () => {
+    await using platform = await startListening()
+    const { body: tool } = await platform.post('/tools', {
+      name: 'docs',
+      type: 'platform',
+      actions: ['create-document'],
+    })
+    const apps = [{ slug: 'docs', actions: ['create-document'] }]
+    await serve(platform, 's', { apps })
+    await platform.delete(`/tools/${tool.id}`)
+
+    const same = await platform.patch('/servers/s', { apps, name: 'The same' })
+    const other = await platform.patch('/servers/s', { apps: [...apps, { slug: 'crm' }] })
+
+    expect([same.status, other.status]).toEqual([200, 400])
+  })
+
   test('wants a key: 401 without, 403 with a wrong one, 404 for a server that is off, unknown or not for the key (S0.49)', async () => {
     await using platform = await startListening()
     await serve(platform, 'on')

@@ -1,7 +1,10 @@
 import { z } from 'zod'
+import { mayEver } from '../access/evaluate.ts'
+import { findMissing } from '../catalogue/missing.ts'
+import { PlatformError } from '../model/errors.ts'
 import { Id, Paging, pageOf } from '../model/page.ts'
 import { Server, ServerFields } from '../model/server.ts'
-import { acts, creates, type Kind, lists } from './operation.ts'
+import { acts, type Context, creates, type Kind, lists } from './operation.ts'
 
 export const server: Kind<Server> = {
   name: 'server',
@@ -21,8 +24,10 @@ export const createServer = creates({
   kind: 'server',
   input: z.strictObject({ project_id: Id.optional(), slug, name: name.optional(), ...optional }),
   output: Server,
-  run: ({ project_id: _, ...input }, { store, projectId }) =>
-    store.servers.create(projectId, {
+  async run({ project_id: _, ...input }, context) {
+    const { store, projectId } = context
+    await requireThere(input, undefined, context)
+    return store.servers.create(projectId, {
       name: input.slug,
       description: null,
       enabled: true,
@@ -36,7 +41,8 @@ export const createServer = creates({
       approval_timeout_seconds: null,
       ...given(input),
       slug: input.slug,
-    }),
+    })
+  },
 })
 
 export const listServers = lists({
@@ -70,7 +76,9 @@ export const updateServer = acts({
   on: server,
   input: z.strictObject({ id: Id, slug: slug.optional(), name: name.optional(), ...optional }),
   output: Server,
-  async run({ id: _, ...change }, { store, target }) {
+  async run({ id: _, ...change }, context) {
+    const { store, target } = context
+    await requireThere(change, target, { ...context, projectId: target.project_id })
     return (await store.servers.update(target.id, { ...target, ...given(change) })) ?? target
   },
 })
@@ -89,6 +97,21 @@ export const deleteServer = acts({
     return null
   },
 })
+
+/** What a server is told to offer has to be there. What it was told before may have gone since. */
+async function requireThere(
+  { apps, skill_ids: skillIds }: Partial<Pick<Server, 'apps' | 'skill_ids'>>,
+  before: Server | undefined,
+  { store, catalogue, principal, projectId }: Context & { readonly projectId: string },
+): Promise<void> {
+  const mayKnow = mayEver(principal, 'tools:ListTools')
+  const faults = apps ? await findMissing(apps, before?.apps ?? [], projectId, { store, catalogue, mayKnow }) : []
+  for (const [index, id] of skillIds?.entries() ?? []) {
+    const isThere = before?.skill_ids?.includes(id) || (await store.skills.find(id))?.project_id === projectId
+    if (!isThere) faults.push({ path: `skill_ids.${index}`, message: `the project has no skill "${id}"` })
+  }
+  if (faults.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors: faults })
+}
 
 /** Without the fields that were not given. */
 const given = <T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } =>

@@ -16,6 +16,8 @@ export interface ToolRecord extends ToolDraft {
   readonly updated_at: string
 }
 
+export type ToolName = Pick<ToolRecord, 'id' | 'name' | 'type' | 'app'>
+
 const toTool = (row: ToolRow): ToolRecord => ({
   id: row.id,
   project_id: row.project_id,
@@ -93,6 +95,12 @@ export class Tools {
     if (filter.type) where = where.where('type', '=', filter.type)
     if (filter.name) where = where.where('name', '=', filter.name)
     return pageOfRows(where, filter, visible, toTool)
+  }
+
+  /** What all tools of a project are called. */
+  names(projectId: string): Promise<ToolName[]> {
+    const columns = ['id', 'name', 'type', 'app'] as const
+    return this.#engine.db.selectFrom('tools').select(columns).where('project_id', '=', projectId).execute()
   }
 
   async ofType(type: string): Promise<ToolRecord[]> {
