@@ -344,6 +344,9 @@ describe('an MCP tool', () => {
     await platform.patch(`/tools/${hanging}`, { timeout_seconds: 0.3 })
     const none = await register(platform, 'none', 'http://127.0.0.1:1/mcp')
 
+    expect((await platform.get(`/tools/${none}/actions`)).body.error.message).toBe(
+      '"127.0.0.1:1" could not be reached: its port is kept for another protocol, so that it is never called.',
+    )
     expect(await platform.post(`/tools/${hanging}/call`, { action: 'hang' })).toMatchObject({
       status: 504,
       body: { error: { code: 'TOOL_TIMEOUT' } },

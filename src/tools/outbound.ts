@@ -274,11 +274,14 @@ export function explain(error: unknown, host: string): PlatformError {
 /** What tells errors apart: the code, or the name of one that has no code. */
 const codeOf = (error: unknown): string => {
   if (!(error instanceof Error)) return ''
+  // The one thing that `fetch` refuses by itself, and tells of in words alone.
+  if (error.message === 'bad port') return 'BAD_PORT'
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name
 }
 
 const reasons: readonly (readonly [codes: RegExp, reason: string])[] = [
   [/^ECONNREFUSED$/, 'connection refused'],
+  [/^BAD_PORT$/, 'its port is kept for another protocol, so that it is never called'],
   [/^(ENOTFOUND|ENODATA|EAI_NONAME|EAI_NODATA)$/, 'no such host'],
   [/^EAI_/, 'the host name could not be looked up'],
   [/^(ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/, 'connecting took too long'],

@@ -9,6 +9,7 @@ import { Tabs } from '../../ui/tabs.tsx'
 import { useAction } from '../../use-action.ts'
 import { bodyOf, draftOf } from './draft.ts'
 import { ToolForm } from './form.tsx'
+import { Health } from './health.tsx'
 import { ModelView } from './model-view.tsx'
 import { aim } from './tools.tsx'
 import { TryTool } from './try.tsx'
@@ -25,9 +26,10 @@ function Whole({ tool }: { tool: ToolRecord }) {
   return (
     <>
       <PageHead title={tool.name}>
-        <span className="mr-2 inline-flex gap-1.5 align-middle">
+        <span className="mr-2 inline-flex flex-wrap items-center gap-1.5 align-middle">
           <Badge>{tool.type}</Badge>
           {!tool.auto_approve && <Badge tone="warn">a human decides</Badge>}
+          {tool.mcp && <Health toolId={tool.id} />}
         </span>
         <code className="font-mono text-xs">{aim(tool)}</code>
       </PageHead>
