@@ -125,7 +125,7 @@ export async function createPlatform(config: Config, { warn }: PlatformOptions =
     deliveries: () => store.webhooks.countPending(),
   })
   const schemas = new Schemas()
-  const upstreams = new Upstreams(outbound)
+  const upstreams = new Upstreams(outbound, log)
   metrics.watchUpstreams(() => upstreams.states())
   store.notices.hear('tools', (ids) => upstreams.release(ids))
   const lineage = new Lineage(

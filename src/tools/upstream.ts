@@ -11,7 +11,7 @@ import {
   StreamableHTTPClientTransport,
   type Tool,
 } from '@modelcontextprotocol/client'
-import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio'
 import type { Abilities, Round } from '../model/asking.ts'
 import type { Live } from '../model/call.ts'
 import { PlatformError } from '../model/errors.ts'
@@ -19,6 +19,7 @@ import { isEmpty, type JsonObject } from '../model/json.ts'
 import type { McpAddress } from '../model/tool.ts'
 import { listTools, mostPages } from './list-tools.ts'
 import { explain, type Outbound } from './outbound.ts'
+import { Program } from './program.ts'
 import { CallsInFlight, inRounds, passOn } from './questions.ts'
 import { isPlain, postCall, type Session, self, sessionOf, type UpstreamCall } from './streamable.ts'
 
@@ -40,6 +41,15 @@ export interface UpstreamHealth {
   readonly era: string | null
 }
 
+/** Who wants to know what becomes of an upstream. */
+export interface Watcher {
+  /** Its tools may be others. */
+  changed?(): void
+  /** It is given up for a while; a program may have said why, on its standard error. */
+  wentDown?(error: PlatformError, said: string): void
+  cameBack?(): void
+}
+
 /**
  * An MCP server that we call, with one connection for all who use it.
  *
@@ -51,12 +61,14 @@ export class Upstream {
   readonly host: string
   readonly #address: McpAddress
   readonly #outbound: Outbound
-  readonly #onChange: () => void
+  readonly #watcher: Watcher
   #connection: Promise<Client> | undefined
   /** The connection that was made, and not just begun. */
   #made: Promise<Client> | undefined
   /** The newest that was opened. */
   #client: Client | undefined
+  /** The end of what a program has said beside the protocol. */
+  #said = ''
   /** Of a connection that is being made, for which nobody is to wait once this is closed. */
   #opening: { close(): Promise<void> } | undefined
   readonly #sessions = new WeakMap<Client, Session>()
@@ -75,11 +87,11 @@ export class Upstream {
   #inUse = 0
   #usedAt = Date.now()
 
-  constructor(address: McpAddress, outbound: Outbound, onChange: () => void, abilities: Abilities = {}) {
+  constructor(address: McpAddress, outbound: Outbound, watcher: Watcher = {}, abilities: Abilities = {}) {
     this.#address = address
     this.#abilities = abilities
     this.#outbound = outbound
-    this.#onChange = onChange
+    this.#watcher = watcher
     this.host = address.url === undefined ? String(address.command) : new URL(address.url).host
   }
 
@@ -182,7 +194,7 @@ export class Upstream {
     if (this.#era === null) await this.#use(async () => {})
     if (this.#era !== 'legacy') return undefined
     const key = JSON.stringify(abilities)
-    const knowing = this.#knowing.get(key) ?? new Upstream(this.#address, this.#outbound, () => {}, abilities)
+    const knowing = this.#knowing.get(key) ?? new Upstream(this.#address, this.#outbound, {}, abilities)
     this.#knowing.set(key, knowing)
     return knowing
   }
@@ -220,6 +232,7 @@ export class Upstream {
       const result = await this.#attempt(work)
       this.#failures = 0
       this.#lastFailure = null
+      if (isDown) this.#watcher.cameBack?.()
       return result
     } catch (error) {
       throw this.#explain(error)
@@ -261,9 +274,11 @@ export class Upstream {
     const { command, args = [], env = {}, cwd } = this.#address
     if (command !== undefined) {
       const inherited = getDefaultEnvironment()
-      // What a program prints beside the protocol is its own business.
-      const program = { command, args, env: { ...inherited, ...env }, stderr: 'ignore' as const, ...(cwd && { cwd }) }
-      return this.#open(new StdioClientTransport(program))
+      this.#said = ''
+      const onSaid = (text: string) => {
+        this.#said = (this.#said + text).slice(-longestReason)
+      }
+      return this.#open(new Program({ command, args, env: { ...inherited, ...env }, onSaid, ...(cwd && { cwd }) }))
     }
     const url = new URL(String(this.#address.url))
     // The SDK knows the headers of a connection, and not those of a call.
@@ -286,7 +301,7 @@ export class Upstream {
     }
   }
 
-  async #open(transport: StreamableHTTPClientTransport | SSEClientTransport | StdioClientTransport): Promise<Client> {
+  async #open(transport: StreamableHTTPClientTransport | SSEClientTransport | Program): Promise<Client> {
     const client = new Client(self, {
       capabilities: this.#abilities,
       versionNegotiation: { mode: 'auto', probe: { timeoutMs: connectTimeout } },
@@ -318,7 +333,7 @@ export class Upstream {
 
   #changed(): void {
     this.#tools = undefined
-    this.#onChange()
+    this.#watcher.changed?.()
   }
 
   #explain(thrown: unknown): unknown {
@@ -352,6 +367,7 @@ export class Upstream {
   #failed(error: PlatformError): PlatformError {
     this.#failures++
     this.#lastFailure = error
+    if (this.#failures === patience) this.#watcher.wentDown?.(error, this.#said.trim())
     // Those that were under way together fail together, and make it no worse than one.
     if (Date.now() >= this.#pausedUntil) {
       const pause = Math.min(50 * 2 ** this.#failures, longestPause)

@@ -1,7 +1,8 @@
+import type { Logger } from 'pino'
 import { PlatformError } from '../model/errors.ts'
 import type { McpAddress } from '../model/tool.ts'
 import type { Outbound } from './outbound.ts'
-import { Upstream, type UpstreamHealth } from './upstream.ts'
+import { Upstream, type UpstreamHealth, type Watcher } from './upstream.ts'
 
 /** Programs that may run at once on behalf of tools. */
 const mostPrograms = 32
@@ -24,8 +25,11 @@ export class Upstreams {
   readonly #listeners = new Set<() => void>()
   readonly #sweeper = setInterval(() => this.sweep(Date.now()), 60_000).unref()
 
-  constructor(outbound: Outbound) {
+  readonly #log: Pick<Logger, 'info' | 'warn'> | undefined
+
+  constructor(outbound: Outbound, log?: Pick<Logger, 'info' | 'warn'>) {
     this.#outbound = outbound
+    this.#log = log
   }
 
   /** For a tool of an app: whoever asks how its upstreams are, asks by these. */
@@ -34,14 +38,23 @@ export class Upstreams {
     let known = this.#all.get(key)
     if (!known) {
       if (address.command !== undefined) this.#makeRoom(address.command)
-      const upstream = new Upstream(address, this.#outbound, () => {
-        for (const listener of this.#listeners) listener()
-      })
-      known = { upstream, users: new Map() }
+      const users = new Map<string, string>()
+      known = { upstream: new Upstream(address, this.#outbound, this.#watcher(users)), users }
       this.#all.set(key, known)
     }
     known.users.set(user.tool, user.app)
     return known.upstream
+  }
+
+  #watcher(users: ReadonlyMap<string, string>): Watcher {
+    return {
+      changed: () => {
+        for (const listener of this.#listeners) listener()
+      },
+      wentDown: ({ message }, said) =>
+        this.#log?.warn({ tools: [...users.keys()], ...(said && { said }) }, `an MCP server is down: ${message}`),
+      cameBack: () => this.#log?.info({ tools: [...users.keys()] }, 'an MCP server is up again'),
+    }
   }
 
   /** The same for the same address and headers; worked out once for each record. */

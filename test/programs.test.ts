@@ -1,0 +1,80 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test, vi } from 'vitest'
+import { adminKey } from './kit.ts'
+import { type Running, startProcess, temporaryFolder } from './process.ts'
+
+const settings = { QM_ADMIN_KEY: adminKey, QM_ALLOW_STDIO: 'true' }
+const stubborn = new URL('stubborn-program.ts', import.meta.url).pathname
+
+async function ask<T>({ url }: Running, method: string, path: string, body?: object): Promise<T> {
+  const response = await fetch(`${url}/api/v1${path}`, {
+    method,
+    headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  return (response.status === 204 ? undefined : await response.json()) as T
+}
+
+const register = (platform: Running, script: string) =>
+  ask<{ id: string }>(platform, 'POST', '/tools', {
+    name: 'program',
+    type: 'mcp',
+    mcp: { command: 'sh', args: ['-c', script] },
+  })
+
+const behindShell = (pids: string) => `"${process.execPath}" "${stubborn}" "${pids}"; true`
+
+const pidsIn = async (file: string) => (await readFile(file, 'utf8')).trim().split('\n').map(Number)
+
+const isAlive = (pid: number) => {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+describe('a program that is a tool, with others that it has started and that do not end by themselves', () => {
+  test('ends with the platform, and the platform does end', async () => {
+    await using folder = await temporaryFolder()
+    const file = join(folder.path, 'pids')
+    await using platform = await startProcess(join(folder.path, 'data'), settings)
+    const { id } = await register(platform, behindShell(file))
+    const answer = await ask(platform, 'POST', `/tools/${id}/call`, { action: 'hello' })
+    const pids = await pidsIn(file)
+
+    const code = await platform.stop('SIGTERM')
+
+    expect(answer).toMatchObject({ content: [{ text: 'hello' }] })
+    expect(code).toBe(0)
+    expect(pids.filter(isAlive)).toEqual([])
+  })
+
+  test('ends with its tool', async () => {
+    await using folder = await temporaryFolder()
+    const file = join(folder.path, 'pids')
+    await using platform = await startProcess(join(folder.path, 'data'), settings)
+    const { id } = await register(platform, behindShell(file))
+    await ask(platform, 'POST', `/tools/${id}/call`, { action: 'hello' })
+    const pids = await pidsIn(file)
+    const before = pids.filter(isAlive)
+
+    await ask(platform, 'DELETE', `/tools/${id}`)
+
+    expect(before).toHaveLength(1)
+    await vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]), { timeout: 10_000, interval: 100 })
+  })
+})
+
+test('what a program says before it fails is in the log, and when it is given up', async () => {
+  await using folder = await temporaryFolder()
+  await using platform = await startProcess(join(folder.path, 'data'), settings)
+  const { id } = await register(platform, 'echo no token was given >&2; exit 1')
+
+  for (let count = 0; count < 3; count++) await ask(platform, 'GET', `/tools/${id}/actions`)
+
+  await vi.waitFor(() => expect(platform.output()).toContain('an MCP server is down'), { timeout: 5000 })
+  expect(platform.output()).toContain('"said":"no token was given')
+  expect(platform.output()).toContain(id)
+})

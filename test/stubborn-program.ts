@@ -1,0 +1,27 @@
+/**
+ * An MCP server on standard input and output, by hand, that goes on when its input ends. It writes its process id into the
+ * file that it is told.
+ */
+import { appendFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+
+appendFileSync(process.argv[2] as string, `${process.pid}\n`)
+setInterval(() => {}, 1000)
+
+const answers: Record<string, object> = {
+  initialize: {
+    protocolVersion: '2025-06-18',
+    capabilities: { tools: {} },
+    serverInfo: { name: 'stubborn', version: '1' },
+  },
+  'tools/list': { tools: [{ name: 'hello', inputSchema: { type: 'object' } }] },
+  'tools/call': { content: [{ type: 'text', text: 'hello' }] },
+}
+
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method } = JSON.parse(line)
+  if (id === undefined) return
+  const result = answers[method]
+  const outcome = result ? { result } : { error: { code: -32601, message: 'Method not found' } }
+  process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, ...outcome })}\n`)
+})
