@@ -17,6 +17,7 @@ const whole = (least: number, most: number) => {
   const { number, error } = between(least, most, 'a whole number')
   return number.int(error)
 }
+const yesOrNo = z.stringbool({ error: 'must be true or false' })
 const list = z.string().transform((text) =>
   text
     .split(',')
@@ -55,7 +56,7 @@ const settings = {
     flag: 'sample',
     isSwitch: true,
     variable: 'QM_SAMPLE',
-    schema: z.stringbool().default(false),
+    schema: yesOrNo.default(false),
     help: 'Whether an empty platform is filled with a sample project to look at; npm start does, unless --no-sample',
   },
   adminKey: {
@@ -86,7 +87,7 @@ const settings = {
   },
   syncCalls: {
     variable: 'QM_SYNC_CALLS',
-    schema: z.stringbool().default(false),
+    schema: yesOrNo.default(false),
     help: 'Whether an effect waits until its record would survive a power cut, too; PostgreSQL has its own setting',
   },
   logLevel: {
@@ -121,14 +122,14 @@ const settings = {
   },
   allowStdio: {
     variable: 'QM_ALLOW_STDIO',
-    schema: z.stringbool().default(false),
+    schema: yesOrNo.default(false),
     help: 'Whether tools may start MCP servers as programs of this machine',
   },
   ignoreRequired: {
     flag: 'ignore-required',
     isSwitch: true,
     variable: 'QM_IGNORE_REQUIRED',
-    schema: z.stringbool().default(false),
+    schema: yesOrNo.default(false),
     help: 'Whether to start though an MCP server that a tool requires may be out of reach',
   },
   embeddings: {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { adminKey } from './kit.ts'
+import { adminKey, startPlatform } from './kit.ts'
 import { run, startProcess, temporaryFolder } from './process.ts'
 import { echo, startUpstream } from './upstream.ts'
 
@@ -84,4 +84,24 @@ describe('MCP servers that tools require', () => {
 
     expect(await healthOf(next.url)).toEqual(['unknown'])
   })
+})
+
+test('a key that is bound to a project cannot have the whole platform require a server of its own', async () => {
+  await using platform = await startPlatform()
+  const project = (await platform.get('/projects')).body.data[0].id
+  const key = await platform.keyFor([{ effect: 'Allow', action: ['tools:*'] }], { project_id: project })
+  const tool = (required: boolean) => ({
+    name: 'fuel',
+    type: 'mcp',
+    mcp: { url: 'http://127.0.0.1:1024/mcp', required },
+  })
+
+  const refused = await platform.post('/tools', tool(true), { key })
+  const taken = await platform.post('/tools', tool(false), { key })
+  const changed = await platform.patch(`/tools/${taken.body.id}`, { mcp: tool(true).mcp }, { key })
+
+  expect([refused.status, taken.status, changed.status]).toEqual([400, 201, 400])
+  expect(refused.body.error.details.errors).toEqual([
+    { path: 'mcp.required', message: expect.stringContaining('not bound to a project') },
+  ])
 })

@@ -355,6 +355,16 @@ export const commands: readonly Command[] = [
     ],
   },
   {
+    name: 'refresh-tool',
+    module: 'tools',
+    route: 'POST /tools/{tool_id}/refresh',
+    permission: 'tools:RefreshTool',
+    summary: 'Ask the MCP server behind a tool anew what it offers, instead of when its list has grown old',
+    fields: [
+      { name: 'tool_id', type: 'string', required: true, where: 'path', reads: 'text' },
+    ],
+  },
+  {
     name: 'update-tool',
     module: 'tools',
     route: 'PATCH /tools/{tool_id}',

@@ -70,6 +70,7 @@ export const createTool = creates({
   output: Tool,
   async run({ project_id: _, ...input }, context) {
     const draft = checked({ ...empty, ...input }, context)
+    requireUnbound(draft, undefined, context)
     return present(await context.store.tools.create(context.projectId, draft))
   },
 })
@@ -117,7 +118,9 @@ export const updateTool = acts({
   async run({ id, ...change }, context) {
     const { id: _id, project_id: _project, created_at: _created, updated_at: _updated, ...draft } = context.target
     const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
-    const updated = await context.store.tools.update(id, checked({ ...draft, ...given }, context))
+    const next = checked({ ...draft, ...given }, context)
+    requireUnbound(next, draft, context)
+    const updated = await context.store.tools.update(id, next)
     return present(updated ?? context.target)
   },
 })
@@ -164,6 +167,24 @@ export const listToolActions = acts({
   async run({ limit, offset }, { catalogue, target }) {
     const views = await viewActions(catalogue, target)
     return { data: views.slice(offset, offset + limit), total: views.length, limit, offset }
+  },
+})
+
+export const refreshTool = acts({
+  name: 'refresh-tool',
+  permission: 'tools:RefreshTool',
+  route: 'POST /tools/{tool_id}/refresh',
+  summary: 'Ask the MCP server behind a tool anew what it offers, instead of when its list has grown old',
+  on: tool,
+  input: z.strictObject({ id: Id }),
+  output: z.object({
+    actions: z.int().describe('How many it offers'),
+    withheld: z.array(z.string()).describe('Those that are described otherwise than before, and not accepted yet'),
+  }),
+  async run(_, { catalogue, target, reach }) {
+    findToolType(target.type)?.refresh?.(target, reach)
+    const views = await viewActions(catalogue, target)
+    return { actions: views.length, withheld: views.flatMap(({ name, withheld }) => (withheld ? [name] : [])) }
   },
 })
 
@@ -349,6 +370,17 @@ function checked(given: ToolDraft, { reach, schemas }: Pick<Context, 'reach' | '
   const errors: Fault[] = [...checkFields(draft, type), ...checkParameters(draft, schemas), ...type.check(draft, reach)]
   if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
   return draft
+}
+
+/** What the whole platform does not start without is not for one project to say. */
+function requireUnbound(
+  draft: ToolDraft,
+  before: ToolDraft | undefined,
+  { principal }: Pick<Context, 'principal'>,
+): void {
+  if (!draft.mcp?.required || before?.mcp?.required || principal.projectId === null) return
+  const message = 'is for keys that are not bound to a project: the whole platform would not start without the server'
+  throw new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'mcp.required', message }] })
 }
 
 const configFields = [...new Set(toolTypes.flatMap(({ config }) => Object.keys(config.shape)))] as (keyof ToolDraft)[]

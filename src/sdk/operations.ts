@@ -34,6 +34,7 @@ export const routes = {
     importMcpServers: 'POST /tools/import',
     listToolActions: 'GET /tools/{tool_id}/actions',
     listTools: 'GET /tools',
+    refreshTool: 'POST /tools/{tool_id}/refresh',
     updateTool: 'PATCH /tools/{tool_id}',
   },
   servers: {
@@ -867,6 +868,18 @@ export interface Operations {
         total: number
         limit: number
         offset: number
+      }
+    }
+    /** Ask the MCP server behind a tool anew what it offers, instead of when its list has grown old */
+    refreshTool: {
+      path: {
+        tool_id: string
+      }
+      answer: {
+        /** How many it offers */
+        actions: number
+        /** Those that are described otherwise than before, and not accepted yet */
+        withheld: Array<string>
       }
     }
     /** Change a tool; the result is checked as if it were new */

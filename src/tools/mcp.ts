@@ -26,7 +26,8 @@ export const mcp = defineToolType({
 
   async actions(tool, reach) {
     const seen = new Set<string>()
-    return (await inTime(upstreamOf(tool, reach).tools(), tool.timeout_seconds)).flatMap((definition) => {
+    const upstream = upstreamOf(tool, reach)
+    return (await inTime(upstream.tools(), tool.timeout_seconds, upstream.host)).flatMap((definition) => {
       // Of two with one name only the first can be called, so only the first is there. And a name must be text that can
       // be kept and shown.
       if (seen.has(definition.name) || !isName(definition.name)) return []
@@ -46,6 +47,8 @@ export const mcp = defineToolType({
     })
   },
 
+  refresh: (tool, reach) => upstreamOf(tool, reach).refresh(),
+
   health: (tool, reach) => upstreamOf(tool, reach).health,
 
   async execute({ tool, action, input, signal, timeoutMs, live, callId, depth, context }, reach): Promise<Output> {
@@ -64,10 +67,11 @@ export const mcp = defineToolType({
 })
 
 /** A list that takes longer than a call may is not waited for; it goes on, for those who come later. */
-async function inTime<T>(list: Promise<T>, seconds: number | null): Promise<T> {
+async function inTime<T>(list: Promise<T>, seconds: number | null, host: string): Promise<T> {
   if (seconds === null) return list
   const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new PlatformError('TOOL_TIMEOUT', { seconds })), seconds * 1000)
+  const reason = `it did not say within ${seconds} s what it offers`
+  const timer = setTimeout(() => reject(new PlatformError('TOOL_UNREACHABLE', { host, reason })), seconds * 1000)
   try {
     return await Promise.race([list, late])
   } finally {

@@ -85,6 +85,8 @@ export interface ToolType {
   check(draft: ToolDraft, reach: Reach): readonly Fault[]
   /** What the tool offers now, which may have to be asked of someone else. */
   actions(tool: ToolRecord, reach: Reach): readonly ActionSketch[] | Promise<readonly ActionSketch[]>
+  /** Believes no longer what was asked of someone else before. */
+  refresh?(tool: ToolRecord, reach: Reach): void
   /** How the one behind the tool is, where there is one. */
   health?(tool: ToolRecord, reach: Reach): UpstreamHealth
   /** Absent where the platform cannot run the tool by itself. */

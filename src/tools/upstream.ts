@@ -331,6 +331,11 @@ export class Upstream {
     return client
   }
 
+  /** The next who asks what it offers asks the server. */
+  refresh(): void {
+    this.#changed()
+  }
+
   #changed(): void {
     this.#tools = undefined
     this.#watcher.changed?.()
