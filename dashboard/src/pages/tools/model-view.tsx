@@ -18,6 +18,9 @@ export function ModelView({ tool }: { tool: Tool }) {
   const accept = useAction(() => ask(qm.tools.acceptDefinitions({ path: { tool_id: tool.id } })), {
     changes: ['tool-actions'],
   })
+  const refresh = useAction(() => ask(qm.tools.refreshTool({ path: { tool_id: tool.id } })), {
+    changes: ['tool-actions', 'health'],
+  })
   return (
     <Answered query={actions}>
       {(all) => {
@@ -38,17 +41,24 @@ export function ModelView({ tool }: { tool: Tool }) {
                 </Button>
               </div>
             )}
-            <ErrorNotice error={accept.error} />
-            {all.length > 5 && (
-              <input
-                type="search"
-                aria-label="Search actions"
-                placeholder={`Search ${plural(all.length, 'action')}`}
-                className="control max-w-sm"
-                value={text}
-                onChange={(event) => setText(event.target.value)}
-              />
-            )}
+            <ErrorNotice error={accept.error ?? refresh.error} />
+            <div className="flex gap-2">
+              {all.length > 5 && (
+                <input
+                  type="search"
+                  aria-label="Search actions"
+                  placeholder={`Search ${plural(all.length, 'action')}`}
+                  className="control max-w-sm"
+                  value={text}
+                  onChange={(event) => setText(event.target.value)}
+                />
+              )}
+              {tool.mcp && (
+                <Button busy={refresh.busy} onClick={() => refresh.run()}>
+                  Ask the server anew
+                </Button>
+              )}
+            </div>
             {found.slice(0, most).map((action) => (
               <Panel
                 key={action.id}
