@@ -20,7 +20,13 @@ const record = (store: Store, { at, id = newId('call', at), status = 'success', 
   store.calls.refuse({
     ...{ id, project_id: project, parent_call_id: null, generation_id: null, agent_id: null },
     ...{ tool_id: 'tool_1', tool: 'echo', app: 'tools', action: 'tools:echo', status },
-    ...{ principal_kind: 'api_key', principal_id: 'key_1', principal_name: 'of a test', surface: 'rest' },
+    ...{
+      principal_kind: 'api_key',
+      principal_id: 'key_1',
+      principal_name: 'of a test',
+      surface: 'rest',
+      server_id: null,
+    },
     ...{ client_name: null, client_version: null, request: '{}', request_truncated: 0, response: null },
     ...{
       response_truncated: 0,

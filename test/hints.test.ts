@@ -202,6 +202,7 @@ describe.each(engines)('the inputs of recorded calls on %s', (engine) => {
       project_id: 'proj_1',
       parent_call_id: null,
       generation_id: null,
+      server_id: null,
       agent_id: null,
       tool_id: 'tool_1',
       tool: 'a',

@@ -289,6 +289,7 @@ async function recordCalls(data: string, { projectId, tools }: Seeded, count: nu
         ...{
           principal_name: person,
           surface: next() < 0.8 ? 'mcp' : 'rest',
+          server_id: null,
           client_name: 'cursor',
           client_version: '3.2',
         },

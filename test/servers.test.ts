@@ -245,6 +245,22 @@ describe('a server', () => {
     expect(await client.names()).toEqual(['create_note', 'list_owners'])
   })
 
+  test('is named in the record of the calls that came by it, which can be listed by it', async () => {
+    await using platform = await startListening()
+    await using _apps = await twoApps(platform)
+    const direct = await serve(platform, 'direct')
+    const agents = await serve(platform, 'agents', { agent_mode: true })
+    await using client = await connect(platform, 'direct')
+    await using agent = await connect(platform, 'agents')
+
+    await client.call('salesforce_list_deals_action', {})
+    await agent.call('RESOLVE_ACTIONS', { integration_query: ['List Deals Salesforce'] })
+
+    const callsBy = async (server: string) => (await platform.get(`/calls?server_id=${server}`)).body.data
+    expect(await callsBy(direct)).toMatchObject([{ server_id: direct, action: 'salesforce:list_deals' }])
+    expect(await callsBy(agents)).toMatchObject([{ server_id: agents, action: 'quartermaster:RESOLVE_ACTIONS' }])
+  })
+
   test('is not made with apps, actions or skills that the project does not have, which are named', async () => {
     await using platform = await startListening()
     await using _apps = await twoApps(platform)

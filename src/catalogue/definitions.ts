@@ -62,6 +62,7 @@ async function recordChange(
     principal_id: tool.id,
     principal_name: tool.name,
     surface: 'mcp',
+    server_id: null,
     client_name: null,
     client_version: null,
     request: JSON.stringify({ name, before: change.before, after: change.after }).slice(0, 32_768),

@@ -1246,6 +1246,7 @@ export const commands: readonly Command[] = [
       { name: 'action', type: 'string', description: 'namespace:name', where: 'query', reads: 'text' },
       { name: 'principal_id', type: 'string', description: 'Who called', where: 'query', reads: 'text' },
       { name: 'surface', type: '"rest" | "mcp" | "xml" | "cli" | "sdk" | "agent" | "workflow" | "web"', where: 'query', reads: 'text' },
+      { name: 'server_id', type: 'string', description: 'The MCP server of ours that it came by', where: 'query', reads: 'text' },
       { name: 'from', type: 'string', description: 'An hour before `to`, unless given; at most a day. Counted from the start of its minute', where: 'query', reads: 'text' },
       { name: 'to', type: 'string', description: 'Now, unless given', where: 'query', reads: 'text' },
     ],
@@ -1265,6 +1266,7 @@ export const commands: readonly Command[] = [
       { name: 'action', type: 'string', description: 'namespace:name', where: 'query', reads: 'text' },
       { name: 'principal_id', type: 'string', description: 'Who called', where: 'query', reads: 'text' },
       { name: 'surface', type: '"rest" | "mcp" | "xml" | "cli" | "sdk" | "agent" | "workflow" | "web"', where: 'query', reads: 'text' },
+      { name: 'server_id', type: 'string', description: 'The MCP server of ours that it came by', where: 'query', reads: 'text' },
       { name: 'from', type: 'string', description: 'Not before this time', where: 'query', reads: 'text' },
       { name: 'to', type: 'string', description: 'Before this time', where: 'query', reads: 'text' },
       { name: 'limit', type: 'integer', description: 'How many to return, at most', default: '50', where: 'query', reads: 'JSON' },
@@ -1287,6 +1289,7 @@ export const commands: readonly Command[] = [
       { name: 'action', type: 'string', description: 'namespace:name', where: 'query', reads: 'text' },
       { name: 'principal_id', type: 'string', description: 'Who called', where: 'query', reads: 'text' },
       { name: 'surface', type: '"rest" | "mcp" | "xml" | "cli" | "sdk" | "agent" | "workflow" | "web"', where: 'query', reads: 'text' },
+      { name: 'server_id', type: 'string', description: 'The MCP server of ours that it came by', where: 'query', reads: 'text' },
     ],
   },
   {

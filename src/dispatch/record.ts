@@ -107,7 +107,7 @@ export class CallRecord {
   }
 
   #row(status: CallStatus, input: Asked['input']): CallRow {
-    const { principal, surface, client, parentCallId, generation } = this.#asked
+    const { principal, surface, server, client, parentCallId, generation } = this.#asked
     const request = capped(redact(JSON.stringify(input), this.#secrets), requestLimit)
     return {
       id: this.#id,
@@ -120,6 +120,7 @@ export class CallRecord {
       principal_id: principal.id,
       principal_name: principal.name,
       surface,
+      server_id: server?.id ?? null,
       client_name: plain(client.name),
       client_version: plain(client.version),
       request: request.text,

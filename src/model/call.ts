@@ -31,6 +31,7 @@ export const Call = z.object({
   status: CallStatus,
   principal: z.object({ kind: z.string(), id: z.string(), name: z.string() }),
   surface: Surface,
+  server_id: z.string().nullable().describe('The MCP server of ours that it came by'),
   client: z.object({ name: z.string().nullable(), version: z.string().nullable() }),
   request: AnyJson.describe('The input; where it was cut, the beginning of its JSON text'),
   request_truncated: z.boolean(),

@@ -21,6 +21,7 @@ export const Filters = {
   action: Text.max(200).optional().describe('namespace:name'),
   principal_id: Id.optional().describe('Who called'),
   surface: Surface.optional(),
+  server_id: Id.optional().describe('The MCP server of ours that it came by'),
 }
 
 export const Moment = z.iso.datetime({ offset: true })

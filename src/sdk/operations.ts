@@ -2766,6 +2766,8 @@ export interface Operations {
           name: string
         }
         surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        /** The MCP server of ours that it came by */
+        server_id: string | null
         client: {
           name: string | null
           version: string | null
@@ -2800,6 +2802,8 @@ export interface Operations {
         /** Who called */
         principal_id?: string
         surface?: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        /** The MCP server of ours that it came by */
+        server_id?: string
         /** An hour before `to`, unless given; at most a day. Counted from the start of its minute */
         from?: string
         /** Now, unless given */
@@ -2840,6 +2844,8 @@ export interface Operations {
         /** Who called */
         principal_id?: string
         surface?: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        /** The MCP server of ours that it came by */
+        server_id?: string
         /** Not before this time */
         from?: string
         /** Before this time */
@@ -2871,6 +2877,8 @@ export interface Operations {
             name: string
           }
           surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+          /** The MCP server of ours that it came by */
+          server_id: string | null
           client: {
             name: string | null
             version: string | null
@@ -2905,6 +2913,8 @@ export interface Operations {
         /** Who called */
         principal_id?: string
         surface?: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        /** The MCP server of ours that it came by */
+        server_id?: string
       }
       answer: AsyncIterable<ServerEvent<{
         id: string
@@ -2927,6 +2937,8 @@ export interface Operations {
           name: string
         }
         surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        /** The MCP server of ours that it came by */
+        server_id: string | null
         client: {
           name: string | null
           version: string | null

@@ -27,6 +27,7 @@ function toCall(row: CallRow): Call {
     status: row.status as Call['status'],
     principal: { kind: row.principal_kind, id: row.principal_id, name: row.principal_name },
     surface: row.surface as Call['surface'],
+    server_id: row.server_id,
     client: { name: row.client_name, version: row.client_version },
     request: kept(row.request, row.request_truncated),
     request_truncated: row.request_truncated === 1,
@@ -53,7 +54,15 @@ const summaryColumns = [
     'action',
     'status',
   ] as const),
-  ...(['principal_kind', 'principal_id', 'principal_name', 'surface', 'client_name', 'client_version'] as const),
+  ...([
+    'principal_kind',
+    'principal_id',
+    'principal_name',
+    'surface',
+    'server_id',
+    'client_name',
+    'client_version',
+  ] as const),
   ...(['request_truncated', 'response_truncated', 'error', 'duration_ms', 'created_at', 'completed_at'] as const),
 ]
 
@@ -71,6 +80,7 @@ export interface CallFilter {
   readonly action?: string
   readonly principal_id?: string
   readonly surface?: string
+  readonly server_id?: string
   readonly from?: number
   readonly to?: number
 }
@@ -275,6 +285,7 @@ export class Calls {
       'action',
       'principal_id',
       'surface',
+      'server_id',
     ] as const) {
       const value = filter[field]
       if (value !== undefined) where = where.where(field, '=', value)

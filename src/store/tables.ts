@@ -101,6 +101,7 @@ export interface CallRow {
   principal_id: string
   principal_name: string
   surface: string
+  server_id: string | null
   client_name: string | null
   client_version: string | null
   request: string

@@ -10,6 +10,7 @@ import * as queue from './2026-11-17-queue.ts'
 import * as webhooks from './2026-11-17-webhooks.ts'
 import * as approvals from './2026-11-18-approvals.ts'
 import * as webSessions from './2026-11-18-web-sessions.ts'
+import * as callServer from './2026-11-21-call-server.ts'
 
 export type MigrationStep = (db: Kysely<unknown>, engine: EngineName) => Promise<void>
 
@@ -25,4 +26,5 @@ export const migrations: Readonly<Record<string, MigrationStep>> = {
   '2026-11-17-webhooks': webhooks.up,
   '2026-11-18-approvals': approvals.up,
   '2026-11-18-web-sessions': webSessions.up,
+  '2026-11-21-call-server': callServer.up,
 }

@@ -110,7 +110,7 @@ export class Visit {
 
   /** Answers without a tool, and records that too. */
   async aside(name: string, input: JsonObject, answer: () => Promise<ToolResult>): Promise<ToolResult> {
-    const asked = { ...this.#asking, id: newId('call'), toolId: '', action: undefined, input }
+    const asked = { ...this.#asking, id: newId('call'), toolId: '', action: undefined, input, server: this.server }
     const record = new CallRecord(this.#parts.store.calls, asked)
     record.aside(this.server.project_id, name)
     try {

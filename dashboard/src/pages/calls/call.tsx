@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { ask, type Call as CallRecord, qm } from '../../api.ts'
 import { duration, exactly } from '../../format.ts'
+import { useServers } from '../../queries.ts'
 import { useToolCall } from '../../tool-call.ts'
 import { ApprovalWait } from '../../ui/approval-wait.tsx'
 import { Badge, Status } from '../../ui/badge.tsx'
@@ -34,6 +35,15 @@ const useApprovalOf = ({ id, tool_id, status }: CallRecord) =>
       return data.find(({ call_id }) => call_id === id) ?? null
     },
   })
+
+function ServerLink({ id }: { id: string }) {
+  const { data: servers } = useServers()
+  return (
+    <Link to="/servers/$serverId" params={{ serverId: id }} className="text-accent hover:underline">
+      {servers?.find((server) => server.id === id)?.name ?? id}
+    </Link>
+  )
+}
 
 function Whole({ call }: { call: CallRecord }) {
   const { data: approval } = useApprovalOf(call)
@@ -101,6 +111,7 @@ function Whole({ call }: { call: CallRecord }) {
               facts={[
                 ['Key', call.principal.name],
                 ['Surface', call.surface],
+                ...(call.server_id ? [['Server', <ServerLink key="server" id={call.server_id} />] as const] : []),
                 ['Client', [call.client.name, call.client.version].filter(Boolean).join(' ') || 'did not say'],
                 [
                   'Tool',
