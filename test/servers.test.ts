@@ -261,6 +261,18 @@ describe('a server', () => {
     expect(await callsBy(agents)).toMatchObject([{ server_id: agents, action: 'quartermaster:RESOLVE_ACTIONS' }])
   })
 
+  test.each(['legacy', 'auto'] as const)('has what a client (%s) calls itself in the record', async (era) => {
+    await using platform = await startListening()
+    await using _apps = await twoApps(platform)
+    await serve(platform, 's')
+    await using client = await connect(platform, 's', era)
+
+    await client.call('salesforce_list_deals_action', {})
+
+    const [call] = (await platform.get('/calls')).body.data
+    expect(call.client).toEqual({ name: 'tester', version: '1' })
+  })
+
   test('is not made with apps, actions or skills that the project does not have, which are named', async () => {
     await using platform = await startListening()
     await using _apps = await twoApps(platform)

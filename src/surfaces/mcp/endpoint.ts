@@ -55,7 +55,12 @@ export interface McpParts {
 
 /** Of a request's headers, those that say who asks and from where. */
 type Sent = Readonly<
-  Partial<Record<'authorization' | 'host' | 'origin' | 'user-agent' | typeof lineageHeader, string | undefined>>
+  Partial<
+    Record<
+      'authorization' | 'host' | 'origin' | 'user-agent' | 'mcp-session-id' | typeof lineageHeader,
+      string | undefined
+    >
+  >
 >
 
 /** Who sends a request, as far as its headers tell without a look at anything else. */
@@ -133,10 +138,16 @@ export class McpEndpoints {
   }
 
   readSender(headers: Sent): Sender {
-    const { authorization, host, 'user-agent': userAgent, [lineageHeader]: lineage } = headers
+    const {
+      authorization,
+      host,
+      'user-agent': userAgent,
+      'mcp-session-id': session,
+      [lineageHeader]: lineage,
+    } = headers
     return {
       token: bearer(authorization),
-      client: clientOf(userAgent),
+      client: this.#correspondence.sessions.client(session) ?? clientOf(userAgent),
       lineage,
       home: host && `http://${host}`,
       foreign: findForeign(headers, this.#host.onLoopback),
@@ -172,8 +183,8 @@ export class McpEndpoints {
   #introduced(response: Response, body: unknown): Response {
     if (!isObject(body) || body.method !== 'initialize' || !response.ok) return response
     const headers = new Headers(response.headers)
-    const { capabilities } = isObject(body.params) ? body.params : {}
-    headers.set('mcp-session-id', this.#correspondence.sessions.idFor(capabilities))
+    const { capabilities, clientInfo } = isObject(body.params) ? body.params : {}
+    headers.set('mcp-session-id', this.#correspondence.sessions.idFor(capabilities, clientInfo))
     return new Response(response.body, { status: response.status, headers })
   }
 

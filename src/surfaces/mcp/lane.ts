@@ -18,6 +18,7 @@ import type { McpEndpoints, Offering, Sender } from './endpoint.ts'
 import type { Incoming } from './live.ts'
 import { modern } from './read-request.ts'
 import { print } from './results.ts'
+import { clientNameOf } from './session.ts'
 
 /** A request that the lane understands to the last field. */
 interface Plain {
@@ -42,7 +43,8 @@ export function mcpLane(endpoints: McpEndpoints, { bodyLimit, log }: { bodyLimit
     try {
       const plain = readPlain(headers, body)
       if (!plain) return reply.handOn()
-      const offering = endpoints.knownOffer(sender, reference) ?? (await endpoints.offer(sender, reference))
+      const from = plain.isModern ? introduced(sender, plain) : sender
+      const offering = endpoints.knownOffer(from, reference) ?? (await endpoints.offer(from, reference))
       if (plain.isModern && (await isMirrored(plain, offering))) return reply.handOn()
       await answer(plain, offering, new Answering(plain.id, reply))
     } catch (error) {
@@ -58,6 +60,12 @@ export function mcpLane(endpoints: McpEndpoints, { bodyLimit, log }: { bodyLimit
     const sender = endpoints.readSender(headers)
     return (body, reply) => void serve(sender, reference, headers, body, reply)
   }
+}
+
+/** A client of 2026 says with each request what it is called. */
+function introduced(sender: Sender, { envelope }: Plain): Sender {
+  const client = clientNameOf(envelope[CLIENT_INFO_META_KEY])
+  return client ? { ...sender, client } : sender
 }
 
 const acceptsBoth = /^(?=.*\bapplication\/json\b)(?=.*\btext\/event-stream\b)/

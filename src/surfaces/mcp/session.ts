@@ -1,31 +1,55 @@
 import { randomUUID } from 'node:crypto'
 import { type Abilities, abilitiesOf, type LogLevel } from '../../model/asking.ts'
+import { isObject, type JsonObject } from '../../model/json.ts'
 
 const prefix = 'qm1.'
-/** How many callers' levels are remembered; the one that was set first is forgotten first. */
+/** How many callers' levels and names are remembered; the one that was set first is forgotten first. */
 const most = 10_000
 
+/** What a client calls itself. */
+export interface ClientName {
+  readonly name: string | null
+  readonly version: string | null
+}
+
+const longestName = 100
+const longestId = 2000
+
+/** Of what a client says of itself, its name; undefined where it says none. */
+export function clientNameOf(info: unknown): ClientName | undefined {
+  if (!isObject(info) || typeof info.name !== 'string' || info.name === '') return undefined
+  const { name, version } = info
+  return {
+    name: name.slice(0, longestName),
+    version: typeof version === 'string' ? version.slice(0, longestName) : null,
+  }
+}
+
 /**
- * Sessions of callers of 2025, without a state: the id itself says what the caller can be asked, so any process can read
- * it. It is no secret and no permission, only what the caller said of itself. The level of logs, which a caller may set
+ * Sessions of callers of 2025, without a state: the id itself says who the caller is and what it can be asked, so any
+ * process can read it. It is no secret and no permission, only what the caller said of itself. The level of logs, which a caller may set
  * later, is kept in this process.
  */
 export class Sessions {
   readonly #levels = new Map<string, LogLevel>()
+  readonly #clients = new Map<string, ClientName | undefined>()
 
-  idFor(capabilities: unknown): string {
-    const abilities = JSON.stringify(abilitiesOf(capabilities) ?? {})
-    return `${prefix}${Buffer.from(abilities).toString('base64url')}.${randomUUID()}`
+  idFor(capabilities: unknown, clientInfo: unknown): string {
+    const said = JSON.stringify({ ...abilitiesOf(capabilities), client: clientNameOf(clientInfo) })
+    return `${prefix}${Buffer.from(said).toString('base64url')}.${randomUUID()}`
   }
 
   abilities(id: string | null): Abilities | undefined {
-    if (!id?.startsWith(prefix) || id.length > 1000) return undefined
-    const [, encoded = ''] = id.split('.')
-    try {
-      return abilitiesOf(JSON.parse(Buffer.from(encoded, 'base64url').toString()))
-    } catch {
-      return undefined
-    }
+    return abilitiesOf(saidIn(id))
+  }
+
+  /** Read once for each session, since every call of it asks. */
+  client(id: string | undefined): ClientName | undefined {
+    if (id === undefined) return undefined
+    if (this.#clients.has(id)) return this.#clients.get(id)
+    const client = clientNameOf(saidIn(id)?.client)
+    remember(this.#clients, id, client)
+    return client
   }
 
   level(id: string | null): LogLevel | undefined {
@@ -34,8 +58,22 @@ export class Sessions {
 
   setLevel(id: string, level: LogLevel): void {
     this.#levels.delete(id)
-    this.#levels.set(id, level)
-    const [oldest] = this.#levels.keys()
-    if (this.#levels.size > most && oldest !== undefined) this.#levels.delete(oldest)
+    remember(this.#levels, id, level)
+  }
+}
+
+function remember<T>(map: Map<string, T>, id: string, value: T): void {
+  map.set(id, value)
+  const [oldest] = map.keys()
+  if (map.size > most && oldest !== undefined) map.delete(oldest)
+}
+
+function saidIn(id: string | null): JsonObject | undefined {
+  if (!id?.startsWith(prefix) || id.length > longestId) return undefined
+  const [, encoded = ''] = id.split('.')
+  try {
+    return JSON.parse(Buffer.from(encoded, 'base64url').toString())
+  } catch {
+    return undefined
   }
 }
