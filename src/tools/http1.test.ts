@@ -102,6 +102,7 @@ test.each([
   `${ok}x-a: 1\r\n folded\r\n\r\n`,
   `${ok}x-a: 1\nx-b: 2\r\n\r\n`,
   `${ok}x-a: 1\rx-b: 2\r\n\r\n`,
+  'HTTP/1.1 200 OK\ncontent-length: 1\n\n!',
   `${ok}x-a: \0\r\n\r\n`,
   `${ok}x-a: \x7f\r\n\r\n`,
   `${ok}x-\xe9: 1\r\n\r\n`,

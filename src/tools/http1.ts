@@ -271,8 +271,10 @@ export class ResponseReader {
   #readHead(bytes: Buffer, at: number): number | undefined {
     const head = textUntil('\r\n\r\n', bytes, at, headBytes)
     if (head === undefined) {
-      // Whoever speaks another protocol need not be heard to the end.
+      // Whoever speaks another protocol, or ends lines in another way, need not be heard to the end.
       if (!'HTTP/1.'.startsWith(bytes.toString('latin1', at, at + 7))) throw badResponse()
+      const lineFeed = bytes.indexOf(10, at)
+      if (lineFeed >= 0 && bytes[lineFeed - 1] !== 13) throw badResponse()
       return undefined
     }
     const read = this.#memory.read(head)
