@@ -137,6 +137,7 @@ const unusual: Record<string, string> = {
   'a NUL in a value': `${head('x-a: b\0\r\n')}{}`,
   'what is not HTTP': 'hello there, is this MCP?\r\n\r\n',
   'a secure hello': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
+  'more headers than anyone sends': `${head(Array.from({ length: 1000 }, (_, count) => `x-${count}:\r\n`).join(''))}{}`,
   'a head without end': `${head(`x-a: ${'b'.repeat(40_000)}\r\n`)}{}`,
 }
 

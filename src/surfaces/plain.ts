@@ -4,6 +4,8 @@ import type { Head, Lane, Reply, Serve } from './lane.ts'
 
 /** A longer head is not plain. */
 const longestHead = 16 * 1024
+/** Nor is one with more headers: it is remembered for as long as its connection lasts, and each takes many times its length. */
+const mostHeaders = 64
 /** So much is held of what is sent before anyone has looked at who sends it. */
 const longestBody = 256 * 1024
 /** Whoever takes longer to send a request is waited for elsewhere. */
@@ -191,7 +193,7 @@ const notText = /[^\t\x20-\x7e\x80-\x9f\xa1-\xff]/
 function readHead(text: string): Head | undefined {
   const [first = '', ...lines] = text.split('\r\n')
   const path = requestLine.exec(first)?.[1]
-  if (path === undefined) return undefined
+  if (path === undefined || lines.length > mostHeaders) return undefined
   const headers: Record<string, string> = Object.create(null)
   for (const line of lines) {
     const colon = line.indexOf(':')
