@@ -116,7 +116,6 @@ const unusual: Record<string, string> = {
   'two hosts': `${head('host: y\r\n')}{}`,
   'an empty host': `${head().replace('host: x', 'host:')}{}`,
   'a host that holds a path': `${head().replace('host: x', 'host: x/other?')}{}`,
-  'a port that is none': `${head().replace('host: x', 'host: x:99999')}{}`,
   'two lengths': `${head('content-length: 2\r\n')}{}`,
   'two lengths that differ': `${head('content-length: 3\r\n')}{} `,
   'a length and chunks': `${head('transfer-encoding: chunked\r\n')}2\r\n{}\r\n0\r\n\r\n`,
@@ -180,6 +179,17 @@ test('who stops in the middle of a request is left to Node, and its time limits,
   await expect.poll(() => answer).toMatch(/app POST \/lane \{\}$/)
   socket.destroy()
 })
+
+test.each(['1.2.3.4.5', 'a.1', 'x:70000'])(
+  'a host like %s, which is none, is the fault of who sends it',
+  async (host) => {
+    await using server = await start(echo)
+
+    expect(await server.exchange([`GET /other HTTP/1.1\r\nhost: ${host}\r\n\r\n`])).toMatch(
+      /^HTTP\/1.1 400 .*The Host header does not name a host/s,
+    )
+  },
+)
 
 test('who ends lines with a line feed alone is told at once that this is not HTTP', async () => {
   await using server = await start(echo)
