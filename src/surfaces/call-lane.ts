@@ -6,7 +6,7 @@ import { lineageHeader } from '../tools/lineage.ts'
 import { answerError } from './answer.ts'
 import { asking, bearer, clientOf, rateHeaders, restSurface } from './asking.ts'
 import { type Headers, type Lane, type Reply, sendResponse, whenGone } from './lane.ts'
-import { fieldsOf, parseJson } from './read-json.ts'
+import { fieldsOf, parseJson, textOf } from './read-json.ts'
 import type { RestParts } from './rest.ts'
 
 const route = /^\/api\/v1\/tools\/(\w+)\/call$/
@@ -33,7 +33,7 @@ async function serve(id: string, sent: Headers, bytes: Buffer, reply: Reply, hos
     if (host.closing.aborted) throw new PlatformError('SHUTTING_DOWN', {})
     const principal = await host.keys.authenticate(bearer(sent.authorization))
     headers = rateHeaders(host.rateLimit.take(principal.id, principal.rateLimit))
-    const body = parseJson(bytes.toString())
+    const body = parseJson(textOf(bytes))
     const surface = restSurface(sent['x-quartermaster-surface'])
     const asker = asking(principal, surface, clientOf(sent['user-agent']))
     const descent = host.parts.reach.lineage.read(sent[lineageHeader])

@@ -10,6 +10,7 @@ import { listen } from './server.ts'
 
 const app = new Hono()
 app.all('*', async ({ req }) => new Response(`app ${req.method} ${req.path} ${await req.text()}`))
+app.onError(({ message }) => new Response(message, { status: 400 }))
 
 /** Answers what comes to /lane as the test says, and everything else by the app, which tells what it was sent. */
 async function start(serve: (body: string, reply: Reply) => void) {
@@ -31,6 +32,7 @@ async function startBare() {
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   return {
+    port,
     exchange: (parts: readonly string[]) => exchange(port, parts),
     [Symbol.asyncDispose]: async () => void server.close(),
   }
@@ -112,6 +114,8 @@ const unusual: Record<string, string> = {
   'an older version': `${head().replace('HTTP/1.1', 'HTTP/1.0')}{}`,
   'no host': `${head().replace('host: x\r\n', '')}{}`,
   'two hosts': `${head('host: y\r\n')}{}`,
+  'an empty host': `${head().replace('host: x', 'host:')}{}`,
+  'a host that holds a path': `${head().replace('host: x', 'host: x/other?')}{}`,
   'two lengths': `${head('content-length: 2\r\n')}{}`,
   'two lengths that differ': `${head('content-length: 3\r\n')}{} `,
   'a length and chunks': `${head('transfer-encoding: chunked\r\n')}2\r\n{}\r\n0\r\n\r\n`,
@@ -121,6 +125,7 @@ const unusual: Record<string, string> = {
   'a length that is no number': `${head().replace('content-length: 2', 'content-length: 2x')}{}`,
   'another type': `${head().replace('application/json', 'text/plain')}{}`,
   'a connection to be closed': `${head('connection: close\r\n')}{}`,
+  'a connection to be closed, in the words of old proxies': `${head('proxy-connection: close\r\n')}{}`,
   'an expectation': `${head('expect: 100-continue\r\n')}{}`,
   'an upgrade': `${head('connection: upgrade\r\nupgrade: h2c\r\n')}{}`,
   'a header that is folded': `${head('x-a: b\r\n c\r\n')}{}`,
@@ -131,6 +136,7 @@ const unusual: Record<string, string> = {
   'a NUL in a value': `${head('x-a: b\0\r\n')}{}`,
   'what is not HTTP': 'hello there, is this MCP?\r\n\r\n',
   'a secure hello': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
+  'more headers than anyone sends': `${head(Array.from({ length: 1000 }, (_, count) => `x-${count}:\r\n`).join(''))}{}`,
   'a head without end': `${head(`x-a: ${'b'.repeat(40_000)}\r\n`)}{}`,
 }
 
@@ -171,6 +177,65 @@ test('who stops in the middle of a request is left to Node, and its time limits,
   socket.write('}')
 
   await expect.poll(() => answer).toMatch(/app POST \/lane \{\}$/)
+  socket.destroy()
+})
+
+test.each(['1.2.3.4.5', 'a.1', 'x:70000'])(
+  'a host like %s, which is none, is the fault of who sends it',
+  async (host) => {
+    await using server = await start(echo)
+
+    expect(await server.exchange([`GET /other HTTP/1.1\r\nhost: ${host}\r\n\r\n`])).toMatch(
+      /^HTTP\/1.1 400 .*The Host header does not name a host/s,
+    )
+  },
+)
+
+test('who ends lines with a line feed alone is told at once that this is not HTTP', async () => {
+  await using server = await start(echo)
+  const asked = Date.now()
+
+  expect(await server.exchange([`${head().replaceAll('\r\n', '\n')}{}`])).toMatch(/^HTTP\/1.1 400 /)
+  expect(Date.now() - asked).toBeLessThan(3000)
+})
+
+test.each([
+  ['its head', head().slice(0, 40)],
+  ['its body', `${head()}{`],
+])('who hangs up in the middle of a request, in %s, is answered as Node answers it', async (_, half) => {
+  await using server = await start(echo)
+  await using bare = await startBare()
+  const ask = async (port: number) => {
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+    socket.end(half)
+    return (await socket.toArray()).join('')
+  }
+
+  const answer = await ask(server.port)
+
+  expect(answer).toMatch(/^HTTP\/1.1 400 /)
+  expect(answer).toBe(await ask(bare.port))
+})
+
+test.each([
+  ['while it is being given', 0],
+  ['later', 50],
+])('what is asked after the last answer, %s, is not carried out', async (_, wait) => {
+  const asked: string[] = []
+  await using server = await start(async (body, reply) => {
+    asked.push(body)
+    await pause(30)
+    reply.send(200, { connection: 'close' }, '1')
+  })
+  const socket = connect({ port: server.port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
+  socket.write(`${head()}{}`)
+  await pause(wait + 10)
+  socket.write(`${head()}[]`)
+  const answers = (await socket.toArray()).join('')
+  await pause(50)
+
+  expect(answers.match(/HTTP/g)).toEqual(['HTTP'])
+  expect(asked).toEqual(['{}'])
   socket.destroy()
 })
 

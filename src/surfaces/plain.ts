@@ -4,6 +4,8 @@ import type { Head, Lane, Reply, Serve } from './lane.ts'
 
 /** A longer head is not plain. */
 const longestHead = 16 * 1024
+/** Nor is one with more headers: it is remembered for as long as its connection lasts, and each takes many times its length. */
+const mostHeaders = 64
 /** So much is held of what is sent before anyone has looked at who sends it. */
 const longestBody = 256 * 1024
 /** Whoever takes longer to send a request is waited for elsewhere. */
@@ -107,7 +109,7 @@ export class PlainConnection {
 
   readonly #onAnswered = (isLast: boolean): void => {
     this.#reply = undefined
-    if (isLast) this.#socket.end()
+    if (isLast) this.#finish()
     else if (this.#socket.writableNeedDrain) {
       // Who does not take its answers is not listened to until it does, or they would pile up here.
       this.#socket.pause()
@@ -123,8 +125,20 @@ export class PlainConnection {
     this.#read(early)
   }
 
-  readonly #onEnd = (): void => {
+  /** Whatever was asked after the last answer is not carried out: nobody would hear of it. */
+  #finish(): void {
+    this.#part = undefined
+    this.#socket.off('data', this.#onData)
+    this.#socket.resume()
     this.#socket.end()
+  }
+
+  readonly #onEnd = (): void => {
+    if (this.#part && !this.#reply) {
+      // It ends in the middle of a request, which Node has the words for.
+      this.#leave(this.#part)
+      this.#socket.emit('end')
+    } else this.#socket.end()
   }
 
   readonly #onClose = (): void => {
@@ -158,9 +172,17 @@ function findLane(text: string, lanes: readonly Lane[]): Found | undefined {
   return undefined
 }
 
-/** Whether it may become a plain request. */
-const begins = (bytes: Buffer): boolean =>
-  bytes.length <= longestHead && 'POST /'.startsWith(bytes.toString('latin1', 0, 6))
+/** Whether it may become a plain request. One whose first line ends with a line feed alone never does. */
+function begins(bytes: Buffer): boolean {
+  const lineFeed = bytes.indexOf('\n')
+  return (
+    bytes.length <= longestHead &&
+    'POST /'.startsWith(bytes.toString('latin1', 0, 6)) &&
+    (lineFeed < 0 || bytes[lineFeed - 1] === carriageReturn)
+  )
+}
+
+const carriageReturn = 13
 
 const requestLine = /^POST (\/[\w/.-]*) HTTP\/1\.1$/
 const token = /^[!#$%&'*+.^`|~\w-]+$/
@@ -171,7 +193,7 @@ const notText = /[^\t\x20-\x7e\x80-\x9f\xa1-\xff]/
 function readHead(text: string): Head | undefined {
   const [first = '', ...lines] = text.split('\r\n')
   const path = requestLine.exec(first)?.[1]
-  if (path === undefined) return undefined
+  if (path === undefined || lines.length > mostHeaders) return undefined
   const headers: Record<string, string> = Object.create(null)
   for (const line of lines) {
     const colon = line.indexOf(':')
@@ -183,10 +205,13 @@ function readHead(text: string): Head | undefined {
   return isPlain(headers) ? { path, headers } : undefined
 }
 
-const unusual = ['transfer-encoding', 'content-encoding', 'expect', 'upgrade', 'trailer', 'te']
+/** A name or an address, and a port: it becomes part of addresses that are given out. */
+const plainHost = /^([a-z\d._-]+|\[[a-f\d:]+\])(:([1-5]?\d{1,4}|6[0-4]\d{3}))?$/
+
+const unusual = ['transfer-encoding', 'content-encoding', 'expect', 'upgrade', 'proxy-connection', 'trailer', 'te']
 
 const isPlain = (headers: Record<string, string>): boolean =>
-  headers.host !== undefined &&
+  plainHost.test(headers.host ?? '') &&
   headers['content-type'] === 'application/json' &&
   /^\d{1,6}$/.test(headers['content-length'] ?? '') &&
   Number(headers['content-length']) <= longestBody &&

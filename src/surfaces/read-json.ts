@@ -12,6 +12,10 @@ export async function readJson(request: Request, limit: number): Promise<unknown
   return parseJson(text)
 }
 
+/** As `Request.text` reads them: without the mark that some programs put before a text. */
+export const textOf = (bytes: Buffer): string =>
+  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.toString('utf8', 3) : bytes.toString()
+
 /** Undefined where there is no text. */
 export function parseJson(text: string): unknown {
   if (text === '') return undefined
@@ -19,6 +23,7 @@ export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
+    if (text.trim() === '') return undefined
     const [where = 'it breaks off'] = /position \d+/.exec((error as Error).message) ?? []
     throw new PlatformError('INVALID_JSON', {
       reason: where.startsWith('position') ? `it goes wrong at ${where}` : where,
@@ -32,7 +37,7 @@ async function readText(request: Request, limit: number): Promise<string> {
   if (length !== null) return request.text().catch(brokenOff)
   const parts: Uint8Array[] = []
   for await (const part of cut(request.body, limit)) parts.push(part)
-  return Buffer.concat(parts).toString('utf8')
+  return textOf(Buffer.concat(parts))
 }
 
 /** The stream, up to a number of bytes. */

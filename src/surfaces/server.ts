@@ -1,4 +1,4 @@
-import { createServer, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
@@ -28,7 +28,8 @@ export async function listen(surface: Surface, host: string, port: number): Prom
     { requestTimeout: 60_000, headersTimeout: 30_000, keepAliveTimeout: keepAlive },
     (request, response) => {
       connections.set(request.socket, response)
-      void longWay(request, response)
+      if (namesHost(request)) void longWay(request, response)
+      else response.writeHead(400, { 'content-type': 'text/plain' }).end('The Host header does not name a host.\n')
     },
   )
   // Node's own listener gets a connection when it is handed on, and with it, as if they had just come, the bytes.
@@ -54,6 +55,10 @@ export async function listen(surface: Surface, host: string, port: number): Prom
     close: (seconds) => closeGently(server, connections, seconds),
   }
 }
+
+/** Like `1.2.3.4.5`: whoever answers takes it for part of an address, and would find out as late as that it is none. */
+const namesHost = ({ headers: { host = '' } }: IncomingMessage): boolean =>
+  host === '' || URL.canParse(`http://${host}`)
 
 /** To listen on every address is not one that a browser can open. */
 const anyAddress = new Map([

@@ -271,8 +271,8 @@ export class ResponseReader {
   #readHead(bytes: Buffer, at: number): number | undefined {
     const head = textUntil('\r\n\r\n', bytes, at, headBytes)
     if (head === undefined) {
-      // Whoever speaks another protocol need not be heard to the end.
-      if (!'HTTP/1.'.startsWith(bytes.toString('latin1', at, at + 7))) throw badResponse()
+      // Whoever speaks another protocol, or ends lines in another way, need not be heard to the end, which may never come.
+      if (!beginsHead(bytes.toString('latin1', at))) throw badResponse()
       return undefined
     }
     const read = this.#memory.read(head)
@@ -362,6 +362,14 @@ function textUntil(end: string, bytes: Buffer, at: number, limit: number): strin
   if (cut >= 0) return come.slice(0, cut)
   if (most <= bytes.length) throw badResponse()
   return undefined
+}
+
+/** Whether it is a head as far as it has come: its lines, and then one that may be cut anywhere. */
+function beginsHead(come: string): boolean {
+  const end = come.lastIndexOf('\r\n')
+  const last = end < 0 ? come : come.slice(end + 2)
+  const isFit = end < 0 ? 'HTTP/1.'.startsWith(come.slice(0, 7)) : isHead.test(come.slice(0, end))
+  return isFit && /^[^\r\n]*\r?$/.test(last)
 }
 
 /** The fields of a head that is known to be one. Their names may be anything, such as those that objects inherit. */
