@@ -177,6 +177,12 @@ export const catalogue = {
     message: (d: { kind: string; id: string; dependents: readonly string[] }) =>
       `The ${d.kind} "${d.id}" is still used by ${d.dependents.join(', ')}: detach or delete those first.`,
   },
+  LAST_ADMIN_KEY: {
+    status: 409,
+    says: 'After this, no key could create keys any more and give them access, so that nobody could get back in.',
+    message: (_: Record<never, never>) =>
+      'After this, no key could create admin keys any more, and nobody could get back in: create another admin key first (access_policy_ids ["pol_administrator"], no project_id).',
+  },
   ACTION_WITHHELD: {
     status: 409,
     says: 'The action is described otherwise than when it was accepted, and the tool pins definitions.',

@@ -249,7 +249,7 @@ export interface Operations {
         key: string
       }
     }
-    /** Revoke an API key, at once */
+    /** Revoke an API key, at once; the last admin key stays */
     deleteApiKey: {
       path: {
         api_key_id: string
@@ -3817,6 +3817,7 @@ export type PlatformErrorCode =
   | 'METHOD_NOT_ALLOWED'
   | 'NAME_TAKEN'
   | 'HAS_DEPENDENTS'
+  | 'LAST_ADMIN_KEY'
   | 'ACTION_WITHHELD'
   | 'OUTPUT_GIVEN'
   | 'OUTPUTS_EXPIRED'
