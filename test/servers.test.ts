@@ -393,7 +393,7 @@ describe('agent mode', () => {
 
     const { data } = (await platform.get('/calls?app=quartermaster')).body
     expect(data.map(({ action, status }: { action: string; status: string }) => [action, status])).toEqual([
-      ['quartermaster:LOAD_SKILL', 'success'],
+      ['quartermaster:LOAD_SKILL', 'validation_error'],
       ['quartermaster:RESOLVE_ACTIONS', 'validation_error'],
       ['quartermaster:RESOLVE_ACTIONS', 'success'],
     ])
@@ -544,7 +544,7 @@ describe('skills', () => {
     expect(without.client.getInstructions()).toBe('The CRM.')
   })
 
-  test('that cannot be loaded are told in the answer, never as an error (S0.41)', async () => {
+  test('that cannot be loaded are told in the answer, which says that it is a failure, as the record does (S0.41)', async () => {
     await using platform = await startListening()
     const { hidden } = await withSkills(platform)
     await serve(platform, 's', { retrieve_skill: true })
@@ -558,9 +558,19 @@ describe('skills', () => {
       { skill_id: 7 },
     ]) {
       const answer = await client.call('LOAD_SKILL', args)
-      expect(answer.isError).toBe(false)
-      expect(answer.json()).toMatchObject({ success: false, error: expect.any(String) })
+      expect(answer.isError).toBe(true)
+      expect(answer.json()).toEqual({ success: false, error: expect.any(String) })
     }
+    const mistaken = await client.call('LOAD_SKILL', { skill_name: 'Lead Qualification', name: 'x' })
+    const named = await client.call('LOAD_SKILL', { skill_name: 'nope' })
+
+    expect(mistaken.json().error).toContain('name')
+    expect(named.json().error).toMatch(/skill_name: there is no skill "nope".*GET_KNOWLEDGE_INDEX/)
+    const [last, first] = (await platform.get('/calls?app=quartermaster')).body.data
+    expect([last.status, first.status]).toEqual(['validation_error', 'validation_error'])
+    expect((await platform.get(`/calls/${last.id}`)).body).toMatchObject({
+      error: { code: 'VALIDATION_FAILED', message: named.json().error },
+    })
   })
 })
 

@@ -421,7 +421,7 @@ function findForeign({ host = '', origin }: Sent, onLoopback: boolean): Sender['
 async function callTool(one: Visit, name: string, input: JsonObject, live: Live): Promise<ToolResult> {
   if (one.server.retrieve_skill && name === 'GET_KNOWLEDGE_INDEX')
     return one.aside(name, input, () => knowledgeIndex(input, one))
-  if (one.server.retrieve_skill && name === 'LOAD_SKILL') return one.aside(name, input, () => loadSkill(input, one))
+  if (one.server.retrieve_skill && name === 'LOAD_SKILL') return loadSkill(input, one)
   try {
     if (one.server.result_limit !== null && name === 'READ_RESULT')
       return await one.aside(name, input, () => readResult(input, one))
