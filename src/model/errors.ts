@@ -187,7 +187,7 @@ export const catalogue = {
     status: 409,
     says: 'The action is described otherwise than when it was accepted, and the tool pins definitions.',
     message: (d: { action: string; tool_id: string }) =>
-      `"${d.action}" is described otherwise than when it was accepted. Look at it, then accept it with POST /tools/${d.tool_id}/accept-definitions.`,
+      `"${d.action}" is described otherwise than when it was accepted, so it is not called until an operator has looked at it and accepted it (POST /tools/${d.tool_id}/accept-definitions).`,
   },
   OUTPUT_GIVEN: {
     status: 409,

@@ -428,7 +428,10 @@ async function callTool(one: Visit, name: string, input: JsonObject, live: Live)
     if (one.server.agent_mode && name === 'RESOLVE_ACTIONS')
       return await one.aside(name, input, () => resolveActions(input, one))
     if (one.server.agent_mode && name === 'EXECUTE_ACTION') return await executeAction(input, one, live)
-    const shelved = one.server.agent_mode ? undefined : (one.known(name) ?? (await one.find(name)))
+    // What is withheld is called like anything else: the door says why it is not.
+    const shelved = one.server.agent_mode
+      ? undefined
+      : (one.known(name) ?? (await one.find(name)) ?? (await one.findWithheld(name)))
     if (!shelved) throw await unknownTool(name, one)
     return await toFittingResult(await one.call(shelved, unwrapped(input, shelved), live), one)
   } catch (error) {
