@@ -711,6 +711,7 @@ export interface Operations {
           args?: Array<string>
           env?: Record<string, string>
           cwd?: string
+          required?: boolean
           disabled?: boolean
           description?: string
           [key: string]: unknown
