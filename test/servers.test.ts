@@ -653,6 +653,19 @@ describe('an action whose definition changed, of a tool that pins them', () => {
   })
 })
 
+test.each([
+  ['/servers', 'slug', {}, '1 to 63'],
+  ['/tools', 'app', { name: 'a', type: 'mcp', mcp: { url: 'https://mcp.example.com' } }, '1 to 64'],
+  ['/tools', 'name', { type: 'mcp', mcp: { url: 'https://mcp.example.com' } }, '1 to 64'],
+])('a slug or name at %s that is too long (%s) is told how long it may be', async (path, field, fields, limit) => {
+  await using platform = await startListening()
+
+  const { status, body } = await platform.post(path, { ...fields, [field]: 'a'.repeat(300) })
+
+  expect(status).toBe(400)
+  expect(body.error.message).toMatch(new RegExp(`${field}: must be .*${limit} `))
+})
+
 describe('the platform itself', () => {
   test('is an MCP server at /mcp, with a tool for every operation that the caller may use', async () => {
     await using platform = await startListening()
