@@ -118,7 +118,54 @@ test('what an editor would fill in is named, without the values around it', asyn
   ])
 })
 
+test('an entry that is none is skipped with its reason, and the others are taken', async () => {
+  await using platform = await startPlatform()
+  const mcpServers = {
+    number: { command: 5 },
+    list: { url, headers: ['a'] },
+    text: 'https://mcp.example.com/mcp',
+    nothing: null,
+    off: { command: 5, disabled: true },
+    good: { url },
+  }
+
+  const { status, body } = await platform.post('/tools/import', { mcpServers })
+
+  expect(status).toBe(200)
+  expect(body.created).toMatchObject([{ name: 'good', mcp: { url } }])
+  expect(body.skipped).toEqual([
+    { name: 'number', refused: true, reason: expect.stringContaining('command: must be of type string, not number') },
+    { name: 'list', refused: true, reason: expect.stringContaining('headers: must be of type') },
+    { name: 'text', refused: true, reason: expect.stringContaining('must be of type object, not string') },
+    { name: 'nothing', refused: true, reason: expect.stringContaining('must be of type object, not null') },
+    { name: 'off', refused: false, reason: expect.stringContaining('disabled') },
+  ])
+})
+
+test.each([true, false])('"required": %s is taken over', async (required) => {
+  const { tool, not_taken_over } = await importOne({ url, required })
+
+  expect(tool.mcp).toEqual({ url, required })
+  expect(not_taken_over).toEqual([])
+})
+
 describe('quartermaster import mcp-servers', () => {
+  test('says in words where nothing was taken over', async () => {
+    await using platform = await startListening()
+    const run = (args: string[], mcpServers: unknown) =>
+      runCli(args, { ...as(platform.url), stdin: JSON.stringify({ mcpServers }) })
+    const bad = { a: { command: 5 }, b: { url: 'ftp://x' } }
+
+    const own = await run(['import', 'mcp-servers', '-'], bad)
+    const plain = await run(['import-mcp-servers', '--body', '-'], bad)
+    const some = await run(['import', 'mcp-servers', '-'], { ...bad, good: { url } })
+
+    expect(own.stderr).toContain('Nothing was taken over: all 2 entries were skipped')
+    expect(plain.stderr).toContain('Nothing was taken over: all 2 entries were skipped')
+    expect(JSON.parse(plain.stdout).skipped).toHaveLength(2)
+    expect(some.stderr).not.toContain('Nothing')
+  })
+
   test('reads a file with comments and trailing commas, and says what is left to do', async () => {
     await using platform = await startListening()
     const stdin = `\uFEFF// Mine

@@ -421,7 +421,7 @@ describe('agent mode', () => {
 
     const { data } = (await platform.get('/calls?app=quartermaster')).body
     expect(data.map(({ action, status }: { action: string; status: string }) => [action, status])).toEqual([
-      ['quartermaster:LOAD_SKILL', 'success'],
+      ['quartermaster:LOAD_SKILL', 'validation_error'],
       ['quartermaster:RESOLVE_ACTIONS', 'validation_error'],
       ['quartermaster:RESOLVE_ACTIONS', 'success'],
     ])
@@ -572,7 +572,7 @@ describe('skills', () => {
     expect(without.client.getInstructions()).toBe('The CRM.')
   })
 
-  test('that cannot be loaded are told in the answer, never as an error (S0.41)', async () => {
+  test('that cannot be loaded are told in the answer, never as an error, and in the record (S0.41)', async () => {
     await using platform = await startListening()
     const { hidden } = await withSkills(platform)
     await serve(platform, 's', { retrieve_skill: true })
@@ -587,9 +587,111 @@ describe('skills', () => {
     ]) {
       const answer = await client.call('LOAD_SKILL', args)
       expect(answer.isError).toBe(false)
-      expect(answer.json()).toMatchObject({ success: false, error: expect.any(String) })
+      expect(answer.json()).toEqual({ success: false, error: expect.any(String) })
     }
+    const mistaken = await client.call('LOAD_SKILL', { skill_name: 'Lead Qualification', name: 'x' })
+    const named = await client.call('LOAD_SKILL', { skill_name: 'nope' })
+
+    expect(mistaken.json().error).toContain(': name: is not a known field')
+    expect(named.json().error).toMatch(/skill_name: there is no skill "nope".*GET_KNOWLEDGE_INDEX/)
+    const [last, first] = (await platform.get('/calls?app=quartermaster')).body.data
+    expect([last.status, first.status]).toEqual(['validation_error', 'validation_error'])
+    expect((await platform.get(`/calls/${last.id}`)).body).toMatchObject({
+      error: { code: 'VALIDATION_FAILED', message: named.json().error },
+    })
   })
+})
+
+describe('an action whose definition changed, of a tool that pins them', () => {
+  /** Two servers with a tool of the same name; the first one's is described otherwise by now. */
+  async function withheldEcho(platform: Listening) {
+    const first = await startUpstream([echo, { ...echo, name: 'echoes' }])
+    const second = await startUpstream([echo])
+    const pinned = { type: 'mcp', pin_definitions: true }
+    const { id } = (await platform.post('/tools', { name: 'first', ...pinned, mcp: { url: first.url } })).body
+    await platform.post('/tools', { name: 'second', ...pinned, mcp: { url: second.url } })
+    await serve(platform, 'direct', { tool_names: 'original' })
+    await serve(platform, 'agent', { agent_mode: true })
+    const names = async () => {
+      await using client = await connect(platform, 'direct')
+      return await client.names()
+    }
+    expect(await names()).toEqual(['echo', 'echoes', 'echo_2'])
+    const changed = { ...echo, description: 'Sends it elsewhere', inputSchema: { type: 'object', required: ['more'] } }
+    first.change([changed as UpstreamTool, { ...echo, name: 'echoes' }])
+    await expect.poll(names, { timeout: 5000 }).toEqual(['echoes', 'echo_2'])
+    return {
+      id,
+      [Symbol.asyncDispose]: async () => {
+        await first[Symbol.asyncDispose]()
+        await second[Symbol.asyncDispose]()
+      },
+    }
+  }
+
+  test.each(['legacy', 'auto'] as const)('is not called, which is said, and nothing else instead (%s)', async (era) => {
+    await using platform = await startListening()
+    await using tool = await withheldEcho(platform)
+    await using direct = await connect(platform, 'direct', era)
+    await using agent = await connect(platform, 'agent', era)
+    const rest = await platform.post(`/tools/${tool.id}/call`, { action: 'echo', input: { text: 'x' } })
+
+    const called = await direct.call('echo', { text: 'x' })
+    const executed = await agent.call('EXECUTE_ACTION', {
+      application_slug: 'first',
+      action_id: 'echo',
+      input_payload: { text: 'x' },
+      type: 'action',
+    })
+    const resolved = await agent.call('RESOLVE_ACTIONS', { integration_query: ['echo first'] })
+
+    expect(rest.body.error).toMatchObject({ code: 'ACTION_WITHHELD', message: expect.stringContaining('operator') })
+    expect(called).toMatchObject({ isError: true })
+    expect(called.json().error).toMatchObject({ code: 'ACTION_WITHHELD', message: rest.body.error.message })
+    expect(executed).toMatchObject({ isError: true })
+    expect(executed.json()).toEqual({ success: false, error: rest.body.error.message })
+    expect(called.text + executed.text).not.toMatch(/echoes|echo_2|mean/)
+    expect(resolved.text).not.toContain('elsewhere')
+    expect(resolved.text).not.toMatch(/"slug":"first","type":"action","identifier":"echo"/)
+    const { data } = (await platform.get('/calls?action=first:echo')).body
+    expect(data.map(({ status }: { status: string }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+
+    await platform.post(`/tools/${tool.id}/accept-definitions`, {})
+    await expect.poll(direct.names, { timeout: 5000 }).toEqual(['echo', 'echoes', 'echo_2'])
+  })
+
+  test('is unknown to those who may not call the tool', async () => {
+    await using platform = await startListening()
+    await using tool = await withheldEcho(platform)
+    const key = await platform.keyFor([
+      { effect: 'Allow', action: ['servers:UseServer', 'tools:CallTool'], resource: ['*'] },
+      { effect: 'Deny', action: ['tools:CallTool'], resource: [`qm:*:tool:${tool.id}`] },
+    ])
+    await using direct = await connect(platform, 'direct', 'auto', key)
+    await using agent = await connect(platform, 'agent', 'auto', key)
+
+    await expect(direct.call('echo')).rejects.toThrow('There is no tool "echo"')
+    const executed = await agent.call('EXECUTE_ACTION', {
+      application_slug: 'first',
+      action_id: 'echo',
+      input_payload: {},
+      type: 'action',
+    })
+    expect(executed.json().error).toContain('there is no app "first"')
+  })
+})
+
+test.each([
+  ['/servers', 'slug', {}, '1 to 63'],
+  ['/tools', 'app', { name: 'a', type: 'mcp', mcp: { url: 'https://mcp.example.com' } }, '1 to 64'],
+  ['/tools', 'name', { type: 'mcp', mcp: { url: 'https://mcp.example.com' } }, '1 to 64'],
+])('a slug or name at %s that is too long (%s) is told how long it may be', async (path, field, fields, limit) => {
+  await using platform = await startListening()
+
+  const { status, body } = await platform.post(path, { ...fields, [field]: 'a'.repeat(300) })
+
+  expect(status).toBe(400)
+  expect(body.error.message).toMatch(new RegExp(`${field}: must be .*${limit} `))
 })
 
 describe('the platform itself', () => {

@@ -31,7 +31,7 @@ async function run(size: number): Promise<void> {
   for (let start = 0; start < size; start += 500) {
     await store.vectors.add(modelName, subjects.slice(start, start + 500).map(toRow))
   }
-  const shelf: Shelf = { byName: new Map(), named: [], all: subjects.map(toShelved) }
+  const shelf: Shelf = { byName: new Map(), named: [], all: subjects.map(toShelved), withheld: new Map() }
   const model = new EmbeddedModel(undefined)
   const meanings = new Meanings(model, store, (text) => console.error(text))
   const resolver = new Resolver(meanings)

@@ -20,6 +20,8 @@ export interface Shelf {
   readonly named: readonly Named[]
   readonly byName: ReadonlyMap<string, Shelved>
   readonly all: readonly Shelved[]
+  /** What would be offered, had its definition not changed: by the names that are kept for it. Nobody is shown these. */
+  readonly withheld: ReadonlyMap<string, Shelved>
 }
 
 /** How long a shelf is believed; shorter when an upstream could not be asked, so that its actions soon appear. */
@@ -103,20 +105,21 @@ export class Shelves {
     const offered = found.flatMap((entry) => {
       // What runs in the caller cannot be run for an MCP client.
       if (!entry?.type.execute) return []
-      return [...entry.offers.values()]
-        .filter(({ withheld }) => !withheld)
-        .map(({ action, ...rest }) => ({
-          tool: entry.tool,
-          offer: { action, ...rest },
-          action,
-          kind: 'action' as const,
-        }))
+      return [...entry.offers.values()].map((offer) => ({
+        tool: entry.tool,
+        offer,
+        action: offer.action,
+        kind: 'action' as const,
+      }))
     })
-    const byName = serverNames(
+    // Named together, so that nobody who calls what is withheld by its name reaches another action.
+    const names = serverNames(
       offered.filter(({ action }) => isOn(server, action)),
       server.tool_names,
     )
-    return { byName, named: [...byName], all: [...byName.values()] }
+    const named = [...names].filter(([, { offer }]) => !offer.withheld)
+    const withheld = [...names].filter(([, { offer }]) => offer.withheld)
+    return { named, byName: new Map(named), all: named.map(([, one]) => one), withheld: new Map(withheld) }
   }
 
   async #toolsOf(projectId: string): Promise<ToolRecord[]> {

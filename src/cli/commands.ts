@@ -78,7 +78,7 @@ export const commands: readonly Command[] = [
     module: 'api-keys',
     route: 'DELETE /api-keys/{api_key_id}',
     permission: 'api-keys:DeleteApiKey',
-    summary: 'Revoke an API key, at once',
+    summary: 'Revoke an API key, at once; the last admin key stays',
     fields: [
       { name: 'api_key_id', type: 'string', required: true, where: 'path', reads: 'text' },
     ],

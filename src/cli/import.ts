@@ -7,6 +7,7 @@ import { openSession, Refused, type Session } from './connection.ts'
 import { type Arguments, isSet, readArguments, textOf } from './flags.ts'
 import { parseWithComments } from './json-with-comments.ts'
 import { print } from './print.ts'
+import { noteIfAllSkipped } from './skipped.ts'
 import { harmless, isForPeople, note, oneLine, paint, withProgress } from './terminal.ts'
 
 /** Takes over what other programs keep in files. */
@@ -118,6 +119,7 @@ function finish(data: unknown, lines: readonly string[], skipped: number, read: 
   const json = isSet(read.given, 'json')
   if (isForPeople(json)) console.log(lines.join('\n'))
   else print(data, { json })
+  noteIfAllSkipped(data)
   return skipped > 0 ? exit.refused : exit.ok
 }
 

@@ -11,7 +11,10 @@ import { findNamed, looksLikeId } from './find.ts'
 import { type Given, isSet } from './flags.ts'
 import { listColumns, print } from './print.ts'
 import { requestOf } from './request.ts'
+import { noteIfAllSkipped } from './skipped.ts'
 import { withProgress } from './terminal.ts'
+
+const isImport = /^import-/
 
 /** Asks the platform for one operation and prints what it answers. Resolves with the exit code. */
 export async function run(command: Command, given: Given): Promise<number> {
@@ -38,6 +41,7 @@ export async function run(command: Command, given: Given): Promise<number> {
       // What a tool answers is nobody's record: it is printed as it is.
       const json = isSet(given, 'json') || command.name === 'call-tool'
       print(data, { json, columns: listColumns[command.name] })
+      if (isImport.test(command.name)) noteIfAllSkipped(data)
     }
     return exit.ok
   } catch (broken) {

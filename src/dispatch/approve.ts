@@ -18,8 +18,6 @@ import { resolve } from './resolve.ts'
  * taken before the effect: whoever takes it is the one who has the effect, and there is no second.
  */
 export function approve(call: Valid, record: CallRecord, host: Host): Approved | Promise<Approved> {
-  const { action, withheld } = call.offer
-  if (withheld) throw new PlatformError('ACTION_WITHHELD', { action: action.id, tool_id: call.entry.tool.id })
   if (call.begunAt !== undefined) return comeBack(call, record, host)
   return judge(call, record, host)
 }

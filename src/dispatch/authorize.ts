@@ -12,8 +12,18 @@ export const toolResource = (tool: { readonly id: string; readonly project_id?: 
   id: tool.id,
 })
 
-/** Who may call what. The first "no" names its layer. */
+/**
+ * Who may call what. The first "no" names its layer. What nobody has accepted is called by nobody, and its input is not
+ * judged by a schema that nobody has accepted either.
+ */
 export function authorize(resolved: Resolved): Authorized {
+  const authorized = allowed(resolved)
+  const { entry, offer } = authorized
+  if (offer.withheld) throw new PlatformError('ACTION_WITHHELD', { action: offer.action.id, tool_id: entry.tool.id })
+  return authorized
+}
+
+function allowed(resolved: Resolved): Authorized {
   const { principal, entry, lent, generation } = resolved
   if (lent && generation && !isDenied(principal, permission, toolResource(entry.tool))) {
     return { ...resolved, allowedBy: generation.agentId }

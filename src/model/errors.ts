@@ -177,11 +177,17 @@ export const catalogue = {
     message: (d: { kind: string; id: string; dependents: readonly string[] }) =>
       `The ${d.kind} "${d.id}" is still used by ${d.dependents.join(', ')}: detach or delete those first.`,
   },
+  LAST_ADMIN_KEY: {
+    status: 409,
+    says: 'After this, no key could create keys any more and give them access, so that nobody could get back in.',
+    message: (_: Record<never, never>) =>
+      'After this, no key could create admin keys any more, and nobody could get back in: create another admin key first (access_policy_ids ["pol_administrator"], no project_id).',
+  },
   ACTION_WITHHELD: {
     status: 409,
     says: 'The action is described otherwise than when it was accepted, and the tool pins definitions.',
     message: (d: { action: string; tool_id: string }) =>
-      `"${d.action}" is described otherwise than when it was accepted. Look at it, then accept it with POST /tools/${d.tool_id}/accept-definitions.`,
+      `"${d.action}" is described otherwise than when it was accepted, so it is not called until an operator has looked at it and accepted it (POST /tools/${d.tool_id}/accept-definitions).`,
   },
   OUTPUT_GIVEN: {
     status: 409,

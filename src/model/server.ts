@@ -11,7 +11,12 @@ export const ServerApp = z.strictObject({
 export type ServerApp = z.infer<typeof ServerApp>
 
 export const ServerFields = {
-  slug: z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'must be a slug of lower-case letters, digits and "-"'),
+  slug: z
+    .string()
+    .regex(
+      /^[a-z0-9][a-z0-9-]{0,62}$/,
+      'must be a slug: 1 to 63 lower-case letters, digits and "-", the first of them a letter or digit',
+    ),
   name: Text.trim().min(1).max(200),
   description: Text.max(20_000).nullable().describe('Shown to the agents that connect'),
   enabled: z.boolean().describe('Off: the endpoint answers 404'),

@@ -101,7 +101,10 @@ export const ToolFields = {
   preset_parameters: jsonObject('Values that are fixed, hidden and always win').nullable(),
   app: z
     .string()
-    .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must be a slug of lower-case letters, digits, "_" or "-"')
+    .regex(
+      /^[a-z0-9][a-z0-9_-]{0,63}$/,
+      'must be a slug: 1 to 64 lower-case letters, digits, "_" or "-", the first of them a letter or digit',
+    )
     .nullable()
     .describe('The slug that its actions are filed under'),
   pin_definitions: z

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { keepAnAdmin } from '../access/last-admin.ts'
 import { AccessPolicy, AccessPolicyFields, type PolicyDocument } from '../model/access-policy.ts'
 import { PlatformError } from '../model/errors.ts'
 import { orDidYouMean } from '../model/nearest.ts'
@@ -79,7 +80,7 @@ export const updateAccessPolicy = acts({
   output: AccessPolicy,
   async run({ id, ...change }, { store, target, permissions }) {
     if (change.document) requireKnownActions(change.document, permissions)
-    return (await store.accessPolicies.update(id, change)) ?? target
+    return (await store.accessPolicies.update(id, change, keepAnAdmin)) ?? target
   },
 })
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { evaluate } from '../access/evaluate.ts'
 import { hashKey } from '../access/keys.ts'
+import { keepAnAdmin } from '../access/last-admin.ts'
 import { ApiKey, ApiKeyFields, NewApiKeyAnswer } from '../model/api-key.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
 import { newSecretKey } from '../model/ids.ts'
@@ -104,7 +105,7 @@ export const updateApiKey = acts({
     }
     const expires = expiry === undefined ? {} : { expires_at: expiry === null ? null : inFuture(expiry) }
     requireNoLooser({ ...change, ...expires }, context)
-    return (await store.apiKeys.update(id, { ...change, ...expires })) ?? target
+    return (await store.apiKeys.update(id, { ...change, ...expires }, keepAnAdmin)) ?? target
   },
 })
 
@@ -112,13 +113,13 @@ export const deleteApiKey = acts({
   name: 'delete-api-key',
   permission: 'api-keys:DeleteApiKey',
   route: 'DELETE /api-keys/{api_key_id}',
-  summary: 'Revoke an API key, at once',
+  summary: 'Revoke an API key, at once; the last admin key stays',
   status: 204,
   on: apiKey,
   input: z.strictObject({ id: Id }),
   output: z.null(),
   async run({ id }, { store }) {
-    await store.apiKeys.remove(id)
+    await store.apiKeys.remove(id, keepAnAdmin)
     return null
   },
 })

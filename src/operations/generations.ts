@@ -91,7 +91,7 @@ const InputMessage = z.union([
   }),
 ])
 
-const ContextKey = z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'must be letters, digits and "-"')
+const ContextKey = z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'must be 1 to 64 letters, digits and "-"')
 const ContextValue = z
   .string()
   .max(2000)

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { PlatformError } from '../model/errors.ts'
 import { Id, Text } from '../model/page.ts'
 import { Tool } from '../model/tool.ts'
-import { Entry, readEntry, reasonToLeaveOut } from './mcp-servers-entry.ts'
-import { creates } from './operation.ts'
+import { AnyEntry, Entry, readEntry, reasonToLeaveOut } from './mcp-servers-entry.ts'
+import { creates, parseInput } from './operation.ts'
 import { createTool } from './tools.ts'
 
 const Output = z.object({
@@ -33,7 +33,7 @@ export const importMcpServers = creates({
   status: 200,
   input: z.strictObject({
     project_id: Id.optional(),
-    mcpServers: z.record(Text.min(1).max(200), Entry).describe('The content of the file, under this key'),
+    mcpServers: z.record(Text.min(1).max(200), AnyEntry).describe('The content of the file, under this key'),
   }),
   output: Output,
   async run({ mcpServers }, context) {
@@ -45,18 +45,17 @@ export const importMcpServers = creates({
         continue
       }
       const name = key.replaceAll(/[^A-Za-z0-9_-]+/g, '-').slice(0, 64)
-      const { notTakenOver, toFillIn, ...draft } = readEntry(name, entry)
       try {
+        const { notTakenOver, toFillIn, ...draft } = readEntry(name, parseInput(Entry, entry))
         const draftOfTool = { project_id: context.projectId, name, type: 'mcp', ...draft }
         result.created.push((await createTool.perform(draftOfTool, context)) as Tool)
+        result.not_taken_over.push(...notTakenOver.map((one) => ({ name, ...one })))
+        result.to_fill_in.push(...toFillIn.map((one) => ({ name, ...one })))
       } catch (error) {
         // One entry that cannot be registered is no reason to leave out the others.
         if (!(error instanceof PlatformError)) throw error
         result.skipped.push({ name: key, reason: error.message, refused: true })
-        continue
       }
-      result.not_taken_over.push(...notTakenOver.map((one) => ({ name, ...one })))
-      result.to_fill_in.push(...toFillIn.map((one) => ({ name, ...one })))
     }
     return result
   },

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isObject } from '../model/json.ts'
 import type { McpAddress } from '../model/tool.ts'
 
 /** One entry of an `mcpServers` file. What editors and assistants have beside these is looked at by name. */
@@ -11,10 +12,15 @@ export const Entry = z.looseObject({
   args: z.array(z.string()).optional(),
   env: z.record(z.string(), z.string()).optional(),
   cwd: z.string().optional(),
+  required: z.boolean().optional(),
   disabled: z.boolean().optional(),
   description: z.string().optional(),
 })
 export type Entry = z.infer<typeof Entry>
+
+/** Described as an entry, and taken as it comes: one that is none is skipped, and the others of the file are not. */
+const { $schema: _, ...described } = z.toJSONSchema(Entry, { io: 'input' })
+export const AnyEntry = z.custom<unknown>(() => true).meta(described)
 
 export interface NotTakenOver {
   readonly field: string
@@ -37,23 +43,24 @@ export interface ReadEntry {
 }
 
 /** Why there is nothing to register, where that is as the file wants it. */
-export function reasonToLeaveOut(entry: Entry): string | undefined {
-  if (entry.disabled || entry.enabled === false) return 'It is disabled in the file.'
+export function reasonToLeaveOut(entry: unknown): string | undefined {
+  if (!isObject(entry)) return undefined
+  if (entry.disabled === true || entry.enabled === false) return 'It is disabled in the file.'
   return Object.keys(entry).length === 0 ? 'It is empty in the file.' : undefined
 }
 
 const ofAddress = ['url', 'serverUrl', 'httpUrl', 'headers']
 const ofProgram = ['command', 'args', 'env', 'cwd']
 /** Read elsewhere, or they say how to reach it, which is found out. */
-const readAlready = new Set(['type', 'transport', 'transportType', 'disabled', 'enabled', 'description'])
+const readAlready = new Set(['type', 'transport', 'transportType', 'disabled', 'enabled', 'description', 'required'])
 const approving = new Set(['autoApprove', 'alwaysAllow', 'trust'])
 const leavingOut = new Set(['disabledTools', 'disabled_tools', 'excludeTools'])
 const keeping = new Set(['allowedTools', 'includeTools', 'enabledTools', 'enabled_tools', 'tools'])
 
 export function readEntry(toolName: string, entry: Entry): ReadEntry {
   const address = entry.url ?? entry.serverUrl ?? entry.httpUrl
-  const { headers, command, args, env, cwd } = entry
-  const given = address === undefined ? { command, args, env, cwd } : { url: address, headers }
+  const { headers, command, args, env, cwd, required } = entry
+  const given = address === undefined ? { command, args, env, cwd, required } : { url: address, headers, required }
   const mcp = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as McpAddress
   const approvals: boolean[] = []
   const notTakenOver: NotTakenOver[] = []

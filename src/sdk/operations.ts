@@ -250,7 +250,7 @@ export interface Operations {
         key: string
       }
     }
-    /** Revoke an API key, at once */
+    /** Revoke an API key, at once; the last admin key stays */
     deleteApiKey: {
       path: {
         api_key_id: string
@@ -712,6 +712,7 @@ export interface Operations {
           args?: Array<string>
           env?: Record<string, string>
           cwd?: string
+          required?: boolean
           disabled?: boolean
           description?: string
           [key: string]: unknown
@@ -3842,6 +3843,7 @@ export type PlatformErrorCode =
   | 'METHOD_NOT_ALLOWED'
   | 'NAME_TAKEN'
   | 'HAS_DEPENDENTS'
+  | 'LAST_ADMIN_KEY'
   | 'ACTION_WITHHELD'
   | 'OUTPUT_GIVEN'
   | 'OUTPUTS_EXPIRED'

@@ -2,6 +2,7 @@ import type { AccessPolicy, PolicyDocument } from '../model/access-policy.ts'
 import { newId } from '../model/ids.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
 import type { Engine } from './engine.ts'
+import { type Guard, guarded } from './guarded.ts'
 import type { Notices } from './notices.ts'
 import { pageOfRows, type Visible } from './page.ts'
 import type { AccessPolicyRow } from './tables.ts'
@@ -63,14 +64,16 @@ export class AccessPolicies {
     return pageOfRows(where, filter, visible, toPolicy)
   }
 
-  async update(id: string, change: Partial<NewAccessPolicy>): Promise<AccessPolicy | undefined> {
+  async update(id: string, change: Partial<NewAccessPolicy>, guard?: Guard): Promise<AccessPolicy | undefined> {
     const { document, ...rest } = change
-    const row = await this.#engine.db
-      .updateTable('access_policies')
-      .set({ ...rest, ...(document && { document: JSON.stringify(document) }), updated_at: Date.now() })
-      .where('id', '=', id)
-      .returningAll()
-      .executeTakeFirst()
+    const row = await guarded(this.#engine, guard, (db) =>
+      db
+        .updateTable('access_policies')
+        .set({ ...rest, ...(document && { document: JSON.stringify(document) }), updated_at: Date.now() })
+        .where('id', '=', id)
+        .returningAll()
+        .executeTakeFirst(),
+    )
     await this.#notices.tell('access_policies', [id])
     return row && toPolicy(row)
   }

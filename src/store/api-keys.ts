@@ -2,6 +2,7 @@ import type { ApiKey } from '../model/api-key.ts'
 import { newId } from '../model/ids.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
 import type { Engine } from './engine.ts'
+import { type Guard, guarded } from './guarded.ts'
 import type { Notices } from './notices.ts'
 import { pageOfRows, type Visible } from './page.ts'
 import type { ApiKeyRow } from './tables.ts'
@@ -80,18 +81,20 @@ export class ApiKeys {
     return pageOfRows(where, filter, visible, toApiKey)
   }
 
-  async update(id: string, change: ApiKeyChange): Promise<ApiKey | undefined> {
+  async update(id: string, change: ApiKeyChange, guard?: Guard): Promise<ApiKey | undefined> {
     const { access_policy_ids, ...rest } = change
-    const row = await this.#engine.db
-      .updateTable('api_keys')
-      .set({
-        ...rest,
-        ...(access_policy_ids && { access_policy_ids: JSON.stringify(access_policy_ids) }),
-        updated_at: Date.now(),
-      })
-      .where('id', '=', id)
-      .returningAll()
-      .executeTakeFirst()
+    const row = await guarded(this.#engine, guard, (db) =>
+      db
+        .updateTable('api_keys')
+        .set({
+          ...rest,
+          ...(access_policy_ids && { access_policy_ids: JSON.stringify(access_policy_ids) }),
+          updated_at: Date.now(),
+        })
+        .where('id', '=', id)
+        .returningAll()
+        .executeTakeFirst(),
+    )
     await this.#notices.tell('api_keys', [id])
     return row && toApiKey(row)
   }
@@ -101,8 +104,8 @@ export class ApiKeys {
     await this.#engine.db.updateTable('api_keys').set({ last_used_at: usedAt }).where('id', '=', id).execute()
   }
 
-  async remove(id: string): Promise<void> {
-    await this.#engine.db.deleteFrom('api_keys').where('id', '=', id).execute()
+  async remove(id: string, guard?: Guard): Promise<void> {
+    await guarded(this.#engine, guard, (db) => db.deleteFrom('api_keys').where('id', '=', id).execute())
     await this.#notices.tell('api_keys', [id])
   }
 }

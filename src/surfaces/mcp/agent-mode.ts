@@ -141,9 +141,13 @@ function largeOutcome(output: Output, { kept, text, others }: Large): ToolResult
 
 async function find(slug: string, id: string, kind: string, visit: Visit): Promise<Shelved> {
   const all = await visit.shelved()
-  const named = all.filter(({ action }) => action.app === slug && action.name === id)
+  const isNamed = ({ action }: Shelved) => action.app === slug && action.name === id
+  const named = all.filter(isNamed)
   const found = named.find((one) => one.kind === kind)
   if (found) return found
+  // It is called, and the door says why it cannot be: to name another instead would send the model astray.
+  const withheld = (await visit.withheld()).find(isNamed)
+  if (withheld) return withheld
   const [other] = named
   if (other) throw wrongly('type', `"${id}" of "${slug}" is of type "${other.kind}"`)
   const inApp = all.filter(({ action }) => action.app === slug)

@@ -432,14 +432,17 @@ function findForeign({ host = '', origin }: Sent, onLoopback: boolean): Sender['
 async function callTool(one: Visit, name: string, input: JsonObject, live: Live): Promise<ToolResult> {
   if (one.server.retrieve_skill && name === 'GET_KNOWLEDGE_INDEX')
     return one.aside(name, input, () => knowledgeIndex(input, one))
-  if (one.server.retrieve_skill && name === 'LOAD_SKILL') return one.aside(name, input, () => loadSkill(input, one))
+  if (one.server.retrieve_skill && name === 'LOAD_SKILL') return loadSkill(input, one)
   try {
     if (one.server.result_limit !== null && name === 'READ_RESULT')
       return await one.aside(name, input, () => readResult(input, one))
     if (one.server.agent_mode && name === 'RESOLVE_ACTIONS')
       return await one.aside(name, input, () => resolveActions(input, one))
     if (one.server.agent_mode && name === 'EXECUTE_ACTION') return await executeAction(input, one, live)
-    const shelved = one.server.agent_mode ? undefined : (one.known(name) ?? (await one.find(name)))
+    // What is withheld is called like anything else: the door says why it is not.
+    const shelved = one.server.agent_mode
+      ? undefined
+      : (one.known(name) ?? (await one.find(name)) ?? (await one.findWithheld(name)))
     if (!shelved) throw await unknownTool(name, one)
     return await toFittingResult(await one.call(shelved, unwrapped(input, shelved), live), one)
   } catch (error) {

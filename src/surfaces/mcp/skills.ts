@@ -1,5 +1,8 @@
+import { z } from 'zod'
+import { PlatformError } from '../../model/errors.ts'
 import type { JsonObject } from '../../model/json.ts'
 import type { Skill } from '../../model/skill.ts'
+import { parseInput } from '../../operations/operation.ts'
 import { type ToolResult, textResult } from './results.ts'
 import type { Visit } from './visit.ts'
 
@@ -31,6 +34,7 @@ export const skillTools: readonly JsonObject[] = [
         skill_id: { type: 'string', description: 'The skill’s id' },
         skill_name: { type: 'string', description: 'The skill’s name, instead of the id' },
       },
+      additionalProperties: false,
     },
     annotations: { readOnlyHint: true },
   },
@@ -73,22 +77,35 @@ export async function knowledgeIndex(input: JsonObject, visit: Visit): Promise<T
   return textResult(JSON.stringify({ skills: entries, total: skills.length, limit, offset }))
 }
 
-/** Never throws: what cannot be loaded is said in the answer. */
-export async function loadSkill(input: JsonObject, visit: Visit): Promise<ToolResult> {
-  const { skill_id: id, skill_name: name } = input
-  const failed = (error: string) => textResult(JSON.stringify({ success: false, error }))
-  if (typeof id !== 'string' && typeof name !== 'string') return failed('Give "skill_id" or "skill_name".')
+const Load = z.strictObject({ skill_id: z.string().nullish(), skill_name: z.string().nullish() })
 
-  const skills = await visit.skills().catch(() => undefined)
-  if (!skills) return failed('The skills could not be read. Try again in a moment.')
-  const found = findSkill(skills, id, name)
-  if (!found)
-    return failed(`There is no skill "${id ?? name}" on this server. GET_KNOWLEDGE_INDEX lists those there are.`)
+/** Never throws, as some clients do at what says `isError`: what cannot be loaded is said in the answer, and recorded as a failure. */
+export async function loadSkill(input: JsonObject, visit: Visit): Promise<ToolResult> {
+  try {
+    return await visit.aside('LOAD_SKILL', input, () => load(input, visit))
+  } catch (error) {
+    const said = error instanceof PlatformError ? error.message : 'The skills could not be read. Try again in a moment.'
+    return textResult(JSON.stringify({ success: false, error: said }))
+  }
+}
+
+async function load(input: JsonObject, visit: Visit): Promise<ToolResult> {
+  const { skill_id: id, skill_name: name } = parseInput(Load, input)
+  const wanted = id ?? name
+  if (typeof wanted !== 'string') throw wrongly('', 'give "skill_id" or "skill_name"')
+  const found = findSkill(await visit.skills(), id, name)
+  if (!found) {
+    const message = `there is no skill "${wanted.slice(0, 200).toWellFormed()}" on this server: GET_KNOWLEDGE_INDEX lists those there are`
+    throw wrongly(id === wanted ? 'skill_id' : 'skill_name', message)
+  }
   const { id: file_id, name: skill_name, category, apps, content } = found
   return textResult(
     JSON.stringify({ success: true, results: [{ file_id, snippet: cut(content), skill_name, category, apps }] }),
   )
 }
+
+const wrongly = (path: string, message: string) =>
+  new PlatformError('VALIDATION_FAILED', { errors: [{ path, message }] })
 
 const findSkill = (skills: readonly Skill[], id: unknown, name: unknown): Skill | undefined =>
   skills.find((skill) => skill.id === id) ??

@@ -51,6 +51,16 @@ export class Visit {
     return found && this.#may(found) ? found : undefined
   }
 
+  /** By its name, what the caller may call but for its definition, which nobody has accepted. */
+  async findWithheld(name: string): Promise<Shelved | undefined> {
+    const found = (await this.#shelf()).withheld.get(name)
+    return found && this.#may(found) ? found : undefined
+  }
+
+  async withheld(): Promise<readonly Shelved[]> {
+    return [...(await this.#shelf()).withheld.values()].filter(this.#judge())
+  }
+
   /** All that the caller may call, with the names of the server's tools. */
   async named(): Promise<readonly Named[]> {
     const may = this.#judge()

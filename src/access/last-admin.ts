@@ -1,0 +1,19 @@
+import { PlatformError } from '../model/errors.ts'
+import type { Principal } from '../model/principal.ts'
+import type { Guard } from '../store/guarded.ts'
+import { evaluate } from './evaluate.ts'
+
+/** Whether it can make a key that may do everything. To create one is not enough: it could be given nothing. */
+const isAdmin = (key: Principal): boolean =>
+  evaluate(key, 'api-keys:CreateApiKey', { projectId: null, kind: 'api-key', id: '*' }).allowed &&
+  evaluate(key, 'access-policies:AttachAccessPolicy', { projectId: null, kind: 'access-policy', id: '*' }).allowed
+
+const endOf = ({ expiresAt }: Principal): number => expiresAt ?? Number.POSITIVE_INFINITY
+
+/** Nobody could get back in without the operator, so the last admin key stays, and is not made to end sooner either. */
+export const keepAnAdmin: Guard = (before, after) => {
+  const admins = new Map(before.filter(isAdmin).map((key) => [key.id, endOf(key)]))
+  if (admins.size === 0) return
+  const stays = (key: Principal) => isAdmin(key) && endOf(key) >= (admins.get(key.id) ?? 0)
+  if (!after.some(stays)) throw new PlatformError('LAST_ADMIN_KEY', {})
+}

@@ -1,0 +1,58 @@
+import type { Transaction } from 'kysely'
+import type { PolicyDocument } from '../model/access-policy.ts'
+import type { Principal } from '../model/principal.ts'
+import type { Engine } from './engine.ts'
+import type { Tables } from './tables.ts'
+
+/** Looks at the keys bound to no project, as they were and as they would be, and throws where that must not happen. */
+export type Guard = (before: readonly Principal[], after: readonly Principal[]) => void
+
+/** A change of keys or access policies that is made only if the guard lets it; one at a time, in all processes. */
+export function guarded<Result>(
+  { db: database }: Engine,
+  guard: Guard | undefined,
+  change: (db: Pick<Transaction<Tables>, 'updateTable' | 'deleteFrom'>) => Promise<Result>,
+): Promise<Result> {
+  if (!guard) return change(database)
+  return database.transaction().execute(async (tx) => {
+    // Whoever holds this row is alone: two that each take one of the last two keys must not both find the other's.
+    await tx
+      .updateTable('settings')
+      .set((row) => ({ value: row.ref('value') }))
+      .where('name', '=', 'first_start')
+      .execute()
+    const before = await unboundKeys(tx)
+    const result = await change(tx)
+    guard(before, await unboundKeys(tx))
+    return result
+  })
+}
+
+async function unboundKeys(tx: Transaction<Tables>): Promise<Principal[]> {
+  const keys = await tx
+    .selectFrom('api_keys')
+    .select(['id', 'name', 'access_policy_ids', 'rate_limit', 'expires_at'])
+    .where('project_id', 'is', null)
+    .where((row) => row.or([row('expires_at', 'is', null), row('expires_at', '>', Date.now())]))
+    .execute()
+  const policies = await tx
+    .selectFrom('access_policies')
+    .select(['id', 'document'])
+    .where('project_id', 'is', null)
+    .execute()
+  const grants = new Map(
+    policies.map(({ id, document }) => [
+      id,
+      { policyId: id, statements: (JSON.parse(document) as PolicyDocument).statement },
+    ]),
+  )
+  return keys.map((key) => ({
+    kind: 'api_key',
+    id: key.id,
+    name: key.name,
+    projectId: null,
+    rateLimit: key.rate_limit,
+    expiresAt: key.expires_at,
+    grants: (JSON.parse(key.access_policy_ids) as string[]).flatMap((id) => grants.get(id) ?? []),
+  }))
+}
