@@ -148,6 +148,29 @@ describe('import and export', () => {
     expect(empty).toMatchObject({ code: 2, stderr: expect.stringContaining('no SKILL.md') })
   })
 
+  test('of skills, what is not taken over is told: scripts beside them, and what their front matter says besides', async () => {
+    await using platform = await startListening()
+    await using home = await folder()
+    await mkdir(home.at('refunds/scripts'), { recursive: true })
+    await writeFile(home.at('refunds/scripts/pay.py'), 'pass')
+    await writeFile(
+      home.at('refunds/SKILL.md'),
+      '---\nname: refunds\ndescription: How\nlicense: MIT\nmetadata:\n  apps: crm\n  author: Ada\n---\nRun scripts/pay.py.\n',
+    )
+
+    const { code, stdout } = await runCli(['import', 'skills', home.path], as(platform.url))
+
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({
+      created: [{ name: 'refunds', apps: ['crm'] }],
+      not_taken_over: [
+        { path: 'refunds/SKILL.md', field: 'license' },
+        { path: 'refunds/SKILL.md', field: 'metadata.author' },
+        { path: 'refunds/scripts/pay.py' },
+      ],
+    })
+  })
+
   test('skills whose names lead to one folder each get their own, the same every time, and all come back', async () => {
     await using platform = await startListening()
     await using other = await startListening()

@@ -1,4 +1,4 @@
-import { glob, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { glob, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { takeFolder } from '../model/skill-file.ts'
@@ -77,7 +77,12 @@ async function importSkills(folder: string, read: Arguments, { qm, connection }:
   if (paths.length === 0) throw new UsageError(`There is no SKILL.md in ${folder} or below it.`)
   if (paths.length > most)
     throw new UsageError(`There are ${paths.length} skills in ${folder}: at most ${most} at once.`)
-  const all = { created: [] as unknown[], updated: [] as unknown[], skipped: [] as { path: string; reason: string }[] }
+  const all = {
+    created: [] as unknown[],
+    updated: [] as unknown[],
+    skipped: [] as { path: string; reason: string }[],
+    not_taken_over: [] as { path: string; field?: string }[],
+  }
   const lines: string[] = []
   for (const files of await batches(folder, paths.sort())) {
     const asked = qm.skills.importSkills({ body: { files, ...projectOf(read) } })
@@ -86,13 +91,37 @@ async function importSkills(folder: string, read: Arguments, { qm, connection }:
     all.created.push(...data.created)
     all.updated.push(...data.updated)
     all.skipped.push(...data.skipped)
+    all.not_taken_over.push(...data.not_taken_over)
     lines.push(
       ...data.created.map(({ name }) => line('+', 'green', name)),
       ...data.updated.map(({ name }) => line('~', 'yellow', name)),
       ...data.skipped.map(({ path, reason }) => line('✗', 'red', `${path}: ${reason}`)),
     )
   }
+  all.not_taken_over.push(...(await filesBeside(folder, paths)).map((path) => ({ path })))
+  lines.push(
+    ...all.not_taken_over.map(({ path, field }) =>
+      line('!', 'yellow', `${path}: ${field ? `"${field}" ` : ''}is not taken over: a skill is its text`),
+    ),
+  )
   return finish(all, lines, all.skipped.length, read)
+}
+
+const mostBeside = 100
+
+/** What lies beside a SKILL.md or below it, such as scripts that its text may tell to run. */
+async function filesBeside(folder: string, paths: readonly string[]): Promise<string[]> {
+  const beside = new Set<string>()
+  for (const skill of paths) {
+    // One in the folder itself has everything beside it.
+    if (dirname(skill) === '.') continue
+    for (const entry of await readdir(join(folder, dirname(skill)), { recursive: true, withFileTypes: true })) {
+      const path = relative(folder, join(entry.parentPath, entry.name)).replaceAll('\\', '/')
+      if (entry.isFile() && entry.name !== 'SKILL.md' && !path.includes('node_modules')) beside.add(path)
+      if (beside.size === mostBeside) return [...beside].sort()
+    }
+  }
+  return [...beside].sort()
 }
 
 /** A few files to a request, so that none is too large for the platform. */

@@ -32,24 +32,30 @@ export function printSkill({ name, summary, category, apps, content }: SkillDraf
   return { path: `${folderOf(name)}/SKILL.md`, content: `---\n${stringify(front)}---\n\n${content}` }
 }
 
+export interface ReadSkill {
+  readonly draft: SkillDraft
+  /** What the front matter says that a skill has no place for. */
+  readonly notTakenOver: readonly string[]
+}
+
 /** The skill that a `SKILL.md` holds. */
-export function readSkill({ path, content }: SkillFile): SkillDraft {
+export function readSkill({ path, content }: SkillFile): ReadSkill {
   const wrong = (message: string) => new PlatformError('VALIDATION_FAILED', { errors: [{ path, message }] })
   const [, yaml, body = ''] = /^\uFEFF?---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)([\s\S]*)$/.exec(content) ?? []
   if (yaml === undefined) throw wrong('must begin with front matter between two lines of "---"')
   const front = parseYaml(yaml, wrong)
-  const { name, description, metadata } = front
+  const { name, description, metadata, category: ownCategory, apps: ownApps, ...others } = front
   if (typeof name !== 'string' || name.trim() === '') throw wrong('has no "name" in its front matter')
-  const more = isObject(metadata) ? metadata : {}
-  const category = more.category ?? front.category
-  return {
+  const { category = ownCategory, apps = ownApps, ...more } = isObject(metadata) ? metadata : {}
+  const draft: SkillDraft = {
     name: name.trim().slice(0, 200),
     summary: typeof description === 'string' ? description.slice(0, 2000) : '',
     category: typeof category === 'string' ? category : null,
-    apps: listOf(more.apps ?? front.apps),
+    apps: listOf(apps),
     content: body.replace(/^\r?\n/, ''),
     enabled: true,
   }
+  return { draft, notTakenOver: [...Object.keys(others), ...Object.keys(more).map((field) => `metadata.${field}`)] }
 }
 
 function parseYaml(text: string, wrong: (message: string) => PlatformError): Record<string, unknown> {

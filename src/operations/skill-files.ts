@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { PlatformError } from '../model/errors.ts'
 import { Id, Text } from '../model/page.ts'
-import { Skill } from '../model/skill.ts'
+import { Skill, type SkillDraft } from '../model/skill.ts'
 import { printSkill, readSkill } from '../model/skill-file.ts'
 import { acts, type Context, creates } from './operation.ts'
 import { createSkill, skill, updateSkill } from './skills.ts'
@@ -22,30 +22,35 @@ export const importSkills = creates({
     created: z.array(Skill),
     updated: z.array(Skill),
     skipped: z.array(z.object({ path: z.string(), reason: z.string() })),
+    not_taken_over: z
+      .array(z.object({ path: z.string(), field: z.string() }))
+      .describe('What the front matter of those that were taken over says, and the skills do not'),
   }),
   async run({ files }, context) {
     const created: Skill[] = []
     const updated: Skill[] = []
     const skipped: { path: string; reason: string }[] = []
+    const fields: { path: string; field: string }[] = []
     for (const [path, content] of Object.entries(files)) {
       if (!/(^|\/)SKILL\.md$/i.test(path)) {
         skipped.push({ path, reason: 'Only SKILL.md files are taken over.' })
         continue
       }
       try {
-        const { skill: taken, isNew } = await takeOver({ path, content }, context)
+        const { draft, notTakenOver } = readSkill({ path, content })
+        const { skill: taken, isNew } = await takeOver(draft, context)
         ;(isNew ? created : updated).push(taken)
+        fields.push(...notTakenOver.map((field) => ({ path, field })))
       } catch (error) {
         if (!(error instanceof PlatformError)) throw error
         skipped.push({ path, reason: error.message })
       }
     }
-    return { created, updated, skipped }
+    return { created, updated, skipped, not_taken_over: fields }
   },
 })
 
-async function takeOver(file: { path: string; content: string }, context: Context & { projectId: string }) {
-  const { enabled: _, ...draft } = readSkill(file)
+async function takeOver({ enabled: _, ...draft }: SkillDraft, context: Context & { projectId: string }) {
   const known = await context.store.skills.findByName(context.projectId, draft.name)
   const taken = known
     ? await updateSkill.perform({ id: known.id, ...draft }, context)

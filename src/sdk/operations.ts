@@ -1373,6 +1373,11 @@ export interface Operations {
           path: string
           reason: string
         }>
+        /** What the front matter of those that were taken over says, and the skills do not */
+        not_taken_over: Array<{
+          path: string
+          field: string
+        }>
       }
     }
     /** List skills */
