@@ -336,6 +336,8 @@ describe('a server', () => {
     expect(await status('on', noUse)).toBe(404)
     expect(await status('on', adminKey, { origin: 'https://evil.example' })).toBe(403)
     expect(await status('on', adminKey)).toBe(200)
+    expect(await status('on/', adminKey)).toBe(200)
+    expect(await status('', adminKey)).toBe(200)
   })
 
   test('answers tools/list and tools/call without a handshake, as the plain wire of JSON-RPC (S4.2) (S4.8)', async () => {

@@ -53,8 +53,10 @@ export function web(parts: WebParts): Hono {
   app.on(['GET', 'POST', 'PATCH', 'DELETE'], '/agents/*', (context, next) =>
     context.req.header('authorization') === undefined ? next() : rest.fetch(context.req.raw),
   )
-  app.all('/mcp', (context) => mcp(context.req.raw, undefined))
-  app.all('/mcp/:server', (context) => mcp(context.req.raw, context.req.param('server')))
+  // Many a client's settings have a slash at the end of an address.
+  for (const path of ['/mcp', '/mcp/']) app.all(path, (context) => mcp(context.req.raw, undefined))
+  for (const path of ['/mcp/:server', '/mcp/:server/'])
+    app.all(path, (context) => mcp(context.req.raw, context.req.param('server')))
   app.notFound(
     async ({ req: { method, path, raw } }) =>
       (await dashboard.lost(raw)) ?? answerError(missing(method, path, routes), log),
