@@ -360,6 +360,7 @@ export const commands: readonly Command[] = [
     route: 'POST /tools/{tool_id}/refresh',
     permission: 'tools:RefreshTool',
     summary: 'Ask the MCP server behind a tool anew what it offers, instead of when its list has grown old',
+    example: {},
     fields: [
       { name: 'tool_id', type: 'string', required: true, where: 'path', reads: 'text' },
     ],

@@ -175,6 +175,7 @@ export const refreshTool = acts({
   permission: 'tools:RefreshTool',
   route: 'POST /tools/{tool_id}/refresh',
   summary: 'Ask the MCP server behind a tool anew what it offers, instead of when its list has grown old',
+  example: {},
   on: tool,
   input: z.strictObject({ id: Id }),
   output: z.object({
