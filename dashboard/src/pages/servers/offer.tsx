@@ -4,7 +4,7 @@ import { plural } from '../../format.ts'
 import { useSkills, useToolActions, useTools } from '../../queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Form } from '../../ui/form.tsx'
-import { ErrorNotice, Loading } from '../../ui/notice.tsx'
+import { Answered, ErrorNotice, Loading } from '../../ui/notice.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { useForm } from '../../use-form.ts'
 import { saveServer, serverChanges } from './use-server.ts'
@@ -23,7 +23,12 @@ const appsOf = (choice: Choice) =>
 
 /** Which apps and actions, and which skills: all of them, or a choice. */
 export function Offer({ server }: { server: Server }) {
-  const { data: tools = [] } = useTools()
+  const tools = useTools()
+  // A choice begins with all that there is, so that has to be known.
+  return <Answered query={tools}>{(all) => <OfferForm server={server} tools={all} />}</Answered>
+}
+
+function OfferForm({ server, tools }: { server: Server; tools: readonly Tool[] }) {
   const { data: skills = [] } = useSkills()
   const form = useForm({
     start: { choice: choiceOf(server), skillIds: server.skill_ids },
