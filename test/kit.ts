@@ -105,6 +105,16 @@ export async function startPlatform(environment: Record<string, string> = {}): P
   }
 }
 
+/** Asks a platform that runs as a process of its own, with the admin key. */
+export async function ask<T>({ url }: { url: string }, method: string, path: string, body?: object): Promise<T> {
+  const response = await fetch(`${url}/api/v1${path}`, {
+    method,
+    headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  return (response.status === 204 ? undefined : await response.json()) as T
+}
+
 export interface Received {
   readonly method: string
   readonly url: string

@@ -1,20 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
-import { adminKey } from './kit.ts'
+import { adminKey, ask } from './kit.ts'
 import { type Running, startProcess, temporaryFolder } from './process.ts'
 
 const settings = { QM_ADMIN_KEY: adminKey, QM_ALLOW_STDIO: 'true' }
 const stubborn = new URL('stubborn-program.ts', import.meta.url).pathname
-
-async function ask<T>({ url }: Running, method: string, path: string, body?: object): Promise<T> {
-  const response = await fetch(`${url}/api/v1${path}`, {
-    method,
-    headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' },
-    ...(body && { body: JSON.stringify(body) }),
-  })
-  return (response.status === 204 ? undefined : await response.json()) as T
-}
 
 const register = (platform: Running, script: string) =>
   ask<{ id: string }>(platform, 'POST', '/tools', {

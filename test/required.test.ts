@@ -1,25 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { adminKey, startPlatform } from './kit.ts'
-import { run, startProcess, temporaryFolder } from './process.ts'
+import { adminKey, ask, startPlatform } from './kit.ts'
+import { type Running, run, startProcess, temporaryFolder } from './process.ts'
 import { echo, startUpstream } from './upstream.ts'
 
 const settings = { QM_ADMIN_KEY: adminKey }
-
-async function ask<T>(url: string, method: string, path: string, body?: object): Promise<T> {
-  const response = await fetch(`${url}/api/v1${path}`, {
-    method,
-    headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' },
-    ...(body && { body: JSON.stringify(body) }),
-  })
-  if (!response.ok) throw new Error(`${response.status} ${await response.text()}`)
-  return response.json() as Promise<T>
-}
 
 /** Registers a tool for each address, and stops the platform again. */
 async function registerTools(data: string, addresses: Readonly<Record<string, object>>): Promise<void> {
   await using platform = await startProcess(data, settings)
   for (const [name, mcp] of Object.entries(addresses)) {
-    await ask(platform.url, 'POST', '/tools', { name, type: 'mcp', mcp })
+    await ask(platform, 'POST', '/tools', { name, type: 'mcp', mcp })
   }
   await platform.stop('SIGTERM')
 }
@@ -28,12 +18,13 @@ interface Tool {
   readonly id: string
 }
 
-const toolsOf = async (url: string) => (await ask<{ data: Tool[] }>(url, 'GET', '/tools')).data
+const toolsOf = async (platform: Running) => (await ask<{ data: Tool[] }>(platform, 'GET', '/tools')).data
 
-const stateOf = async (url: string, { id }: Tool) =>
-  (await ask<{ state: string }>(url, 'GET', `/tools/${id}/health`)).state
+const stateOf = async (platform: Running, { id }: Tool) =>
+  (await ask<{ state: string }>(platform, 'GET', `/tools/${id}/health`)).state
 
-const healthOf = async (url: string) => Promise.all((await toolsOf(url)).map((tool) => stateOf(url, tool)))
+const healthOf = async (platform: Running) =>
+  Promise.all((await toolsOf(platform)).map((tool) => stateOf(platform, tool)))
 
 describe('MCP servers that tools require', () => {
   test('are all contacted before the platform says that it is ready, and others are not (S1.14)', async () => {
@@ -49,7 +40,7 @@ describe('MCP servers that tools require', () => {
 
     await using platform = await startProcess(folder.path, settings)
 
-    expect(await healthOf(platform.url)).toEqual(['up', 'up', 'unknown'])
+    expect(await healthOf(platform)).toEqual(['up', 'up', 'unknown'])
   })
 
   test('fail the start where one cannot be reached, which is named with the reason (S1.15)', async () => {
@@ -77,12 +68,12 @@ describe('MCP servers that tools require', () => {
     await fuel[Symbol.asyncDispose]()
 
     const platform = await startProcess(folder.path, { ...settings, QM_IGNORE_REQUIRED: 'true' })
-    const [tool] = await toolsOf(platform.url)
-    await ask(platform.url, 'PATCH', `/tools/${tool?.id}`, { mcp: { url: fuel.url, required: false } })
+    const [tool] = await toolsOf(platform)
+    await ask(platform, 'PATCH', `/tools/${tool?.id}`, { mcp: { url: fuel.url, required: false } })
     await platform.stop('SIGTERM')
     await using next = await startProcess(folder.path, settings)
 
-    expect(await healthOf(next.url)).toEqual(['unknown'])
+    expect(await healthOf(next)).toEqual(['unknown'])
   })
 })
 

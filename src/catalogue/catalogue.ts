@@ -32,8 +32,11 @@ export interface Entry {
 /** How long the actions of an MCP server are believed without its word. */
 const lifetimeElsewhere = 5 * 60_000
 
+/** Where tools with a single action are filed, unless they say otherwise. */
+export const commonApp = 'tools'
+
 export const appOf = (tool: Pick<ToolRecord, 'app' | 'name'>, type: ToolType) =>
-  tool.app ?? (type.many ? tool.name.toLowerCase() : 'tools')
+  tool.app ?? (type.many ? tool.name.toLowerCase() : commonApp)
 
 /** Unless the tool says otherwise, open actions run at once and those above wait for a human. */
 export const autoApproveOf = (tool: Pick<ToolRecord, 'auto_approve' | 'level'>) =>

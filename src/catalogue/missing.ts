@@ -4,10 +4,7 @@ import type { ServerApp } from '../model/server.ts'
 import type { Store } from '../store/store.ts'
 import type { ToolName } from '../store/tools.ts'
 import { findToolType } from '../tools/index.ts'
-import { appOf, type Catalogue } from './catalogue.ts'
-
-/** Where tools with a single action are filed. There need be none yet. */
-const common = 'tools'
+import { appOf, type Catalogue, commonApp } from './catalogue.ts'
 
 export interface Looking {
   readonly store: Store
@@ -33,7 +30,8 @@ export async function findMissing(
   for (const [index, { slug, actions = [] }] of apps.entries()) {
     const tools = byApp.get(slug)
     const had = before.find((app) => app.slug === slug)
-    if (!tools && !had && slug !== common) {
+    // Of those with a single action there need be none yet.
+    if (!tools && !had && slug !== commonApp) {
       const message = `no tool of the project is filed under "${slug}"${instead(slug, [...byApp.keys()])}`
       faults.push({ path: `apps.${index}.slug`, message })
       continue

@@ -46,12 +46,13 @@ export function readSkill({ path, content }: SkillFile): ReadSkill {
   const front = parseYaml(yaml, wrong)
   const { name, description, metadata, category: ownCategory, apps: ownApps, ...others } = front
   if (typeof name !== 'string' || name.trim() === '') throw wrong('has no "name" in its front matter')
-  const { category = ownCategory, apps = ownApps, ...more } = isObject(metadata) ? metadata : {}
+  const { category: givenCategory, apps: givenApps, ...more } = isObject(metadata) ? metadata : {}
+  const category = givenCategory ?? ownCategory
   const draft: SkillDraft = {
     name: name.trim().slice(0, 200),
     summary: typeof description === 'string' ? description.slice(0, 2000) : '',
     category: typeof category === 'string' ? category : null,
-    apps: listOf(apps),
+    apps: listOf(givenApps ?? ownApps),
     content: body.replace(/^\r?\n/, ''),
     enabled: true,
   }

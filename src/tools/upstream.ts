@@ -230,9 +230,7 @@ export class Upstream {
     this.#inUse++
     try {
       const result = await this.#attempt(work)
-      this.#failures = 0
-      this.#lastFailure = null
-      if (isDown) this.#watcher.cameBack?.()
+      this.#answered()
       return result
     } catch (error) {
       throw this.#explain(error)
@@ -360,13 +358,19 @@ export class Upstream {
       const isClosed = error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed
       return this.#failed(this.#unreachable(isClosed ? 'it hung up without an answer' : 'the connection failed', error))
     }
-    // It answered, with an error of JSON-RPC: it is up.
-    this.#failures = 0
+    // With an error of JSON-RPC, which is an answer.
+    this.#answered()
     return this.#protocolError(reasonOf(error), error)
   }
 
   #protocolError(reason: string, cause: unknown): PlatformError {
     return new PlatformError('TOOL_PROTOCOL_ERROR', { host: this.host, reason }, { cause })
+  }
+
+  #answered(): void {
+    if (this.#failures >= patience) this.#watcher.cameBack?.()
+    this.#failures = 0
+    this.#lastFailure = null
   }
 
   #failed(error: PlatformError): PlatformError {

@@ -1,22 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { type Abilities, abilitiesOf, type LogLevel } from '../../model/asking.ts'
 import { isObject, type JsonObject } from '../../model/json.ts'
+import type { Request as Asking } from '../../operations/operation.ts'
 
 const prefix = 'qm1.'
-/** How many callers' levels and names are remembered; the one that was set first is forgotten first. */
+/** How many callers' levels are remembered; the one that was set first is forgotten first. */
 const most = 10_000
-
-/** What a client calls itself. */
-export interface ClientName {
-  readonly name: string | null
-  readonly version: string | null
-}
 
 const longestName = 100
 const longestId = 2000
 
 /** Of what a client says of itself, its name; undefined where it says none. */
-export function clientNameOf(info: unknown): ClientName | undefined {
+export function clientNameOf(info: unknown): Asking['client'] | undefined {
   if (!isObject(info) || typeof info.name !== 'string' || info.name === '') return undefined
   const { name, version } = info
   return {
@@ -27,12 +22,11 @@ export function clientNameOf(info: unknown): ClientName | undefined {
 
 /**
  * Sessions of callers of 2025, without a state: the id itself says who the caller is and what it can be asked, so any
- * process can read it. It is no secret and no permission, only what the caller said of itself. The level of logs, which a caller may set
- * later, is kept in this process.
+ * process can read it. It is no secret and no permission, only what the caller said of itself. The level of logs, which a
+ * caller may set later, is kept in this process.
  */
 export class Sessions {
   readonly #levels = new Map<string, LogLevel>()
-  readonly #clients = new Map<string, ClientName | undefined>()
 
   idFor(capabilities: unknown, clientInfo: unknown): string {
     const said = JSON.stringify({ ...abilitiesOf(capabilities), client: clientNameOf(clientInfo) })
@@ -43,13 +37,8 @@ export class Sessions {
     return abilitiesOf(saidIn(id))
   }
 
-  /** Read once for each session, since every call of it asks. */
-  client(id: string | undefined): ClientName | undefined {
-    if (id === undefined) return undefined
-    if (this.#clients.has(id)) return this.#clients.get(id)
-    const client = clientNameOf(saidIn(id)?.client)
-    remember(this.#clients, id, client)
-    return client
+  client(id: string | undefined): Asking['client'] | undefined {
+    return id === undefined ? undefined : clientNameOf(saidIn(id)?.client)
   }
 
   level(id: string | null): LogLevel | undefined {
@@ -58,14 +47,10 @@ export class Sessions {
 
   setLevel(id: string, level: LogLevel): void {
     this.#levels.delete(id)
-    remember(this.#levels, id, level)
+    this.#levels.set(id, level)
+    const [oldest] = this.#levels.keys()
+    if (this.#levels.size > most && oldest !== undefined) this.#levels.delete(oldest)
   }
-}
-
-function remember<T>(map: Map<string, T>, id: string, value: T): void {
-  map.set(id, value)
-  const [oldest] = map.keys()
-  if (map.size > most && oldest !== undefined) map.delete(oldest)
 }
 
 function saidIn(id: string | null): JsonObject | undefined {
