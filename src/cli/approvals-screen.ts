@@ -47,8 +47,8 @@ export async function watchApprovals(session: Session): Promise<number> {
   const ended = new AbortController()
   const listening = listen(session, state, draw, ended.signal)
   const clock = setInterval(draw, 1000)
-  stdout.write(enterScreen)
   stdin.setRawMode(true).setEncoding('utf8')
+  stdout.write(enterScreen)
   try {
     draw()
     for await (const typed of stdin.iterator({ destroyOnReturn: false })) {

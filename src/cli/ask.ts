@@ -39,9 +39,9 @@ export async function askYes(question: string): Promise<boolean> {
 export async function askSecret(question: string): Promise<string> {
   const { stdin, stderr } = process
   if (!stdin.isTTY) return (await readAll(stdin)).trim()
+  // First, so that not even what is typed as soon as the question appears is echoed.
+  stdin.setRawMode(true).setEncoding('utf8')
   stderr.write(`${question}: `)
-  stdin.setRawMode(true)
-  stdin.setEncoding('utf8')
   try {
     let typed = ''
     for await (const keys of stdin.iterator({ destroyOnReturn: false })) {
