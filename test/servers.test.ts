@@ -273,6 +273,21 @@ describe('a server', () => {
     expect(call.client).toEqual({ name: 'tester', version: '1' })
   })
 
+  test('has what a client calls itself also where the input is repeated in headers', async () => {
+    await using platform = await startListening()
+    const region = { type: 'string', 'x-mcp-header': 'Region' }
+    await using upstream = await startUpstream([action('locate', { region })])
+    await platform.post('/tools', { name: 'maps', type: 'mcp', mcp: { url: upstream.url } })
+    await serve(platform, 's')
+    await using client = await connect(platform, 's')
+    const [name = ''] = await client.names()
+
+    await client.call(name, { region: 'north' })
+
+    const [call] = (await platform.get('/calls')).body.data
+    expect(call).toMatchObject({ action: 'maps:locate', client: { name: 'tester', version: '1' } })
+  })
+
   test('is not made with apps, actions or skills that the project does not have, which are named', async () => {
     await using platform = await startListening()
     await using _apps = await twoApps(platform)

@@ -14,11 +14,12 @@ import { mentionsHeaders } from '../../tools/streamable.ts'
 import { answerError } from '../answer.ts'
 import { type Headers, type Lane, type Reply, sendResponse, whenGone } from '../lane.ts'
 import { parseJson } from '../read-json.ts'
-import type { McpEndpoints, Offering, Sender } from './endpoint.ts'
+import type { McpEndpoints } from './endpoint.ts'
 import type { Incoming } from './live.ts'
+import type { Offering } from './offering.ts'
 import { modern } from './read-request.ts'
 import { print } from './results.ts'
-import { clientNameOf } from './session.ts'
+import type { Sender } from './sender.ts'
 
 /** A request that the lane understands to the last field. */
 interface Plain {
@@ -43,8 +44,7 @@ export function mcpLane(endpoints: McpEndpoints, { bodyLimit, log }: { bodyLimit
     try {
       const plain = readPlain(headers, body)
       if (!plain) return reply.handOn()
-      const from = plain.isModern ? introduced(sender, plain) : sender
-      const offering = endpoints.knownOffer(from, reference) ?? (await endpoints.offer(from, reference))
+      const offering = endpoints.knownOffer(sender, reference) ?? (await endpoints.offer(sender, reference))
       if (plain.isModern && (await isMirrored(plain, offering))) return reply.handOn()
       await answer(plain, offering, new Answering(plain.id, reply))
     } catch (error) {
@@ -60,12 +60,6 @@ export function mcpLane(endpoints: McpEndpoints, { bodyLimit, log }: { bodyLimit
     const sender = endpoints.readSender(headers)
     return (body, reply) => void serve(sender, reference, headers, body, reply)
   }
-}
-
-/** A client of 2026 says with each request what it is called. */
-function introduced(sender: Sender, { envelope }: Plain): Sender {
-  const client = clientNameOf(envelope[CLIENT_INFO_META_KEY])
-  return client ? { ...sender, client } : sender
 }
 
 const acceptsBoth = /^(?=.*\bapplication\/json\b)(?=.*\btext\/event-stream\b)/

@@ -40,6 +40,11 @@ export class Visit {
     return this.#asking.principal
   }
 
+  /** The same caller, with the name that its program gives itself. */
+  by(client: Request['client']): Visit {
+    return new Visit(this.server, { ...this.#asking, client }, this.#parts)
+  }
+
   /** What the caller may call by this name of the server's tool, where that is known; what is not is found. */
   known(name: string): Shelved | undefined {
     const found = this.#parts.shelves.known(this.server)?.byName.get(name)

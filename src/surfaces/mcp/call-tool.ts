@@ -1,0 +1,61 @@
+import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
+import type { Shelved } from '../../catalogue/shelf.ts'
+import type { Live } from '../../model/call.ts'
+import { PlatformError } from '../../model/errors.ts'
+import { isObject, type JsonObject } from '../../model/json.ts'
+import { didYouMean } from '../../model/nearest.ts'
+import { executeAction, readPayload, resolveActions } from './agent-mode.ts'
+import { askedToWait } from './approvals.ts'
+import { readResult, toFittingResult } from './large-results.ts'
+import { faultOf } from './questions.ts'
+import { type ToolResult, toErrorResult } from './results.ts'
+import { knowledgeIndex, loadSkill } from './skills.ts'
+import type { Visit } from './visit.ts'
+
+/** A call of one of a server's tools, its own ones for agent mode and skills among them. */
+export async function callTool(one: Visit, name: string, input: JsonObject, live: Live): Promise<ToolResult> {
+  if (one.server.retrieve_skill && name === 'GET_KNOWLEDGE_INDEX')
+    return one.aside(name, input, () => knowledgeIndex(input, one))
+  if (one.server.retrieve_skill && name === 'LOAD_SKILL') return loadSkill(input, one)
+  try {
+    if (one.server.result_limit !== null && name === 'READ_RESULT')
+      return await one.aside(name, input, () => readResult(input, one))
+    if (one.server.agent_mode && name === 'RESOLVE_ACTIONS')
+      return await one.aside(name, input, () => resolveActions(input, one))
+    if (one.server.agent_mode && name === 'EXECUTE_ACTION') return await executeAction(input, one, live)
+    // What is withheld is called like anything else: the door says why it is not.
+    const shelved = one.server.agent_mode
+      ? undefined
+      : (one.known(name) ?? (await one.find(name)) ?? (await one.findWithheld(name)))
+    if (!shelved) throw await unknownTool(name, one)
+    return await toFittingResult(await one.call(shelved, unwrapped(input, shelved), live), one)
+  } catch (error) {
+    const asked = askedToWait(error, one.linkToApproval)
+    if (asked) return asked
+    const fault = faultOf(error, live)
+    if (fault) throw fault
+    if (error instanceof PlatformError) return toErrorResult(error)
+    throw error
+  }
+}
+
+/** Some agents send `{ input_payload: … }` where the fields themselves are asked for. */
+function unwrapped(input: JsonObject, { offer }: Shelved): JsonObject {
+  const isWrapped = Object.keys(input).length === 1 && Object.hasOwn(input, 'input_payload')
+  const { properties } = offer.action.schema
+  const isOwnField = isObject(properties) && Object.hasOwn(properties, 'input_payload')
+  return isWrapped && !isOwnField ? readPayload(input.input_payload) : input
+}
+
+async function unknownTool(name: string, one: Visit): Promise<ProtocolError> {
+  const hint = one.server.agent_mode
+    ? ' It is in agent mode: find actions with RESOLVE_ACTIONS, and run them with EXECUTE_ACTION.'
+    : didYouMean(
+        name,
+        (await one.named()).map(([known]) => known),
+      ) || ' tools/list shows those there are.'
+  return new ProtocolError(
+    ProtocolErrorCode.InvalidParams,
+    `There is no tool "${name.slice(0, 200).toWellFormed()}" on this server.${hint}`,
+  )
+}

@@ -1,0 +1,106 @@
+import { CLIENT_INFO_META_KEY } from '@modelcontextprotocol/server'
+import type { SkillsExtension } from '@modelcontextprotocol/server/ext/skills'
+import type { Live } from '../../model/call.ts'
+import type { JsonObject } from '../../model/json.ts'
+import type { Context } from '../../operations/operation.ts'
+import { callTool } from './call-tool.ts'
+import { Listed, type ListPage, pageOf } from './listing.ts'
+import type { Caller, Connection, Incoming } from './live.ts'
+import { callOperation, listOperations } from './management.ts'
+import type { ToolResult } from './results.ts'
+import { clientNameOf } from './session.ts'
+import { skillsExtension } from './skill-resources.ts'
+import { introduceSkills } from './skills.ts'
+import { listTools } from './tool-list.ts'
+import type { Visit } from './visit.ts'
+
+/** What one caller finds at one endpoint. */
+export interface Offering {
+  readonly key: string
+  readonly principalId: string
+  readonly info: { readonly name: string; readonly title: string; readonly version: string }
+  /** For the agent behind the client, at the start; may be empty. */
+  instructions(): Promise<string>
+  list(cursor: string | undefined): Promise<ListPage>
+  /** Of the input of a tool, as the caller sees it. */
+  schemaOf(tool: string): Promise<JsonObject | undefined>
+  readonly skills: (() => SkillsExtension) | undefined
+  answer(name: string, input: JsonObject, incoming: Incoming, connection: Connection): Promise<JsonObject>
+}
+
+/** Runs a call and answers whoever made it. */
+export type Answer = (
+  incoming: Incoming,
+  caller: Caller,
+  call: (live: Live) => Promise<ToolResult>,
+) => Promise<JsonObject>
+
+export class ServerOffering implements Offering {
+  readonly #visit: Visit
+  readonly #version: string
+  readonly #answer: Answer
+
+  constructor(visit: Visit, version: string, answer: Answer) {
+    this.#visit = visit
+    this.#version = version
+    this.#answer = answer
+  }
+
+  get key(): string {
+    return this.#visit.server.id
+  }
+
+  get principalId(): string {
+    return this.#visit.principal.id
+  }
+
+  get info(): Offering['info'] {
+    const { slug, name } = this.#visit.server
+    return { name: slug, title: name, version: this.#version }
+  }
+
+  async instructions(): Promise<string> {
+    const { retrieve_skill, description } = this.#visit.server
+    const skills = retrieve_skill ? await introduceSkills(this.#visit) : undefined
+    return [description, skills].filter((text) => text).join('\n\n')
+  }
+
+  list(cursor: string | undefined): Promise<ListPage> {
+    return listTools(this.#visit, cursor)
+  }
+
+  async schemaOf(name: string): Promise<JsonObject | undefined> {
+    return this.#visit.server.agent_mode ? undefined : (await this.#visit.find(name))?.offer.shown
+  }
+
+  get skills(): Offering['skills'] {
+    return this.#visit.server.retrieve_skill ? () => skillsExtension(this.#visit) : undefined
+  }
+
+  answer(name: string, input: JsonObject, incoming: Incoming, { era, session }: Connection): Promise<JsonObject> {
+    const caller = { era, session, principalId: this.principalId, endpoint: this.key, tool: name }
+    const client = clientNameOf(incoming.envelope[CLIENT_INFO_META_KEY])
+    const visit = client ? this.#visit.by(client) : this.#visit
+    return this.#answer(incoming, caller, (live) => callTool(visit, name, input, live))
+  }
+}
+
+/** The platform itself: its operations. */
+export function managementOffering(context: Context, version: string, answer: Answer): Offering {
+  const principalId = context.principal.id
+  return {
+    key: 'the platform itself',
+    principalId,
+    info: { name: 'quartermaster', title: 'Quartermaster', version },
+    instructions: async () =>
+      'Manages a Quartermaster: its tools, servers, skills, keys, documents and files, and the record of calls.',
+    list: async (cursor) => pageOf(listOperations(context), (value) => new Listed(value), cursor),
+    schemaOf: async () => undefined,
+    skills: undefined,
+    answer: (name, input, incoming, connection) => {
+      const caller = { ...connection, principalId, endpoint: '', tool: name }
+      const client = clientNameOf(incoming.envelope[CLIENT_INFO_META_KEY]) ?? context.client
+      return answer(incoming, caller, (live) => callOperation(name, input, { ...context, client, live }))
+    },
+  }
+}
