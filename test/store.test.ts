@@ -563,6 +563,53 @@ describe.each(engines)('tools on %s', (engine) => {
   })
 })
 
+describe.each(engines)('definitions on %s', (engine) => {
+  const changed = async ({ definitions }: Store) =>
+    (await definitions.changed('tool_1', window)).map(({ name, accepted, current }) => [name, accepted, current])
+
+  test('are known by their hash, and kept as they were and as they are until the change is accepted', async () => {
+    await using fresh = await freshStore(engine)
+    const { definitions } = fresh.store
+    await definitions.meet('tool_1', [
+      { name: 'a', hash: 'a1', text: '{"a":1}' },
+      { name: 'b', hash: 'b1', text: null },
+    ])
+
+    const news = await definitions.see('tool_1', 'a', { hash: 'a2', text: '{"a":2}' }, 'later')
+    const again = await definitions.see('tool_1', 'a', { hash: 'a2', text: '{"a":2}' }, 'later')
+    await definitions.see('tool_1', 'b', { hash: 'b2', text: '{"b":2}' }, 'later')
+    const before = await changed(fresh.store)
+    const stale = await definitions.acceptRead('tool_1', 'a', 'a1')
+    const read = await definitions.acceptRead('tool_1', 'a', 'a2')
+    const after = await changed(fresh.store)
+    await definitions.see('tool_1', 'a', { hash: 'a3', text: '{"a":3}' }, 'at once')
+
+    expect([news, again, stale, read]).toEqual([true, false, false, true])
+    expect(before).toEqual([
+      ['a', '{"a":1}', '{"a":2}'],
+      ['b', null, '{"b":2}'],
+    ])
+    expect(after).toEqual([['b', null, '{"b":2}']])
+    expect(await definitions.countChanged('tool_1')).toBe(1)
+    expect((await definitions.of('tool_1')).get('a')).toEqual({ accepted_hash: 'a3', current_hash: 'a3', isKept: true })
+  })
+
+  test('of which only the hash was kept get their text when they are met again, and never another one', async () => {
+    await using fresh = await freshStore(engine)
+    const { definitions } = fresh.store
+    await definitions.meet('tool_1', [{ name: 'a', hash: 'a1', text: null }])
+
+    await definitions.meet('tool_1', [{ name: 'a', hash: 'other', text: '{"other":1}' }])
+    const unkept = (await definitions.of('tool_1')).get('a')
+    await definitions.meet('tool_1', [{ name: 'a', hash: 'a1', text: '{"a":1}' }])
+    await definitions.meet('tool_1', [{ name: 'a', hash: 'a1', text: '{"late":1}' }])
+    await definitions.see('tool_1', 'a', { hash: 'a2', text: '{"a":2}' }, 'later')
+
+    expect(unkept).toEqual({ accepted_hash: 'a1', current_hash: 'a1', isKept: false })
+    expect(await changed(fresh.store)).toEqual([['a', '{"a":1}', '{"a":2}']])
+  })
+})
+
 describe.each(engines)('documents on %s', (engine) => {
   async function library() {
     const fresh = await freshStore(engine)

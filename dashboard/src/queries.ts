@@ -68,6 +68,12 @@ export function usePolicies() {
 export const useTool = (id: string) =>
   useQuery({ queryKey: ['tool', id], queryFn: () => ask(qm.tools.getTool({ path: { tool_id: id } })) })
 
+export const useDefinitionChanges = (id: string) =>
+  useQuery({
+    queryKey: ['definition-changes', id],
+    queryFn: () => askAll((page) => qm.tools.listDefinitionChanges({ path: { tool_id: id }, query: page })),
+  })
+
 export const useToolActions = (id: string, enabled = true) =>
   useQuery({
     queryKey: ['tool-actions', id],

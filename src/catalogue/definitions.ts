@@ -1,6 +1,6 @@
-import { canonical, hashOf } from '../model/canonical.ts'
+import { canonical, hashOfText } from '../model/canonical.ts'
 import { newId } from '../model/ids.ts'
-import type { Json } from '../model/json.ts'
+import type { SeenDefinition } from '../store/definitions.ts'
 import type { Store } from '../store/store.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import type { ActionSketch } from '../tools/tool-type.ts'
@@ -17,16 +17,19 @@ export async function watchDefinitions(
 ): Promise<Set<string>> {
   const known = await store.definitions.of(tool.id)
   const withheld = new Set<string>()
-  const first: { name: string; hash: string }[] = []
+  const first: { name: string; hash: string; text: string | null }[] = []
   for (const [index, { name, definition }] of sketches.entries()) {
     // Thousands of them take a while, and others want to be served meanwhile.
     if (index % 200 === 199) await nextRound()
     if (!definition) continue
-    const hash = hashOf(definition)
+    const text = canonical(definition)
+    const hash = hashOfText(text)
+    const seen = { hash, text: text.length > longestKept ? null : text }
     const before = known.get(name)
-    if (!before) first.push({ name, hash })
-    else if (before.current_hash !== hash && (await isNews(tool, name, hash, store))) {
-      await recordChange(tool, name, { before: before.current_hash, after: hash, definition }, store)
+    const isUnkept = before && !before.isKept && before.accepted_hash === hash && seen.text !== null
+    if (!before || isUnkept) first.push({ name, ...seen })
+    if (before && before.current_hash !== hash && (await isNews(tool, name, seen, store))) {
+      await recordChange(tool, name, { before: before.current_hash, after: hash, text }, store)
     }
     if (tool.pin_definitions && before && before.accepted_hash !== hash) withheld.add(name)
   }
@@ -34,8 +37,11 @@ export async function watchDefinitions(
   return withheld
 }
 
-const isNews = (tool: ToolRecord, name: string, hash: string, { definitions }: Store) =>
-  definitions.see(tool.id, name, hash, tool.pin_definitions ? 'later' : 'at once')
+/** Of definitions that are longer, only the hash is kept. */
+const longestKept = 262_144
+
+const isNews = (tool: ToolRecord, name: string, seen: SeenDefinition, { definitions }: Store) =>
+  definitions.see(tool.id, name, seen, tool.pin_definitions ? 'later' : 'at once')
 
 const nextRound = () => new Promise(setImmediate)
 
@@ -43,7 +49,7 @@ const nextRound = () => new Promise(setImmediate)
 async function recordChange(
   tool: ToolRecord,
   name: string,
-  change: { before: string; after: string; definition: Json },
+  change: { before: string; after: string; text: string },
   store: Store,
 ) {
   const now = Date.now()
@@ -67,8 +73,8 @@ async function recordChange(
     client_version: null,
     request: JSON.stringify({ name, before: change.before, after: change.after }).slice(0, 32_768),
     request_truncated: 0,
-    response: canonical(change.definition).slice(0, 65_536),
-    response_truncated: canonical(change.definition).length > 65_536 ? 1 : 0,
+    response: change.text.slice(0, 65_536),
+    response_truncated: change.text.length > 65_536 ? 1 : 0,
     error: null,
     duration_ms: 0,
     created_at: now,

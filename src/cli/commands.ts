@@ -223,9 +223,11 @@ export const commands: readonly Command[] = [
     route: 'POST /tools/{tool_id}/accept-definitions',
     permission: 'tools:AcceptDefinitions',
     summary: 'Accept how the actions of an MCP server are described now',
+    example: {},
     fields: [
       { name: 'tool_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'names', type: 'string[]', description: 'Which actions; all of them unless given', where: 'body', reads: 'list' },
+      { name: 'hashes', type: 'object', description: 'Which actions, each with the hash of the definition that you have read: one that has changed since is refused', where: 'body', reads: 'JSON' },
     ],
   },
   {
@@ -326,6 +328,18 @@ export const commands: readonly Command[] = [
     fields: [
       { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
       { name: 'mcpServers', type: 'object', description: 'The content of the file, under this key', required: true, where: 'body', reads: 'JSON' },
+    ],
+  },
+  {
+    name: 'list-definition-changes',
+    module: 'tools',
+    route: 'GET /tools/{tool_id}/definition-changes',
+    permission: 'tools:ListDefinitionChanges',
+    summary: 'List the actions of a tool that are withheld, with how they were described and how they are now',
+    fields: [
+      { name: 'tool_id', type: 'string', required: true, where: 'path', reads: 'text' },
+      { name: 'limit', type: 'integer', description: 'How many to return, at most', default: '50', where: 'query', reads: 'JSON' },
+      { name: 'offset', type: 'integer', description: 'How many to skip', default: '0', where: 'query', reads: 'JSON' },
     ],
   },
   {

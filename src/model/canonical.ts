@@ -9,4 +9,6 @@ export const canonical = (value: Json): string => {
   return `{${fields.map((key) => `${JSON.stringify(key)}:${canonical(value[key] as Json)}`).join(',')}}`
 }
 
-export const hashOf = (value: Json): string => createHash('sha256').update(canonical(value)).digest('hex')
+export const hashOfText = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+export const hashOf = (value: Json): string => hashOfText(canonical(value))

@@ -187,7 +187,13 @@ export const catalogue = {
     status: 409,
     says: 'The action is described otherwise than when it was accepted, and the tool pins definitions.',
     message: (d: { action: string; tool_id: string }) =>
-      `"${d.action}" is described otherwise than when it was accepted, so it is not called until an operator has looked at it and accepted it (POST /tools/${d.tool_id}/accept-definitions).`,
+      `"${d.action}" is described otherwise than when it was accepted, so it is not called until an operator has looked at it and accepted it (GET /tools/${d.tool_id}/definition-changes shows the change, POST /tools/${d.tool_id}/accept-definitions accepts it).`,
+  },
+  DEFINITION_CHANGED: {
+    status: 409,
+    says: 'The action is described otherwise than what was read, so that it is not accepted.',
+    message: (d: { tool_id: string; names: readonly string[] }) =>
+      `Since you read them, ${d.names.map((name) => `"${name}"`).join(', ')} changed once more, or went. Nothing of that was accepted: read again (GET /tools/${d.tool_id}/definition-changes).`,
   },
   OUTPUT_GIVEN: {
     status: 409,

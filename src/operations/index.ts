@@ -9,6 +9,7 @@ import * as approvals from './approvals.ts'
 import * as callStats from './call-stats.ts'
 import * as calls from './calls.ts'
 import * as checkAccess from './check-access.ts'
+import * as definitions from './definitions.ts'
 import * as documents from './documents.ts'
 import * as files from './files.ts'
 import * as footprint from './footprint.ts'
@@ -33,6 +34,7 @@ export const operations: readonly Operation[] = [
   accessPolicies,
   checkAccess,
   tools,
+  definitions,
   imports,
   servers,
   resolve,

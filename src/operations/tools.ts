@@ -26,7 +26,7 @@ import {
   type Request,
 } from './operation.ts'
 
-const tool: Kind<ToolRecord> = {
+export const tool: Kind<ToolRecord> = {
   name: 'tool',
   find: (id, store) => store.tools.find(id),
   resource: toolResource,
@@ -215,29 +215,6 @@ export const getToolHealth = acts({
       tools: null,
       era: null,
     },
-})
-
-export const acceptDefinitions = acts({
-  name: 'accept-definitions',
-  permission: 'tools:AcceptDefinitions',
-  route: 'POST /tools/{tool_id}/accept-definitions',
-  summary: 'Accept how the actions of an MCP server are described now',
-  on: tool,
-  input: z.strictObject({
-    id: Id,
-    names: z
-      .array(z.string().min(1).max(500))
-      .min(1)
-      .max(5000)
-      .optional()
-      .describe('Which actions; all of them unless given'),
-  }),
-  output: z.object({ accepted: z.int() }),
-  async run({ id, names }, { store }) {
-    const accepted = await store.definitions.accept(id, names)
-    await store.notices.tell('tools', [id])
-    return { accepted }
-  },
 })
 
 export const callTool = operation({

@@ -32,6 +32,7 @@ export const routes = {
     getTool: 'GET /tools/{tool_id}',
     getToolHealth: 'GET /tools/{tool_id}/health',
     importMcpServers: 'POST /tools/import',
+    listDefinitionChanges: 'GET /tools/{tool_id}/definition-changes',
     listToolActions: 'GET /tools/{tool_id}/actions',
     listTools: 'GET /tools',
     refreshTool: 'POST /tools/{tool_id}/refresh',
@@ -516,6 +517,8 @@ export interface Operations {
       body?: {
         /** Which actions; all of them unless given */
         names?: Array<string>
+        /** Which actions, each with the hash of the definition that you have read: one that has changed since is refused */
+        hashes?: Record<string, string>
       }
       answer: {
         accepted: number
@@ -779,6 +782,34 @@ export interface Operations {
           field: string
           placeholder: string
         }>
+      }
+    }
+    /** List the actions of a tool that are withheld, with how they were described and how they are now */
+    listDefinitionChanges: {
+      path: {
+        tool_id: string
+      }
+      query?: {
+        /** How many to return, at most */
+        limit?: number
+        /** How many to skip */
+        offset?: number
+      }
+      answer: {
+        data: Array<{
+          /** The action’s name within its tool */
+          name: string
+          /** How it was described when it was accepted; null where that was not kept */
+          accepted: Record<string, unknown> | null
+          /** How it is described now; null where that is too long to be kept */
+          current: Record<string, unknown> | null
+          /** Of the current one, to accept what you have read and nothing else */
+          hash: string
+          changed_at: string
+        }>
+        total: number
+        limit: number
+        offset: number
       }
     }
     /** List the actions of a tool as a model sees them */
@@ -3850,6 +3881,7 @@ export type PlatformErrorCode =
   | 'HAS_DEPENDENTS'
   | 'LAST_ADMIN_KEY'
   | 'ACTION_WITHHELD'
+  | 'DEFINITION_CHANGED'
   | 'OUTPUT_GIVEN'
   | 'OUTPUTS_EXPIRED'
   | 'APPROVAL_STALE'

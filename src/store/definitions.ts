@@ -1,6 +1,19 @@
 import type { Engine } from './engine.ts'
 import type { DefinitionRow } from './tables.ts'
 
+/** A definition as it was seen: what it is known by again, and its text, where that is not too long to be kept. */
+export interface SeenDefinition {
+  readonly hash: string
+  readonly text: string | null
+}
+
+export interface KnownDefinition extends Pick<DefinitionRow, 'accepted_hash' | 'current_hash'> {
+  /** Whether the text of the accepted one is kept. */
+  readonly isKept: boolean
+}
+
+export type ChangedDefinition = Pick<DefinitionRow, 'name' | 'current_hash' | 'changed_at' | 'accepted' | 'current'>
+
 /** How someone else's tools were described when they were last seen, and when they were accepted. */
 export class Definitions {
   readonly #engine: Engine
@@ -9,35 +22,77 @@ export class Definitions {
     this.#engine = engine
   }
 
-  async of(toolId: string): Promise<Map<string, DefinitionRow>> {
-    const rows = await this.#engine.db.selectFrom('definitions').selectAll().where('tool_id', '=', toolId).execute()
-    return new Map(rows.map((row) => [row.name, row]))
+  async of(toolId: string): Promise<Map<string, KnownDefinition>> {
+    const rows = await this.#engine.db
+      .selectFrom('definitions')
+      .select(['name', 'accepted_hash', 'current_hash'])
+      .select((e) => e.case().when('accepted', 'is not', null).then(1).else(0).end().as('kept'))
+      .where('tool_id', '=', toolId)
+      .execute()
+    return new Map(rows.map(({ name, kept, ...hashes }) => [name, { ...hashes, isKept: Number(kept) === 1 }]))
   }
 
-  /** Keeps what is seen for the first time. */
-  async meet(toolId: string, seen: readonly { name: string; hash: string }[]): Promise<void> {
+  /** Those that are not accepted, in the order of their names. */
+  async changed(toolId: string, page: { limit: number; offset: number }): Promise<readonly ChangedDefinition[]> {
+    return this.#engine.db
+      .selectFrom('definitions')
+      .select(['name', 'current_hash', 'changed_at', 'accepted', 'current'])
+      .where('tool_id', '=', toolId)
+      .whereRef('accepted_hash', '!=', 'current_hash')
+      .orderBy('name')
+      .limit(page.limit)
+      .offset(page.offset)
+      .execute()
+  }
+
+  async countChanged(toolId: string): Promise<number> {
+    const { count } = await this.#engine.db
+      .selectFrom('definitions')
+      .select((e) => e.fn.countAll().as('count'))
+      .where('tool_id', '=', toolId)
+      .whereRef('accepted_hash', '!=', 'current_hash')
+      .executeTakeFirstOrThrow()
+    return Number(count)
+  }
+
+  /** Keeps what is seen for the first time, and the texts of those of which only the hash was kept. */
+  async meet(toolId: string, seen: readonly (SeenDefinition & { name: string })[]): Promise<void> {
     const now = Date.now()
     for (let start = 0; start < seen.length; start += 500) {
-      const rows = seen.slice(start, start + 500).map(({ name, hash }) => ({
+      const rows = seen.slice(start, start + 500).map(({ name, hash, text }) => ({
         tool_id: toolId,
         name,
         accepted_hash: hash,
         current_hash: hash,
         changed_at: now,
+        accepted: text,
+        current: null,
       }))
       await this.#engine.db
         .insertInto('definitions')
         .values(rows)
-        .onConflict((conflict) => conflict.doNothing())
+        .onConflict((conflict) =>
+          conflict
+            .columns(['tool_id', 'name'])
+            .doUpdateSet({ accepted: (e) => e.ref('excluded.accepted') })
+            .where('definitions.accepted', 'is', null)
+            .whereRef('definitions.accepted_hash', '=', 'excluded.accepted_hash'),
+        )
         .execute()
     }
   }
 
   /** Keeps what has changed. True for the one who is first to see it this way, however many processes look at once. */
-  async see(toolId: string, name: string, hash: string, accept: 'at once' | 'later'): Promise<boolean> {
+  async see(
+    toolId: string,
+    name: string,
+    { hash, text }: SeenDefinition,
+    accept: 'at once' | 'later',
+  ): Promise<boolean> {
+    const texts = accept === 'later' ? { current: text } : { accepted_hash: hash, accepted: text, current: null }
     const updated = await this.#engine.db
       .updateTable('definitions')
-      .set({ current_hash: hash, changed_at: Date.now(), ...(accept === 'at once' && { accepted_hash: hash }) })
+      .set({ current_hash: hash, changed_at: Date.now(), ...texts })
       .where('tool_id', '=', toolId)
       .where('name', '=', name)
       .where('current_hash', '!=', hash)
@@ -47,16 +102,26 @@ export class Definitions {
 
   /** Accepts what was last seen, of all or of some; how many that were. */
   async accept(toolId: string, names: readonly string[] | undefined): Promise<number> {
-    let query = this.#engine.db
-      .updateTable('definitions')
-      .set((e) => ({ accepted_hash: e.ref('current_hash') }))
-      .where('tool_id', '=', toolId)
-      .whereRef('accepted_hash', '!=', 'current_hash')
+    let query = this.#accepting(toolId)
     if (names) query = query.where('name', 'in', names)
     return Number((await query.executeTakeFirst()).numUpdatedRows)
   }
 
+  /** Accepts a definition only if it is still the one that someone has read. */
+  async acceptRead(toolId: string, name: string, hash: string): Promise<boolean> {
+    const query = this.#accepting(toolId).where('name', '=', name).where('current_hash', '=', hash)
+    return Number((await query.executeTakeFirst()).numUpdatedRows) === 1
+  }
+
   async forget(toolId: string): Promise<void> {
     await this.#engine.db.deleteFrom('definitions').where('tool_id', '=', toolId).execute()
+  }
+
+  #accepting(toolId: string) {
+    return this.#engine.db
+      .updateTable('definitions')
+      .set((e) => ({ accepted_hash: e.ref('current_hash'), accepted: e.ref('current'), current: null }))
+      .where('tool_id', '=', toolId)
+      .whereRef('accepted_hash', '!=', 'current_hash')
   }
 }

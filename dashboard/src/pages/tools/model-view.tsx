@@ -7,7 +7,9 @@ import { Button } from '../../ui/button.tsx'
 import { Answered, Empty, ErrorNotice } from '../../ui/notice.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { JsonView } from '../../ui/text.tsx'
+import { visible } from '../../ui/visible.ts'
 import { useAction } from '../../use-action.ts'
+import { DefinitionChanges } from './definition-changes.tsx'
 
 const most = 100
 
@@ -15,11 +17,8 @@ const most = 100
 export function ModelView({ tool }: { tool: Tool }) {
   const actions = useToolActions(tool.id)
   const [text, setText] = useState('')
-  const accept = useAction(() => ask(qm.tools.acceptDefinitions({ path: { tool_id: tool.id } })), {
-    changes: ['tool-actions'],
-  })
   const refresh = useAction(() => ask(qm.tools.refreshTool({ path: { tool_id: tool.id } })), {
-    changes: ['tool-actions', 'health'],
+    changes: ['tool-actions', 'definition-changes', 'health'],
   })
   return (
     <Answered query={actions}>
@@ -27,21 +26,13 @@ export function ModelView({ tool }: { tool: Tool }) {
         const found = all.filter(({ tool_name, description }) =>
           `${tool_name} ${description ?? ''}`.toLowerCase().includes(text.toLowerCase()),
         )
-        const withheld = all.filter((action) => action.withheld).length
+        const withheld = all.some((action) => action.withheld)
         if (all.length === 0)
           return <Empty title="It offers no actions">Its server has no tools to offer right now.</Empty>
         return (
           <div className="space-y-3">
-            {withheld > 0 && (
-              <div className="flex flex-wrap items-center justify-between gap-2 rounded-md border border-warn/40 bg-warn-wash px-3 py-2 text-sm">
-                {plural(withheld, 'action is', 'actions are')} described otherwise than before, and withheld until you
-                have read and accepted that.
-                <Button busy={accept.busy} onClick={() => accept.run()}>
-                  Accept as they are now
-                </Button>
-              </div>
-            )}
-            <ErrorNotice error={accept.error ?? refresh.error} />
+            {withheld && <DefinitionChanges tool={tool} />}
+            <ErrorNotice error={refresh.error} />
             <div className="flex gap-2">
               {all.length > 5 && (
                 <input
@@ -71,7 +62,7 @@ export function ModelView({ tool }: { tool: Tool }) {
                 }
               >
                 <p className="mb-3 text-sm break-words whitespace-pre-line">
-                  {action.description ?? (
+                  {(action.description && visible(action.description)) ?? (
                     <span className="text-soft">No description: a model has only the name to go by.</span>
                   )}
                 </p>
