@@ -23,16 +23,19 @@ export interface Posted {
   readonly headers: Record<string, string>
   /** What is sent: the same each time, or made anew where calls must be told apart. */
   readonly body: string | ((count: number) => string)
+  /** What a caller sends first on its connection. */
+  readonly opening?: string
   readonly pid: number
 }
 
 /** One that is called by a POST. */
-export function posted({ name, url, path, headers, body, pid }: Posted): Contestant {
+export function posted({ name, url, path, headers, body, opening, pid }: Posted): Contestant {
   return {
     name,
     pid,
-    open(callers) {
+    async open(callers) {
       const line = new Callers(callers, url, path, headers)
+      if (opening !== undefined) await Promise.all(Array.from({ length: callers }, () => line.post(opening)))
       return {
         async call() {
           await line.post(typeof body === 'string' ? body : body(++count))

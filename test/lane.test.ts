@@ -1,10 +1,8 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { listen } from '../src/surfaces/server.ts'
 import { adminKey, startPlatform, startService } from './kit.ts'
-import { startUpstream } from './upstream.ts'
-
-/** The same request by the short way and by the long one, which a content type with a parameter leads to. */
-const ways = { short: 'application/json', long: 'application/json; charset=utf-8' }
+import { echo, startUpstream } from './upstream.ts'
+import { Connected, everyWay } from './ways.ts'
 
 test('a call is answered the same by the short way and by the long one, whatever is sent', async () => {
   await using service = await startService(({ url }) => (url === '/bad' ? { status: 500, body: '"no"' } : undefined))
@@ -22,16 +20,13 @@ test('a call is answered the same by the short way and by the long one, whatever
   const local = await make({ name: 'local', type: 'client', parameters: {} })
   const limited = await platform.keyFor([{ effect: 'Allow', action: ['tools:CallTool'] }], { rate_limit: 1 })
 
-  const send = async (contentType: string, id: string, body: string, key: string | undefined) => {
-    const response = await fetch(`${server.url}/api/v1/tools/${id}/call`, {
-      method: 'POST',
-      headers: { 'content-type': contentType, ...(key && { authorization: `Bearer ${key}` }) },
-      body,
+  const send = (id: string, body: string, key: string | undefined) =>
+    everyWay(async (way) => {
+      const sent: Record<string, string> = key ? { authorization: `Bearer ${key}` } : {}
+      const { status, headers, text } = await way(server.url, `/api/v1/tools/${id}/call`, sent, body)
+      const kept = ['content-type', 'www-authenticate', 'ratelimit-limit', 'retry-after']
+      return { status, headers: kept.map((name) => name in headers), body: JSON.parse(text) }
     })
-    const { headers, status } = response
-    const kept = ['content-type', 'www-authenticate', 'ratelimit-limit', 'retry-after']
-    return { status, headers: kept.map((name) => headers.get(name) !== null), body: await response.json() }
-  }
 
   const requests: [id: string, body: string, key?: string | undefined][] = [
     [good, '{"input":{"city":"Recife"}}'],
@@ -67,16 +62,19 @@ test('a call is answered the same by the short way and by the long one, whatever
   ]
   for (const [id, body, ...keys] of requests) {
     const key = keys.length > 0 ? keys[0] : adminKey
-    const [short, long] = [await send(ways.short, id, body, key), await send(ways.long, id, body, key)]
+    const [short, nodes, long] = await send(id, body, key)
     expect(short, `${id} ${body.slice(0, 80)}`).toEqual(long)
+    expect(nodes, `${id} ${body.slice(0, 80)}`).toEqual(long)
   }
-  const first = await send(ways.short, good, '{"input":{"city":"x"}}', limited)
-  const over = [await send(ways.short, good, '{}', limited), await send(ways.long, good, '{}', limited)]
+  const [first] = await send(good, '{"input":{"city":"x"}}', limited)
+  const over = await send(good, '{}', limited)
 
-  expect([first.status, over[0]?.status]).toEqual([200, 429])
-  expect(over[0]).toEqual(over[1])
+  expect([first?.status, over[0]?.status]).toEqual([200, 429])
+  expect(new Set(over.map((one) => JSON.stringify(one))).size).toBe(1)
   platform.platform.drain()
-  expect(await send(ways.short, good, '{}', adminKey)).toEqual(await send(ways.long, good, '{}', adminKey))
+  const closing = await send(good, '{}', adminKey)
+  expect(closing[0]?.status).toBe(503)
+  expect(new Set(closing.map((one) => JSON.stringify(one))).size).toBe(1)
   await server.close(1)
 })
 
@@ -85,6 +83,8 @@ const readMessage = (text: string) => {
   const event = /^data: (.*)$/m.exec(text)
   return text === '' ? undefined : JSON.parse(event?.[1] ?? text)
 }
+
+const accepting = { accept: 'application/json, text/event-stream', authorization: `Bearer ${adminKey}` }
 
 test('an MCP request is answered the same by the short way and by the long one, whatever is sent', async () => {
   await using upstream = await startUpstream([
@@ -108,19 +108,11 @@ test('an MCP request is answered the same by the short way and by the long one, 
   await platform.post('/servers', { name: 'Off', slug: 'off', enabled: false })
   const blind = await platform.keyFor([{ effect: 'Allow', action: ['servers:UseServer'] }])
 
-  const send = async (contentType: string, path: string, body: string, headers: Record<string, string>) => {
-    const response = await fetch(`${server.url}${path}`, {
-      method: 'POST',
-      headers: {
-        'content-type': contentType,
-        accept: 'application/json, text/event-stream',
-        authorization: `Bearer ${adminKey}`,
-        ...headers,
-      },
-      body,
+  const send = (path: string, body: string, headers: Record<string, string>) =>
+    everyWay(async (way) => {
+      const { status, text } = await way(server.url, path, { ...accepting, ...headers }, body)
+      return { status, message: readMessage(text) }
     })
-    return { status: response.status, message: readMessage(await response.text()) }
-  }
   const client = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
@@ -185,10 +177,9 @@ test('an MCP request is answered the same by the short way and by the long one, 
       [newer, {}],
     ]
     for (const [body, era] of bodies) {
-      const [short, long] = await Promise.all(
-        Object.values(ways).map((way) => send(way, path, body, { ...headers, ...era })),
-      )
+      const [short, nodes, long] = await send(path, body, { ...headers, ...era })
       expect(short, `${path} ${JSON.stringify(era)} ${body.slice(0, 200)}`).toEqual(long)
+      expect(nodes, `${path} ${JSON.stringify(era)} ${body.slice(0, 200)}`).toEqual(long)
     }
   }
   for (const body of [
@@ -198,8 +189,43 @@ test('an MCP request is answered the same by the short way and by the long one, 
     '{"jsonrpc":"2.0","method":"tools/list"}',
     '{"jsonrpc":"1.0","id":1,"method":"tools/list"}',
   ]) {
-    const [short, long] = await Promise.all(Object.values(ways).map((way) => send(way, '/mcp/direct', body, {})))
+    const [short, nodes, long] = await send('/mcp/direct', body, {})
     expect(short, body).toEqual(long)
+    expect(nodes, body).toEqual(long)
   }
   await server.close(1)
+})
+
+describe('a client keeps the short way on its connection', () => {
+  const message = (method: string, params: object) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+  const clientInfo = { name: 'test', version: '1' }
+  const begin = message('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo })
+  const headers = { ...accepting, 'content-type': 'application/json' }
+
+  test.each([
+    ['has introduced itself', async (caller: Connected) => caller.ask('POST', '/mcp/s', headers, begin)],
+    ['has sent what is no JSON', async (caller: Connected) => caller.ask('POST', '/mcp/s', headers, '{')],
+    ['has asked for something else', async (caller: Connected) => caller.ask('GET', '/health')],
+    [
+      'has made a tool',
+      async (caller: Connected) => caller.ask('POST', '/api/v1/tools', headers, '{"name":"a","type":"client"}'),
+    ],
+  ])('after it %s', async (_, before) => {
+    await using upstream = await startUpstream([echo])
+    await using platform = await startPlatform()
+    const server = await listen(platform.platform, '127.0.0.1', 0)
+    await platform.post('/tools', { name: 'crm', type: 'mcp', mcp: { url: upstream.url } })
+    await platform.post('/servers', { slug: 's' })
+    using caller = new Connected(server.url)
+    const call = message('tools/call', { name: 'crm_echo_action', arguments: { text: 'x' } })
+
+    const first = await before(caller)
+    const answer = await caller.ask('POST', '/mcp/s', headers, call)
+
+    // The SDK, on the long way, answers with a stream.
+    expect(first.status).not.toBe(500)
+    expect(answer.headers['content-type']).toBe('application/json')
+    expect(JSON.parse(answer.text).result.content).toEqual([{ type: 'text', text: '{"text":"x"}' }])
+    await server.close(1)
+  })
 })

@@ -29,6 +29,8 @@ const keyed = { ...plain, authorization: `Bearer ${key}` }
 const input = { city: 'Recife' }
 const opening = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'bench', version: '1' } }
 const params = { name: 'get_weather', arguments: input }
+/** As a client begins on its connection. */
+const initialize = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params: opening })
 const call = (id: number) => JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params })
 
 const folder = await mkdtemp(join(tmpdir(), 'quartermaster-bench-'))
@@ -43,8 +45,8 @@ try {
   const upstream = await start([file('upstream.ts')])
   const proxy = await start([file('../proxy.ts'), new URL(upstream.url).origin])
   const contestants: Contestant[] = [
-    posted({ name: 'direct', ...at(upstream), headers: plain, body: call }),
-    posted({ name: 'proxy', ...at(proxy), headers: plain, body: call }),
+    posted({ name: 'direct', ...at(upstream), headers: plain, body: call, opening: initialize }),
+    posted({ name: 'proxy', ...at(proxy), headers: plain, body: call, opening: initialize }),
     await platform(upstream.url),
   ]
   if (existsSync(file('peers/node_modules'))) {
@@ -73,7 +75,7 @@ async function platform(upstream: string): Promise<Contestant> {
   }
   await post('/tools', { name: 'weather', type: 'mcp', mcp: { url: upstream } })
   await post('/servers', { name: 'Bench', slug: 'bench', tool_names: 'original' })
-  return posted({ name: 'platform', url, path: '/mcp/bench', headers: keyed, body: call, pid })
+  return posted({ name: 'platform', url, path: '/mcp/bench', headers: keyed, body: call, opening: initialize, pid })
 }
 
 /** Over MCP it speaks the older transport only: posts whose answers come on a stream. Its REST call is measured beside it. */

@@ -6,6 +6,14 @@ export type Lane = (head: Head) => Serve | undefined
 
 export type Serve = (body: Buffer, reply: Reply) => void
 
+export function findServe(head: Head, lanes: readonly Lane[]): Serve | undefined {
+  for (const lane of lanes) {
+    const serve = lane(head)
+    if (serve) return serve
+  }
+  return undefined
+}
+
 /** The head of a plain request: a POST of JSON, of a length that is known, with every header once. */
 export interface Head {
   readonly path: string

@@ -4,7 +4,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { setImmediate as nextRound, setTimeout as pause } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
 import { Hono } from 'hono'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Lane, Reply } from './lane.ts'
 import { listen } from './server.ts'
 
@@ -98,14 +98,16 @@ test('who asks again before the answer is answered in order, and nothing is lost
   const other = 'GET /other HTTP/1.1\r\nhost: x\r\n\r\n'
 
   expect((await server.exchange([one, two])).match(/lane ..|app .*/g)).toEqual(['lane {}', 'lane []'])
-  // Two at once are no plain request, so both are answered by the app.
-  expect((await server.exchange([one + two])).match(/lane ..|app \S+ \S+ ../g)).toEqual([
-    'app POST /lane {}',
-    'app POST /lane []',
+  // Two at once are no plain request, so both are read by Node.
+  expect((await server.exchange([one + two])).match(/lane ..|Keep-Alive: /g)).toEqual([
+    'Keep-Alive: ',
+    'lane {}',
+    'Keep-Alive: ',
+    'lane []',
   ])
   expect((await server.exchange([one, two + other])).match(/lane ..|app \S+ \S+ ?.?.?/g)).toEqual([
     'lane {}',
-    'app POST /lane []',
+    'lane []',
     'app GET /other ',
   ])
 })
@@ -163,8 +165,120 @@ test('what a lane hands on is answered as if it had never seen it', async () => 
   })
 
   expect(await server.exchange([`${head()}[]`, `${head()}{}`, `${head()}[]`])).toMatch(
-    /lane \[\].*app POST \/lane \{\}.*app POST \/lane \[\]$/s,
+    /lane \[\].*app POST \/lane \{\}.*lane \[\]$/s,
   )
+})
+
+const get = 'GET /other HTTP/1.1\r\nhost: x\r\n\r\n'
+
+test('on a connection that Node has, what is plain goes by the lane, and what it hands on by the app', async () => {
+  await using server = await start((body, reply) => (body === '{}' ? reply.handOn() : echo(body, reply)))
+
+  const answer = await server.exchange([
+    get,
+    `${head()}[]`,
+    `${head()}{}`,
+    `${head('x-a: 1\r\nx-a: 2\r\n')}[]`,
+    `${head()}""`,
+  ])
+
+  expect(answer.match(/lane ..|app POST \S+ ..|app GET \/other/g)).toEqual([
+    'app GET /other',
+    'lane []',
+    'app POST /lane {}',
+    'app POST /lane []',
+    'lane ""',
+  ])
+})
+
+describe.each([
+  ['on a connection of its own', ''],
+  ['on one that Node has', get],
+])('what the app answers to what a lane has handed on, %s,', (_, before) => {
+  const ask = async (answer: () => Response | Promise<Response>, more: readonly string[] = []) => {
+    const own = new Hono().all('/lane', answer).all('*', () => new Response('other'))
+    const handsOn: Lane = ({ path }) => (path === '/lane' ? (_body, reply) => reply.handOn() : undefined)
+    const server = await listen({ app: own, lanes: [handsOn] }, '127.0.0.1', 0)
+    try {
+      const port = Number(new URL(server.url).port)
+      const answers = await exchange(port, [...(before && [before]), `${head()}{}`, ...more])
+      return answers.slice(before ? answers.indexOf('other') + 5 : 0).toLowerCase()
+    } finally {
+      await server.close(0)
+    }
+  }
+
+  test('may have no body', async () => {
+    const none = await ask(() => new Response(null, { status: 204 }), [`${head()}[]`])
+    const accepted = await ask(() => new Response(null, { status: 202 }))
+
+    expect(none.match(/http\/1.1 204/g)).toHaveLength(2)
+    expect(none).not.toContain('content-length')
+    expect(accepted).toMatch(/^http\/1.1 202 accepted\r\n/)
+    expect(accepted).not.toContain('content-type')
+  })
+
+  test('has its own status and headers, and its text as it is', async () => {
+    const answer = await ask(
+      () => new Response('"olé"', { status: 404, headers: { 'x-a': '1', 'content-type': 'text/x' } }),
+    )
+
+    expect(answer).toMatch(/^http\/1.1 404 not found\r\n/)
+    expect(answer).toContain('x-a: 1\r\n')
+    expect(answer).toContain('content-type: text/x\r\n')
+    expect(answer).toContain('content-length: 6\r\n')
+    expect(answer).toMatch(/\r\n\r\n"olé"$/)
+  })
+
+  test('comes as a stream where it is one, byte by byte', async () => {
+    const bytes = Buffer.from('data: olé\n\n')
+    const events = () =>
+      new Response(ReadableStream.from([...bytes].map((byte) => Uint8Array.of(byte))), {
+        headers: { 'content-type': 'text/event-stream' },
+      })
+
+    const answer = await ask(events, [`${head()}{}`])
+
+    expect(answer.match(/http\/1.1 200/g)).toHaveLength(2)
+    expect(answer).toContain('transfer-encoding: chunked\r\n')
+    expect(answer).toMatch(/\r\n0\r\n\r\n$/)
+  })
+})
+
+test.each([
+  ['on a connection of its own', ''],
+  ['on one that Node has', get],
+])('the app hears when one who was handed on leaves, %s, and its stream is closed', async (_, before) => {
+  let asked: AbortSignal | undefined
+  let isCancelled = false
+  const events = () =>
+    new ReadableStream({
+      start: (stream) => stream.enqueue(Buffer.from('data: 1\n\n')),
+      cancel() {
+        isCancelled = true
+      },
+    })
+  const own = new Hono()
+    .post('/lane', ({ req }) => {
+      asked = req.raw.signal
+      return new Response(events(), { headers: { 'content-type': 'text/event-stream' } })
+    })
+    .all('*', () => new Response('other'))
+  const server = await listen({ app: own, lanes: [() => (_body, reply) => reply.handOn()] }, '127.0.0.1', 0)
+  const socket = connect({ port: Number(new URL(server.url).port), host: '127.0.0.1' })
+  let heard = ''
+  socket.on('data', (bytes) => (heard += bytes))
+  if (before) {
+    socket.write(before)
+    await expect.poll(() => heard).toContain('other')
+  }
+  socket.write(`${head()}{}`)
+  await expect.poll(() => heard).toContain('data: 1')
+
+  socket.destroy()
+
+  await expect.poll(() => [asked?.aborted, isCancelled]).toEqual([true, true])
+  await server.close(0)
 })
 
 test('who stops in the middle of a request is left to Node, and its time limits, after five seconds', async () => {
@@ -179,7 +293,7 @@ test('who stops in the middle of a request is left to Node, and its time limits,
   await pause(5500)
   socket.write('}')
 
-  await expect.poll(() => answer).toMatch(/app POST \/lane \{\}$/)
+  await expect.poll(() => answer).toMatch(/Keep-Alive: .*lane \{\}$/s)
   socket.destroy()
 })
 
@@ -248,7 +362,10 @@ test('a status that HTTP has no words for is sent as Node sends it', async () =>
   expect(await server.exchange([`${head()}{}`])).toMatch(/^HTTP\/1.1 499 unknown\r\n/)
 })
 
-test('a stream of events reaches the caller as it is said', async () => {
+test.each([
+  ['on a connection of its own', false],
+  ['on one that Node has', true],
+])('a stream of events reaches the caller as it is said, %s', async (_, isNodes) => {
   await using server = await start(async (_, reply) => {
     reply.say('data: 1\n\n')
     await pause(20)
@@ -258,17 +375,17 @@ test('a stream of events reaches the caller as it is said', async () => {
     reply.end()
   })
 
-  const response = await fetch(`${server.url}/lane`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: '{}',
-  })
+  const answer = await server.exchange([...(isNodes ? [get] : []), `${head()}{}`])
 
-  expect(response.headers.get('content-type')).toBe('text/event-stream')
-  expect(await response.text()).toBe('data: 1\n\ndata: olé\n\ndata: 3\n\n')
+  expect(answer).toContain('content-type: text/event-stream\r\n')
+  expect(answer.match(/data: .*/g)).toEqual(['data: 1', 'data: olé', 'data: 3'])
+  expect(answer).toMatch(/\r\n0\r\n\r\n$/)
 })
 
-test('a lane hears when the caller leaves, and what it answers then goes nowhere', async () => {
+test.each([
+  ['on a connection of its own', ''],
+  ['on one that Node has', get],
+])('a lane hears when the caller leaves, %s, and what it answers then goes nowhere', async (_, before) => {
   let leave = () => {}
   const left = new Promise<void>((resolve) => (leave = resolve))
   await using server = await start((body, reply) => {
@@ -278,6 +395,10 @@ test('a lane hears when the caller leaves, and what it answers then goes nowhere
     })
   })
   const socket = connect(server.port, '127.0.0.1')
+  if (before) {
+    socket.write(before)
+    await once(socket, 'data')
+  }
   await new Promise<void>((resolve) => socket.write(`${head()}{}`, () => resolve()))
   await pause(50)
   socket.destroy()

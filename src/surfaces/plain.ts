@@ -1,26 +1,29 @@
+import { once } from 'node:events'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Head, Lane, Reply, Serve } from './lane.ts'
+import { findServe, type Head, type Lane, type Reply, type Serve, whenGone } from './lane.ts'
+import { isPlain, isPlainPath, mostHeaders } from './plain-head.ts'
 
 /** A longer head is not plain. */
 const longestHead = 16 * 1024
-/** Nor is one with more headers: it is remembered for as long as its connection lasts, and each takes many times its length. */
-const mostHeaders = 64
-/** So much is held of what is sent before anyone has looked at who sends it. */
-const longestBody = 256 * 1024
 /** Whoever takes longer to send a request is waited for elsewhere. */
 const longestWait = 5000
 /** How long a connection is kept on which nothing is asked. */
 export const keepAlive = 60_000
 
+/** Answers everything, and more slowly. */
+export type LongWay = (request: Request) => Response | Promise<Response>
+
 /**
  * A connection as it begins. As long as all that comes are plain requests that a lane takes, they are read and answered
- * here, for half of what Node's own way costs. With anything else the connection is handed on to Node for good, together
- * with what came: so nothing here has to know what is wrong with a request, or how to say it.
+ * here, for half of what Node's own way costs; what the lane leaves after a look at the body is answered the long way, and
+ * the connection stays. With anything else it is handed on to Node for good, together with what came: so nothing here has
+ * to know what is wrong with a request, or how to say it.
  */
 export class PlainConnection {
   readonly #socket: Socket
   readonly #lanes: readonly Lane[]
+  readonly #longWay: LongWay
   readonly #handOn: (bytes: Buffer) => void
   /** What has come of a request that is not whole, and since when; or what came before the one before was answered. */
   #part: Buffer | undefined
@@ -30,9 +33,10 @@ export class PlainConnection {
   #found: Found | undefined
   #reply: PlainReply | undefined
 
-  constructor(socket: Socket, lanes: readonly Lane[], handOn: (bytes: Buffer) => void) {
+  constructor(socket: Socket, lanes: readonly Lane[], longWay: LongWay, handOn: (bytes: Buffer) => void) {
     this.#socket = socket
     this.#lanes = lanes
+    this.#longWay = longWay
     this.#handOn = handOn
     socket.on('data', this.#onData)
     socket.on('end', this.#onEnd)
@@ -80,8 +84,21 @@ export class PlainConnection {
       this.#part = undefined
       this.#socket.setTimeout(keepAlive)
     }
-    this.#reply = new PlainReply(this.#socket, this.#onAnswered, () => this.#leave(bytes))
-    found.serve(bytes.subarray(start), this.#reply)
+    const body = bytes.subarray(start)
+    const reply = new PlainReply(this.#socket, this.#onAnswered, () => void this.#goLongWay(found.head, body, reply))
+    this.#reply = reply
+    found.serve(body, reply)
+  }
+
+  async #goLongWay({ path, headers }: Head, body: Buffer, reply: PlainReply): Promise<void> {
+    const { signal } = whenGone(reply)
+    try {
+      const sent = { method: 'POST', headers: headers as Record<string, string>, body: new Uint8Array(body), signal }
+      await reply.respond(await this.#longWay(new Request(`http://${headers.host}${path}`, sent)), signal)
+    } catch {
+      // Half an answer is out, or nobody is there to take it.
+      this.#socket.destroy()
+    }
   }
 
   #find(head: string): Found | undefined {
@@ -157,6 +174,7 @@ export class PlainConnection {
 }
 
 interface Found {
+  readonly head: Head
   readonly serve: Serve
   /** Of the body. */
   readonly length: number
@@ -164,12 +182,8 @@ interface Found {
 
 function findLane(text: string, lanes: readonly Lane[]): Found | undefined {
   const head = readHead(text)
-  if (!head) return undefined
-  for (const lane of lanes) {
-    const serve = lane(head)
-    if (serve) return { serve, length: Number(head.headers['content-length']) }
-  }
-  return undefined
+  const serve = head && findServe(head, lanes)
+  return serve && { head, serve, length: Number(head.headers['content-length']) }
 }
 
 /** Whether it may become a plain request. One whose first line ends with a line feed alone never does. */
@@ -184,7 +198,7 @@ function begins(bytes: Buffer): boolean {
 
 const carriageReturn = 13
 
-const requestLine = /^POST (\/[\w/.-]*) HTTP\/1\.1$/
+const requestLine = /^POST (\S+) HTTP\/1\.1$/
 const token = /^[!#$%&'*+.^`|~\w-]+$/
 /** Nor A0, which `trim` takes for a space, and HTTP does not: a length with one behind it is none. */
 const notText = /[^\t\x20-\x7e\x80-\x9f\xa1-\xff]/
@@ -193,7 +207,7 @@ const notText = /[^\t\x20-\x7e\x80-\x9f\xa1-\xff]/
 function readHead(text: string): Head | undefined {
   const [first = '', ...lines] = text.split('\r\n')
   const path = requestLine.exec(first)?.[1]
-  if (path === undefined || lines.length > mostHeaders) return undefined
+  if (!isPlainPath(path) || lines.length > mostHeaders) return undefined
   const headers: Record<string, string> = Object.create(null)
   for (const line of lines) {
     const colon = line.indexOf(':')
@@ -204,19 +218,6 @@ function readHead(text: string): Head | undefined {
   }
   return isPlain(headers) ? { path, headers } : undefined
 }
-
-/** A name or an address, and a port: it becomes part of addresses that are given out. */
-const plainHost = /^([a-z\d._-]+|\[[a-f\d:]+\])(:([1-5]?\d{1,4}|6[0-4]\d{3}))?$/
-
-const unusual = ['transfer-encoding', 'content-encoding', 'expect', 'upgrade', 'proxy-connection', 'trailer', 'te']
-
-const isPlain = (headers: Record<string, string>): boolean =>
-  plainHost.test(headers.host ?? '') &&
-  headers['content-type'] === 'application/json' &&
-  /^\d{1,6}$/.test(headers['content-length'] ?? '') &&
-  Number(headers['content-length']) <= longestBody &&
-  /^keep-alive$/i.test(headers.connection ?? 'keep-alive') &&
-  !unusual.some((name) => name in headers)
 
 class PlainReply implements Reply {
   isStream = false
@@ -255,6 +256,32 @@ class PlainReply implements Reply {
     )
   }
 
+  /** The answer of someone else, whole or as it comes. */
+  async respond(answer: Response, signal: AbortSignal): Promise<void> {
+    const { status, headers, body } = answer
+    if (headers.get('connection') === 'close') this.isLast = true
+    const isEvents = headers.get('content-type')?.startsWith('text/event-stream') === true
+    const known = Object.fromEntries(headers)
+    if (!body || !isEvents) {
+      const bytes = await answer.text()
+      const length = status === 204 ? '' : `content-length: ${Buffer.byteLength(bytes)}\r\n`
+      this.#finish(`${this.#head(status, known)}${length}\r\n${bytes}`)
+      return
+    }
+    if (this.isGone) return body.cancel()
+    this.isStream = true
+    this.#socket.write(`${this.#head(status, known)}transfer-encoding: chunked\r\n\r\n`)
+    const reader = body.getReader()
+    signal.addEventListener('abort', () => void reader.cancel().catch(() => {}))
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done || this.isGone) break
+      this.#socket.write(Buffer.concat([Buffer.from(`${value.length.toString(16)}\r\n`), value, lineEnd]))
+      if (this.#socket.writableNeedDrain) await once(this.#socket, 'drain', { signal })
+    }
+    this.end()
+  }
+
   say(text: string): void {
     if (this.#isOver || this.isGone) return
     const head = this.isStream ? '' : `${this.#head(200, events)}transfer-encoding: chunked\r\n\r\n`
@@ -285,6 +312,8 @@ const json = { 'content-type': 'application/json' }
 const events = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache, no-transform' }
 const closing = 'connection: close\r\n'
 const lasting = `connection: keep-alive\r\nkeep-alive: timeout=${keepAlive / 1000}\r\n`
+
+const lineEnd = Buffer.from('\r\n')
 
 const chunk = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`
 

@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
 import type { Lane } from './lane.ts'
+import { takeLane } from './node-lane.ts'
 import { keepAlive, PlainConnection } from './plain.ts'
 
 /** A port that answers, and can be closed without cutting anyone off. */
@@ -28,7 +29,9 @@ export async function listen(surface: Surface, host: string, port: number): Prom
     { requestTimeout: 60_000, headersTimeout: 30_000, keepAliveTimeout: keepAlive },
     (request, response) => {
       connections.set(request.socket, response)
-      if (namesHost(request)) void longWay(request, response)
+      const goOn = () => void longWay(request, response)
+      if (takeLane(request, response, lanes, goOn)) return
+      if (namesHost(request)) goOn()
       else response.writeHead(400, { 'content-type': 'text/plain' }).end('The Host header does not name a host.\n')
     },
   )
@@ -41,7 +44,8 @@ export async function listen(surface: Surface, host: string, port: number): Prom
       toNode?.call(server, socket)
       socket.emit('data', bytes)
     }
-    connections.set(socket, new PlainConnection(socket, lanes, handOn))
+    const answer = (request: Request) => app.fetch(request, { incoming: { socket } })
+    connections.set(socket, new PlainConnection(socket, lanes, answer, handOn))
     socket.once('close', () => connections.delete(socket))
   })
   await new Promise<void>((resolve, reject) => {
