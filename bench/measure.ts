@@ -56,12 +56,10 @@ export interface Figures {
   readonly rss: number
 }
 
-/** The program as it is built, and the flags of Node that `npm start` and the command itself give it. */
-export const program = [
-  '--no-memory-reducer',
-  '--max-semi-space-size=16',
-  new URL('../bin/quartermaster.js', import.meta.url).pathname,
-]
+const command = new URL('../bin/quartermaster.js', import.meta.url).pathname
+
+/** The program as it is built, and the flags of Node that the command itself gives it. */
+export const program = ['--no-memory-reducer', '--max-semi-space-size=16', command]
 if (!isBuilt()) await import('../scripts/build-program.ts')
 
 /** Starts a program that prints `ready at <url>`. */
@@ -70,7 +68,8 @@ export async function launch(
   env: Record<string, string> = {},
 ): Promise<{ child: ChildProcess; url: string }> {
   const child = spawn(process.execPath, args, {
-    env: { PATH: process.env.PATH, ...env },
+    // The command sets the second one for itself.
+    env: { PATH: process.env.PATH, ...(args.includes(command) && { MALLOC_ARENA_MAX: '1' }), ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const url = await new Promise<string>((resolve, reject) => {

@@ -1,7 +1,8 @@
-#!/usr/bin/env -S node --no-memory-reducer --max-semi-space-size=16 --disable-warning=ExperimentalWarning
-// V8 frees memory in a quiet moment and takes with it what it knew about the code that will run next: hence the first flag.
-// The second keeps the room for new things from growing to four times what calls need; see
-// docs/decisions/2026-11-20-memory.md. The third is for Node 22, which calls its SQLite experimental.
+#!/usr/bin/env -S MALLOC_ARENA_MAX=1 node --no-memory-reducer --max-semi-space-size=16 --disable-warning=ExperimentalWarning
+// The GNU C library keeps what is freed apart for each thread, and Node has a dozen: hence the variable. V8 frees memory in a
+// quiet moment and takes with it what it knew about the code that will run next: hence the first flag. The second keeps the
+// room for new things from growing to four times what calls need; see docs/decisions/2026-11-20-memory.md. The third is for
+// Node 22, which calls its SQLite experimental.
 import module from 'node:module'
 import { setFlagsFromString } from 'node:v8'
 import { isBuilt } from './is-built.js'

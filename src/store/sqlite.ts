@@ -168,7 +168,7 @@ function openDatabase(file: string, lock: DatabaseSync): DatabaseSync {
       PRAGMA foreign_keys = ON;
       PRAGMA busy_timeout = 5000;
       PRAGMA temp_store = MEMORY;
-      PRAGMA cache_size = -32000;
+      PRAGMA cache_size = -16000;
     `)
     return database
   } catch (error) {

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
-import { createReadStream, existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { open, readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
 import { fileURLToPath } from 'node:url'
 import { quantized, type Vector } from './vectors.ts'
 import { WordPiece } from './wordpiece.ts'
@@ -28,10 +27,16 @@ export function modelFolder(given: string | undefined): string {
   return join(dirname(own), 'models/Xenova/all-MiniLM-L6-v2')
 }
 
-/** Read piece by piece: the whole of it would stay in memory until garbage is collected, which may be much later. */
+/** Read into one buffer, again and again: all others would stay in memory until garbage is collected, and leave it in pieces. */
 async function check(folder: string, file: ModelFile): Promise<void> {
+  await using opened = await open(join(folder, file))
   const digest = createHash('sha256')
-  await pipeline(createReadStream(join(folder, file)), digest)
+  const buffer = Buffer.allocUnsafe(65_536)
+  for (;;) {
+    const { bytesRead } = await opened.read(buffer)
+    if (bytesRead === 0) break
+    digest.update(buffer.subarray(0, bytesRead))
+  }
   const found = digest.digest('hex')
   if (found !== files[file]) throw new Error(`${file} is not the file it should be: its checksum is ${found}`)
 }
