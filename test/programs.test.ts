@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
-import { adminKey, ask } from './kit.ts'
+import { adminKey, ask, startPlatform } from './kit.ts'
 import { type Running, startProcess, temporaryFolder } from './process.ts'
 
 const settings = { QM_ADMIN_KEY: adminKey, QM_ALLOW_STDIO: 'true' }
@@ -68,4 +68,38 @@ test('what a program says before it fails is in the log, and when it is given up
   await vi.waitFor(() => expect(platform.output()).toContain('an MCP server is down'), { timeout: 5000 })
   expect(platform.output()).toContain('"said":"no token was given')
   expect(platform.output()).toContain(id)
+})
+
+describe('a program', () => {
+  const program = { command: process.execPath, args: ['-e', ''] }
+  const mayRegister = { effect: 'Allow', action: ['tools:CreateTool', 'tools:UpdateTool', 'tools:ImportMcpServers'] }
+
+  test('is not for whoever may register tools, but for who may run programs, too', async () => {
+    await using platform = await startPlatform({ QM_ALLOW_STDIO: 'true' })
+    const key = await platform.keyFor([mayRegister])
+    const runner = await platform.keyFor([mayRegister, { effect: 'Allow', action: ['tools:RunProgram'] }])
+    const { body: known } = await platform.post('/tools', { name: 'known', type: 'mcp', mcp: program })
+    const { body: away } = await platform.post('/tools', {
+      name: 'away',
+      type: 'mcp',
+      mcp: { url: 'http://127.0.0.1:9/mcp' },
+    })
+
+    const created = await platform.post('/tools', { name: 'new', type: 'mcp', mcp: program }, { key })
+    const imported = await platform.post('/tools/import', { mcpServers: { other: program } }, { key })
+    const turned = await platform.patch(`/tools/${away.id}`, { mcp: program }, { key })
+    const changed = await platform.patch(`/tools/${known.id}`, { mcp: { ...program, args: ['-e', '1'] } }, { key })
+    const renamed = await platform.patch(`/tools/${known.id}`, { description: 'Known', mcp: program }, { key })
+    const allowed = await platform.post('/tools', { name: 'new', type: 'mcp', mcp: program }, { key: runner })
+
+    for (const { status, body } of [created, turned, changed]) {
+      expect(status).toBe(403)
+      expect(body.error.message).toContain('tools:RunProgram')
+    }
+    expect(imported.body.skipped).toMatchObject([
+      { name: 'other', reason: expect.stringContaining('tools:RunProgram') },
+    ])
+    expect(renamed.status).toBe(200)
+    expect(allowed.status).toBe(201)
+  })
 })

@@ -58,6 +58,7 @@ export const permissions: ReadonlySet<string> = new Set([
   ...operations.map(({ permission }) => permission),
   'access-policies:AttachAccessPolicy',
   'servers:UseServer',
+  'tools:RunProgram',
 ])
 
 /** The operations that platform tools can offer. */

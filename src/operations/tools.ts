@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { evaluate } from '../access/evaluate.ts'
+import { evaluate, type Resource } from '../access/evaluate.ts'
 import { appOf, autoApproveOf, type Catalogue } from '../catalogue/catalogue.ts'
 import { agentNames } from '../catalogue/names.ts'
 import { toolResource } from '../dispatch/authorize.ts'
@@ -24,6 +25,7 @@ import {
   operation,
   type Parts,
   type Request,
+  requireAllowed,
 } from './operation.ts'
 
 export const tool: Kind<ToolRecord> = {
@@ -71,6 +73,7 @@ export const createTool = creates({
   async run({ project_id: _, ...input }, context) {
     const draft = checked({ ...empty, ...input }, context)
     requireUnbound(draft, undefined, context)
+    requireRunning(draft, undefined, { projectId: context.projectId, kind: 'tool', id: '*' }, context)
     return present(await context.store.tools.create(context.projectId, draft))
   },
 })
@@ -120,6 +123,7 @@ export const updateTool = acts({
     const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
     const next = checked({ ...draft, ...given }, context)
     requireUnbound(next, draft, context)
+    requireRunning(next, draft, toolResource(context.target), context)
     const updated = await context.store.tools.update(id, next)
     return present(updated ?? context.target)
   },
@@ -359,6 +363,17 @@ function requireUnbound(
   if (!draft.mcp?.required || before?.mcp?.required || principal.projectId === null) return
   const message = 'is for keys that are not bound to a project: the whole platform would not start without the server'
   throw new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'mcp.required', message }] })
+}
+
+/** Who may register tools need not be one who may run any program on the machine. */
+function requireRunning(
+  draft: ToolDraft,
+  before: ToolDraft | undefined,
+  resource: Resource,
+  { principal }: Pick<Context, 'principal'>,
+): void {
+  if (draft.mcp?.command === undefined || isDeepStrictEqual(draft.mcp, before?.mcp)) return
+  requireAllowed(principal, 'tools:RunProgram', resource)
 }
 
 const configFields = [...new Set(toolTypes.flatMap(({ config }) => Object.keys(config.shape)))] as (keyof ToolDraft)[]

@@ -19,7 +19,9 @@ export function Check() {
   const [key, setKey] = useState('')
   const [permission, setPermission] = useState('tools:CallTool')
   const [resource, setResource] = useState('')
-  const permissions = [...new Set([...operations.map((one) => one.permission), 'servers:UseServer'])].sort()
+  const permissions = [
+    ...new Set([...operations.map((one) => one.permission), 'servers:UseServer', 'tools:RunProgram']),
+  ].sort()
   const kind = (permission.split(':')[0] ?? 'tool').replace(/ies$/, 'y').replace(/s$/, '')
   const suggested = `qm:${projects[0]?.id ?? '*'}:${kind}:*`
   const keyId = key || keys[0]?.id || ''
