@@ -1,5 +1,7 @@
+import type { ReactNode } from 'react'
+
 /** Text that is read letter by letter, in a box that scrolls where it is too large. */
-export const CodeBox = ({ children, wrap = false }: { children: string; wrap?: boolean }) => (
+export const CodeBox = ({ children, wrap = false }: { children: ReactNode; wrap?: boolean }) => (
   <pre
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys, too
     tabIndex={0}

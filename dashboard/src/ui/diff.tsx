@@ -1,6 +1,7 @@
 import { diffWordsWithSpace } from 'diff'
 import { useMemo } from 'react'
 import { count } from '../format.ts'
+import { CodeBox } from './code.tsx'
 import { visible } from './visible.ts'
 
 /** Beyond this many words that changed, a text is another one. */
@@ -49,11 +50,7 @@ export function diff(before: string, after: string): Stretch[] {
 export function Diff({ before, after }: { before: string; after: string }) {
   const stretches = useMemo(() => diff(before, after), [before, after])
   return (
-    <pre
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys, too
-      tabIndex={0}
-      className="max-h-96 overflow-auto rounded-md bg-sunken p-3 font-mono text-xs break-words whitespace-pre-wrap"
-    >
+    <CodeBox wrap>
       {stretches.map(({ kind, text }, index) => {
         const key = `${index} ${kind}`
         if (kind === 'gone')
@@ -70,7 +67,7 @@ export function Diff({ before, after }: { before: string; after: string }) {
           )
         return <Same key={key} text={text} isFirst={index === 0} isLast={index === stretches.length - 1} />
       })}
-    </pre>
+    </CodeBox>
   )
 }
 
