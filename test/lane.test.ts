@@ -196,6 +196,43 @@ test('an MCP request is answered the same by the short way and by the long one, 
   await server.close(1)
 })
 
+test('a request counts once against the limit of its key, whichever way it goes', async () => {
+  const properties = { region: { type: 'string', 'x-mcp-header': 'Region' } }
+  await using upstream = await startUpstream([{ name: 'locate', inputSchema: { type: 'object', properties } as never }])
+  await using platform = await startPlatform()
+  const server = await listen(platform.platform, '127.0.0.1', 0)
+  await platform.post('/tools', { name: 'maps', type: 'mcp', mcp: { url: upstream.url } })
+  await platform.post('/servers', { slug: 's', tool_names: 'original' })
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const params = { name: 'locate', arguments: {}, _meta }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+
+  const statuses = await everyWay(async (way) => {
+    const key = await platform.keyFor([{ effect: 'Allow', action: ['*'] }], { rate_limit: 2 })
+    const headers = {
+      accept: 'application/json, text/event-stream',
+      authorization: `Bearer ${key}`,
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/call',
+      'mcp-name': 'locate',
+    }
+    const answered: number[] = []
+    for (let count = 0; count < 3; count++) answered.push((await way(server.url, '/mcp/s', headers, body)).status)
+    return answered
+  })
+
+  expect(statuses).toEqual([
+    [200, 200, 429],
+    [200, 200, 429],
+    [200, 200, 429],
+  ])
+  await server.close(1)
+})
+
 describe('a client keeps the short way on its connection', () => {
   const message = (method: string, params: object) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
   const clientInfo = { name: 'test', version: '1' }

@@ -19,6 +19,7 @@ export function takeLane(
   request.on('data', (part: Buffer) => parts.push(part))
   request.on('end', () => {
     const body = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)
+    parts.length = 0
     // The long way finds the body there, since it cannot be read twice.
     const handOn = () => {
       Object.assign(request, { rawBody: body })

@@ -230,6 +230,28 @@ describe.each([
     expect(answer).toMatch(/\r\n\r\n"olé"$/)
   })
 
+  test('is framed once, whatever it says of that itself', async () => {
+    const headers = new Headers({ 'content-length': '5' })
+    headers.append('set-cookie', 'a=1')
+    headers.append('set-cookie', 'b=2')
+
+    const whole = await ask(() => new Response(Uint8Array.of(0xef, 0xbb, 0xbf, 0xff, 0x41), { headers }))
+
+    expect(whole.match(/content-length: 5/g)).toHaveLength(1)
+    expect(whole).toContain('set-cookie: a=1\r\n')
+    expect(whole).toContain('set-cookie: b=2\r\n')
+  })
+
+  test('is not ended by a part of it that is empty', async () => {
+    const parts = ['data: 1\n\n', '', 'data: 2\n\n'].map((text) => new TextEncoder().encode(text))
+    const answer = await ask(
+      () => new Response(ReadableStream.from(parts), { headers: { 'content-type': 'text/event-stream' } }),
+    )
+
+    expect(answer.match(/data: \d/g)).toEqual(['data: 1', 'data: 2'])
+    expect(answer.match(/\r\n0\r\n/g)).toHaveLength(1)
+  })
+
   test('comes as a stream where it is one, byte by byte', async () => {
     const bytes = Buffer.from('data: olé\n\n')
     const events = () =>
@@ -404,6 +426,22 @@ test.each([
   socket.destroy()
 
   await left
+})
+
+test('a lane hears when a caller leaves who had begun to ask for something else', async () => {
+  const left: string[] = []
+  const server = await start((body, reply) => reply.onGone(() => left.push(body)))
+  const socket = connect({ port: server.port, host: '127.0.0.1', noDelay: true })
+  for (const part of [`${head()}{}`, 'POST ', '/lane HT']) {
+    socket.write(part)
+    await pause(50)
+  }
+  socket.end()
+
+  await expect.poll(() => left).toEqual(['{}'])
+  const asked = Date.now()
+  await server.close(10)
+  expect(Date.now() - asked).toBeLessThan(5000)
 })
 
 test('when it stops, those who wait are answered, those who do not are cut off', async () => {

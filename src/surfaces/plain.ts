@@ -1,15 +1,16 @@
-import { once } from 'node:events'
-import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { findServe, type Head, type Lane, type Reply, type Serve, whenGone } from './lane.ts'
+import { findServe, type Head, type Lane, type Serve, whenGone } from './lane.ts'
 import { isPlain, isPlainPath, mostHeaders } from './plain-head.ts'
+import { keepAlive, PlainReply } from './plain-reply.ts'
 
 /** A longer head is not plain. */
 const longestHead = 16 * 1024
 /** Whoever takes longer to send a request is waited for elsewhere. */
 const longestWait = 5000
-/** How long a connection is kept on which nothing is asked. */
-export const keepAlive = 60_000
+/** So much of what is asked before the last answer is taken in: who is not read at all is not heard when it leaves, either. */
+const longestEarly = 64 * 1024
+/** Longer than callers are told that a connection is kept, so that none asks in the moment in which it is closed. */
+const idle = keepAlive + 1000
 
 /** Answers everything, and more slowly. */
 export type LongWay = (request: Request) => Response | Promise<Response>
@@ -42,7 +43,7 @@ export class PlainConnection {
     socket.on('end', this.#onEnd)
     socket.on('close', this.#onClose)
     socket.on('error', this.#onError)
-    socket.setTimeout(keepAlive, this.#onTimeout)
+    socket.setTimeout(idle, this.#onTimeout)
   }
 
   /** Closes it: at once where nobody waits for an answer, and otherwise with that. */
@@ -57,9 +58,9 @@ export class PlainConnection {
   readonly #onData = (bytes: Buffer): void => {
     const all = this.#part ? Buffer.concat([this.#part, bytes]) : bytes
     if (this.#reply) {
-      // It has its answer first, and is not listened to until then.
+      // It has its answer first.
       this.#part = all
-      this.#socket.pause()
+      if (all.length > longestEarly) this.#socket.pause()
       return
     }
     if (!this.#part) this.#since = Date.now()
@@ -82,23 +83,36 @@ export class PlainConnection {
     }
     if (this.#part) {
       this.#part = undefined
-      this.#socket.setTimeout(keepAlive)
+      this.#socket.setTimeout(idle)
     }
     const body = bytes.subarray(start)
-    const reply = new PlainReply(this.#socket, this.#onAnswered, () => void this.#goLongWay(found.head, body, reply))
+    const reply = new PlainReply(this.#socket, this.#onAnswered, () => {
+      const { signal } = whenGone(reply)
+      void this.#goLongWay(this.#ask(found.head, body, signal), reply, signal)
+    })
     this.#reply = reply
     found.serve(body, reply)
   }
 
-  async #goLongWay({ path, headers }: Head, body: Buffer, reply: PlainReply): Promise<void> {
-    const { signal } = whenGone(reply)
+  async #goLongWay(answering: Promise<Response>, reply: PlainReply, signal: AbortSignal): Promise<void> {
     try {
-      const sent = { method: 'POST', headers: headers as Record<string, string>, body: new Uint8Array(body), signal }
-      await reply.respond(await this.#longWay(new Request(`http://${headers.host}${path}`, sent)), signal)
+      await reply.respond(await answering, signal)
     } catch {
       // Half an answer is out, or nobody is there to take it.
       this.#socket.destroy()
     }
+  }
+
+  /** Apart, so that nobody holds the body for as long as the answer takes. */
+  async #ask({ path, headers }: Head, body: Buffer, signal: AbortSignal): Promise<Response> {
+    const stream = new ReadableStream({
+      start(sent) {
+        sent.enqueue(new Uint8Array(body))
+        sent.close()
+      },
+    })
+    const init = { method: 'POST', headers: headers as Record<string, string>, body: stream, signal, duplex: 'half' }
+    return this.#longWay(new Request(`http://${headers.host}${path}`, init as RequestInit))
   }
 
   #find(head: string): Found | undefined {
@@ -111,8 +125,6 @@ export class PlainConnection {
 
   /** From here on it is Node's. */
   #leave(bytes: Buffer): void {
-    const early = this.#reply && this.#part
-    this.#reply = undefined
     const socket = this.#socket
     socket.off('data', this.#onData)
     socket.off('end', this.#onEnd)
@@ -120,8 +132,7 @@ export class PlainConnection {
     socket.off('error', this.#onError)
     socket.setTimeout(0, this.#onTimeout)
     if (socket.destroyed) return
-    this.#handOn(early ? Buffer.concat([bytes, early]) : bytes)
-    if (early) socket.resume()
+    this.#handOn(bytes)
   }
 
   readonly #onAnswered = (isLast: boolean): void => {
@@ -217,115 +228,4 @@ function readHead(text: string): Head | undefined {
     headers[name] = value.trim()
   }
   return isPlain(headers) ? { path, headers } : undefined
-}
-
-class PlainReply implements Reply {
-  isStream = false
-  isGone = false
-  /** No other request is answered on the connection. */
-  isLast = false
-  #isOver = false
-  #leaving: (() => void) | undefined
-  readonly #socket: Socket
-  readonly #onAnswered: (isLast: boolean) => void
-  readonly #handOn: () => void
-
-  constructor(socket: Socket, onAnswered: (isLast: boolean) => void, handOn: () => void) {
-    this.#socket = socket
-    this.#onAnswered = onAnswered
-    this.#handOn = handOn
-  }
-
-  onGone(leave: () => void): void {
-    this.#leaving = leave
-  }
-
-  leave(): void {
-    this.isGone = true
-    this.#leaving?.()
-  }
-
-  handOn(): void {
-    this.#handOn()
-  }
-
-  send(status: number, headers: Readonly<Record<string, string>>, text: string): void {
-    if (headers.connection === 'close') this.isLast = true
-    this.#finish(
-      `${this.#head(status, { ...json, ...headers })}content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
-    )
-  }
-
-  /** The answer of someone else, whole or as it comes. */
-  async respond(answer: Response, signal: AbortSignal): Promise<void> {
-    const { status, headers, body } = answer
-    if (headers.get('connection') === 'close') this.isLast = true
-    const isEvents = headers.get('content-type')?.startsWith('text/event-stream') === true
-    const known = Object.fromEntries(headers)
-    if (!body || !isEvents) {
-      const bytes = await answer.text()
-      const length = status === 204 ? '' : `content-length: ${Buffer.byteLength(bytes)}\r\n`
-      this.#finish(`${this.#head(status, known)}${length}\r\n${bytes}`)
-      return
-    }
-    if (this.isGone) return body.cancel()
-    this.isStream = true
-    this.#socket.write(`${this.#head(status, known)}transfer-encoding: chunked\r\n\r\n`)
-    const reader = body.getReader()
-    signal.addEventListener('abort', () => void reader.cancel().catch(() => {}))
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done || this.isGone) break
-      this.#socket.write(Buffer.concat([Buffer.from(`${value.length.toString(16)}\r\n`), value, lineEnd]))
-      if (this.#socket.writableNeedDrain) await once(this.#socket, 'drain', { signal })
-    }
-    this.end()
-  }
-
-  say(text: string): void {
-    if (this.#isOver || this.isGone) return
-    const head = this.isStream ? '' : `${this.#head(200, events)}transfer-encoding: chunked\r\n\r\n`
-    this.isStream = true
-    this.#socket.write(head + chunk(text))
-  }
-
-  end(text?: string): void {
-    this.#finish(`${text === undefined ? '' : chunk(text)}0\r\n\r\n`)
-  }
-
-  #finish(last: string): void {
-    if (this.#isOver) return
-    this.#isOver = true
-    if (this.isGone) return
-    this.#socket.write(last)
-    this.#onAnswered(this.isLast)
-  }
-
-  #head(status: number, headers: Readonly<Record<string, string>>): string {
-    let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\ndate: ${date()}\r\n`
-    for (const name in headers) text += `${name}: ${headers[name]}\r\n`
-    return headers.connection === undefined ? `${text}${this.isLast ? closing : lasting}` : text
-  }
-}
-
-const json = { 'content-type': 'application/json' }
-const events = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache, no-transform' }
-const closing = 'connection: close\r\n'
-const lasting = `connection: keep-alive\r\nkeep-alive: timeout=${keepAlive / 1000}\r\n`
-
-const lineEnd = Buffer.from('\r\n')
-
-const chunk = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`
-
-let printed = ''
-let printedAt = 0
-
-/** A new one each second. */
-function date(): string {
-  const second = Math.floor(Date.now() / 1000)
-  if (second !== printedAt) {
-    printedAt = second
-    printed = new Date(second * 1000).toUTCString()
-  }
-  return printed
 }

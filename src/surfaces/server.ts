@@ -4,7 +4,8 @@ import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
 import type { Lane } from './lane.ts'
 import { takeLane } from './node-lane.ts'
-import { keepAlive, PlainConnection } from './plain.ts'
+import { PlainConnection } from './plain.ts'
+import { keepAlive } from './plain-reply.ts'
 
 /** A port that answers, and can be closed without cutting anyone off. */
 export interface Listening {
@@ -22,7 +23,15 @@ export interface Surface {
 export async function listen(surface: Surface, host: string, port: number): Promise<Listening> {
   const { app, lanes } = surface
   // The globals of whoever embeds the platform stay as they are.
-  const longWay = getRequestListener(app.fetch, { overrideGlobalObjects: false })
+  const longWay = getRequestListener(
+    async (request, env) => {
+      const answer = await app.fetch(request, env)
+      // A stream may last, and nobody reads the body any more.
+      Object.assign(env.incoming, { rawBody: undefined })
+      return answer
+    },
+    { overrideGlobalObjects: false },
+  )
   const connections: Connections = new Map()
   const server = createServer(
     // A caller has a minute to send its request; an answer may take as long as the slowest tool.

@@ -122,6 +122,11 @@ export class McpEndpoints {
     return this.#offered(asker, await parts.shelves.findServer(reference), reference)
   }
 
+  /** The long way counts it again. */
+  uncount({ principalId }: Offering): void {
+    this.#host.rateLimit.giveBack(principalId)
+  }
+
   /** What a caller of 2025 answers to a question that one of its calls has put. */
   #hear(principalId: string, answer: JsonObject): Response {
     if (!this.#correspondence.questions.answer(principalId, answer)) throw new PlatformError('ANSWER_NOT_AWAITED', {})

@@ -45,7 +45,10 @@ export function mcpLane(endpoints: McpEndpoints, { bodyLimit, log }: { bodyLimit
       const plain = readPlain(headers, body)
       if (!plain) return reply.handOn()
       const offering = endpoints.knownOffer(sender, reference) ?? (await endpoints.offer(sender, reference))
-      if (plain.isModern && (await isMirrored(plain, offering))) return reply.handOn()
+      if (plain.isModern && (await isMirrored(plain, offering))) {
+        endpoints.uncount(offering)
+        return reply.handOn()
+      }
       await answer(plain, offering, new Answering(plain.id, reply))
     } catch (error) {
       const failed = answerError(error, log)
