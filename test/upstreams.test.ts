@@ -617,6 +617,7 @@ describe('a definition that changes under its name', () => {
     const late = await accept({ hashes: { echo: first.data[0].hash } })
     const unknown = await accept({ hashes: { echo: second.data[0].hash, none: 'x' } })
     const both = await accept({ hashes: { echo: second.data[0].hash }, names: ['echo'] })
+    const misspelt = await accept({ names: ['ecko'] })
     const still = (await platform.get(`/tools/${id}/definition-changes`)).body
     const read = await accept({ hashes: { echo: second.data[0].hash } })
     const third = await change('Echoes')
@@ -631,6 +632,9 @@ describe('a definition that changes under its name', () => {
     })
     expect(unknown.body.error.details.names).toEqual(['none'])
     expect(both.status).toBe(400)
+    expect(misspelt.body.error.details.errors).toEqual([
+      { path: 'names.0', message: 'the tool has no action "ecko". Did you mean "echo"?' },
+    ])
     expect(still).toEqual(second)
     expect(read.body).toEqual({ accepted: 1 })
     expect(third.data).toMatchObject([{ accepted: second.data[0].current, current: described('Echoes') }])

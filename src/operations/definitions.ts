@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { PlatformError } from '../model/errors.ts'
 import type { JsonObject } from '../model/json.ts'
+import { didYouMean } from '../model/nearest.ts'
 import { Id, iso, Paging, pageOf } from '../model/page.ts'
 import type { Definitions } from '../store/definitions.ts'
 import { acts } from './operation.ts'
@@ -61,6 +62,7 @@ export const acceptDefinitions = acts({
       const message = 'give names, or hashes, and not both'
       throw new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'hashes', message }] })
     }
+    if (names) await requireKnown(id, names, store.definitions)
     const accepted = hashes
       ? await acceptRead(id, hashes, store.definitions)
       : await store.definitions.accept(id, names)
@@ -68,6 +70,16 @@ export const acceptDefinitions = acts({
     return { accepted }
   },
 })
+
+async function requireKnown(id: string, names: readonly string[], definitions: Definitions): Promise<void> {
+  const known = [...(await definitions.of(id)).keys()]
+  const errors = names.flatMap((name, at) =>
+    known.includes(name)
+      ? []
+      : [{ path: `names.${at}`, message: `the tool has no action "${name}".${didYouMean(name, known)}` }],
+  )
+  if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
+}
 
 /** All that was read, or nothing where some of it has changed since; what changes meanwhile stays withheld in any case. */
 async function acceptRead(id: string, hashes: Record<string, string>, definitions: Definitions): Promise<number> {
