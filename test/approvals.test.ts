@@ -181,7 +181,7 @@ describe('a call that a person must approve', () => {
         ...(signal && { signal }),
       })
 
-    for (const way of ['application/json', 'application/json; charset=utf-8']) {
+    for (const way of ['application/json', 'application/json; way=long']) {
       const leaving = new AbortController()
       const first = call(way, leaving.signal).catch(() => 'gave up')
       const asked = await pending(platform)

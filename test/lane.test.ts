@@ -265,4 +265,19 @@ describe('a client keeps the short way on its connection', () => {
     expect(JSON.parse(answer.text).result.content).toEqual([{ type: 'text', text: '{"text":"x"}' }])
     await server.close(1)
   })
+
+  test('though it says that JSON is in UTF-8', async () => {
+    await using platform = await startPlatform()
+    const server = await listen(platform.platform, '127.0.0.1', 0)
+    await platform.post('/servers', { slug: 's' })
+    using caller = new Connected(server.url)
+    const list = (type: string) =>
+      caller.ask('POST', '/mcp/s', { ...accepting, 'content-type': type }, message('tools/list', {}))
+
+    const [said, other] = [await list('application/json; charset=utf-8'), await list('application/json; way=long')]
+
+    expect(said.headers['content-type']).toBe('application/json')
+    expect(other.headers['content-type']).toBe('text/event-stream')
+    await server.close(1)
+  })
 })

@@ -50,7 +50,7 @@ export const ways: Readonly<Record<string, Way>> = {
   },
   'the long way, which a content type with a parameter leads to': async (url, path, headers, body) => {
     using connected = new Connected(url)
-    return await connected.ask('POST', path, { 'content-type': 'application/json; charset=utf-8', ...headers }, body)
+    return await connected.ask('POST', path, { 'content-type': 'application/json; way=long', ...headers }, body)
   },
 }
 

@@ -6,6 +6,9 @@ const longestBody = 256 * 1024
 /** A name or an address, and a port: it becomes part of addresses that are given out. */
 const plainHost = /^([a-z\d._-]+|\[[a-f\d:]+\])(:([1-5]?\d{1,4}|6[0-4]\d{3}))?$/
 
+/** Some clients say what JSON is in any case. */
+const plainType = /^application\/json(; ?charset=utf-8)?$/i
+
 const unusual = ['transfer-encoding', 'content-encoding', 'expect', 'upgrade', 'proxy-connection', 'trailer', 'te']
 
 export const isPlainPath = (path: string | undefined): path is string => path !== undefined && /^\/[\w/.-]*$/.test(path)
@@ -14,7 +17,7 @@ export const isPlainPath = (path: string | undefined): path is string => path !=
 export const isPlain = (headers: Readonly<Record<string, string | undefined>>): boolean =>
   plainHost.test(headers.host ?? '') &&
   URL.canParse(`http://${headers.host}`) &&
-  headers['content-type'] === 'application/json' &&
+  plainType.test(headers['content-type'] ?? '') &&
   /^\d{1,6}$/.test(headers['content-length'] ?? '') &&
   Number(headers['content-length']) <= longestBody &&
   /^keep-alive$/i.test(headers.connection ?? 'keep-alive') &&
