@@ -211,6 +211,14 @@ describe('the description of the API', () => {
     expect(described.sort()).toEqual(operations.map(({ route }) => route).sort())
   })
 
+  test('names every permission that an access policy can name, those of no operation among them', async () => {
+    await using platform = await startPlatform()
+    const named = (await platform.get('/openapi.json')).body['x-permissions']
+
+    expect(named).toEqual(expect.arrayContaining(operations.map(({ permission }) => permission)))
+    expect(named).toEqual(expect.arrayContaining(['servers:UseServer', 'tools:RunProgram']))
+  })
+
   test('has examples that can be sent as they stand', async () => {
     await using platform = await startPlatform()
     const ids: Record<string, string> = {}

@@ -16,25 +16,37 @@ interface Described {
   readonly responses: Record<string, { readonly content?: Record<string, unknown> }>
 }
 
-/** What the platform can do, in its own words. */
-export const useOperations = () =>
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
+  readonly 'x-permissions': readonly string[]
+}
+
+/** What the platform says of itself. */
+const useDocument = <Part>(select: (document: Document) => Part) =>
   useQuery({
-    queryKey: ['operations'],
+    queryKey: ['openapi'],
     staleTime: Number.POSITIVE_INFINITY,
-    queryFn: async (): Promise<OperationInfo[]> => {
-      const document = await (await fetch('/api/v1/openapi.json')).json()
-      const described = Object.values(document.paths as Record<string, Record<string, Described>>).flatMap((methods) =>
-        Object.values(methods),
-      )
-      return described
-        .map((one) => ({
-          command: one['x-command'],
-          permission: one['x-permission'],
-          summary: one.summary,
-          isAction:
-            !one.requestBody?.content['*/*'] &&
-            Object.values(one.responses).every(({ content }) => !content || 'application/json' in content),
-        }))
-        .sort((a, b) => a.command.localeCompare(b.command))
-    },
+    queryFn: async (): Promise<Document> => (await fetch('/api/v1/openapi.json')).json(),
+    select,
   })
+
+/** What the platform can do, in its own words. */
+export const useOperations = () => useDocument(operationsOf)
+
+/** All that an access policy can name. */
+export const usePermissions = () => useDocument(permissionsOf)
+
+const permissionsOf = (document: Document): readonly string[] => document['x-permissions']
+
+const operationsOf = ({ paths }: Document): OperationInfo[] =>
+  Object.values(paths)
+    .flatMap((methods) => Object.values(methods))
+    .map((one) => ({
+      command: one['x-command'],
+      permission: one['x-permission'],
+      summary: one.summary,
+      isAction:
+        !one.requestBody?.content['*/*'] &&
+        Object.values(one.responses).every(({ content }) => !content || 'application/json' in content),
+    }))
+    .sort((a, b) => a.command.localeCompare(b.command))

@@ -335,7 +335,7 @@ export const commands: readonly Command[] = [
     module: 'tools',
     route: 'GET /tools/{tool_id}/definition-changes',
     permission: 'tools:ListDefinitionChanges',
-    summary: 'List the actions of a tool that are withheld, with how they were described and how they are now',
+    summary: 'List the actions of a tool that are described otherwise than was accepted, with both descriptions',
     fields: [
       { name: 'tool_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'limit', type: 'integer', description: 'How many to return, at most', default: '50', where: 'query', reads: 'JSON' },

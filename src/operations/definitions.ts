@@ -22,20 +22,20 @@ export const listDefinitionChanges = acts({
   name: 'list-definition-changes',
   permission: 'tools:ListDefinitionChanges',
   route: 'GET /tools/{tool_id}/definition-changes',
-  summary: 'List the actions of a tool that are withheld, with how they were described and how they are now',
+  summary: 'List the actions of a tool that are described otherwise than was accepted, with both descriptions',
   on: tool,
   input: z.strictObject({ id: Id, ...Paging }),
   output: pageOf(DefinitionChange),
   async run({ id, limit, offset }, { store }) {
-    const rows = await store.definitions.changed(id, { limit, offset })
-    const data = rows.map(({ name, accepted, current, current_hash: hash, changed_at }) => ({
+    const page = await store.definitions.changed(id, { limit, offset })
+    const data = page.data.map(({ name, accepted, current, current_hash: hash, changed_at }) => ({
       name,
       accepted: accepted && JSON.parse(accepted),
       current: current && JSON.parse(current),
       hash,
       changed_at: iso(changed_at),
     }))
-    return { data, total: await store.definitions.countChanged(id), limit, offset }
+    return { ...page, data }
   },
 })
 

@@ -784,7 +784,7 @@ export interface Operations {
         }>
       }
     }
-    /** List the actions of a tool that are withheld, with how they were described and how they are now */
+    /** List the actions of a tool that are described otherwise than was accepted, with both descriptions */
     listDefinitionChanges: {
       path: {
         tool_id: string

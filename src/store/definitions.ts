@@ -1,3 +1,4 @@
+import type { Page, Window } from '../model/page.ts'
 import type { Engine } from './engine.ts'
 import type { DefinitionRow } from './tables.ts'
 
@@ -33,26 +34,17 @@ export class Definitions {
   }
 
   /** Those that are not accepted, in the order of their names. */
-  async changed(toolId: string, page: { limit: number; offset: number }): Promise<readonly ChangedDefinition[]> {
-    return this.#engine.db
+  async changed(toolId: string, { limit, offset }: Window): Promise<Page<ChangedDefinition>> {
+    const where = this.#engine.db
       .selectFrom('definitions')
-      .select(['name', 'current_hash', 'changed_at', 'accepted', 'current'])
       .where('tool_id', '=', toolId)
       .whereRef('accepted_hash', '!=', 'current_hash')
-      .orderBy('name')
-      .limit(page.limit)
-      .offset(page.offset)
-      .execute()
-  }
-
-  async countChanged(toolId: string): Promise<number> {
-    const { count } = await this.#engine.db
-      .selectFrom('definitions')
-      .select((e) => e.fn.countAll().as('count'))
-      .where('tool_id', '=', toolId)
-      .whereRef('accepted_hash', '!=', 'current_hash')
-      .executeTakeFirstOrThrow()
-    return Number(count)
+    const columns = ['name', 'current_hash', 'changed_at', 'accepted', 'current'] as const
+    const [{ n }, data] = await Promise.all([
+      where.select((e) => e.fn.countAll().as('n')).executeTakeFirstOrThrow(),
+      where.select(columns).orderBy('name').limit(limit).offset(offset).execute(),
+    ])
+    return { data, total: Number(n), limit, offset }
   }
 
   /** Keeps what is seen for the first time, and the texts of those of which only the hash was kept. */

@@ -167,7 +167,7 @@ export interface DefinitionRow {
   accepted_hash: string
   current_hash: string
   changed_at: number
-  /** Both as JSON, where they are not too long to be kept; the latter where it is not the accepted one. */
+  /** Both as JSON, where they are not too long to be kept; the latter counts only while it is not the accepted one. */
   accepted: string | null
   current: string | null
 }

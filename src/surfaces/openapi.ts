@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { catalogue } from '../model/errors.ts'
 import type { Json, JsonObject } from '../model/json.ts'
+import { permissions } from '../operations/index.ts'
 import { inputSchema, outputSchema } from '../operations/json-schema.ts'
 import { type Operation, parametersOf, routeOf } from '../operations/operation.ts'
 
@@ -22,6 +23,7 @@ export function openapi(operations: readonly Operation[], version: string): Json
     servers: [{ url: '/api/v1' }],
     security: [{ key: [] }],
     tags: [...new Set(operations.map(moduleOf))].map((name) => ({ name })),
+    'x-permissions': [...permissions].sort(),
     paths,
     components: {
       securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key, sk_…' } },

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ask, qm } from '../../api.ts'
-import { useOperations } from '../../operations.ts'
+import { usePermissions } from '../../operations.ts'
 import { useKeys, useProjects } from '../../queries.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -14,14 +14,11 @@ import { faultsOf } from '../../use-form.ts'
 /** May this key do that? And which rule says so? */
 export function Check() {
   const { data: keys = [] } = useKeys()
-  const { data: operations = [] } = useOperations()
+  const { data: permissions = [] } = usePermissions()
   const { data: projects = [] } = useProjects()
   const [key, setKey] = useState('')
   const [permission, setPermission] = useState('tools:CallTool')
   const [resource, setResource] = useState('')
-  const permissions = [
-    ...new Set([...operations.map((one) => one.permission), 'servers:UseServer', 'tools:RunProgram']),
-  ].sort()
   const kind = (permission.split(':')[0] ?? 'tool').replace(/ies$/, 'y').replace(/s$/, '')
   const suggested = `qm:${projects[0]?.id ?? '*'}:${kind}:*`
   const keyId = key || keys[0]?.id || ''
