@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { listen } from '../src/surfaces/server.ts'
+import { listen } from '../src/server/listen.ts'
 import { Lineage, lineageHeader } from '../src/tools/lineage.ts'
 import { gated, pending, people, until } from './approving.ts'
 import { engines, freshDatabase } from './engines.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { listen } from '../src/surfaces/server.ts'
+import { listen } from '../src/server/listen.ts'
 import { lineageHeader } from '../src/tools/lineage.ts'
 import { adminKey, startPlatform, startService, type TestPlatform } from './kit.ts'
 import { type Running, startLegacyUpstream } from './legacy-upstream.ts'

@@ -4,7 +4,8 @@ import { createPlatform, type Platform } from '../main.ts'
 import { StartError } from '../model/start-error.ts'
 import { sampleCompany } from '../sample/crm.ts'
 import { createSample, type Sample } from '../sample/project.ts'
-import { listen } from '../surfaces/server.ts'
+import { type Answering, listen } from '../server/listen.ts'
+import { sendResponse, toRequest } from '../server/web.ts'
 import { exit, type Runner, UsageError } from './command.ts'
 import { toldToStop } from './stop.ts'
 
@@ -30,8 +31,8 @@ async function up(flags: readonly string[]): Promise<number> {
     config,
     process.stderr.isTTY ? { warn: (text) => console.error(`quartermaster: ${text}.`) } : {},
   )
-  if (await hasSample(config, platform)) platform.app.route('/sample', sampleCompany())
-  const server = await listen(platform, config.host, config.port).catch(async (error: NodeJS.ErrnoException) => {
+  const answering = (await hasSample(config, platform)) ? withSample(platform) : platform
+  const server = await listen(answering, config.host, config.port).catch(async (error: NodeJS.ErrnoException) => {
     await platform.close()
     throw error.code === 'EADDRINUSE'
       ? new StartError(`Port ${config.port} on ${config.host} is taken. Choose another with --port.`)
@@ -54,6 +55,17 @@ async function up(flags: readonly string[]): Promise<number> {
 /** The sample's tools call the platform's own port, so they need their other end at every later start, too. */
 const hasSample = async ({ sample, onLoopback }: Config, { store }: Platform) =>
   onLoopback && (sample || (await store.settings.find('sample')) !== undefined)
+
+/** The company that the sample's tools call lives on the same port. */
+function withSample(platform: Platform): Answering {
+  const company = sampleCompany()
+  return {
+    handle: async (exchange) =>
+      exchange.path.startsWith('/sample/')
+        ? sendResponse(exchange, await company.fetch(toRequest(exchange)))
+        : platform.handle(exchange),
+  }
+}
 
 /** On an empty platform only, and once. */
 async function fillWithSample(config: Config, platform: Platform, url: string): Promise<Sample | undefined> {

@@ -23,6 +23,15 @@ const standing = (status: string) =>
   ({ requires_action: 'waits for an approval', in_progress: 'is under way' })[status] ??
   (status === 'cancelled' ? 'was cancelled' : `has ${status}`)
 
+interface CatalogueEntry {
+  readonly status: number
+  /** For the reference. */
+  readonly says: string
+  readonly message: (details: never) => string
+  /** HTTP headers that clients expect with it. */
+  readonly headers?: (details: never) => Readonly<Record<string, string>>
+}
+
 export const catalogue = {
   VALIDATION_FAILED: {
     status: 400,
@@ -60,11 +69,7 @@ export const catalogue = {
         unknown: 'This API key is not known: it may have been revoked.',
         expired: 'This API key has expired: ask for a new one.',
       })[d.reason],
-  },
-  KEY_REFUSED: {
-    status: 403,
-    says: 'The API key sent to an MCP endpoint is unknown, revoked or expired.',
-    message: (_: Record<never, never>) => 'This API key is not valid here: it may have been revoked, or have expired.',
+    headers: () => ({ 'www-authenticate': 'Bearer realm="quartermaster"' }),
   },
   KEY_GONE: {
     status: 403,
@@ -165,6 +170,7 @@ export const catalogue = {
     says: 'The path exists, but not with this method.',
     message: (d: { method: string; path: string; allowed: readonly string[] }) =>
       `${d.path} does not take ${d.method}, only ${d.allowed.join(', ')}.`,
+    headers: (d: { allowed: readonly string[] }) => ({ allow: d.allowed.join(', ') }),
   },
   NAME_TAKEN: {
     status: 409,
@@ -275,6 +281,7 @@ export const catalogue = {
     status: 416,
     says: 'The Range header asks for bytes that the file does not have.',
     message: (d: { size: number }) => `The file has ${d.size} bytes; the asked range lies outside.`,
+    headers: (d: { size: number }) => ({ 'content-range': `bytes */${d.size}` }),
   },
   TOOL_CALL_NOT_SUPPORTED: {
     status: 422,
@@ -334,6 +341,12 @@ export const catalogue = {
     says: 'The key has made more requests than its limit allows.',
     message: (d: { limit: number; retry_after_seconds: number }) =>
       `This key may make ${d.limit} requests a minute: try again in ${d.retry_after_seconds} s.`,
+    headers: (d: { limit: number; retry_after_seconds: number }) => ({
+      'ratelimit-limit': String(d.limit),
+      'ratelimit-remaining': '0',
+      'ratelimit-reset': String(d.retry_after_seconds),
+      'retry-after': String(d.retry_after_seconds),
+    }),
   },
   TOO_MANY_APPROVALS: {
     status: 429,
@@ -354,6 +367,7 @@ export const catalogue = {
     says: 'Signing in at the dashboard failed too often from one address.',
     message: (d: { retry_after_seconds: number }) =>
       `Too many keys were tried from your address: try again in ${d.retry_after_seconds} s.`,
+    headers: (d: { retry_after_seconds: number }) => ({ 'retry-after': String(d.retry_after_seconds) }),
   },
   CALL_CANCELLED: {
     status: 499,
@@ -443,6 +457,7 @@ export const catalogue = {
     status: 503,
     says: 'The platform is stopping and takes no new work.',
     message: (_: Record<never, never>) => 'The platform is shutting down: try again in a moment.',
+    headers: () => ({ 'retry-after': '5', connection: 'close' }),
   },
   MODEL_TIMEOUT: {
     status: 504,
@@ -456,7 +471,7 @@ export const catalogue = {
     message: (d: { seconds: number }) =>
       `The tool did not answer within ${d.seconds} s. What it did until then is not known.`,
   },
-} as const satisfies Record<string, { status: number; says: string; message: (details: never) => string }>
+} as const satisfies Record<string, CatalogueEntry>
 
 export type ErrorCode = keyof typeof catalogue
 export type ErrorDetails<C extends ErrorCode> = Parameters<(typeof catalogue)[C]['message']>[0]
@@ -473,6 +488,11 @@ export class PlatformError<C extends ErrorCode = ErrorCode> extends Error {
     this.code = code
     this.status = catalogue[code].status
     this.details = details
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    const { headers }: CatalogueEntry = catalogue[this.code]
+    return headers?.(this.details as never) ?? {}
   }
 }
 

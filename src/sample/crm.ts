@@ -101,7 +101,7 @@ export function sampleCompany(): Hono {
   )
 
   const rates: Record<string, number> = { EUR: 1, USD: 1.09, BRL: 6.2, SEK: 11.4, NGN: 1720 }
-  const app = new Hono()
+  const app = new Hono().basePath('/sample')
   app.all('/crm/mcp', (context) => handler.fetch(context.req.raw))
   app.get('/rates/:currency', (context) => {
     const currency = context.req.param('currency').toUpperCase()

@@ -180,8 +180,12 @@ export class Metrics {
     })
   }
 
-  async print(): Promise<Response> {
-    return new Response(await this.#registry.metrics(), { headers: { 'content-type': this.#registry.contentType } })
+  get contentType(): string {
+    return this.#registry.contentType
+  }
+
+  print(): Promise<string> {
+    return this.#registry.metrics()
   }
 }
 

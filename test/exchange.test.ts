@@ -1,10 +1,13 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
 import { describe, expect, test } from 'vitest'
-import { listen } from '../src/surfaces/server.ts'
+import { listen } from '../src/server/listen.ts'
 import { adminKey, startPlatform, startService } from './kit.ts'
-import { echo, startUpstream } from './upstream.ts'
-import { Connected, everyWay } from './ways.ts'
+import { startUpstream } from './upstream.ts'
+import { bothWays } from './ways.ts'
 
-test('a call is answered the same by the short way and by the long one, whatever is sent', async () => {
+test('a call gets the same answer on the port and from an embedded platform, whatever is sent', async () => {
   await using service = await startService(({ url }) => (url === '/bad' ? { status: 500, body: '"no"' } : undefined))
   await using platform = await startPlatform({ QM_BODY_LIMIT: '20000' })
   const server = await listen(platform.platform, '127.0.0.1', 0)
@@ -21,9 +24,9 @@ test('a call is answered the same by the short way and by the long one, whatever
   const limited = await platform.keyFor([{ effect: 'Allow', action: ['tools:CallTool'] }], { rate_limit: 1 })
 
   const send = (id: string, body: string, key: string | undefined) =>
-    everyWay(async (way) => {
+    bothWays(platform.platform, server.url, async (way) => {
       const sent: Record<string, string> = key ? { authorization: `Bearer ${key}` } : {}
-      const { status, headers, text } = await way(server.url, `/api/v1/tools/${id}/call`, sent, body)
+      const { status, headers, text } = await way(`/api/v1/tools/${id}/call`, sent, body)
       const kept = ['content-type', 'www-authenticate', 'ratelimit-limit', 'retry-after']
       return { status, headers: kept.map((name) => name in headers), body: JSON.parse(text) }
     })
@@ -62,9 +65,8 @@ test('a call is answered the same by the short way and by the long one, whatever
   ]
   for (const [id, body, ...keys] of requests) {
     const key = keys.length > 0 ? keys[0] : adminKey
-    const [short, nodes, long] = await send(id, body, key)
-    expect(short, `${id} ${body.slice(0, 80)}`).toEqual(long)
-    expect(nodes, `${id} ${body.slice(0, 80)}`).toEqual(long)
+    const [onPort, embedded] = await send(id, body, key)
+    expect(onPort, `${id} ${body.slice(0, 80)}`).toEqual(embedded)
   }
   const [first] = await send(good, '{"input":{"city":"x"}}', limited)
   const over = await send(good, '{}', limited)
@@ -86,7 +88,7 @@ const readMessage = (text: string) => {
 
 const accepting = { accept: 'application/json, text/event-stream', authorization: `Bearer ${adminKey}` }
 
-test('an MCP request is answered the same by the short way and by the long one, whatever is sent', async () => {
+test('an MCP request gets the same answer on the port and from an embedded platform, whatever is sent', async () => {
   await using upstream = await startUpstream([
     { name: 'echo', inputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] } },
     {
@@ -109,8 +111,8 @@ test('an MCP request is answered the same by the short way and by the long one, 
   const blind = await platform.keyFor([{ effect: 'Allow', action: ['servers:UseServer'] }])
 
   const send = (path: string, body: string, headers: Record<string, string>) =>
-    everyWay(async (way) => {
-      const { status, text } = await way(server.url, path, { ...accepting, ...headers }, body)
+    bothWays(platform.platform, server.url, async (way) => {
+      const { status, text } = await way(path, { ...accepting, ...headers }, body)
       return { status, message: readMessage(text) }
     })
   const client = {
@@ -177,9 +179,8 @@ test('an MCP request is answered the same by the short way and by the long one, 
       [newer, {}],
     ]
     for (const [body, era] of bodies) {
-      const [short, nodes, long] = await send(path, body, { ...headers, ...era })
-      expect(short, `${path} ${JSON.stringify(era)} ${body.slice(0, 200)}`).toEqual(long)
-      expect(nodes, `${path} ${JSON.stringify(era)} ${body.slice(0, 200)}`).toEqual(long)
+      const [onPort, embedded] = await send(path, body, { ...headers, ...era })
+      expect(onPort, `${path} ${JSON.stringify(era)} ${body.slice(0, 200)}`).toEqual(embedded)
     }
   }
   for (const body of [
@@ -189,95 +190,139 @@ test('an MCP request is answered the same by the short way and by the long one, 
     '{"jsonrpc":"2.0","method":"tools/list"}',
     '{"jsonrpc":"1.0","id":1,"method":"tools/list"}',
   ]) {
-    const [short, nodes, long] = await send('/mcp/direct', body, {})
-    expect(short, body).toEqual(long)
-    expect(nodes, body).toEqual(long)
+    const [onPort, embedded] = await send('/mcp/direct', body, {})
+    expect(onPort, body).toEqual(embedded)
   }
   await server.close(1)
 })
 
-test('a request counts once against the limit of its key, whichever way it goes', async () => {
-  const properties = { region: { type: 'string', 'x-mcp-header': 'Region' } }
-  await using upstream = await startUpstream([{ name: 'locate', inputSchema: { type: 'object', properties } as never }])
-  await using platform = await startPlatform()
-  const server = await listen(platform.platform, '127.0.0.1', 0)
-  await platform.post('/tools', { name: 'maps', type: 'mcp', mcp: { url: upstream.url } })
-  await platform.post('/servers', { slug: 's', tool_names: 'original' })
-  const _meta = {
+describe('a tools request that breaks a rule of the protocol', () => {
+  const client = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
     'io.modelcontextprotocol/clientCapabilities': {},
   }
-  const params = { name: 'locate', arguments: {}, _meta }
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+  const inputSchema = {
+    type: 'object' as const,
+    properties: {
+      text: { type: 'string' as const },
+      region: { type: 'string' as const, 'x-mcp-header': 'Region' },
+      place: { type: 'object' as const, properties: { zoom: { type: 'integer' as const, 'x-mcp-header': 'Zoom' } } },
+    },
+  }
 
-  const statuses = await everyWay(async (way) => {
-    const key = await platform.keyFor([{ effect: 'Allow', action: ['*'] }], { rate_limit: 2 })
-    const headers = {
-      accept: 'application/json, text/event-stream',
-      authorization: `Bearer ${key}`,
-      'mcp-protocol-version': '2026-07-28',
-      'mcp-method': 'tools/call',
-      'mcp-name': 'locate',
+  /** What the SDK itself answers for the same tool. */
+  const bare = createMcpHandler(() => {
+    class Bare extends McpServer {
+      override toolInputSchemaJson() {
+        return inputSchema
+      }
     }
-    const answered: number[] = []
-    for (let count = 0; count < 3; count++) answered.push((await way(server.url, '/mcp/s', headers, body)).status)
-    return answered
+    const server = new Bare({ name: 'bare', version: '1' }, { capabilities: { tools: {} } })
+    server.server.setRequestHandler('tools/list', () => ({ tools: [] }))
+    server.server.setRequestHandler('tools/call', () => ({ content: [] }))
+    return server
   })
+  const modern = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'locate' }
+  const without = (name: keyof typeof modern) =>
+    Object.fromEntries(Object.entries(modern).filter(([key]) => key !== name))
+  const say = (params: object, id: unknown = 1) => ({ jsonrpc: '2.0', id, method: 'tools/call', params })
+  const old = say({ name: 'locate', arguments: {} })
+  const fresh = say({ name: 'locate', arguments: {}, _meta: client })
+  const sends = (input: object) => say({ name: 'locate', arguments: input, _meta: client })
 
-  expect(statuses).toEqual([
-    [200, 200, 429],
-    [200, 200, 429],
-    [200, 200, 429],
-  ])
-  await server.close(1)
+  const cases: [what: string, body: object, headers: Record<string, string>][] = [
+    ['an old version that nobody has spoken', old, { 'mcp-protocol-version': '1999-01-01' }],
+    ['no event streams accepted', old, { accept: 'application/json' }],
+    ['another content type', old, { 'content-type': 'text/plain' }],
+    ['another content type, in the new era', fresh, { ...modern, 'content-type': 'text/plain' }],
+    ['an id that is an object', say({ name: 'locate' }, {}), {}],
+    ['parameters in a list', { ...old, params: [] }, {}],
+    ['the new version in the header alone', old, modern],
+    ['the new version in the body alone', fresh, {}],
+    ['no version header', fresh, without('mcp-protocol-version')],
+    ['no method header', fresh, without('mcp-method')],
+    ['another method in the header', fresh, { ...modern, 'mcp-method': 'tools/list' }],
+    ['no name header', fresh, without('mcp-name')],
+    ['another name in the header', fresh, { ...modern, 'mcp-name': 'other' }],
+    ['the name in the header encoded', fresh, { ...modern, 'mcp-name': '=?base64?bG9jYXRl?=' }],
+    ['the name in the header encoded wrongly', fresh, { ...modern, 'mcp-name': '=?base64?b?=' }],
+    [
+      'an unknown new version',
+      say({ name: 'locate', _meta: { ...client, 'io.modelcontextprotocol/protocolVersion': '2030-01-01' } }),
+      { ...modern, 'mcp-protocol-version': '2030-01-01' },
+    ],
+    [
+      'an introduction without capabilities',
+      say({ name: 'locate', _meta: { ...client, 'io.modelcontextprotocol/clientCapabilities': undefined } }),
+      modern,
+    ],
+    [
+      'an introduction of another shape',
+      say({ name: 'locate', _meta: { ...client, 'io.modelcontextprotocol/clientInfo': 'me' } }),
+      modern,
+    ],
+    ['a mirrored parameter without its header', sends({ region: 'eu' }), modern],
+    ['a mirrored parameter with another value', sends({ region: 'eu' }), { ...modern, 'mcp-param-region': 'us' }],
+    ['a mirrored parameter', sends({ region: 'eu' }), { ...modern, 'mcp-param-region': 'eu' }],
+    [
+      'a mirrored parameter that is encoded',
+      sends({ region: 'é' }),
+      { ...modern, 'mcp-param-region': '=?base64?w6k=?=' },
+    ],
+    [
+      'a mirrored parameter that is encoded wrongly',
+      sends({ region: 'é' }),
+      { ...modern, 'mcp-param-region': '=?base64?*?=' },
+    ],
+    ['a mirrored number', sends({ place: { zoom: 4 } }), { ...modern, 'mcp-param-zoom': '4.0' }],
+    ['a mirrored number with another value', sends({ place: { zoom: 4 } }), { ...modern, 'mcp-param-zoom': '5' }],
+    ['a header for a parameter that is not sent', sends({}), { ...modern, 'mcp-param-region': 'eu' }],
+  ]
+
+  test.each(cases)('is refused as the SDK refuses it: %s', async (_, body, headers) => {
+    await using upstream = await startUpstream([{ name: 'locate', inputSchema: inputSchema as never }])
+    await using platform = await startPlatform()
+    await platform.post('/tools', { name: 'maps', type: 'mcp', mcp: { url: upstream.url } })
+    await platform.post('/servers', { slug: 's', tool_names: 'original' })
+    const init = {
+      method: 'POST',
+      headers: { ...accepting, 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    }
+    const outcomeOf = async (response: Response) => {
+      const message = readMessage(await response.text())
+      return { status: response.status, code: message.error?.code, said: message.error?.message }
+    }
+
+    const ours = await outcomeOf(
+      await platform.fetch('/mcp/s', { ...init, headers: { ...init.headers, host: '127.0.0.1' } }),
+    )
+    const theirs = await outcomeOf(await bare.fetch(new Request('http://127.0.0.1/mcp', init)))
+
+    expect(ours).toEqual(theirs)
+  })
 })
 
-describe('a client keeps the short way on its connection', () => {
-  const message = (method: string, params: object) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-  const clientInfo = { name: 'test', version: '1' }
-  const begin = message('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo })
-  const headers = { ...accepting, 'content-type': 'application/json' }
+test.each([
+  ['REST', '/api/v1/tools'],
+  ['MCP', '/mcp/s'],
+])('%s answers a caller without a valid key before it has sent its body', async (_, path) => {
+  await using platform = await startPlatform()
+  const server = await listen(platform.platform, '127.0.0.1', 0)
+  const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+  const head = [
+    `POST ${path} HTTP/1.1`,
+    'Host: 127.0.0.1',
+    'Authorization: Bearer sk_wrong',
+    'Content-Type: application/json',
+    'Content-Length: 1000000',
+  ]
+  socket.write(`${head.join('\r\n')}\r\n\r\n{"half":`)
 
-  test.each([
-    ['has introduced itself', async (caller: Connected) => caller.ask('POST', '/mcp/s', headers, begin)],
-    ['has sent what is no JSON', async (caller: Connected) => caller.ask('POST', '/mcp/s', headers, '{')],
-    ['has asked for something else', async (caller: Connected) => caller.ask('GET', '/health')],
-    [
-      'has made a tool',
-      async (caller: Connected) => caller.ask('POST', '/api/v1/tools', headers, '{"name":"a","type":"client"}'),
-    ],
-  ])('after it %s', async (_, before) => {
-    await using upstream = await startUpstream([echo])
-    await using platform = await startPlatform()
-    const server = await listen(platform.platform, '127.0.0.1', 0)
-    await platform.post('/tools', { name: 'crm', type: 'mcp', mcp: { url: upstream.url } })
-    await platform.post('/servers', { slug: 's' })
-    using caller = new Connected(server.url)
-    const call = message('tools/call', { name: 'crm_echo_action', arguments: { text: 'x' } })
+  const [answer] = (await once(socket, 'data')) as [Buffer]
 
-    const first = await before(caller)
-    const answer = await caller.ask('POST', '/mcp/s', headers, call)
-
-    // The SDK, on the long way, answers with a stream.
-    expect(first.status).not.toBe(500)
-    expect(answer.headers['content-type']).toBe('application/json')
-    expect(JSON.parse(answer.text).result.content).toEqual([{ type: 'text', text: '{"text":"x"}' }])
-    await server.close(1)
-  })
-
-  test('though it says that JSON is in UTF-8', async () => {
-    await using platform = await startPlatform()
-    const server = await listen(platform.platform, '127.0.0.1', 0)
-    await platform.post('/servers', { slug: 's' })
-    using caller = new Connected(server.url)
-    const list = (type: string) =>
-      caller.ask('POST', '/mcp/s', { ...accepting, 'content-type': type }, message('tools/list', {}))
-
-    const [said, other] = [await list('application/json; charset=utf-8'), await list('application/json; way=long')]
-
-    expect(said.headers['content-type']).toBe('application/json')
-    expect(other.headers['content-type']).toBe('text/event-stream')
-    await server.close(1)
-  })
+  expect(answer.toString()).toMatch(/^HTTP\/1\.1 401 .*"code":"UNAUTHENTICATED"/s)
+  socket.destroy()
+  await server.close(1)
 })
