@@ -569,6 +569,24 @@ describe('skills', () => {
     expect((await load({ skill_name: 'long' })).results[0].snippet).toMatch(/^a{100000}\n\n\[Truncated/)
   })
 
+  test('are cut after 100,000 characters, not UTF-16 units, and never inside one (S0.40)', async () => {
+    await using platform = await startListening()
+    const exact = '😀'.repeat(100_000)
+    await platform.post('/skills', { name: 'exact', content: exact })
+    await platform.post('/skills', { name: 'long', content: `a${exact}` })
+    await serve(platform, 's', { retrieve_skill: true })
+    await using client = await connect(platform, 's')
+    const load = async (name: string) =>
+      (await client.call('LOAD_SKILL', { skill_name: name })).json().results[0].snippet as string
+
+    const [whole, cut] = [await load('exact'), await load('long')]
+
+    expect(whole === exact).toBe(true)
+    const [snippet = '', marker] = cut.split('\n\n')
+    expect(snippet === `a${'😀'.repeat(99_999)}`).toBe(true)
+    expect(marker).toBe('[Truncated: the skill has 100001 characters, of which these are the first 100000.]')
+  })
+
   test.each(['legacy', 'auto'] as const)('are told of at the start, to a client of the %s era (S0.48)', async (era) => {
     await using platform = await startListening()
     await withSkills(platform)

@@ -1,4 +1,5 @@
 import type { CallStatus } from '../model/call.ts'
+import { firstBytes, wholeSlice } from '../model/characters.ts'
 import { errorBody, PlatformError } from '../model/errors.ts'
 import type { Output } from '../model/tool.ts'
 import type { Calls } from '../store/calls.ts'
@@ -149,13 +150,13 @@ export class CallRecord {
 }
 
 /** Text that every database takes: no lone halves of a character pair, no NUL, and not without end. */
-const plain = (text: string | null): string | null => text?.toWellFormed().replaceAll('\0', '').slice(0, 200) ?? null
+const plain = (text: string | null): string | null =>
+  text === null ? null : wholeSlice(text.toWellFormed().replaceAll('\0', ''), 200)
 
 /** Cut at a number of bytes, never inside a character. */
 function capped(text: string, limit: number): { text: string; truncated: 0 | 1 } {
   if (text.length * 3 <= limit || Buffer.byteLength(text) <= limit) return { text, truncated: 0 }
-  const cut = Buffer.from(text).subarray(0, limit).toString('utf8')
-  return { text: cut.endsWith('\uFFFD') ? cut.replace(/\uFFFD+$/, '') : cut, truncated: 1 }
+  return { text: firstBytes(text, limit), truncated: 1 }
 }
 
 export function statusOf(error: PlatformError, begun: boolean): CallStatus {
