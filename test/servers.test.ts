@@ -598,14 +598,41 @@ describe('skills', () => {
 
     const said = agent.client.getInstructions() ?? ''
 
-    expect(said).toMatch(/^The CRM\.\n\nThere are skills here/)
+    expect(said).toMatch(/^The CRM\.\n\nWork in this order:.*\n\nThere are skills here/s)
     expect(said).toContain('\n- Lead Qualification: Qualify an inbound lead\n')
-    expect(said).toMatch(
-      /LOAD_SKILL.*\nAnd 12 more, which GET_KNOWLEDGE_INDEX lists\.\n.*RESOLVE_ACTIONS and EXECUTE_ACTION/s,
-    )
+    expect(said).toMatch(/LOAD_SKILL.*\nAnd 12 more, which GET_KNOWLEDGE_INDEX lists\.$/s)
     expect(said).not.toContain('Not any more')
     expect(without.client.getInstructions()).toBe('The CRM.')
   })
+
+  test.each(['legacy', 'auto'] as const)(
+    'in agent mode the server says at the start how to proceed, to a client of the %s era (S0.44)',
+    async (era) => {
+      await using platform = await startListening()
+      await serve(platform, 'both', {
+        agent_mode: true,
+        retrieve_skill: true,
+        description: 'The CRM.',
+        result_limit: 20_000,
+      })
+      await serve(platform, 'agent', { agent_mode: true })
+      await serve(platform, 'direct', {})
+      const instructionsOf = async (slug: string) => {
+        await using one = await connect(platform, slug, era)
+        return one.client.getInstructions()
+      }
+
+      const both = await instructionsOf('both')
+      const agent = await instructionsOf('agent')
+
+      expect(both).toMatch(
+        /^The CRM\.\n\nWork in this order:\n1\. GET_KNOWLEDGE_INDEX.*\n2\. LOAD_SKILL.*\n3\. RESOLVE_ACTIONS.*\n4\. EXECUTE_ACTION.*\n.*READ_RESULT/,
+      )
+      expect(agent).toMatch(/^Work in this order:\n1\. RESOLVE_ACTIONS.*\n2\. EXECUTE_ACTION/)
+      expect(agent).not.toMatch(/SKILL|KNOWLEDGE|READ_RESULT/)
+      expect(await instructionsOf('direct')).toBeUndefined()
+    },
+  )
 
   test('that cannot be loaded are told in the answer, never as an error, and in the record (S0.41)', async () => {
     await using platform = await startListening()

@@ -61,7 +61,6 @@ export async function introduceSkills(visit: Visit): Promise<string | undefined>
     'There are skills here: proven procedures for multi-step work. Where one is relevant, load it with LOAD_SKILL before you plan.',
     ...lines,
     ...(more > 0 ? [`And ${more} more, which GET_KNOWLEDGE_INDEX lists.`] : []),
-    ...(visit.server.agent_mode ? ['Then go on with RESOLVE_ACTIONS and EXECUTE_ACTION.'] : []),
   ].join('\n')
 }
 
