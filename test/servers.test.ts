@@ -425,6 +425,84 @@ describe('a server', () => {
   })
 })
 
+describe.each(['legacy', 'auto'] as const)('attempts that reach no tool, of a client of the %s era', (era) => {
+  const recorded = async (platform: TestPlatform, server: string) => {
+    const { data } = (await platform.get(`/calls?server_id=${server}`)).body
+    const whole = data.map(async ({ id }: { id: string }) => (await platform.get(`/calls/${id}`)).body)
+    // biome-ignore lint/suspicious/noExplicitAny: tests look into answers field by field
+    return ((await Promise.all(whole)) as any[]).reverse()
+  }
+
+  test('are recorded with input, error, surface, client and server, in agent mode (S0.31) (S0.47)', async () => {
+    await using platform = await startListening()
+    await using apps = await twoApps(platform)
+    const server = await serve(platform, 'crm', { agent_mode: true })
+    await using crm = await connect(platform, 'crm', era)
+    const valid = { application_slug: 'salesforce', action_id: 'create_contact', type: 'action', input_payload: {} }
+
+    const told = [
+      await crm.call('EXECUTE_ACTION', { ...valid, application_slug: 'salesfroce' }),
+      await crm.call('EXECUTE_ACTION', { ...valid, action_id: 'no_such', input_payload: '{"password":"hush"}' }),
+      await crm.call('EXECUTE_ACTION', { ...valid, type: 'workflow' }),
+      await crm.call('EXECUTE_ACTION', { ...valid, input_payload: 'email=a, password: hush' }),
+      await crm.call('EXECUTE_ACTION', { application_slug: 'salesforce' }),
+    ].map((one) => one.json().error)
+
+    const records = await recorded(platform, server)
+    expect(records.map(({ error }) => error.message)).toEqual(told)
+    for (const record of records) {
+      expect(record).toMatchObject({
+        ...{ status: 'validation_error', surface: 'mcp', server_id: server, project_id: platform.projectId },
+        ...{ client: { name: 'tester', version: '1' }, principal: { kind: 'api_key' } },
+        error: { code: 'VALIDATION_FAILED' },
+      })
+    }
+    const unknown = { tool_id: null, tool: null, app: 'quartermaster', action: 'quartermaster:EXECUTE_ACTION' }
+    const known = { tool: 'salesforce', app: 'salesforce', action: 'salesforce:create_contact' }
+    expect(records).toMatchObject([
+      { ...unknown, request: { ...valid, application_slug: 'salesfroce' } },
+      { ...unknown, request: { action_id: 'no_such', input_payload: { password: '[redacted]' } } },
+      unknown,
+      { ...known, request: 'email=a, password: [redacted]' },
+      { ...unknown, request: { application_slug: 'salesforce' } },
+    ])
+    expect([...apps.salesforce.calls, ...apps.hubspot.calls]).toEqual([])
+  })
+
+  test('are recorded on a server in direct mode (S0.31) (S0.47)', async () => {
+    await using platform = await startListening()
+    await using apps = await twoApps(platform)
+    const server = await serve(platform, 'crm', { apps: [{ slug: 'salesforce' }] })
+    await using crm = await connect(platform, 'crm', era)
+    const message = async (name: string, input: Record<string, unknown> = {}) =>
+      crm.call(name, input).then(
+        (answer) => answer.json().error.message as string,
+        (error: Error) => error.message,
+      )
+
+    const told = [
+      await message('salesforce_no_such_action', { email: 'a@b.c' }),
+      await message('hubspot_create_note_action', { text: 'not on this server' }),
+      await message('GET_KNOWLEDGE_INDEX'),
+      await message('salesforce_create_contact_action', { input_payload: '{' }),
+    ]
+
+    const records = await recorded(platform, server)
+    const unknown = {
+      ...{ status: 'validation_error', tool_id: null, tool: null, action: 'quartermaster:UNKNOWN_TOOL' },
+      error: { code: 'UNKNOWN_TOOL' },
+    }
+    expect(records).toMatchObject([
+      { ...unknown, request: { email: 'a@b.c' }, error: { details: { tool_name: 'salesforce_no_such_action' } } },
+      { ...unknown, request: { text: 'not on this server' } },
+      unknown,
+      { status: 'validation_error', action: 'salesforce:create_contact', request: { input_payload: '{' } },
+    ])
+    for (const [index, { error }] of records.entries()) expect(told[index]).toContain(error.message)
+    expect([...apps.salesforce.calls, ...apps.hubspot.calls]).toEqual([])
+  })
+})
+
 describe('agent mode', () => {
   test('has its searches and loaded skills in the record, too (S0.47)', async () => {
     await using platform = await startListening()

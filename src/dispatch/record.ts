@@ -1,9 +1,12 @@
+import { appOf } from '../catalogue/catalogue.ts'
 import type { CallStatus } from '../model/call.ts'
 import { firstBytes, wholeSlice } from '../model/characters.ts'
 import { errorBody, PlatformError } from '../model/errors.ts'
-import type { Output } from '../model/tool.ts'
+import type { Action, Output } from '../model/tool.ts'
 import type { Calls } from '../store/calls.ts'
 import type { CallEnd, CallRow } from '../store/tables.ts'
+import type { ToolRecord } from '../store/tools.ts'
+import { findToolType } from '../tools/index.ts'
 import type { Asked, Resolved, Valid } from './call.ts'
 import { redact, secretsOf } from './redact.ts'
 
@@ -56,8 +59,21 @@ export class CallRecord {
     }
   }
 
+  /** The tool is known, and the call is refused before all of it is: which action is meant may not be. */
+  found(tool: ToolRecord, action?: Action): void {
+    const type = findToolType(tool.type)
+    this.#type = tool.type
+    this.#secrets = secretsOf(tool)
+    const { project_id, id: tool_id, name } = tool
+    this.#target = {
+      ...{ project_id, tool_id, tool: name },
+      app: type ? appOf(tool, type) : null,
+      action: plain(action?.id ?? null),
+    }
+  }
+
   /** What is answered without a tool, such as a search for actions, is recorded under a name of our own. */
-  aside(projectId: string, name: string): void {
+  aside(projectId: string | null, name: string): void {
     this.#type = 'aside'
     this.#target = {
       project_id: projectId,

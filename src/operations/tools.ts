@@ -3,11 +3,12 @@ import { z } from 'zod'
 import { evaluate, type Resource } from '../access/evaluate.ts'
 import { appOf, autoApproveOf, type Catalogue } from '../catalogue/catalogue.ts'
 import { agentNames } from '../catalogue/names.ts'
+import { recordAttempt } from '../dispatch/attempt.ts'
 import { toolResource } from '../dispatch/authorize.ts'
 import { PendingApproval } from '../model/approval.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
-import { AnyJson, type JsonObject } from '../model/json.ts'
+import { AnyJson, isObject, type JsonObject } from '../model/json.ts'
 import { Id, iso, Paging, pageOf, Text } from '../model/page.ts'
 import type { Principal } from '../model/principal.ts'
 import { Suspended } from '../model/suspended.ts'
@@ -22,6 +23,7 @@ import {
   JsonText,
   type Kind,
   lists,
+  type Operation,
   operation,
   type Parts,
   type Request,
@@ -221,7 +223,7 @@ export const getToolHealth = acts({
     },
 })
 
-export const callTool = operation({
+const calling = operation({
   name: 'call-tool',
   permission: 'tools:CallTool',
   route: 'POST /tools/{tool_id}/call',
@@ -250,6 +252,35 @@ export const callTool = operation({
     }
   },
 })
+
+/** A request that cannot be read never reaches the door, and is in the record all the same. */
+export const callTool: Operation = {
+  ...calling,
+  async perform(input, context) {
+    try {
+      return await calling.perform(input, context)
+    } catch (error) {
+      const isUnread = error instanceof PlatformError && error.code === 'VALIDATION_FAILED'
+      if (isUnread && !calling.input.safeParse(input).success) await recordUnread(input, error, context)
+      throw error
+    }
+  },
+}
+
+async function recordUnread(sent: unknown, error: PlatformError, context: Context): Promise<void> {
+  const { id, input } = isObject(sent) ? sent : {}
+  const { principal, store } = context
+  const { data: toolId } = Id.safeParse(id)
+  const found = toolId === undefined ? undefined : await store.tools.find(toolId)
+  // Whoever may not call a tool does not learn from the record that there is one.
+  const may = found && evaluate(principal, 'tools:CallTool', toolResource(found)).allowed
+  const target = may ? { tool: found } : 'UNKNOWN_TOOL'
+  await recordAttempt(
+    store.calls,
+    { ...context, id: newId('call'), projectId: principal.projectId, target, input: input ?? null },
+    error,
+  )
+}
 
 /** What a caller is told who does not wait for the decision. */
 function pending({ id, expiresAt }: { readonly id: string; readonly expiresAt: number }): JsonText {

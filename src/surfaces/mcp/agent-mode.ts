@@ -13,6 +13,7 @@ import type { RecordedInput } from '../../store/calls.ts'
 import { hintBudget, withExamples } from './examples.ts'
 import { keptIfLarge, type Large } from './large-results.ts'
 import { inputSchemaOf } from './listing.ts'
+import { recordIfRefused } from './refused.ts'
 import { asks, dataOf, type ToolResult, textBlock, textResult, toResult } from './results.ts'
 import { type Known, withSources } from './sources.ts'
 import type { Visit } from './visit.ts'
@@ -134,8 +135,12 @@ const hasInputs = (schema: JsonObject): boolean =>
 
 export async function executeAction(input: unknown, visit: Visit, live: Live): Promise<ToolResult> {
   try {
-    const { application_slug: slug, action_id: id, input_payload: payload, type } = parseInput(Execute, input)
-    const answered = await visit.call(await find(slug, id, type, visit), readPayload(payload), live)
+    const { shelved, payload } = await recordIfRefused(visit, 'EXECUTE_ACTION', input, async () => {
+      const { application_slug: slug, action_id: id, input_payload, type } = parseInput(Execute, input)
+      return { shelved: await find(slug, id, type, visit), payload: input_payload }
+    })
+    const read = await recordIfRefused(visit, shelved, payload, () => readPayload(payload))
+    const answered = await visit.call(shelved, read, live)
     const { output } = answered
     if (asks(output)) return toResult(output)
     const large = await keptIfLarge(answered, visit)
