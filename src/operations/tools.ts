@@ -123,7 +123,7 @@ export const updateTool = acts({
   async run({ id, ...change }, context) {
     const { id: _id, project_id: _project, created_at: _created, updated_at: _updated, ...draft } = context.target
     const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
-    const next = checked({ ...draft, ...given }, context)
+    const next = checked({ ...draft, ...(change.type && { type_alias: null }), ...given }, context)
     requireUnbound(next, draft, context)
     requireRunning(next, draft, toolResource(context.target), context)
     const updated = await context.store.tools.update(id, next)
@@ -336,10 +336,11 @@ function withoutRawAnswer(error: unknown, principal: Principal): unknown {
 }
 
 /** A tool as callers see it, with what was left out filled in. */
-function present(record: ToolRecord): Tool {
+function present({ type_alias, ...record }: ToolRecord): Tool {
   const type = findToolType(record.type) as ToolType
   return {
     ...record,
+    type: type_alias ?? record.type,
     actions: record.actions && [...record.actions],
     app: appOf(record, type),
     auto_approve: autoApproveOf(record),
@@ -379,7 +380,8 @@ async function viewActions(catalogue: Catalogue, record: ToolRecord): Promise<z.
 /** Refuses a tool that could not work, with everything that is wrong with it. */
 function checked(given: ToolDraft, { reach, schemas }: Pick<Context, 'reach' | 'schemas'>): ToolDraft {
   const type = findToolType(given.type) as ToolType
-  const draft: ToolDraft = { ...given, type: type.type }
+  const alias = given.type === type.type ? (given.type_alias ?? null) : given.type
+  const draft: ToolDraft = { ...given, type: type.type, type_alias: alias }
   const errors: Fault[] = [...checkFields(draft, type), ...checkParameters(draft, schemas), ...type.check(draft, reach)]
   if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
   return draft
