@@ -759,7 +759,7 @@ export const commands: readonly Command[] = [
       { name: 'model', type: 'string | null', description: 'Which model; the provider’s default unless given', where: 'body', reads: 'text or null' },
       { name: 'instructions', type: 'string | null', description: 'What the model is told first', where: 'body', reads: 'text or null' },
       { name: 'tool_ids', type: 'string[]', description: 'What it can call', default: '[]', where: 'body', reads: 'list' },
-      { name: 'active_tool_ids', type: 'string[] | null', description: 'Which of those the model is told of; all of them unless given', where: 'body', reads: 'list' },
+      { name: 'active_tool_ids', type: 'string[] | null', description: 'Which of those the model may call; all of them unless given', where: 'body', reads: 'list' },
       {
         ...{ name: 'tool_choice', type: '"auto" | "required" | "none" | object', description: 'Whether the model must call a tool, or which one', default: '"auto"', where: 'body', reads: 'JSON or text' },
         parts: [
@@ -1011,7 +1011,7 @@ export const commands: readonly Command[] = [
       { name: 'model', type: 'string | null', description: 'Which model; the provider’s default unless given', where: 'body', reads: 'text or null' },
       { name: 'instructions', type: 'string | null', description: 'What the model is told first', where: 'body', reads: 'text or null' },
       { name: 'tool_ids', type: 'string[]', description: 'What it can call', where: 'body', reads: 'list' },
-      { name: 'active_tool_ids', type: 'string[] | null', description: 'Which of those the model is told of; all of them unless given', where: 'body', reads: 'list' },
+      { name: 'active_tool_ids', type: 'string[] | null', description: 'Which of those the model may call; all of them unless given', where: 'body', reads: 'list' },
       {
         ...{ name: 'tool_choice', type: '"auto" | "required" | "none" | object', description: 'Whether the model must call a tool, or which one', where: 'body', reads: 'JSON or text' },
         parts: [

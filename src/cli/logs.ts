@@ -47,12 +47,12 @@ function shower(json: boolean): (call: Call) => void {
 
 const marks = { success: ['green', '✓'], pending: ['yellow', '●'] } as const
 
-function line({ status, created_at, action, tool, duration_ms, principal, error, id }: Call): string {
+function line({ status, created_at, action, tool, tool_id, duration_ms, principal, error, id }: Call): string {
   const [style, mark] = status === 'success' || status === 'pending' ? marks[status] : (['red', '✗'] as const)
   const time = new Date(created_at).toTimeString().slice(0, 8)
   const took = duration_ms === null ? '' : `${Math.round(duration_ms)} ms`
   const room = columnsOf(process.stdout) - 8 - 2 - 10 - 6 - id.length
-  const what = oneLine(action ?? tool ?? '?')
+  const what = oneLine(action ?? tool ?? tool_id ?? 'unknown tool')
   const who = oneLine(principal.name)
   const middle = cut(`${what}  ${who}`, room)
   const first = `${paint('dim', time)} ${paint(style, mark)} ${pad(middle, room)}  ${took.padStart(9)}  ${paint('dim', id)}`

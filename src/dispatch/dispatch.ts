@@ -20,7 +20,7 @@ export async function dispatch(asked: Asked, host: Host): Promise<Output> {
   try {
     if (asked.depth > deepest) throw new PlatformError('CALL_TOO_DEEP', { depth: asked.depth })
     // What is known and what nobody has to decide on does not wait, not even for the next round of the event loop.
-    const resolution = resolve(asked, host.catalogue)
+    const resolution = resolve(asked, host.catalogue, record)
     const resolved = resolution instanceof Promise ? await resolution : resolution
     record.resolved(resolved)
     const valid = validate(preset(authorize(resolved)))

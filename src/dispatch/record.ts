@@ -1,8 +1,12 @@
+import { appOf } from '../catalogue/catalogue.ts'
 import type { CallStatus } from '../model/call.ts'
+import { firstBytes, wholeSlice } from '../model/characters.ts'
 import { errorBody, PlatformError } from '../model/errors.ts'
-import type { Output } from '../model/tool.ts'
+import type { Action, Output } from '../model/tool.ts'
 import type { Calls } from '../store/calls.ts'
 import type { CallEnd, CallRow } from '../store/tables.ts'
+import type { ToolRecord } from '../store/tools.ts'
+import { findToolType } from '../tools/index.ts'
 import type { Asked, Resolved, Valid } from './call.ts'
 import { redact, secretsOf } from './redact.ts'
 
@@ -55,8 +59,21 @@ export class CallRecord {
     }
   }
 
+  /** The tool is known, and the call is refused before all of it is: which action is meant may not be. */
+  found(tool: ToolRecord, action?: Action): void {
+    const type = findToolType(tool.type)
+    this.#type = tool.type
+    this.#secrets = secretsOf(tool)
+    const { project_id, id: tool_id, name } = tool
+    this.#target = {
+      ...{ project_id, tool_id, tool: name },
+      app: type ? appOf(tool, type) : null,
+      action: plain(action?.id ?? null),
+    }
+  }
+
   /** What is answered without a tool, such as a search for actions, is recorded under a name of our own. */
-  aside(projectId: string, name: string): void {
+  aside(projectId: string | null, name: string): void {
     this.#type = 'aside'
     this.#target = {
       project_id: projectId,
@@ -149,13 +166,13 @@ export class CallRecord {
 }
 
 /** Text that every database takes: no lone halves of a character pair, no NUL, and not without end. */
-const plain = (text: string | null): string | null => text?.toWellFormed().replaceAll('\0', '').slice(0, 200) ?? null
+const plain = (text: string | null): string | null =>
+  text === null ? null : wholeSlice(text.toWellFormed().replaceAll('\0', ''), 200)
 
 /** Cut at a number of bytes, never inside a character. */
 function capped(text: string, limit: number): { text: string; truncated: 0 | 1 } {
   if (text.length * 3 <= limit || Buffer.byteLength(text) <= limit) return { text, truncated: 0 }
-  const cut = Buffer.from(text).subarray(0, limit).toString('utf8')
-  return { text: cut.endsWith('\uFFFD') ? cut.replace(/\uFFFD+$/, '') : cut, truncated: 1 }
+  return { text: firstBytes(text, limit), truncated: 1 }
 }
 
 export function statusOf(error: PlatformError, begun: boolean): CallStatus {

@@ -65,7 +65,7 @@ function walk(value: Json, known: readonly string[], depth = 0): Json {
   )
 }
 
-const isSecretField = (key: string) => secretFields.has(key.toLowerCase().replaceAll(/[-_]/g, ''))
+export const isSecretField = (key: string) => secretFields.has(key.toLowerCase().replaceAll(/[-_]/g, ''))
 
 function redactText(text: string, known: readonly string[]): string {
   let redacted = text

@@ -18,6 +18,8 @@ export const inWords = (faults: readonly Fault[]) =>
 /** A sentence that someone wrote, with an end. */
 const ended = (text: string) => (/[.!?…]$/.test(text.trim()) ? text.trim() : `${text.trim()}.`)
 
+const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).join(', ')
+
 /** How a run stands that takes no outputs. */
 const standing = (status: string) =>
   ({ requires_action: 'waits for an approval', in_progress: 'is under way' })[status] ??
@@ -155,9 +157,15 @@ export const catalogue = {
   },
   UNKNOWN_TOOL: {
     status: 404,
-    says: 'A model called a tool that its agent does not have.',
-    message: (d: { tool_name: string; known: readonly string[] }) =>
-      `There is no tool "${d.tool_name}".${d.known.length > 0 ? ` There is ${d.known.map((name) => `"${name}"`).join(', ')}.` : ''}`,
+    says: 'A model or an MCP client called a tool that its agent or server does not have.',
+    message: (d: { tool_name: string; known: readonly string[]; hint?: string }) =>
+      `There is no tool "${d.tool_name}"${d.hint === undefined ? '' : ' on this server'}.${d.hint ?? (d.known.length > 0 ? ` There is ${quoted(d.known)}.` : '')}`,
+  },
+  TOOL_NOT_ACTIVE: {
+    status: 400,
+    says: 'A model called a tool that `active_tool_ids` leaves out in this step.',
+    message: (d: { tool_name: string; active: readonly string[] }) =>
+      `The tool "${d.tool_name}" is not active in this step.${d.active.length > 0 ? ` Active are ${quoted(d.active)}.` : ' No tool is.'}`,
   },
   ROUTE_NOT_FOUND: {
     status: 404,

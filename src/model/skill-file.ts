@@ -1,4 +1,5 @@
 import { parse, stringify } from 'yaml'
+import { wholeSlice } from './characters.ts'
 import { PlatformError } from './errors.ts'
 import { isObject } from './json.ts'
 import type { SkillDraft } from './skill.ts'
@@ -49,8 +50,8 @@ export function readSkill({ path, content }: SkillFile): ReadSkill {
   const { category: givenCategory, apps: givenApps, ...more } = isObject(metadata) ? metadata : {}
   const category = givenCategory ?? ownCategory
   const draft: SkillDraft = {
-    name: name.trim().slice(0, 200),
-    summary: typeof description === 'string' ? description.slice(0, 2000) : '',
+    name: wholeSlice(name.trim(), 200),
+    summary: typeof description === 'string' ? wholeSlice(description, 2000) : '',
     category: typeof category === 'string' ? category : null,
     apps: listOf(givenApps ?? ownApps),
     content: body.replace(/^\r?\n/, ''),

@@ -149,6 +149,8 @@ export type Tool = z.infer<typeof Tool>
 export interface ToolDraft {
   readonly name: string
   readonly type: string
+  /** The other name of the type that the caller used, as in `soat` for `platform`: callers see the name that they sent. */
+  readonly type_alias?: string | null
   readonly description: string | null
   readonly parameters: JsonObject | null
   readonly execute: Execute | null

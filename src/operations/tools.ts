@@ -3,11 +3,12 @@ import { z } from 'zod'
 import { evaluate, type Resource } from '../access/evaluate.ts'
 import { appOf, autoApproveOf, type Catalogue } from '../catalogue/catalogue.ts'
 import { agentNames } from '../catalogue/names.ts'
+import { recordAttempt } from '../dispatch/attempt.ts'
 import { toolResource } from '../dispatch/authorize.ts'
 import { PendingApproval } from '../model/approval.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
-import { AnyJson, type JsonObject } from '../model/json.ts'
+import { AnyJson, isObject, type JsonObject } from '../model/json.ts'
 import { Id, iso, Paging, pageOf, Text } from '../model/page.ts'
 import type { Principal } from '../model/principal.ts'
 import { Suspended } from '../model/suspended.ts'
@@ -22,6 +23,7 @@ import {
   JsonText,
   type Kind,
   lists,
+  type Operation,
   operation,
   type Parts,
   type Request,
@@ -121,7 +123,7 @@ export const updateTool = acts({
   async run({ id, ...change }, context) {
     const { id: _id, project_id: _project, created_at: _created, updated_at: _updated, ...draft } = context.target
     const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
-    const next = checked({ ...draft, ...given }, context)
+    const next = checked({ ...draft, ...(change.type && { type_alias: null }), ...given }, context)
     requireUnbound(next, draft, context)
     requireRunning(next, draft, toolResource(context.target), context)
     const updated = await context.store.tools.update(id, next)
@@ -221,7 +223,7 @@ export const getToolHealth = acts({
     },
 })
 
-export const callTool = operation({
+const calling = operation({
   name: 'call-tool',
   permission: 'tools:CallTool',
   route: 'POST /tools/{tool_id}/call',
@@ -250,6 +252,35 @@ export const callTool = operation({
     }
   },
 })
+
+/** A request that cannot be read never reaches the door, and is in the record all the same. */
+export const callTool: Operation = {
+  ...calling,
+  async perform(input, context) {
+    try {
+      return await calling.perform(input, context)
+    } catch (error) {
+      const isUnread = error instanceof PlatformError && error.code === 'VALIDATION_FAILED'
+      if (isUnread && !calling.input.safeParse(input).success) await recordUnread(input, error, context)
+      throw error
+    }
+  },
+}
+
+async function recordUnread(sent: unknown, error: PlatformError, context: Context): Promise<void> {
+  const { id, input } = isObject(sent) ? sent : {}
+  const { principal, store } = context
+  const { data: toolId } = Id.safeParse(id)
+  const found = toolId === undefined ? undefined : await store.tools.find(toolId)
+  // Whoever may not call a tool does not learn from the record that there is one.
+  const may = found && evaluate(principal, 'tools:CallTool', toolResource(found)).allowed
+  const target = may ? { tool: found } : 'UNKNOWN_TOOL'
+  await recordAttempt(
+    store.calls,
+    { ...context, id: newId('call'), projectId: principal.projectId, target, input: input ?? null },
+    error,
+  )
+}
 
 /** What a caller is told who does not wait for the decision. */
 function pending({ id, expiresAt }: { readonly id: string; readonly expiresAt: number }): JsonText {
@@ -305,10 +336,11 @@ function withoutRawAnswer(error: unknown, principal: Principal): unknown {
 }
 
 /** A tool as callers see it, with what was left out filled in. */
-function present(record: ToolRecord): Tool {
+function present({ type_alias, ...record }: ToolRecord): Tool {
   const type = findToolType(record.type) as ToolType
   return {
     ...record,
+    type: type_alias ?? record.type,
     actions: record.actions && [...record.actions],
     app: appOf(record, type),
     auto_approve: autoApproveOf(record),
@@ -348,7 +380,8 @@ async function viewActions(catalogue: Catalogue, record: ToolRecord): Promise<z.
 /** Refuses a tool that could not work, with everything that is wrong with it. */
 function checked(given: ToolDraft, { reach, schemas }: Pick<Context, 'reach' | 'schemas'>): ToolDraft {
   const type = findToolType(given.type) as ToolType
-  const draft: ToolDraft = { ...given, type: type.type }
+  const alias = given.type === type.type ? (given.type_alias ?? null) : given.type
+  const draft: ToolDraft = { ...given, type: type.type, type_alias: alias }
   const errors: Fault[] = [...checkFields(draft, type), ...checkParameters(draft, schemas), ...type.check(draft, reach)]
   if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
   return draft

@@ -1793,7 +1793,7 @@ export interface Operations {
         instructions?: string | null
         /** What it can call */
         tool_ids?: Array<string>
-        /** Which of those the model is told of; all of them unless given */
+        /** Which of those the model may call; all of them unless given */
         active_tool_ids?: Array<string> | null
         /** Whether the model must call a tool, or which one */
         tool_choice?: 'auto' | 'required' | 'none' | {
@@ -1846,7 +1846,7 @@ export interface Operations {
         instructions: string | null
         /** What it can call */
         tool_ids: Array<string>
-        /** Which of those the model is told of; all of them unless given */
+        /** Which of those the model may call; all of them unless given */
         active_tool_ids: Array<string> | null
         /** Whether the model must call a tool, or which one */
         tool_choice: 'auto' | 'required' | 'none' | {
@@ -2036,7 +2036,7 @@ export interface Operations {
         instructions: string | null
         /** What it can call */
         tool_ids: Array<string>
-        /** Which of those the model is told of; all of them unless given */
+        /** Which of those the model may call; all of them unless given */
         active_tool_ids: Array<string> | null
         /** Whether the model must call a tool, or which one */
         tool_choice: 'auto' | 'required' | 'none' | {
@@ -2205,7 +2205,7 @@ export interface Operations {
           instructions: string | null
           /** What it can call */
           tool_ids: Array<string>
-          /** Which of those the model is told of; all of them unless given */
+          /** Which of those the model may call; all of them unless given */
           active_tool_ids: Array<string> | null
           /** Whether the model must call a tool, or which one */
           tool_choice: 'auto' | 'required' | 'none' | {
@@ -2406,7 +2406,7 @@ export interface Operations {
         instructions?: string | null
         /** What it can call */
         tool_ids?: Array<string>
-        /** Which of those the model is told of; all of them unless given */
+        /** Which of those the model may call; all of them unless given */
         active_tool_ids?: Array<string> | null
         /** Whether the model must call a tool, or which one */
         tool_choice?: 'auto' | 'required' | 'none' | {
@@ -2459,7 +2459,7 @@ export interface Operations {
         instructions: string | null
         /** What it can call */
         tool_ids: Array<string>
-        /** Which of those the model is told of; all of them unless given */
+        /** Which of those the model may call; all of them unless given */
         active_tool_ids: Array<string> | null
         /** Whether the model must call a tool, or which one */
         tool_choice: 'auto' | 'required' | 'none' | {
@@ -3874,6 +3874,7 @@ export type PlatformErrorCode =
   | 'RESOURCE_NOT_FOUND'
   | 'GENERATION_NOT_FOUND'
   | 'UNKNOWN_TOOL'
+  | 'TOOL_NOT_ACTIVE'
   | 'ROUTE_NOT_FOUND'
   | 'METHOD_NOT_ALLOWED'
   | 'NAME_TAKEN'

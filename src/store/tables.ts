@@ -39,6 +39,7 @@ export interface ToolRow {
   project_id: string
   name: string
   type: string
+  type_alias: string | null
   description: string | null
   parameters: string | null
   execute: string | null

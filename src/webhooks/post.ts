@@ -1,3 +1,4 @@
+import { wholeSlice } from '../model/characters.ts'
 import { explain, type Outbound } from '../tools/outbound.ts'
 
 /** How a delivery was answered. Without an error it was taken. */
@@ -70,5 +71,5 @@ async function beginningOf(response: Response): Promise<string | null> {
     if (size >= readBytes) break
   }
   const text = new TextDecoder().decode(Buffer.concat(parts).subarray(0, readBytes))
-  return text.replaceAll('\0', '�').slice(0, keptCharacters).toWellFormed()
+  return wholeSlice(text.replaceAll('\0', '�'), keptCharacters)
 }

@@ -1,4 +1,5 @@
 import { AISDKError, APICallError } from '@ai-sdk/provider'
+import { wholeSlice } from '../../model/characters.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { isObject } from '../../model/json.ts'
 import type { AiProviderRecord } from '../../store/ai-providers.ts'
@@ -208,7 +209,7 @@ export function excerptOf(text: string, secrets: readonly string[]): string {
     .replaceAll(/\bBearer\s+\S+/gi, 'Bearer [redacted]')
     .replaceAll(/\s+/g, ' ')
     .trim()
-  return shown.length > mostShown ? `${shown.slice(0, mostShown)}…` : shown
+  return shown.length > mostShown ? `${wholeSlice(shown, mostShown)}…` : shown
 }
 
 function findInCauses(error: unknown, isIt: (error: unknown) => boolean): unknown {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { wholeSlice } from '../../model/characters.ts'
 import { type Fault, PlatformError } from '../../model/errors.ts'
 import { isObject, type Json } from '../../model/json.ts'
 import { type Message, type ToolCallPart, textOf } from '../../model/message.ts'
@@ -275,7 +276,7 @@ function filledDeep(value: Json, facts: Facts): Json {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, filledDeep(inner as Json, facts)]))
 }
 
-const cut = (text: string) => (text.length > 120 ? `${text.slice(0, 120)}…` : text)
+const cut = (text: string) => (text.length > 120 ? `${wholeSlice(text, 120)}…` : text)
 
 const describeFacts = ({ step, lastUser, lastTool, tools }: Facts): string =>
   [

@@ -2,6 +2,7 @@ import type { SkillsExtension } from '@modelcontextprotocol/server/ext/skills'
 import type { Live } from '../../model/call.ts'
 import type { JsonObject } from '../../model/json.ts'
 import type { Context } from '../../operations/operation.ts'
+import { agentInstructions } from './agent-mode.ts'
 import { callTool } from './call-tool.ts'
 import { Listed, type ListPage, pageOf } from './listing.ts'
 import { callOperation, listOperations } from './management.ts'
@@ -51,9 +52,10 @@ export class ServerOffering implements Offering {
   }
 
   async instructions(): Promise<string> {
-    const { retrieve_skill, description } = this.#visit.server
-    const skills = retrieve_skill ? await introduceSkills(this.#visit) : undefined
-    return [description, skills].filter((text) => text).join('\n\n')
+    const { server } = this.#visit
+    const order = server.agent_mode ? agentInstructions(server) : undefined
+    const skills = server.retrieve_skill ? await introduceSkills(this.#visit) : undefined
+    return [server.description, order, skills].filter((text) => text).join('\n\n')
   }
 
   list(cursor: string | undefined): Promise<ListPage> {

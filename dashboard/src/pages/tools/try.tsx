@@ -13,6 +13,7 @@ import { Select } from '../../ui/field.tsx'
 import { Answered, Empty, ErrorNotice } from '../../ui/notice.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { OutputView } from '../../ui/text.tsx'
+import { typeOf } from './draft.ts'
 
 export function TryTool({ tool }: { tool: Tool }) {
   const actions = useToolActions(tool.id, tool.type !== 'client')
@@ -90,8 +91,8 @@ function TryAction({ tool, action, isOne }: { tool: Tool; action: Action; isOne:
           {!call.busy && answer && <OutputView value={answer.output} />}
           {!call.busy && !answer && !waits && !call.error && (
             <p className="text-sm text-soft">
-              It is called for real, as {tool.type === 'platform' ? 'an operation of the platform' : 'an agent would'},
-              and recorded.
+              It is called for real, as{' '}
+              {typeOf(tool) === 'platform' ? 'an operation of the platform' : 'an agent would'}, and recorded.
             </p>
           )}
           <p className="text-sm">
