@@ -2802,6 +2802,7 @@ export interface Operations {
           id: string
           name: string
         }
+        /** How it came; cli and sdk are what a client of REST says of itself */
         surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
         /** The MCP server of ours that it came by */
         server_id: string | null
@@ -2913,6 +2914,7 @@ export interface Operations {
             id: string
             name: string
           }
+          /** How it came; cli and sdk are what a client of REST says of itself */
           surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
           /** The MCP server of ours that it came by */
           server_id: string | null
@@ -2973,6 +2975,7 @@ export interface Operations {
           id: string
           name: string
         }
+        /** How it came; cli and sdk are what a client of REST says of itself */
         surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
         /** The MCP server of ours that it came by */
         server_id: string | null
