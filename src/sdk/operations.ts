@@ -241,6 +241,8 @@ export interface Operations {
         /** The first characters of the value, to tell keys apart */
         key_prefix: string
         access_policy_ids: Array<string>
+        /** The key that it was created with; null for the first keys, and where that is not known */
+        created_by: string | null
         /** Requests a minute, or null for the platform’s default */
         rate_limit: number | null
         expires_at: string | null
@@ -271,6 +273,8 @@ export interface Operations {
         /** The first characters of the value, to tell keys apart */
         key_prefix: string
         access_policy_ids: Array<string>
+        /** The key that it was created with; null for the first keys, and where that is not known */
+        created_by: string | null
         /** Requests a minute, or null for the platform’s default */
         rate_limit: number | null
         expires_at: string | null
@@ -297,6 +301,8 @@ export interface Operations {
           /** The first characters of the value, to tell keys apart */
           key_prefix: string
           access_policy_ids: Array<string>
+          /** The key that it was created with; null for the first keys, and where that is not known */
+          created_by: string | null
           /** Requests a minute, or null for the platform’s default */
           rate_limit: number | null
           expires_at: string | null
@@ -328,6 +334,8 @@ export interface Operations {
         /** The first characters of the value, to tell keys apart */
         key_prefix: string
         access_policy_ids: Array<string>
+        /** The key that it was created with; null for the first keys, and where that is not known */
+        created_by: string | null
         /** Requests a minute, or null for the platform’s default */
         rate_limit: number | null
         expires_at: string | null
