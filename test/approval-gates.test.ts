@@ -147,6 +147,21 @@ describe('a person is asked', () => {
     expect((await make('surface == "rest" && input.text == "cli"')).status).toBe(201)
   })
 
+  test('not by a rule about another action, however large the input is', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const { id, caller } = await gated(platform, service.url, { auto_approve: true, parameters: anything })
+    const expression = 'action.id == "tools:write-document" && input.path.startsWith("/handbook/")'
+    await platform.post('/approval-rules', { name: 'Handbook', expression, two_people: true })
+    const input = { message: 'x'.repeat(66_000) }
+
+    const status = await asks(platform, id, input, caller)
+    const tested = await platform.post('/approval-rules/test', { expression, tool_id: id, input })
+
+    expect(status).toBe(200)
+    expect(tested.body).toEqual({ asks: false, fault: null })
+  })
+
   test('where a rule cannot be applied, because that is the safe side', async () => {
     await using service = await startService()
     await using platform = await startPlatform()

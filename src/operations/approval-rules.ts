@@ -3,6 +3,7 @@ import { evaluate } from '../access/evaluate.ts'
 import type { Entry, Offer } from '../catalogue/catalogue.ts'
 import { toolResource } from '../dispatch/authorize.ts'
 import { conditionOf, ExpressionFault } from '../dispatch/expression.ts'
+import { ruleConditionOf } from '../dispatch/rule-condition.ts'
 import { ApprovalRule, ApprovalRuleFields } from '../model/approval-rule.ts'
 import { Surface, transportOf } from '../model/call.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
@@ -134,7 +135,7 @@ export const testApprovalRule = creates({
     const { id, app, name: its, level, idempotent, destructive } = offer.action
     const { principal } = context
     try {
-      const asks = conditionOf(text)({
+      const asks = ruleConditionOf(text)({
         input,
         action: { id, app, name: its, level, idempotent, destructive },
         tool: { id: tool.id, name: tool.name },
