@@ -176,8 +176,8 @@ export const catalogue = {
   HAS_DEPENDENTS: {
     status: 409,
     says: 'Something still uses the record.',
-    message: (d: { kind: string; id: string; dependents: readonly string[] }) =>
-      `The ${d.kind} "${d.id}" is still used by ${d.dependents.join(', ')}: detach or delete those first.`,
+    message: (d: { kind: string; id: string; dependents: readonly string[]; force?: string }) =>
+      `The ${d.kind} "${d.id}" is still used by ${d.dependents.join(', ')}: detach or delete those first${d.force ? `, or repeat the request with ${d.force}` : ''}.`,
   },
   LAST_ADMIN_KEY: {
     status: 409,

@@ -644,6 +644,10 @@ export interface Operations {
       path: {
         tool_id: string
       }
+      query?: {
+        /** Delete it even if agents or servers use it; they continue without it */
+        force?: boolean
+      }
       answer: null
     }
     /** Get a tool */
