@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { approveCall } from '../src/operations/approvals.ts'
+import type { Context } from '../src/operations/operation.ts'
 import { listen } from '../src/server/listen.ts'
 import { Lineage, lineageHeader } from '../src/tools/lineage.ts'
 import { gated, pending, people, until } from './approving.ts'
@@ -275,11 +277,12 @@ describe('a call that a person must approve', () => {
   test('goes on though the key that the tool sends was changed meanwhile', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
-    const { id, caller, reviewer } = await gated(platform, service.url)
+    const execute = (token: string) => ({ url: service.url, headers: { 'x-token': token } })
+    const { id, caller, reviewer } = await gated(platform, service.url, { execute: execute('old-one') })
 
     const call = platform.post(`/tools/${id}/call`, { input: { city: 'x' } }, { key: caller })
     const asked = await pending(platform)
-    await platform.patch(`/tools/${id}`, { execute: { url: service.url, headers: { 'x-token': 'new-one' } } })
+    await platform.patch(`/tools/${id}`, { execute: execute('new-one') })
     await platform.post(`/approvals/${asked.id}/approve`, {}, { key: reviewer })
 
     expect((await call).status).toBe(200)
@@ -404,6 +407,12 @@ describe('a reviewer', () => {
     const tool = { name: 'self', type: 'platform', actions: ['approve-call'] }
     expect(await platform.post('/tools', tool)).toMatchObject({ status: 400 })
     expect((await platform.get(`/approvals/${theirs}`)).body.status).toBe('pending')
+  })
+
+  test.each(['mcp', 'agent', 'workflow', 'xml'] as const)('is not anyone who comes by %s', async (surface) => {
+    const context = { surface, parentCallId: null, generation: undefined } as unknown as Context
+
+    await expect(approveCall.perform({ id: 'apr_1' }, context)).rejects.toMatchObject({ code: 'PERSON_REQUIRED' })
   })
 
   test('is one of two where a rule wants two people, who approve the same arguments', async () => {

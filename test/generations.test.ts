@@ -365,7 +365,7 @@ describe.each(engines)('generations on %s', (engine) => {
       max_steps: 0,
     })
     expect(zero.status).toBe(400)
-    await platform.delete(`/tools/${foreign}`)
+    await platform.delete(`/tools/${foreign}?force=true`)
     await platform.delete(`/projects/${elsewhere}`)
   })
 

@@ -316,7 +316,7 @@ describe('a server', () => {
     })
     const apps = [{ slug: 'docs', actions: ['create-document'] }]
     await serve(platform, 's', { apps })
-    await platform.delete(`/tools/${tool.id}`)
+    await platform.delete(`/tools/${tool.id}?force=true`)
 
     const same = await platform.patch('/servers/s', { apps, name: 'The same' })
     const other = await platform.patch('/servers/s', { apps: [...apps, { slug: 'crm' }] })

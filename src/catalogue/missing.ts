@@ -47,7 +47,8 @@ export async function findMissing(
   return faults
 }
 
-function nameOfApp(tool: ToolName): string {
+/** The slug that a tool's actions are filed under. */
+export function nameOfApp(tool: ToolName): string {
   const type = findToolType(tool.type)
   return type ? appOf(tool, type) : tool.name
 }

@@ -296,6 +296,7 @@ export const commands: readonly Command[] = [
     summary: 'Delete a tool; the record of its calls stays',
     fields: [
       { name: 'tool_id', type: 'string', required: true, where: 'path', reads: 'text' },
+      { name: 'force', type: 'boolean', description: 'Delete it even if agents or servers use it; they continue without it', where: 'query', reads: 'flag' },
     ],
   },
   {

@@ -1,4 +1,5 @@
 import type { Approval } from '../model/approval.ts'
+import { transportOf } from '../model/call.ts'
 import { hashOf } from '../model/canonical.ts'
 import { PlatformError } from '../model/errors.ts'
 import { Suspended } from '../model/suspended.ts'
@@ -79,7 +80,7 @@ function request(call: Valid, demand: Demand, record: CallRecord, host: Host): P
       preset_keys: Object.keys(offer.presets),
       definition_hash: definitionHash(entry, offer),
       principal: { id: principal.id, name: principal.name },
-      surface,
+      surface: transportOf(surface),
       client: { name: client.name, version: client.version },
       agent_id: generation?.agentId ?? null,
       generation_id: generation?.id ?? null,

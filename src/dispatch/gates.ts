@@ -1,5 +1,6 @@
 import type { Gate } from '../model/approval.ts'
 import type { ApprovalRule } from '../model/approval-rule.ts'
+import { transportOf } from '../model/call.ts'
 import type { Valid } from './call.ts'
 import type { Condition, Facts } from './expression.ts'
 
@@ -69,6 +70,6 @@ const factsOf = ({ merged, entry: { tool }, offer, principal, generation, server
     principal: { id: principal.id, name: principal.name },
     agent: generation ? { id: generation.agentId } : null,
     server: server ? { id: server.id, slug: server.slug } : null,
-    surface,
+    surface: transportOf(surface),
   }
 }

@@ -1,7 +1,7 @@
 import type { ApprovalRule } from '../model/approval-rule.ts'
 import type { Store } from '../store/store.ts'
-import { conditionOf } from './expression.ts'
 import type { ReadyRule } from './gates.ts'
+import { ruleConditionOf } from './rule-condition.ts'
 
 /** The approval rules of each project, held in memory until one of them changes. */
 export class Rules {
@@ -34,7 +34,7 @@ export class Rules {
 /** It was checked when it was made; one that a later version does not read any more asks for everything. */
 function ready(rule: ApprovalRule): ReadyRule {
   try {
-    return { ...rule, applies: conditionOf(rule.expression) }
+    return { ...rule, applies: ruleConditionOf(rule.expression) }
   } catch (error) {
     const applies = () => {
       throw error

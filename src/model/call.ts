@@ -17,6 +17,10 @@ export const surfaces = ['rest', 'mcp', 'xml', 'cli', 'sdk', 'agent', 'workflow'
 export const Surface = z.enum(surfaces)
 export type Surface = z.infer<typeof Surface>
 
+/** How a request reached us. The command line and the SDK are clients of REST that name themselves, and anyone can. */
+export type Transport = Exclude<Surface, 'cli' | 'sdk'>
+export const transportOf = (surface: Surface): Transport => (surface === 'cli' || surface === 'sdk' ? 'rest' : surface)
+
 /** The record of one trip through the door. */
 export const Call = z.object({
   id: z.string(),
@@ -30,7 +34,7 @@ export const Call = z.object({
   action: z.string().nullable().describe('namespace:name'),
   status: CallStatus,
   principal: z.object({ kind: z.string(), id: z.string(), name: z.string() }),
-  surface: Surface,
+  surface: Surface.describe('How it came; cli and sdk are what a client of REST says of itself'),
   server_id: z.string().nullable().describe('The MCP server of ours that it came by'),
   client: z.object({ name: z.string().nullable(), version: z.string().nullable() }),
   request: AnyJson.describe('The input; where it was cut, the beginning of its JSON text'),

@@ -132,9 +132,11 @@ export const catalogue = {
   },
   SELF_APPROVAL: {
     status: 403,
-    says: 'The one who asked for an approval cannot decide on it.',
-    message: (d: { approval_id: string }) =>
-      `${d.approval_id} was asked for with this very key: someone else must decide on it, with a key of their own.`,
+    says: 'The one who asked for an approval cannot decide on it, nor can a key that it created, directly or through other keys.',
+    message: (d: { approval_id: string; reason: 'same key' | 'created by the requester' }) =>
+      d.reason === 'same key'
+        ? `${d.approval_id} was asked for with this very key: someone else must decide on it, with a key of their own.`
+        : `Your key was created by the key that made the call, so both count as one person. ${d.approval_id} must be decided by someone else: with the key that created the requester's key, or with another one that it created.`,
   },
   PERSON_REQUIRED: {
     status: 403,
@@ -188,8 +190,8 @@ export const catalogue = {
   HAS_DEPENDENTS: {
     status: 409,
     says: 'Something still uses the record.',
-    message: (d: { kind: string; id: string; dependents: readonly string[] }) =>
-      `The ${d.kind} "${d.id}" is still used by ${d.dependents.join(', ')}: detach or delete those first.`,
+    message: (d: { kind: string; id: string; dependents: readonly string[]; force?: string }) =>
+      `The ${d.kind} "${d.id}" is still used by ${d.dependents.join(', ')}: detach or delete those first${d.force ? `, or repeat the request with ${d.force}` : ''}.`,
   },
   LAST_ADMIN_KEY: {
     status: 409,
@@ -247,9 +249,11 @@ export const catalogue = {
   },
   SECOND_PERSON_REQUIRED: {
     status: 409,
-    says: 'Two different people must approve, and this one has.',
-    message: (d: { approval_id: string }) =>
-      `You have approved ${d.approval_id} already. It needs two people: someone else must approve it, too.`,
+    says: 'Two different people must approve, and this one has. A key and the keys that it created count as one person.',
+    message: (d: { approval_id: string; approved_by?: string }) =>
+      d.approved_by === undefined
+        ? `You have approved ${d.approval_id} already. It needs two people: someone else must approve it, too.`
+        : `"${d.approved_by}" has approved ${d.approval_id}, and one of your two keys created the other, so both count as one person. It needs two people: someone else must approve it, too.`,
   },
   OUTCOME_UNKNOWN: {
     status: 409,

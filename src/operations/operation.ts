@@ -7,7 +7,7 @@ import type { Resolver } from '../catalogue/resolve/resolver.ts'
 import type { Shelves } from '../catalogue/shelf.ts'
 import type { Vault } from '../credentials/vault.ts'
 import type { Asked } from '../dispatch/call.ts'
-import type { Live, Patience, Surface, Within } from '../model/call.ts'
+import { type Live, type Patience, type Surface, type Transport, transportOf, type Within } from '../model/call.ts'
 import { PlatformError } from '../model/errors.ts'
 import { faultsOf } from '../model/faults.ts'
 import { isObject, type JsonObject } from '../model/json.ts'
@@ -185,10 +185,12 @@ const define = <Input extends z.ZodObject, Output extends z.ZodType>(
   }
 }
 
-/** What a model does comes from within a call, by way of an agent, or over MCP. */
+/** Transports that people use. A model's requests come over any other one, from within a call, or from an agent. */
+const transportsOfPeople: ReadonlySet<Transport> = new Set<Transport>(['rest', 'web'])
+
 function requirePerson({ parentCallId, generation, surface }: Context): void {
-  const isPerson = parentCallId === null && generation === undefined && surface !== 'agent' && surface !== 'mcp'
-  if (!isPerson) throw new PlatformError('PERSON_REQUIRED', {})
+  const isDirect = parentCallId === null && generation === undefined
+  if (!isDirect || !transportsOfPeople.has(transportOf(surface))) throw new PlatformError('PERSON_REQUIRED', {})
 }
 
 /** Makes something in a project. */

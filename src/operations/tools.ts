@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { evaluate, type Resource } from '../access/evaluate.ts'
 import { appOf, autoApproveOf, type Catalogue } from '../catalogue/catalogue.ts'
+import { dependentsOf } from '../catalogue/dependents.ts'
 import { agentNames } from '../catalogue/names.ts'
 import { recordAttempt } from '../dispatch/attempt.ts'
 import { toolResource } from '../dispatch/authorize.ts'
@@ -138,9 +139,16 @@ export const deleteTool = acts({
   summary: 'Delete a tool; the record of its calls stays',
   status: 204,
   on: tool,
-  input: z.strictObject({ id: Id }),
+  input: z.strictObject({
+    id: Id,
+    force: z.boolean().optional().describe('Delete it even if agents or servers use it; they continue without it'),
+  }),
   output: z.null(),
-  async run({ id }, { store }) {
+  async run({ id, force }, { store, catalogue, target }) {
+    const dependents = force ? [] : await dependentsOf(target, { store, catalogue })
+    if (dependents.length > 0) {
+      throw new PlatformError('HAS_DEPENDENTS', { kind: 'tool', id: target.name, dependents, force: 'force=true' })
+    }
     await store.tools.remove(id)
     await store.definitions.forget(id)
     return null

@@ -241,6 +241,8 @@ export interface Operations {
         /** The first characters of the value, to tell keys apart */
         key_prefix: string
         access_policy_ids: Array<string>
+        /** The key that it was created with; null for the first keys, and where that is not known */
+        created_by: string | null
         /** Requests a minute, or null for the platform’s default */
         rate_limit: number | null
         expires_at: string | null
@@ -271,6 +273,8 @@ export interface Operations {
         /** The first characters of the value, to tell keys apart */
         key_prefix: string
         access_policy_ids: Array<string>
+        /** The key that it was created with; null for the first keys, and where that is not known */
+        created_by: string | null
         /** Requests a minute, or null for the platform’s default */
         rate_limit: number | null
         expires_at: string | null
@@ -297,6 +301,8 @@ export interface Operations {
           /** The first characters of the value, to tell keys apart */
           key_prefix: string
           access_policy_ids: Array<string>
+          /** The key that it was created with; null for the first keys, and where that is not known */
+          created_by: string | null
           /** Requests a minute, or null for the platform’s default */
           rate_limit: number | null
           expires_at: string | null
@@ -328,6 +334,8 @@ export interface Operations {
         /** The first characters of the value, to tell keys apart */
         key_prefix: string
         access_policy_ids: Array<string>
+        /** The key that it was created with; null for the first keys, and where that is not known */
+        created_by: string | null
         /** Requests a minute, or null for the platform’s default */
         rate_limit: number | null
         expires_at: string | null
@@ -635,6 +643,10 @@ export interface Operations {
     deleteTool: {
       path: {
         tool_id: string
+      }
+      query?: {
+        /** Delete it even if agents or servers use it; they continue without it */
+        force?: boolean
       }
       answer: null
     }
@@ -2802,6 +2814,7 @@ export interface Operations {
           id: string
           name: string
         }
+        /** How it came; cli and sdk are what a client of REST says of itself */
         surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
         /** The MCP server of ours that it came by */
         server_id: string | null
@@ -2913,6 +2926,7 @@ export interface Operations {
             id: string
             name: string
           }
+          /** How it came; cli and sdk are what a client of REST says of itself */
           surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
           /** The MCP server of ours that it came by */
           server_id: string | null
@@ -2973,6 +2987,7 @@ export interface Operations {
           id: string
           name: string
         }
+        /** How it came; cli and sdk are what a client of REST says of itself */
         surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
         /** The MCP server of ours that it came by */
         server_id: string | null

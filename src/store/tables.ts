@@ -17,6 +17,8 @@ export interface ApiKeyRow {
   key_hash: string
   key_prefix: string
   access_policy_ids: string
+  /** JSON: the ids of the keys it was created with, from the first one to its creator. They may have been deleted. */
+  ancestors: string
   rate_limit: number | null
   expires_at: number | null
   last_used_at: number | null
