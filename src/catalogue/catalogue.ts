@@ -1,6 +1,6 @@
 import { PlatformError } from '../model/errors.ts'
 import type { JsonObject } from '../model/json.ts'
-import type { Action } from '../model/tool.ts'
+import { type Action, higherLevel, type Level } from '../model/tool.ts'
 import type { Store } from '../store/store.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import { findToolType } from '../tools/index.ts'
@@ -39,8 +39,13 @@ export const appOf = (tool: Pick<ToolRecord, 'app' | 'name'>, type: ToolType) =>
   tool.app ?? (type.many ? tool.name.toLowerCase() : commonApp)
 
 /** Unless the tool says otherwise, open actions run at once and those above wait for a human. */
-export const autoApproveOf = (tool: Pick<ToolRecord, 'auto_approve' | 'level'>) =>
-  tool.auto_approve ?? tool.level === 'open'
+const autoApproveOf = (tool: Pick<ToolRecord, 'auto_approve'>, level: Level) => tool.auto_approve ?? level === 'open'
+
+/** Whether every action of a tool runs at once; of a platform tool, some may need approval because of what they do. */
+export const autoApprovesAll = (tool: ToolRecord, { platformActions }: Pick<Reach, 'platformActions'>): boolean => {
+  const levels = (tool.actions ?? []).flatMap((name) => platformActions.get(name)?.level ?? [])
+  return autoApproveOf(tool, levels.reduce(higherLevel, tool.level))
+}
 
 /** Which actions exist now. Held in memory until a tool changes. */
 export class Catalogue {
@@ -115,14 +120,15 @@ export class Catalogue {
     const sketches = await type.actions(tool, this.#reach)
     const withheld = tool.mcp ? await watchDefinitions(tool, sketches, this.#store) : new Set<string>()
     for (const sketch of sketches) {
+      const level = higherLevel(tool.level, sketch.level ?? 'open')
       const namespace = type.many ? tool.name : 'tools'
       const action: Action = {
         ...sketch,
         id: `${namespace}:${sketch.name}`,
         namespace,
         app: appOf(tool, type),
-        level: tool.level,
-        autoApprove: autoApproveOf(tool),
+        level,
+        autoApprove: autoApproveOf(tool, level),
       }
       const presets = presetsFor(tool.preset_parameters, action)
       let check: Check | undefined
