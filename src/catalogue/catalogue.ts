@@ -1,3 +1,4 @@
+import { redactorOf } from '../credentials/tool-secrets.ts'
 import { PlatformError } from '../model/errors.ts'
 import type { JsonObject } from '../model/json.ts'
 import { type Action, higherLevel, type Level } from '../model/tool.ts'
@@ -5,7 +6,7 @@ import type { Store } from '../store/store.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import { findToolType } from '../tools/index.ts'
 import type { Check, Schemas } from '../tools/schema.ts'
-import type { Reach, ToolType } from '../tools/tool-type.ts'
+import type { ActionSketch, Reach, ToolType } from '../tools/tool-type.ts'
 import { watchDefinitions } from './definitions.ts'
 import { presetsFor, shownSchema } from './presets.ts'
 
@@ -117,7 +118,7 @@ export class Catalogue {
     const type = findToolType(tool.type)
     if (!type) throw new Error(`tool ${tool.id} has the unknown type ${tool.type}`)
     const offers = new Map<string, Offer>()
-    const sketches = await type.actions(tool, this.#reach)
+    const sketches = (await type.actions(tool, this.#reach)).map((sketch) => withoutSecrets(sketch, tool))
     const withheld = tool.mcp ? await watchDefinitions(tool, sketches, this.#store) : new Set<string>()
     for (const sketch of sketches) {
       const level = higherLevel(tool.level, sketch.level ?? 'open')
@@ -145,6 +146,16 @@ export class Catalogue {
     }
     return { tool, type, offers, ...(tool.mcp && { until: Date.now() + lifetimeElsewhere }) }
   }
+}
+
+/** An MCP server may describe its tools with what it was sent. */
+function withoutSecrets(sketch: ActionSketch, tool: ToolRecord): ActionSketch {
+  const redactor = redactorOf(tool)
+  if (redactor.isEmpty || !tool.mcp) return sketch
+  const { description, schema, definition } = sketch
+  const said = { description, schema, ...(definition && { definition }) }
+  const clean = redactor.value<JsonObject>(said)
+  return clean === said ? sketch : { ...sketch, ...(clean as typeof said) }
 }
 
 /** Our own schemas were checked when they were registered; those of others may be anything. */

@@ -1,10 +1,12 @@
+import type { Redactor } from '../credentials/redactor.ts'
+import { redactorOf } from '../credentials/tool-secrets.ts'
 import type { CallStatus } from '../model/call.ts'
 import { errorBody, PlatformError } from '../model/errors.ts'
 import type { Output } from '../model/tool.ts'
 import type { Calls } from '../store/calls.ts'
 import type { CallEnd, CallRow } from '../store/tables.ts'
 import type { Asked, Resolved, Valid } from './call.ts'
-import { redact, secretsOf } from './redact.ts'
+import { redact } from './redact.ts'
 
 const requestLimit = 32 * 1024
 const responseLimit = 64 * 1024
@@ -26,7 +28,7 @@ export class CallRecord {
   /** How long it had taken when it came back. */
   #before: number
   #begun: boolean
-  #secrets: readonly string[] = []
+  #secrets: Redactor | undefined
   #type = 'unknown'
   #target: Pick<CallRow, 'project_id' | 'tool_id' | 'tool' | 'app' | 'action'>
 
@@ -44,7 +46,7 @@ export class CallRecord {
   /** From here on it is known what is called, however the call ends. */
   resolved({ entry: { tool, type }, offer: { action } }: Resolved): void {
     this.#type = type.type
-    this.#secrets = secretsOf(tool)
+    this.#secrets = redactorOf(tool)
     this.#target = {
       project_id: tool.project_id,
       tool_id: tool.id,
@@ -135,7 +137,8 @@ export class CallRecord {
   }
 
   #end(status: CallStatus, output: Output | null, error: PlatformError | null): CallEnd {
-    const response = output && capped(redact(output.text, this.#secrets), responseLimit)
+    // The tool's own secrets are gone from it by now.
+    const response = output && capped(redact(output.text), responseLimit)
     return {
       id: this.#id,
       status,

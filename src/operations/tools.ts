@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { evaluate, mayAlways, type Resource, resourceName } from '../access/evaluate.ts'
 import { appOf, autoApprovesAll, type Catalogue } from '../catalogue/catalogue.ts'
 import { agentNames } from '../catalogue/names.ts'
+import { masked, maskedUrl } from '../credentials/tool-secrets.ts'
 import { toolResource } from '../dispatch/authorize.ts'
 import { PendingApproval } from '../model/approval.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
@@ -322,15 +323,28 @@ function present(record: ToolRecord, { reach }: Pick<Context, 'reach'>): Tool {
 function presentTo(record: ToolRecord, context: Pick<Context, 'principal' | 'reach'>): Tool {
   const whole = present(record, context)
   if (evaluate(context.principal, 'tools:UpdateTool', toolResource(record)).allowed) return whole
-  const masked = <T extends { headers?: Values; env?: Values }>(part: T | null): T | null =>
-    part && { ...part, ...(part.headers && { headers: mask(part.headers) }), ...(part.env && { env: mask(part.env) }) }
-  return { ...whole, execute: masked(whole.execute), mcp: masked(whole.mcp), preset_parameters: null }
+  const { execute, mcp } = whole
+  return {
+    ...whole,
+    execute: execute && { ...execute, url: maskedUrl(execute.url), ...maskedValues(execute) },
+    mcp: mcp && {
+      ...mcp,
+      ...(mcp.url !== undefined && { url: maskedUrl(mcp.url) }),
+      ...(mcp.args && { args: mcp.args.map(() => masked) }),
+      ...maskedValues(mcp),
+    },
+    preset_parameters: null,
+  }
 }
 
 type Values = Record<string, string> | undefined
 
-const mask = (values: Record<string, string>) =>
-  Object.fromEntries(Object.keys(values).map((name) => [name, '[hidden]']))
+const maskedValues = ({ headers, env }: { headers?: Values; env?: Values }) => ({
+  ...(headers && { headers: mask(headers) }),
+  ...(env && { env: mask(env) }),
+})
+
+const mask = (values: Record<string, string>) => Object.fromEntries(Object.keys(values).map((name) => [name, masked]))
 
 async function viewActions(catalogue: Catalogue, record: ToolRecord): Promise<z.infer<typeof ActionView>[]> {
   const { type, offers } = (await catalogue.find(record.id)) ?? (await catalogue.describe(record))

@@ -9,16 +9,11 @@ import type { ToolCallPart } from '../../model/message.ts'
 import type { AiProviderRecord } from '../../store/ai-providers.ts'
 import type { Outbound } from '../../tools/outbound.ts'
 import { addressOf } from './address.ts'
+import { type Credentials, redactorOf } from './credentials.ts'
 import { excerptOf, ProviderError, SdkFailure } from './failure.ts'
 import type { FinishReason, ModelAnswer, ModelRequest, ModelUsage } from './model.ts'
 import { type KeptPart, optionsOf } from './prompt.ts'
 import type { Watch } from './watch.ts'
-
-/** The key and the headers of a provider, open. */
-export interface Credentials {
-  readonly apiKey: string | null
-  readonly headers: Readonly<Record<string, string>>
-}
 
 /** Asks by way of the AI SDK's provider packages, once. */
 export async function askBySdk(
@@ -101,11 +96,10 @@ function guardedFetch(
     }
     const type = response.headers.get('content-type') ?? ''
     if (response.ok && /^(text\/html|application\/json)\b/i.test(type)) {
-      const secrets = [apiKey ?? '', ...Object.values(own)]
       throw new PlatformError('MODEL_ANSWER_INVALID', {
         provider: provider.name,
         reason: `it is ${type.split(';')[0]} and no stream of events`,
-        excerpt: excerptOf(await response.text(), secrets),
+        excerpt: excerptOf(await response.text(), redactorOf({ apiKey, headers: own })),
       })
     }
     const body = response.body?.pipeThrough(
