@@ -174,7 +174,7 @@ describe('the record', () => {
     })
 
     const call = await onlyCall(platform)
-    expect(body.echo).toBe('Bearer the-tools-own')
+    expect(body.echo).toBe('[redacted]')
     expect(call.request).toEqual({ api_key: '[redacted]', user: 'ana', 'Set-Cookie': '[redacted]' })
     expect(JSON.stringify(call)).not.toMatch(/the-tools-own|tok-1|"p"|k-1/)
   })

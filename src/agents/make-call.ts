@@ -1,7 +1,6 @@
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import { recordAttempt } from '../dispatch/attempt.ts'
 import type { Asked } from '../dispatch/call.ts'
-import { hide, secretsOf } from '../dispatch/redact.ts'
 import { wholeSlice } from '../model/characters.ts'
 import { PlatformError } from '../model/errors.ts'
 import { isOver } from '../model/generation.ts'
@@ -84,10 +83,7 @@ export async function makeCall(call: JournalCall, making: Making, parts: CallMak
   const { run, signal, toolbox } = making
   const { generations, journals } = parts.store
   let made: Made | undefined
-  const tool = toolbox.find(call.tool_name)?.entry.tool
-  const give = async (said: Json, isError: boolean): Promise<Made> => {
-    // What a tool proves with who it is, a model has no use for, and whoever reads the run must not see it.
-    const output = tool ? hide(said, secretsOf(tool)) : said
+  const give = async (output: Json, isError: boolean): Promise<Made> => {
     const given = { ...call, output, is_error: isError }
     // The first word counts: whoever took the run up before us may have had it.
     made = { call: (await journals.finishCall(call, output, isError)) ? given : await journals.findCall(call) }

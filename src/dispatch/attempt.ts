@@ -1,3 +1,4 @@
+import { hidden } from '../credentials/redactor.ts'
 import type { PlatformError } from '../model/errors.ts'
 import { deepestJson, isTooDeep, type Json, type JsonObject } from '../model/json.ts'
 import type { Action } from '../model/tool.ts'
@@ -5,7 +6,7 @@ import type { Calls } from '../store/calls.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import type { Asked } from './call.ts'
 import { CallRecord } from './record.ts'
-import { hidden, isSecretField } from './redact.ts'
+import { isSecretField } from './redact.ts'
 
 /** A call that is refused before the door: no tool has its name, or its arguments cannot be read. */
 export interface Attempt extends Omit<Asked, 'toolId' | 'action' | 'input'> {

@@ -1,9 +1,10 @@
 import type { Catalogue } from '../catalogue/catalogue.ts'
+import { hidden } from '../credentials/redactor.ts'
 import type { Approval } from '../model/approval.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
 import { isObject, type Json, type JsonObject } from '../model/json.ts'
 import { definitionHash, sentInput } from './frozen.ts'
-import { hidden, redacted } from './redact.ts'
+import { redacted } from './redact.ts'
 import { faultsOf } from './validate.ts'
 
 /**

@@ -1,4 +1,6 @@
 import { appOf } from '../catalogue/catalogue.ts'
+import type { Redactor } from '../credentials/redactor.ts'
+import { redactorOf } from '../credentials/tool-secrets.ts'
 import type { CallStatus } from '../model/call.ts'
 import { firstBytes, wholeSlice } from '../model/characters.ts'
 import { errorBody, PlatformError } from '../model/errors.ts'
@@ -8,7 +10,7 @@ import type { CallEnd, CallRow } from '../store/tables.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import { findToolType } from '../tools/index.ts'
 import type { Asked, Resolved, Valid } from './call.ts'
-import { redact, secretsOf } from './redact.ts'
+import { redact } from './redact.ts'
 
 const requestLimit = 32 * 1024
 const responseLimit = 64 * 1024
@@ -30,7 +32,7 @@ export class CallRecord {
   /** How long it had taken when it came back. */
   #before: number
   #begun: boolean
-  #secrets: readonly string[] = []
+  #secrets: Redactor | undefined
   #type = 'unknown'
   #target: Pick<CallRow, 'project_id' | 'tool_id' | 'tool' | 'app' | 'action'>
 
@@ -48,7 +50,7 @@ export class CallRecord {
   /** From here on it is known what is called, however the call ends. */
   resolved({ entry: { tool, type }, offer: { action } }: Resolved): void {
     this.#type = type.type
-    this.#secrets = secretsOf(tool)
+    this.#secrets = redactorOf(tool)
     this.#target = {
       project_id: tool.project_id,
       tool_id: tool.id,
@@ -63,7 +65,7 @@ export class CallRecord {
   found(tool: ToolRecord, action?: Action): void {
     const type = findToolType(tool.type)
     this.#type = tool.type
-    this.#secrets = secretsOf(tool)
+    this.#secrets = redactorOf(tool)
     const { project_id, id: tool_id, name } = tool
     this.#target = {
       ...{ project_id, tool_id, tool: name },
@@ -152,7 +154,8 @@ export class CallRecord {
   }
 
   #end(status: CallStatus, output: Output | null, error: PlatformError | null): CallEnd {
-    const response = output && capped(redact(output.text, this.#secrets), responseLimit)
+    // The tool's own secrets are gone from it by now.
+    const response = output && capped(redact(output.text), responseLimit)
     return {
       id: this.#id,
       status,

@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { evaluate, type Resource } from '../access/evaluate.ts'
-import { appOf, autoApproveOf, type Catalogue } from '../catalogue/catalogue.ts'
+import { evaluate, mayAlways, type Resource, resourceName } from '../access/evaluate.ts'
+import { appOf, autoApprovesAll, type Catalogue } from '../catalogue/catalogue.ts'
 import { dependentsOf } from '../catalogue/dependents.ts'
 import { agentNames } from '../catalogue/names.ts'
+import { masked, maskedUrl } from '../credentials/tool-secrets.ts'
 import { recordAttempt } from '../dispatch/attempt.ts'
 import { toolResource } from '../dispatch/authorize.ts'
 import { PendingApproval } from '../model/approval.ts'
@@ -77,7 +78,8 @@ export const createTool = creates({
     const draft = checked({ ...empty, ...input }, context)
     requireUnbound(draft, undefined, context)
     requireRunning(draft, undefined, { projectId: context.projectId, kind: 'tool', id: '*' }, context)
-    return present(await context.store.tools.create(context.projectId, draft))
+    requireActions(draft, context.projectId, context)
+    return present(await context.store.tools.create(context.projectId, draft), context)
   },
 })
 
@@ -94,10 +96,11 @@ export const listTools = lists({
     ...Paging,
   }),
   output: pageOf(Tool),
-  async run(input, { store, visible, principal }) {
+  async run(input, context) {
+    const { store, visible } = context
     const type = input.type && findToolType(input.type)?.type
     const page = await store.tools.list({ ...input, ...(type && { type }) }, visible)
-    return { ...page, data: page.data.map((record) => presentTo(principal, record)) }
+    return { ...page, data: page.data.map((record) => presentTo(record, context)) }
   },
 })
 
@@ -109,7 +112,7 @@ export const getTool = acts({
   on: tool,
   input: z.strictObject({ id: Id }),
   output: Tool,
-  run: async (_, { target, principal }) => presentTo(principal, target),
+  run: async (_, context) => presentTo(context.target, context),
 })
 
 export const updateTool = acts({
@@ -127,8 +130,9 @@ export const updateTool = acts({
     const next = checked({ ...draft, ...(change.type && { type_alias: null }), ...given }, context)
     requireUnbound(next, draft, context)
     requireRunning(next, draft, toolResource(context.target), context)
+    requireActions(next, context.target.project_id, context)
     const updated = await context.store.tools.update(id, next)
-    return present(updated ?? context.target)
+    return present(updated ?? context.target, context)
   },
 })
 
@@ -344,30 +348,43 @@ function withoutRawAnswer(error: unknown, principal: Principal): unknown {
 }
 
 /** A tool as callers see it, with what was left out filled in. */
-function present({ type_alias, ...record }: ToolRecord): Tool {
+function present({ type_alias, ...record }: ToolRecord, { reach }: Pick<Context, 'reach'>): Tool {
   const type = findToolType(record.type) as ToolType
   return {
     ...record,
     type: type_alias ?? record.type,
     actions: record.actions && [...record.actions],
     app: appOf(record, type),
-    auto_approve: autoApproveOf(record),
+    auto_approve: autoApprovesAll(record, reach),
   }
 }
 
 /** What is fixed on a tool, and what it sends to prove who it is, are for those who may change them. */
-function presentTo(principal: Principal, record: ToolRecord): Tool {
-  const whole = present(record)
-  if (evaluate(principal, 'tools:UpdateTool', toolResource(record)).allowed) return whole
-  const masked = <T extends { headers?: Values; env?: Values }>(part: T | null): T | null =>
-    part && { ...part, ...(part.headers && { headers: mask(part.headers) }), ...(part.env && { env: mask(part.env) }) }
-  return { ...whole, execute: masked(whole.execute), mcp: masked(whole.mcp), preset_parameters: null }
+function presentTo(record: ToolRecord, context: Pick<Context, 'principal' | 'reach'>): Tool {
+  const whole = present(record, context)
+  if (evaluate(context.principal, 'tools:UpdateTool', toolResource(record)).allowed) return whole
+  const { execute, mcp } = whole
+  return {
+    ...whole,
+    execute: execute && { ...execute, url: maskedUrl(execute.url), ...maskedValues(execute) },
+    mcp: mcp && {
+      ...mcp,
+      ...(mcp.url !== undefined && { url: maskedUrl(mcp.url) }),
+      ...(mcp.args && { args: mcp.args.map(() => masked) }),
+      ...maskedValues(mcp),
+    },
+    preset_parameters: null,
+  }
 }
 
 type Values = Record<string, string> | undefined
 
-const mask = (values: Record<string, string>) =>
-  Object.fromEntries(Object.keys(values).map((name) => [name, '[hidden]']))
+const maskedValues = ({ headers, env }: { headers?: Values; env?: Values }) => ({
+  ...(headers && { headers: mask(headers) }),
+  ...(env && { env: mask(env) }),
+})
+
+const mask = (values: Record<string, string>) => Object.fromEntries(Object.keys(values).map((name) => [name, masked]))
 
 async function viewActions(catalogue: Catalogue, record: ToolRecord): Promise<z.infer<typeof ActionView>[]> {
   const { type, offers } = (await catalogue.find(record.id)) ?? (await catalogue.describe(record))
@@ -415,6 +432,24 @@ function requireRunning(
 ): void {
   if (draft.mcp?.command === undefined || isDeepStrictEqual(draft.mcp, before?.mcp)) return
   requireAllowed(principal, 'tools:RunProgram', resource)
+}
+
+/**
+ * A platform tool runs with its caller's rights, on arguments that its presets choose. So you need the permission of each
+ * of its actions, on the whole project; otherwise you could have someone with more rights do what you may not.
+ */
+function requireActions(
+  draft: ToolDraft,
+  projectId: string,
+  { principal, reach }: Pick<Context, 'principal' | 'reach'>,
+): void {
+  for (const name of draft.actions ?? []) {
+    const permission = reach.platformActions.get(name)?.permission
+    if (permission === undefined || mayAlways(principal, permission, projectId)) continue
+    const resource = resourceName({ projectId, kind: '*', id: '*' })
+    const reason = `To put the action "${name}" into a tool you need ${permission} on ${resource}, without exceptions. Ask someone who has that permission to register or change the tool.`
+    throw new PlatformError('FORBIDDEN', { permission, layer: 'access policy', resource, reason })
+  }
 }
 
 const configFields = [...new Set(toolTypes.flatMap(({ config }) => Object.keys(config.shape)))] as (keyof ToolDraft)[]

@@ -587,7 +587,7 @@ export interface Operations {
         app?: string | null
         /** Withhold an action of an MCP server that is described otherwise than before, until that is accepted */
         pin_definitions?: boolean
-        /** How sensitive it is; above open, a human decides unless auto_approve is set */
+        /** How sensitive it is; above open, a human decides unless auto_approve is set. Platform actions on API keys, access policies and projects are administrative in any case */
         level?: 'open' | 'restricted' | 'administrative'
         /** Whether calls run without a human’s decision */
         auto_approve?: boolean | null
@@ -968,7 +968,7 @@ export interface Operations {
         app?: string | null
         /** Withhold an action of an MCP server that is described otherwise than before, until that is accepted */
         pin_definitions?: boolean
-        /** How sensitive it is; above open, a human decides unless auto_approve is set */
+        /** How sensitive it is; above open, a human decides unless auto_approve is set. Platform actions on API keys, access policies and projects are administrative in any case */
         level?: 'open' | 'restricted' | 'administrative'
         /** Whether calls run without a human’s decision */
         auto_approve?: boolean | null

@@ -1,8 +1,10 @@
 import { z } from 'zod'
 import { inject } from '../credentials/inject.ts'
+import { maskedUrl, redactorOf } from '../credentials/tool-secrets.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
 import type { Json, JsonObject } from '../model/json.ts'
 import { done, Execute, type Output } from '../model/tool.ts'
+import type { ToolRecord } from '../store/tools.ts'
 import { lineageHeader } from './lineage.ts'
 import type { OutboundResponse } from './outbound.ts'
 import { contextHeaders, defineToolType } from './tool-type.ts'
@@ -44,7 +46,7 @@ export const http = defineToolType({
       body: inBody ? JSON.stringify(rest) : undefined,
       signal,
     })
-    if (response.status < 200 || response.status > 299) throw refused(execute, response)
+    if (response.status < 200 || response.status > 299) throw refused(tool, response)
     return execute.method === 'HEAD'
       ? done({ status: response.status, headers: { ...response.headers } })
       : read(response)
@@ -162,11 +164,19 @@ function parsed(text: string): Output {
   }
 }
 
-const refused = (execute: Execute, { status, body }: OutboundResponse) =>
-  new PlatformError('TOOL_HTTP_ERROR', {
+const longestError = 16_384
+
+/** Secrets are taken out before the body is cut, because half of one would not be found. */
+function refused(tool: Pick<ToolRecord, 'execute' | 'mcp'>, { status, body }: OutboundResponse): PlatformError {
+  const execute = tool.execute as Execute
+  const redactor = redactorOf(tool)
+  const text = redactor.text(body.subarray(0, 2 * longestError).toString('utf8'))
+  const whole = redactor.value(parsed(text).value)
+  return new PlatformError('TOOL_HTTP_ERROR', {
     tool_status_code: status,
-    // As registered, because the filled-in address may hold preset values.
-    tool_url: execute.url,
+    // As registered, because the filled-in address may hold preset values; and without what is fixed in its query.
+    tool_url: maskedUrl(execute.url),
     tool_method: execute.method,
-    tool_response_body: parsed(body.subarray(0, 16_384).toString('utf8')).value,
+    tool_response_body: text.length <= longestError ? whole : text.slice(0, longestError),
   })
+}

@@ -12,6 +12,8 @@ import {
   type Tool,
 } from '@modelcontextprotocol/client'
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio'
+import { Redactor } from '../credentials/redactor.ts'
+import { secretsAt } from '../credentials/tool-secrets.ts'
 import type { Abilities, Round } from '../model/asking.ts'
 import type { Live } from '../model/call.ts'
 import { PlatformError } from '../model/errors.ts'
@@ -81,6 +83,8 @@ export class Upstream {
   #lastFailure: PlatformError | null = null
   #era: string | null = null
   readonly #abilities: Abilities
+  /** The server may say in an error, or a program on its standard error, what we gave it. */
+  readonly #secrets: Redactor
   readonly #calls = new CallsInFlight()
   /** The same server, told that its client can be asked something: for callers who can. */
   readonly #knowing = new Map<string, Upstream>()
@@ -90,6 +94,7 @@ export class Upstream {
   constructor(address: McpAddress, outbound: Outbound, watcher: Watcher = {}, abilities: Abilities = {}) {
     this.#address = address
     this.#abilities = abilities
+    this.#secrets = new Redactor(secretsAt(address))
     this.#outbound = outbound
     this.#watcher = watcher
     this.host = address.url === undefined ? String(address.command) : new URL(address.url).host
@@ -274,7 +279,7 @@ export class Upstream {
       const inherited = getDefaultEnvironment()
       this.#said = ''
       const onSaid = (text: string) => {
-        this.#said = (this.#said + text).slice(-longestReason)
+        this.#said = this.#secrets.text(this.#said + text).slice(-longestReason)
       }
       return this.#open(new Program({ command, args, env: { ...inherited, ...env }, onSaid, ...(cwd && { cwd }) }))
     }
@@ -360,7 +365,7 @@ export class Upstream {
     }
     // With an error of JSON-RPC, which is an answer.
     this.#answered()
-    return this.#protocolError(reasonOf(error), error)
+    return this.#protocolError(this.#reasonOf(error), error)
   }
 
   #protocolError(reason: string, cause: unknown): PlatformError {
@@ -383,6 +388,17 @@ export class Upstream {
       this.#pausedUntil = Date.now() + pause * (0.7 + Math.random() * 0.3)
     }
     return error
+  }
+
+  #reasonOf(error: unknown): string {
+    if (error instanceof SdkError && error.code === SdkErrorCode.ListPaginationExceeded) {
+      return `its list of tools has more than ${mostPages} pages`
+    }
+    if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult) {
+      return 'its answer does not have the shape that MCP asks for'
+    }
+    if (!(error instanceof Error)) return 'it answered an error'
+    return this.#secrets.text(error.message).slice(0, longestReason).toWellFormed()
   }
 
   #unreachable(reason: string, cause?: unknown) {
@@ -436,13 +452,3 @@ function reasonNotStarted(error: unknown, { command = '', cwd }: McpAddress): st
 }
 
 const isFolder = (path: string): boolean => existsSync(`${path}/.`)
-
-function reasonOf(error: unknown): string {
-  if (error instanceof SdkError && error.code === SdkErrorCode.ListPaginationExceeded) {
-    return `its list of tools has more than ${mostPages} pages`
-  }
-  if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult) {
-    return 'its answer does not have the shape that MCP asks for'
-  }
-  return error instanceof Error ? error.message.slice(0, longestReason).toWellFormed() : 'it answered an error'
-}

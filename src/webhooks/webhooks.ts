@@ -199,8 +199,9 @@ export class Webhooks {
     signal?: AbortSignal,
   ): Promise<Answered> {
     try {
-      const headers = signed({ id, body, at: Date.now() }, await this.#secretsOf(webhook.id))
-      return await post(this.#parts.outbound, { url: webhook.url, headers, body, signal })
+      const secrets = await this.#secretsOf(webhook.id)
+      const headers = signed({ id, body, at: Date.now() }, secrets)
+      return await post(this.#parts.outbound, { url: webhook.url, headers, body, secrets, signal })
     } catch (error) {
       // A secret that does not open, say: the delivery log is where people look.
       if (error instanceof PlatformError) return { status: null, error: error.message, excerpt: null }

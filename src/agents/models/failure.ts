@@ -1,4 +1,5 @@
 import { AISDKError, APICallError } from '@ai-sdk/provider'
+import type { Redactor } from '../../credentials/redactor.ts'
 import { wholeSlice } from '../../model/characters.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { isObject } from '../../model/json.ts'
@@ -46,7 +47,7 @@ export class SdkFailure extends Error {}
 export interface Asked {
   readonly provider: AiProviderRecord
   readonly model: string
-  readonly secrets: readonly string[]
+  readonly secrets: Redactor
 }
 
 export function failureOf(thrown: unknown, asked: Asked): Failure {
@@ -200,11 +201,9 @@ export function retryAfterOf(headers: Readonly<Record<string, string>>, body = '
 const mostShown = 300
 
 /** The beginning of what a provider said, in one line and without what looks like a key. */
-export function excerptOf(text: string, secrets: readonly string[]): string {
-  let shown = text.slice(0, 20_000)
-  // What is shorter is no secret, and may stand in any word.
-  for (const secret of secrets) if (secret.length >= 6) shown = shown.replaceAll(secret, '[redacted]')
-  shown = shown
+export function excerptOf(text: string, secrets: Redactor): string {
+  const shown = secrets
+    .text(text.slice(0, 20_000))
     .replaceAll(/\b(?:(?:sk|pk|key|gsk|xai)[-_]|AIza)[A-Za-z0-9*._-]{12,}/g, '[redacted]')
     .replaceAll(/\bBearer\s+\S+/gi, 'Bearer [redacted]')
     .replaceAll(/\s+/g, ' ')

@@ -15,16 +15,11 @@ import type { ToolCallPart } from '../../model/message.ts'
 import type { AiProviderRecord } from '../../store/ai-providers.ts'
 import type { Outbound } from '../../tools/outbound.ts'
 import { addressOf } from './address.ts'
+import { type Credentials, redactorOf } from './credentials.ts'
 import { excerptOf, ProviderError, SdkFailure } from './failure.ts'
 import type { FinishReason, ModelAnswer, ModelRequest, ModelUsage } from './model.ts'
 import { type KeptPart, optionsOf } from './prompt.ts'
 import type { Watch } from './watch.ts'
-
-/** The key and the headers of a provider, open. */
-export interface Credentials {
-  readonly apiKey: string | null
-  readonly headers: Readonly<Record<string, string>>
-}
 
 /** Asks by way of the AI SDK's provider packages, once. */
 export async function askBySdk(
@@ -115,8 +110,7 @@ function answerInvalid(
   text: string,
   { provider, credentials }: { provider: AiProviderRecord; credentials: Credentials },
 ): PlatformError {
-  const secrets = [credentials.apiKey ?? '', ...Object.values(credentials.headers)]
-  const excerpt = excerptOf(text, secrets)
+  const excerpt = excerptOf(text, redactorOf(credentials))
   return new PlatformError('MODEL_ANSWER_INVALID', { provider: provider.name, reason, excerpt })
 }
 
