@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { evaluate } from '../access/evaluate.ts'
 import type { Entry, Offer } from '../catalogue/catalogue.ts'
 import { toolResource } from '../dispatch/authorize.ts'
-import { conditionOf, ExpressionFault } from '../dispatch/expression.ts'
+import { checkExpression, conditionOf, ExpressionFault } from '../dispatch/expression.ts'
 import { ApprovalRule, ApprovalRuleFields } from '../model/approval-rule.ts'
 import { Surface } from '../model/call.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
@@ -172,7 +172,7 @@ async function offerOf(
 
 function faultsOf(text: string): Fault[] {
   try {
-    conditionOf(text)
+    checkExpression(text)
     return []
   } catch (error) {
     if (!(error instanceof ExpressionFault)) throw error
