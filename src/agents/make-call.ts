@@ -80,7 +80,7 @@ export type Made = { readonly call: JournalCall; readonly waits?: Awaited }
 
 /** Makes one call of the journal, or goes on with one that was begun, and writes down what came of it. */
 export async function makeCall(call: JournalCall, making: Making, parts: CallMaker): Promise<Made> {
-  const { run, signal, toolbox } = making
+  const { run, signal } = making
   const { generations, journals } = parts.store
   let made: Made | undefined
   const give = async (output: Json, isError: boolean): Promise<Made> => {

@@ -1,9 +1,10 @@
 import { type ASTNode, Environment, serialize } from '@marcbachmann/cel-js'
 import { isObject } from '../model/json.ts'
-import { type Condition, conditionOf, type Facts } from './expression.ts'
+import type { Meter } from '../tools/meter.ts'
+import { type Condition, callBudget, conditionOf, type Facts } from './expression.ts'
 
 /** What is known of a condition before its input is looked at; undefined where that depends on the input. */
-type Early = (facts: Facts) => boolean | undefined
+type Early = (facts: Facts, budget: Meter) => boolean | undefined
 
 /** Reads what `conditionOf` has accepted. */
 const syntax = new Environment({ enableOptionalTypes: true })
@@ -15,23 +16,23 @@ const syntax = new Environment({ enableOptionalTypes: true })
 export function ruleConditionOf(expression: string): Condition {
   const whole = conditionOf(expression)
   const early = earlyOf(syntax.parse(expression).ast)
-  return (facts) => early({ ...facts, input: {} }) ?? whole(facts)
+  return (facts, budget = callBudget()) => early({ ...facts, input: {} }, budget) ?? whole(facts, budget)
 }
 
 function earlyOf(node: ASTNode): Early {
   const { op, args } = node as { op: string; args: unknown }
   if (op === '!_') {
     const inner = earlyOf(args as ASTNode)
-    return (facts) => not(inner(facts))
+    return (facts, budget) => not(inner(facts, budget))
   }
   if (op === '&&' || op === '||') {
     // `a || b` is decided by one that is true, `a && b` by one that is false.
     const decides = op === '||'
     const sides = (args as ASTNode[]).map(earlyOf)
-    return (facts) => {
+    return (facts, budget) => {
       let isUnknown = false
       for (const side of sides) {
-        const known = side(facts)
+        const known = side(facts, budget)
         if (known === decides) return decides
         isUnknown ||= known === undefined
       }
@@ -51,9 +52,9 @@ function leafOf(node: ASTNode): Early {
   } catch {
     return () => undefined
   }
-  return (facts) => {
+  return (facts, budget) => {
     try {
-      return condition(facts)
+      return condition(facts, budget)
     } catch {
       return undefined
     }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { evaluate } from '../access/evaluate.ts'
 import type { Entry, Offer } from '../catalogue/catalogue.ts'
 import { toolResource } from '../dispatch/authorize.ts'
-import { conditionOf, ExpressionFault } from '../dispatch/expression.ts'
+import { checkExpression, ExpressionFault } from '../dispatch/expression.ts'
 import { ruleConditionOf } from '../dispatch/rule-condition.ts'
 import { ApprovalRule, ApprovalRuleFields } from '../model/approval-rule.ts'
 import { Surface, transportOf } from '../model/call.ts'
@@ -176,7 +176,7 @@ const claimedSurface = /\bsurface\s*(?:[!=]=\s*|in\s*\[[^\]]*)["'](cli|sdk)["']|
 
 function faultsOf(text: string): Fault[] {
   try {
-    conditionOf(text)
+    checkExpression(text)
     const [, after, before] = claimedSurface.exec(text) ?? []
     const claimed = after ?? before
     if (claimed === undefined) return []
