@@ -7,7 +7,7 @@ import { PlatformError } from '../../model/errors.ts'
 import type { JsonObject } from '../../model/json.ts'
 import type { ToolCallPart } from '../../model/message.ts'
 import type { AiProviderRecord } from '../../store/ai-providers.ts'
-import type { Outbound } from '../../tools/outbound.ts'
+import type { HttpClient } from '../../tools/outbound.ts'
 import { addressOf } from './address.ts'
 import { excerptOf, ProviderError, SdkFailure } from './failure.ts'
 import type { FinishReason, ModelAnswer, ModelRequest, ModelUsage } from './model.ts'
@@ -25,14 +25,9 @@ export async function askBySdk(
   provider: AiProviderRecord,
   request: ModelRequest,
   credentials: Credentials,
-  { outbound, watch }: { outbound: Pick<Outbound, 'fetch'>; watch: Watch },
+  { http, watch }: { http: Pick<HttpClient, 'fetch'>; watch: Watch },
 ): Promise<ModelAnswer> {
-  const model = languageModelOf(
-    provider,
-    request.model,
-    credentials,
-    guardedFetch(provider, credentials, outbound, watch),
-  )
+  const model = languageModelOf(provider, request.model, credentials, guardedFetch(provider, credentials, http, watch))
   const options = { ...optionsOf(request, provider.type), abortSignal: watch.signal }
   const { stream } = await bySdk(() => model.doStream(options))
   const reader = new AnswerReader(provider, request)
@@ -84,7 +79,7 @@ const keyHeaders = ['authorization', 'x-api-key', 'x-goog-api-key']
 function guardedFetch(
   provider: AiProviderRecord,
   { apiKey, headers: own }: Credentials,
-  outbound: Pick<Outbound, 'fetch'>,
+  http: Pick<HttpClient, 'fetch'>,
   watch: Watch,
 ): typeof globalThis.fetch {
   return async (input, init) => {
@@ -92,7 +87,7 @@ function guardedFetch(
     if (apiKey === null) for (const name of keyHeaders) headers.delete(name)
     // Last and by themselves, so that they replace what the package has set under another spelling.
     for (const [name, value] of Object.entries(own)) headers.set(name, value)
-    const response = await outbound.fetch(input, { ...init, headers: Object.fromEntries(headers), redirect: 'manual' })
+    const response = await http.fetch(input, { ...init, headers: Object.fromEntries(headers), redirect: 'manual' })
     watch.touch()
     if (response.status >= 300 && response.status < 400) {
       await response.body?.cancel()
