@@ -32,14 +32,17 @@ export const http = defineToolType({
     const { url, rest } = fill(execute.url, input)
     const inBody = execute.method === 'POST' || execute.method === 'PUT' || execute.method === 'PATCH'
     if (!inBody) appendQuery(url, rest)
-    const response = await outbound.request({
+    const own = lowerCased(inject(execute.headers ?? {}, findSecret(tool.project_id)))
+    // The address is part of it: some services take their key in the query.
+    const owner = { project: tool.project_id, credentials: ['http', execute.url, own] }
+    const response = await outbound.client(owner).request({
       url,
       method: execute.method,
       headers: {
         accept: 'application/json, text/*;q=0.9, */*;q=0.5',
         'user-agent': 'quartermaster',
         ...(inBody && { 'content-type': 'application/json' }),
-        ...lowerCased(inject(execute.headers ?? {}, findSecret(tool.project_id))),
+        ...own,
         ...contextHeaders(context),
         [lineageHeader]: lineage.print({ callId, depth }),
       },

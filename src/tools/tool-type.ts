@@ -26,7 +26,7 @@ export interface PlatformAction {
 
 /** What a type may reach, handed to it so that it is tested without the rest. */
 export interface Reach {
-  readonly outbound: Pick<Outbound, 'request'>
+  readonly outbound: Pick<Outbound, 'client'>
   readonly upstreams: Upstreams
   readonly lineage: Lineage
   /** Whether tools may start programs of this machine. */

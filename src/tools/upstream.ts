@@ -20,7 +20,7 @@ import { PlatformError } from '../model/errors.ts'
 import { isEmpty, type JsonObject } from '../model/json.ts'
 import type { McpAddress } from '../model/tool.ts'
 import { listTools, mostPages } from './list-tools.ts'
-import { explain, type Outbound } from './outbound.ts'
+import { explain, type HttpClient } from './outbound.ts'
 import { Program } from './program.ts'
 import { CallsInFlight, inRounds, passOn } from './questions.ts'
 import { isPlain, postCall, type Session, self, sessionOf, type UpstreamCall } from './streamable.ts'
@@ -62,7 +62,7 @@ export interface Watcher {
 export class Upstream {
   readonly host: string
   readonly #address: McpAddress
-  readonly #outbound: Outbound
+  readonly #http: HttpClient
   readonly #watcher: Watcher
   #connection: Promise<Client> | undefined
   /** The connection that was made, and not just begun. */
@@ -91,11 +91,11 @@ export class Upstream {
   #inUse = 0
   #usedAt = Date.now()
 
-  constructor(address: McpAddress, outbound: Outbound, watcher: Watcher = {}, abilities: Abilities = {}) {
+  constructor(address: McpAddress, http: HttpClient, watcher: Watcher = {}, abilities: Abilities = {}) {
     this.#address = address
     this.#abilities = abilities
     this.#secrets = new Redactor(secretsAt(address))
-    this.#outbound = outbound
+    this.#http = http
     this.#watcher = watcher
     this.host = address.url === undefined ? String(address.command) : new URL(address.url).host
   }
@@ -180,7 +180,7 @@ export class Upstream {
     const session = this.#sessions.get(client)
     if (session && isPlain(call, session)) {
       const onOther = (message: JsonObject) => this.#calls.within(call, () => session.onOther(message))
-      return postCall(params, call, session, onOther, this.#outbound)
+      return postCall(params, call, session, onOther, this.#http)
     }
     const options = {
       signal,
@@ -199,7 +199,7 @@ export class Upstream {
     if (this.#era === null) await this.#use(async () => {})
     if (this.#era !== 'legacy') return undefined
     const key = JSON.stringify(abilities)
-    const knowing = this.#knowing.get(key) ?? new Upstream(this.#address, this.#outbound, {}, abilities)
+    const knowing = this.#knowing.get(key) ?? new Upstream(this.#address, this.#http, {}, abilities)
     this.#knowing.set(key, knowing)
     return knowing
   }
@@ -288,7 +288,7 @@ export class Upstream {
     const fetch: typeof globalThis.fetch = (input, init) => {
       const headers = new Headers(init?.headers)
       for (const [name, value] of Object.entries(this.#calls.headers)) headers.set(name, value)
-      return this.#outbound.fetch(input, { ...init, headers })
+      return this.#http.fetch(input, { ...init, headers })
     }
     const options = { fetch, requestInit: { headers: this.#address.headers ?? {} } }
     try {
@@ -326,7 +326,7 @@ export class Upstream {
       this.#tools = undefined
     }
     const { url, headers = {} } = this.#address
-    const session = url === undefined ? undefined : sessionOf(client, url, headers, this.#outbound)
+    const session = url === undefined ? undefined : sessionOf(client, url, headers)
     if (session) this.#sessions.set(client, session)
     // What was listed over another connection may be old; the one who opens the first is about to list.
     if (this.#client && this.#tools) this.#changed()

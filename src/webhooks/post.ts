@@ -1,7 +1,7 @@
 import { Redactor } from '../credentials/redactor.ts'
 import { secretsInUrl } from '../credentials/tool-secrets.ts'
 import { wholeSlice } from '../model/characters.ts'
-import { explain, type Outbound } from '../tools/outbound.ts'
+import { explain, type HttpClient } from '../tools/outbound.ts'
 
 /** How a delivery was answered. Without an error it was taken. */
 export interface Answered {
@@ -24,11 +24,11 @@ const readBytes = 16 * 1024
 const keptCharacters = 2000
 
 /** Sends a delivery. Whatever the target does is an answer, not an error: no redirect is followed, and little is read. */
-export async function post(outbound: Pick<Outbound, 'fetch'>, request: Post): Promise<Answered> {
+export async function post(http: Pick<HttpClient, 'fetch'>, request: Post): Promise<Answered> {
   const limit = AbortSignal.timeout(timeLimitMs)
   let status: number | null = null
   try {
-    const response = await outbound.fetch(request.url, {
+    const response = await http.fetch(request.url, {
       method: 'POST',
       headers: { ...request.headers, 'content-type': 'application/json', 'user-agent': 'Quartermaster-Webhooks' },
       body: request.body,

@@ -13,7 +13,7 @@ import { loadScript, Player } from './replay.ts'
 import { Watch } from './watch.ts'
 
 export interface ModelsOptions {
-  readonly outbound: Pick<Outbound, 'fetch'>
+  readonly outbound: Pick<Outbound, 'client'>
   readonly vault: Pick<Vault, 'open'>
   readonly recordings: { addRecorded(providerId: string, step: ReplayStep): Promise<void> }
   /** What is told when an answer could not be recorded: that must not cost the answer. */
@@ -85,7 +85,11 @@ class ProviderModels implements Models {
       if (provider.type === 'replay') return await askScript(this.#playerOf(provider), request, watch)
       // Loaded when first used: it takes longer to load than all the rest.
       const { askBySdk } = await import('./sdk.ts')
-      return await askBySdk(provider, request, credentials, { outbound: this.#options.outbound, watch })
+      const http = this.#options.outbound.client({
+        project: provider.project_id,
+        credentials: ['provider', provider.id, credentials],
+      })
+      return await askBySdk(provider, request, credentials, { http, watch })
     } catch (error) {
       // Whatever the end of an attempt looks like from inside, this is why.
       throw watch.signal.aborted ? watch.signal.reason : error

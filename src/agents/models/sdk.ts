@@ -13,7 +13,7 @@ import { PlatformError } from '../../model/errors.ts'
 import type { JsonObject } from '../../model/json.ts'
 import type { ToolCallPart } from '../../model/message.ts'
 import type { AiProviderRecord } from '../../store/ai-providers.ts'
-import type { Outbound } from '../../tools/outbound.ts'
+import type { HttpClient } from '../../tools/outbound.ts'
 import { addressOf } from './address.ts'
 import { type Credentials, redactorOf } from './credentials.ts'
 import { excerptOf, ProviderError, SdkFailure } from './failure.ts'
@@ -26,12 +26,12 @@ export async function askBySdk(
   provider: AiProviderRecord,
   request: ModelRequest,
   credentials: Credentials,
-  { outbound, watch }: { outbound: Pick<Outbound, 'fetch'>; watch: Watch },
+  { http, watch }: { http: Pick<HttpClient, 'fetch'>; watch: Watch },
 ): Promise<ModelAnswer> {
   const modelBy = (fetch: typeof globalThis.fetch) => languageModelOf(provider, request.model, credentials, fetch)
   const options = { ...optionsOf(request, provider.type), abortSignal: watch.signal }
   const reader = new AnswerReader(provider, request)
-  const send = guardedFetch(provider, credentials, outbound, watch)
+  const send = guardedFetch(provider, credentials, http, watch)
   let whole: Response | undefined
   const streaming = modelBy(async (input, init) => {
     const response = await send(input, init)
@@ -149,7 +149,7 @@ const keyHeaders = ['authorization', 'x-api-key', 'x-goog-api-key']
 function guardedFetch(
   provider: AiProviderRecord,
   credentials: Credentials,
-  outbound: Pick<Outbound, 'fetch'>,
+  http: Pick<HttpClient, 'fetch'>,
   watch: Watch,
 ): typeof globalThis.fetch {
   const { apiKey, headers: own } = credentials
@@ -158,7 +158,7 @@ function guardedFetch(
     if (apiKey === null) for (const name of keyHeaders) headers.delete(name)
     // Last and by themselves, so that they replace what the package has set under another spelling.
     for (const [name, value] of Object.entries(own)) headers.set(name, value)
-    const response = await outbound.fetch(input, { ...init, headers: Object.fromEntries(headers), redirect: 'manual' })
+    const response = await http.fetch(input, { ...init, headers: Object.fromEntries(headers), redirect: 'manual' })
     watch.touch()
     if (response.status >= 300 && response.status < 400) {
       await response.body?.cancel()

@@ -4,14 +4,17 @@ import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
 import { PlatformError } from '../model/errors.ts'
-import { Outbound, type OutboundOptions, type OutboundRequest } from './outbound.ts'
+import { Outbound, type OutboundOptions, type OutboundRequest, type Owner } from './outbound.ts'
 
 const open = (options: Partial<OutboundOptions> = {}) => {
   const outbound = new Outbound({ allowLoopback: true, allow: [], maxResponseBytes: 10_000_000, ...options })
   const send = (url: string, request: Partial<OutboundRequest> = {}) =>
-    outbound.request({ url: new URL(url), method: 'GET', headers: {}, signal: AbortSignal.timeout(20_000), ...request })
+    outbound
+      .client({ project: 'proj_1', credentials: [] })
+      .request({ url: new URL(url), method: 'GET', headers: {}, signal: AbortSignal.timeout(20_000), ...request })
   return {
     send,
     /** What is answered, or why nothing is. */
@@ -71,7 +74,7 @@ test.each([
     'in chunks',
     'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nhel\r\n2;x=y\r\nlo\r\n0\r\nx-sum: 1\r\n\r\n',
   ],
-  ['after an interim one', `HTTP/1.1 100 Continue\r\n\r\n${saying('hello')}`],
+  ['after an interim one', `HTTP/1.1 103 Early Hints\r\n\r\n${saying('hello')}`],
 ])('a response %s that comes byte by byte is read, and its connection is used again', async (_, text) => {
   await using server = await speak(async (socket) => {
     for (const byte of text) {
@@ -83,9 +86,9 @@ test.each([
 
   const first = await outbound.ask(server.url)
   await pause(100)
-  const answers = [first, await outbound.ask(server.url), await outbound.ask(server.url)]
+  const answers = [first, await outbound.ask(server.url)]
 
-  expect(answers).toEqual(['hello', 'hello', 'hello'])
+  expect(answers).toEqual(['hello', 'hello'])
   expect(server.sockets.length).toBe(1)
 })
 
@@ -139,6 +142,63 @@ test.each([
 
   expect(await outbound.ask(`${server.url}/2`)).toBe('/2')
   expect(server.sockets.length).toBe(2)
+})
+
+test('a response that arrives unasked while the process is busy reaches nobody', async () => {
+  // In a thread of its own, so that its bytes arrive while this one is blocked.
+  const program = `
+    const { parentPort } = require('node:worker_threads')
+    const saying = (body) => 'HTTP/1.1 200 OK\\r\\ncontent-length: ' + body.length + '\\r\\n\\r\\n' + body
+    const server = require('node:net').createServer((socket) => {
+      socket.on('error', () => {})
+      socket.on('data', (part) => {
+        const path = String(part).split(' ')[1]
+        socket.write(saying(path))
+        setTimeout(() => socket.write(saying('stolen')), 5)
+      })
+    })
+    server.listen(0, '127.0.0.1', () => parentPort.postMessage('http://127.0.0.1:' + server.address().port))`
+  const worker = new Worker(program, { eval: true })
+  const [url] = (await once(worker, 'message')) as [string]
+  await using outbound = open()
+
+  const answers: unknown[] = []
+  for (let index = 0; index < 20; index++) {
+    answers.push(await outbound.ask(`${url}/${index}`))
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)
+  }
+  await worker.terminate()
+
+  expect(answers).toEqual(Array.from({ length: 20 }, (_, index) => `/${index}`))
+})
+
+test.each<[string, Owner, Owner]>([
+  ['projects', { project: 'proj_1', credentials: ['a'] }, { project: 'proj_2', credentials: ['a'] }],
+  ['credentials', { project: 'proj_1', credentials: ['a'] }, { project: 'proj_1', credentials: ['b'] }],
+  ['the platform and a project', { project: undefined, credentials: [] }, { project: 'proj_1', credentials: [] }],
+])('connections are not shared between %s', async (_, one, other) => {
+  const ports = new Set<string>()
+  await using server = await serve(({ socket, headers }, response) => {
+    ports.add(`${headers['x-who']} ${socket.remotePort}`)
+    response.end()
+  })
+  const outbound = new Outbound({ allowLoopback: true, allow: [], maxResponseBytes: 1000 })
+  const send = async (owner: Owner, who: string) => {
+    const url = new URL(server.url)
+    const signal = AbortSignal.timeout(20_000)
+    await outbound.client(owner).request({ url, method: 'GET', headers: { 'x-who': who }, signal })
+    await outbound.client(owner).fetch(server.url, { headers: { 'x-who': who } })
+  }
+
+  for (let round = 0; round < 20; round++) {
+    await Promise.all([send(one, 'one'), send(other, 'other')])
+    await send(other, 'other')
+    await send(one, 'one')
+  }
+  await outbound.close()
+
+  const portsOf = (who: string) => [...ports].filter((port) => port.startsWith(who)).map((port) => port.split(' ')[1])
+  expect(portsOf('one').filter((port) => portsOf('other').includes(port))).toEqual([])
 })
 
 test('a connection that its server has closed is not used again', async () => {
@@ -201,6 +261,7 @@ test('a connection is kept a second less than its server says, and then closed',
   const start = performance.now()
 
   await outbound.ask(`${server.url}/1`)
+  await pause(100)
   await outbound.ask(`${server.url}/2`)
   await once(server.sockets[0] as Socket, 'close')
 
@@ -215,7 +276,7 @@ test('what waits for nothing does not keep a process from ending', async () => {
     import { Outbound } from ${JSON.stringify(import.meta.resolve('./outbound.ts'))}
     const outbound = new Outbound({ allowLoopback: true, allow: [], maxResponseBytes: 1000 })
     const { signal } = new AbortController()
-    const { body } = await outbound.request({ url: new URL('${server.url}/1'), method: 'GET', headers: {}, signal })
+    const { body } = await outbound.client({ credentials: [] }).request({ url: new URL('${server.url}/1'), method: 'GET', headers: {}, signal })
     console.log(body.toString())`
 
   const args = ['--input-type=module', '--eval', program]
