@@ -125,6 +125,12 @@ describe.concurrent('wrong usage exits with 2, says what is wrong, and asks the 
       /--body: cannot read \/nowhere.json \(ENOENT\)/,
     ],
     ['two readers of standard input', ['create-tool', '--name', '-', '--body', '-'], /cannot both be standard input/],
+    [
+      'a required field left out',
+      ['create-tool', '--description', 'x'],
+      /--name is missing\.\nUsage: quartermaster create-tool --name <name>/,
+    ],
+    ['a required field left out of --body', ['create-tool', '--body', '{"type":"client"}'], /--name is missing\./],
     ['an upload of nothing', ['upload-file', '--file-id', 'f'], /--file is missing/],
     ['an upload of a folder', ['upload-file', '--file-id', 'f', '--file', '/tmp'], /\/tmp is a folder/],
     ['an address that is none', ['list-tools', '--url', 'localhost:4600'], /--url or QM_URL must be an address/],
@@ -190,6 +196,36 @@ test('what is answered is one line of JSON for programs, and nothing where nothi
 
   expect(created.stdout).toMatch(/^\{.*\}\n$/)
   expect(deleted).toEqual({ code: 0, stdout: '', stderr: '' })
+})
+
+describe('--field', () => {
+  test('prints one value of the answer, ready for a shell variable', async () => {
+    await using platform = await startListening()
+    const run = (...args: string[]) => runCli(args, as(platform.url))
+
+    const id = await run('create-document', '--path', '/a.md', '--content', 'One', '--field', 'id')
+    expect(id).toEqual({ code: 0, stdout: expect.stringMatching(/^doc_\w+\n$/), stderr: '' })
+    expect((await run('list-documents', '--field', 'data.0.path')).stdout).toBe('/a.md\n')
+    expect((await run('list-documents', '--field', 'total')).stdout).toBe('1\n')
+  })
+
+  test('that the answer does not have exits with 1, and names those that it has', async () => {
+    await using platform = await startListening()
+    const run = (...args: string[]) => runCli(args, as(platform.url))
+
+    expect(await run('list-documents', '--field', 'data.0.id')).toMatchObject({ code: 1, stdout: '' })
+    const { code, stdout, stderr } = await run(
+      'create-document',
+      '--path',
+      '/b.md',
+      '--content',
+      'Two',
+      '--field',
+      'key',
+    )
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toContain('The answer has no field "key". It has: id, ')
+  })
 })
 
 test('a name is taken for the id where exactly one record has it', async () => {
