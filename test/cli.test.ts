@@ -237,6 +237,9 @@ test('a name is taken for the id where exactly one record has it', async () => {
 
   const byName = await runCli(['get-tool', '--tool-id', 'everything'], env)
   const skill = await runCli(['get-skill', '--skill-id', 'refunds'], env)
+  const policy = await runCli(['get-access-policy', '--access-policy-id', 'caller'], env)
+  await platform.post('/api-keys', { name: 'my-app', access_policy_ids: ['pol_caller'] })
+  const key = await runCli(['get-api-key', '--api-key-id', 'my-app'], env)
   const none = await runCli(['get-tool', '--tool-id', 'nothing'], env)
   const { body: second } = await platform.post('/projects', { name: 'Second' })
   await platform.post('/tools', { ...tool, project_id: second.id })
@@ -244,6 +247,8 @@ test('a name is taken for the id where exactly one record has it', async () => {
 
   expect(JSON.parse(byName.stdout), byName.stderr).toMatchObject({ id: body.id })
   expect(JSON.parse(skill.stdout), skill.stderr).toMatchObject({ name: 'refunds' })
+  expect(JSON.parse(policy.stdout), policy.stderr).toMatchObject({ id: 'pol_caller' })
+  expect(JSON.parse(key.stdout), key.stderr).toMatchObject({ name: 'my-app' })
   expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('RESOURCE_NOT_FOUND') })
   expect(several).toMatchObject({ code: 2, stderr: expect.stringContaining('Several tools are named "everything"') })
 })
