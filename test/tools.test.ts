@@ -99,11 +99,17 @@ describe('a tool record', () => {
     const bare = await platform.post('/tools', { name: 'bare', type: 'http' })
     expect(bare.status).toBe(400)
     expect(bare.body.error.details.errors).toEqual([
-      { path: 'parameters', message: 'is missing: http tools need it' },
+      {
+        path: 'parameters',
+        message: 'is missing: http tools need it; for a tool without input, send {"type":"object","properties":{}}',
+      },
       { path: 'execute', message: 'is missing: http tools need it' },
     ])
     expect((await platform.post('/tools', { name: 'bare', type: 'client' })).body.error.details.errors).toEqual([
-      { path: 'parameters', message: 'is missing: client tools need it' },
+      {
+        path: 'parameters',
+        message: 'is missing: client tools need it; for a tool without input, send {"type":"object","properties":{}}',
+      },
     ])
   })
 

@@ -33,7 +33,7 @@ const mostRecords = 5000
 /** The id of the one record that has a name, for a parameter such as `tool_id`; nothing where it cannot be told. */
 export async function findNamed(connection: Connection, parameter: string, name: string): Promise<string | undefined> {
   const noun = parameter.replace(/_id$/, '').replaceAll('_', '-')
-  const list = commands.find((one) => one.name === `list-${noun.replace(/y$/, 'ie')}s`)
+  const list = commands.find((one) => one.name === `list-${noun.replace(/(?<=[^aeiou])y$/, 'ie')}s`)
   if (!list || list.fields.some(({ where }) => where === 'path')) return undefined
   const found: string[] = []
   for (let offset = 0, total = 1; offset < Math.min(total, mostRecords); ) {

@@ -9,7 +9,7 @@ import { type Command, exit, UsageError } from './command.ts'
 import { connectionOf, Refused, report } from './connection.ts'
 import { findNamed, looksLikeId } from './find.ts'
 import { type Given, isSet } from './flags.ts'
-import { listColumns, print } from './print.ts'
+import { listColumns, print, printField } from './print.ts'
 import { requestOf } from './request.ts'
 import { noteIfAllSkipped } from './skipped.ts'
 import { withProgress } from './terminal.ts'
@@ -38,6 +38,8 @@ export async function run(command: Command, given: Given): Promise<number> {
     if (command.answers === 'bytes') await save(data as ReadableStream<Uint8Array>, given.get('output')?.[0])
     else if (command.answers === 'events') await watch(data as AsyncIterable<ServerEvent<unknown>>)
     else if (response.status !== 204) {
+      const field = given.get('field')?.[0]
+      if (field !== undefined) return printField(data, field)
       // What a tool answers is nobody's record: it is printed as it is.
       const json = isSet(given, 'json') || command.name === 'call-tool'
       print(data, { json, columns: listColumns[command.name] })

@@ -281,7 +281,8 @@ export const catalogue = {
   BODY_TOO_LARGE: {
     status: 413,
     says: 'The request body is larger than this platform takes.',
-    message: (d: { limit: number }) => `The body is larger than the limit of ${d.limit} bytes.`,
+    message: (d: { limit: number }) =>
+      `The body is larger than the limit of ${d.limit} bytes. QM_BODY_LIMIT sets the limit for JSON, QM_FILE_LIMIT the one for files.`,
   },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,

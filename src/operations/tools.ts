@@ -457,7 +457,10 @@ const configFields = [...new Set(toolTypes.flatMap(({ config }) => Object.keys(c
 function checkFields(draft: ToolDraft, type: ToolType): Fault[] {
   return configFields.flatMap((field) => {
     const used = field in type.config.shape
-    if (used && draft[field] === null) return [{ path: field, message: `is missing: ${type.type} tools need it` }]
+    if (used && draft[field] === null) {
+      const hint = field === 'parameters' ? '; for a tool without input, send {"type":"object","properties":{}}' : ''
+      return [{ path: field, message: `is missing: ${type.type} tools need it${hint}` }]
+    }
     if (!used && draft[field] !== null)
       return [{ path: field, message: `is not used by ${type.type} tools: leave it out` }]
     return []
