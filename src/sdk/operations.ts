@@ -99,6 +99,7 @@ export const routes = {
     uploadFile: 'PUT /files/{file_id}/content',
   },
   calls: {
+    exportCalls: 'GET /calls/export',
     getCall: 'GET /calls/{call_id}',
     getCallStats: 'GET /calls/stats',
     listCalls: 'GET /calls',
@@ -139,6 +140,7 @@ export const streams = {
   watchGeneration: { answers: 'events' },
   downloadFile: { answers: 'bytes' },
   uploadFile: { accepts: 'bytes' },
+  exportCalls: { answers: 'bytes' },
   streamCalls: { answers: 'events' },
   streamApprovals: { answers: 'events' },
 } as const
@@ -2777,6 +2779,33 @@ export interface Operations {
     }
   }
   calls: {
+    /** Download calls as CSV or JSON lines, newest first */
+    exportCalls: {
+      query?: {
+        /** A table, or a JSON object on each line */
+        format?: 'csv' | 'jsonl'
+        /** Words that the call’s action, tool or error must contain, or the beginning of its id. Case is ignored */
+        q?: string
+        project_id?: string
+        status?: 'pending' | 'success' | 'validation_error' | 'permission_denied' | 'rejected' | 'execution_error'
+        app?: string
+        tool_id?: string
+        /** The tool’s name at the time of the call */
+        tool?: string
+        /** namespace:name */
+        action?: string
+        /** Who called */
+        principal_id?: string
+        surface?: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
+        /** The MCP server of ours that it came by */
+        server_id?: string
+        /** Not before this time */
+        from?: string
+        /** Before this time */
+        to?: string
+      }
+      answer: ReadableStream<Uint8Array>
+    }
     /** Get one call whole */
     getCall: {
       path: {
@@ -2802,7 +2831,7 @@ export interface Operations {
           id: string
           name: string
         }
-        surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        surface: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
         /** The MCP server of ours that it came by */
         server_id: string | null
         client: {
@@ -2838,7 +2867,7 @@ export interface Operations {
         action?: string
         /** Who called */
         principal_id?: string
-        surface?: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        surface?: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
         /** The MCP server of ours that it came by */
         server_id?: string
         /** An hour before `to`, unless given; at most a day. Counted from the start of its minute */
@@ -2870,6 +2899,8 @@ export interface Operations {
     /** List calls, newest first */
     listCalls: {
       query?: {
+        /** Words that the call’s action, tool or error must contain, or the beginning of its id. Case is ignored. The newest 100,000 calls that match the rest are searched */
+        q?: string
         project_id?: string
         status?: 'pending' | 'success' | 'validation_error' | 'permission_denied' | 'rejected' | 'execution_error'
         app?: string
@@ -2880,7 +2911,7 @@ export interface Operations {
         action?: string
         /** Who called */
         principal_id?: string
-        surface?: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        surface?: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
         /** The MCP server of ours that it came by */
         server_id?: string
         /** Not before this time */
@@ -2913,7 +2944,7 @@ export interface Operations {
             id: string
             name: string
           }
-          surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+          surface: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
           /** The MCP server of ours that it came by */
           server_id: string | null
           client: {
@@ -2939,6 +2970,8 @@ export interface Operations {
     /** Watch calls begin and end, as server-sent events */
     streamCalls: {
       query?: {
+        /** Words that the call’s action, tool or error must contain, or the beginning of its id. Case is ignored */
+        q?: string
         project_id?: string
         status?: 'pending' | 'success' | 'validation_error' | 'permission_denied' | 'rejected' | 'execution_error'
         app?: string
@@ -2949,7 +2982,7 @@ export interface Operations {
         action?: string
         /** Who called */
         principal_id?: string
-        surface?: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        surface?: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
         /** The MCP server of ours that it came by */
         server_id?: string
       }
@@ -2973,7 +3006,7 @@ export interface Operations {
           id: string
           name: string
         }
-        surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        surface: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
         /** The MCP server of ours that it came by */
         server_id: string | null
         client: {
@@ -3268,7 +3301,7 @@ export interface Operations {
           id: string
           name: string
         }
-        surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        surface: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
         client: {
           name: string | null
           version: string | null
@@ -3343,7 +3376,7 @@ export interface Operations {
           id: string
           name: string
         }
-        surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        surface: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
         client: {
           name: string | null
           version: string | null
@@ -3418,7 +3451,7 @@ export interface Operations {
           id: string
           name: string
         }
-        surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        surface: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
         client: {
           name: string | null
           version: string | null
@@ -3499,7 +3532,7 @@ export interface Operations {
             id: string
             name: string
           }
-          surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+          surface: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
           client: {
             name: string | null
             version: string | null
@@ -3583,7 +3616,7 @@ export interface Operations {
           id: string
           name: string
         }
-        surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        surface: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
         client: {
           name: string | null
           version: string | null
@@ -3659,7 +3692,7 @@ export interface Operations {
           id: string
           name: string
         }
-        surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        surface: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
         client: {
           name: string | null
           version: string | null
@@ -3808,7 +3841,7 @@ export interface Operations {
         action?: string
         /** What the call would be made with; presets are not added */
         input: Record<string, unknown>
-        surface?: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        surface?: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
       }
       answer: {
         asks: boolean

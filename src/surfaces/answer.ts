@@ -49,17 +49,18 @@ function unexpected(error: unknown, log: Logger): PlatformError {
   return new PlatformError('INTERNAL', { request_id: id })
 }
 
-function download({ bytes, contentType, size, etag, part }: Download, given: Headers): Response {
+function download({ bytes, contentType, size, etag, name, part }: Download, given: Headers): Response {
+  const length = part ? part.end - part.start : size
   const headers: Record<string, string> = {
     ...given,
     'content-type': contentType,
-    'accept-ranges': 'bytes',
-    etag,
+    'accept-ranges': size === undefined ? 'none' : 'bytes',
+    ...(etag && { etag }),
     // What people store is never run as a page of ours.
-    'content-disposition': 'attachment',
+    'content-disposition': name ? `attachment; filename="${name}"` : 'attachment',
     'x-content-type-options': 'nosniff',
     'content-security-policy': "default-src 'none'; sandbox",
-    'content-length': String(part ? part.end - part.start : size),
+    ...(length !== undefined && { 'content-length': String(length) }),
   }
   if (part) headers['content-range'] = `bytes ${part.start}-${part.end - 1}/${size}`
   return new Response(ReadableStream.from(bytes) as ReadableStream, { status: part ? 206 : 200, headers })
