@@ -90,6 +90,11 @@ const settings = {
     schema: yesOrNo.default(false),
     help: 'Whether an effect waits until its record would survive a power cut, too; PostgreSQL has its own setting',
   },
+  callRetentionDays: {
+    variable: 'QM_CALL_RETENTION_DAYS',
+    schema: whole(0, 36_500).default(0),
+    help: 'How many days the record of a call is kept, with the decision on it; 0 keeps it for good. Older ones are deleted every hour',
+  },
   logLevel: {
     variable: 'QM_LOG_LEVEL',
     schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),

@@ -229,7 +229,7 @@ export async function createPlatform(config: Config, { warn }: PlatformOptions =
   })
 
   await webhooks.start()
-  const sweeps = [sweepApprovals(store, log), sweepHourly(store, webhooks, log)]
+  const sweeps = [sweepApprovals(store, log), sweepHourly({ store, webhooks, config }, log)]
 
   return {
     config,

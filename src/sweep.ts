@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { Config } from './config.ts'
 import { every } from './model/every.ts'
 import { firstIdAt } from './model/ids.ts'
 import type { Store } from './store/store.ts'
@@ -7,17 +8,26 @@ import type { Webhooks } from './webhooks/webhooks.ts'
 const hour = 60 * 60 * 1000
 const day = 24 * hour
 
-/** Removes what was kept for a time that is over, and asks for deliveries that somebody who died did not ask for. */
-export const sweepHourly = (store: Store, webhooks: Webhooks, log: Logger) =>
+interface SweepDeps {
+  readonly store: Store
+  readonly webhooks: Webhooks
+  readonly config: Pick<Config, 'callRetentionDays'>
+}
+
+export const sweepHourly = (deps: SweepDeps, log: Logger) =>
   every(
     hour,
-    async () => {
-      await store.idempotencyKeys.sweep(Date.now() - day)
-      await store.results.sweep()
-      await webhooks.sweep()
-      await webhooks.remind()
-      await store.webSessions.sweep()
-      await store.files.sweep(firstIdAt('bytes', Date.now() - day))
-    },
+    () => sweep(deps),
     (err) => log.warn({ err }, 'could not sweep'),
   )
+
+/** Removes what was kept for a time that is over, and asks for deliveries that somebody who died did not ask for. */
+export async function sweep({ store, webhooks, config: { callRetentionDays } }: SweepDeps): Promise<void> {
+  await store.idempotencyKeys.sweep(Date.now() - day)
+  await store.results.sweep()
+  await webhooks.sweep()
+  await webhooks.remind()
+  await store.webSessions.sweep()
+  await store.files.sweep(firstIdAt('bytes', Date.now() - day))
+  if (callRetentionDays > 0) await store.calls.removeBefore(Date.now() - callRetentionDays * day)
+}

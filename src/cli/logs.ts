@@ -19,6 +19,8 @@ export const logs: Runner = async (args, { flags }) => {
       return value === undefined ? [] : [[name, value]]
     }),
   )
+  const text = textOf(read, 'search')
+  if (text !== undefined) query.q = text
   const json = !isForPeople(isSet(read.given, 'json'))
   const session = await openSession(read.given)
   const show = shower(json)

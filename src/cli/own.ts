@@ -6,7 +6,7 @@ const [, , helpFlag] = outputFlags
 const help = helpFlag ? [helpFlag] : []
 
 const statuses = ['pending', 'success', 'validation_error', 'permission_denied', 'rejected', 'execution_error']
-const surfaces = ['rest', 'mcp', 'xml', 'cli', 'sdk', 'agent', 'workflow', 'web']
+const surfaces = ['rest', 'mcp', 'cli', 'sdk', 'agent', 'web']
 const approvalStatuses = ['pending', 'approved', 'rejected', 'expired', 'cancelled', 'used']
 
 /** The commands for people, as help lists them. */
@@ -82,6 +82,7 @@ export const ownCommands: readonly OwnCommand[] = [
     flags: [
       { name: 'follow', help: 'Go on as calls end, until Ctrl-C' },
       { name: 'limit', value: 'number', help: 'How many of the latest to show first. Default 20.' },
+      { name: 'search', value: 'text', help: 'Only calls with these words in their id, action, tool or error' },
       { name: 'tool', value: 'name', help: 'Only calls of this tool' },
       { name: 'app', value: 'slug', help: 'Only calls of this app' },
       { name: 'action', value: 'namespace:name', help: 'Only calls of this action' },
@@ -89,7 +90,12 @@ export const ownCommands: readonly OwnCommand[] = [
       { name: 'surface', value: 'surface', choices: surfaces, help: 'Only calls that came this way' },
       ...asking,
     ],
-    examples: ['logs', 'logs --follow --tool get-weather', 'logs --status execution_error --limit 5'],
+    examples: [
+      'logs',
+      'logs --follow --tool get-weather',
+      'logs --status execution_error --limit 5',
+      'logs --search timeout',
+    ],
     load: async () => (await import('./logs.ts')).logs,
   },
   {

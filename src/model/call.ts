@@ -13,7 +13,7 @@ export const CallStatus = z.enum([
 ])
 export type CallStatus = z.infer<typeof CallStatus>
 
-export const surfaces = ['rest', 'mcp', 'xml', 'cli', 'sdk', 'agent', 'workflow', 'web'] as const
+export const surfaces = ['rest', 'mcp', 'cli', 'sdk', 'agent', 'web'] as const
 export const Surface = z.enum(surfaces)
 export type Surface = z.infer<typeof Surface>
 
@@ -47,6 +47,13 @@ export const Call = z.object({
   completed_at: Timestamp.nullable(),
 })
 export type Call = z.infer<typeof Call>
+
+/** Whether every word of a search is in what a call says about itself, or begins its id. Upper and lower case are alike. */
+export function matchesText(call: Pick<Call, 'id' | 'action' | 'tool' | 'error'>, text: string): boolean {
+  const places = [call.action, call.tool, call.error?.code, call.error?.message].map((place) => place?.toLowerCase())
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
+  return words.every((word) => call.id.startsWith(word) || places.some((place) => place?.includes(word)))
+}
 
 export const CallSummary = Call.omit({ request: true, response: true })
 export type CallSummary = z.infer<typeof CallSummary>

@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { evaluate } from '../access/evaluate.ts'
-import { Call, CallStatus, CallSummary, Surface } from '../model/call.ts'
+import { Call, CallStatus, CallSummary, matchesText, Surface } from '../model/call.ts'
 import { Id, Paging, pageOf, Text } from '../model/page.ts'
-import type { CallFilter } from '../store/calls.ts'
+import { type CallFilter, type CallSearch, mostSearched } from '../store/calls.ts'
 import { whenAccessChanges } from './access-changes.ts'
-import { acts, type EventStream, type Kind, lists } from './operation.ts'
+import { exported } from './export-calls.ts'
+import { acts, type Download, type EventStream, type Kind, lists } from './operation.ts'
 
 export const call: Kind<CallSummary> = {
   name: 'call',
@@ -26,6 +27,21 @@ export const Filters = {
 
 export const Moment = z.iso.datetime({ offset: true })
 
+const Between = {
+  from: Moment.optional().describe('Not before this time'),
+  to: Moment.optional().describe('Before this time'),
+}
+
+const q = Text.max(200).optional()
+const searches = 'Words that the call’s action, tool or error must contain, or the beginning of its id. Case is ignored'
+
+const searchOf = ({ from, to, ...filter }: CallFilterInput): CallSearch => ({
+  ...filter,
+  ...(from && { from: Date.parse(from) }),
+  ...(to && { to: Date.parse(to) }),
+})
+type CallFilterInput = Omit<CallSearch, 'from' | 'to'> & { readonly from?: string; readonly to?: string }
+
 export const listCalls = lists({
   name: 'list-calls',
   permission: 'calls:ListCalls',
@@ -33,17 +49,34 @@ export const listCalls = lists({
   summary: 'List calls, newest first',
   of: call,
   input: z.strictObject({
+    q: q.describe(
+      `${searches}. The newest ${mostSearched.toLocaleString('en')} calls that match the rest are searched`,
+    ),
     ...Filters,
-    from: Moment.optional().describe('Not before this time'),
-    to: Moment.optional().describe('Before this time'),
+    ...Between,
     ...Paging,
   }),
   output: pageOf(CallSummary),
-  run: ({ from, to, ...filter }, { store, visible }) =>
-    store.calls.list(
-      { ...filter, ...(from && { from: Date.parse(from) }), ...(to && { to: Date.parse(to) }) },
-      visible,
-    ),
+  run: ({ limit, offset, ...filter }, { store, visible }) =>
+    store.calls.list({ ...searchOf(filter), limit, offset }, visible),
+})
+
+export const exportCalls = lists({
+  name: 'export-calls',
+  permission: 'calls:ListCalls',
+  route: 'GET /calls/export',
+  summary: 'Download calls as CSV or JSON lines, newest first',
+  answers: 'bytes',
+  of: call,
+  input: z.strictObject({
+    format: z.enum(['csv', 'jsonl']).default('csv').describe('A table, or a JSON object on each line'),
+    q: q.describe(searches),
+    ...Filters,
+    ...Between,
+  }),
+  output: z.unknown(),
+  run: async ({ format, ...filter }, { store, visible }): Promise<Download> =>
+    exported(format, store.calls.export(searchOf(filter), visible)),
 })
 
 export const getCall = acts({
@@ -64,11 +97,13 @@ export const streamCalls = lists({
   summary: 'Watch calls begin and end, as server-sent events',
   answers: 'events',
   of: call,
-  input: z.strictObject(Filters),
+  input: z.strictObject({ q: q.describe(searches), ...Filters }),
   output: CallSummary,
-  async run(filter, { store, principal }): Promise<EventStream> {
+  async run({ q, ...filter }, { store, principal }): Promise<EventStream> {
     const wanted = (one: Call) =>
-      evaluate(principal, 'calls:ListCalls', call.resource(one)).allowed && matches(one, filter)
+      evaluate(principal, 'calls:ListCalls', call.resource(one)).allowed &&
+      matches(one, filter) &&
+      (q === undefined || matchesText(one, q))
     return {
       async subscribe(send, end) {
         const stopWatching = whenAccessChanges(principal, store, end)

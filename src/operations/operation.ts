@@ -84,8 +84,11 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 export interface Download {
   readonly bytes: AsyncIterable<Uint8Array>
   readonly contentType: string
-  readonly size: number
-  readonly etag: string
+  /** Of what is made as it is sent, neither is known. */
+  readonly size?: number
+  readonly etag?: string
+  /** What to call the file. */
+  readonly name?: string
   readonly part?: { readonly start: number; readonly end: number }
 }
 

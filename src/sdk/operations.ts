@@ -99,6 +99,7 @@ export const routes = {
     uploadFile: 'PUT /files/{file_id}/content',
   },
   calls: {
+    exportCalls: 'GET /calls/export',
     getCall: 'GET /calls/{call_id}',
     getCallStats: 'GET /calls/stats',
     listCalls: 'GET /calls',
@@ -139,6 +140,7 @@ export const streams = {
   watchGeneration: { answers: 'events' },
   downloadFile: { answers: 'bytes' },
   uploadFile: { accepts: 'bytes' },
+  exportCalls: { answers: 'bytes' },
   streamCalls: { answers: 'events' },
   streamApprovals: { answers: 'events' },
 } as const
@@ -2789,6 +2791,33 @@ export interface Operations {
     }
   }
   calls: {
+    /** Download calls as CSV or JSON lines, newest first */
+    exportCalls: {
+      query?: {
+        /** A table, or a JSON object on each line */
+        format?: 'csv' | 'jsonl'
+        /** Words that the call’s action, tool or error must contain, or the beginning of its id. Case is ignored */
+        q?: string
+        project_id?: string
+        status?: 'pending' | 'success' | 'validation_error' | 'permission_denied' | 'rejected' | 'execution_error'
+        app?: string
+        tool_id?: string
+        /** The tool’s name at the time of the call */
+        tool?: string
+        /** namespace:name */
+        action?: string
+        /** Who called */
+        principal_id?: string
+        surface?: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
+        /** The MCP server of ours that it came by */
+        server_id?: string
+        /** Not before this time */
+        from?: string
+        /** Before this time */
+        to?: string
+      }
+      answer: ReadableStream<Uint8Array>
+    }
     /** Get one call whole */
     getCall: {
       path: {
@@ -2815,7 +2844,7 @@ export interface Operations {
           name: string
         }
         /** How it came; cli and sdk are what a client of REST says of itself */
-        surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        surface: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
         /** The MCP server of ours that it came by */
         server_id: string | null
         client: {
@@ -2851,7 +2880,7 @@ export interface Operations {
         action?: string
         /** Who called */
         principal_id?: string
-        surface?: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        surface?: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
         /** The MCP server of ours that it came by */
         server_id?: string
         /** An hour before `to`, unless given; at most a day. Counted from the start of its minute */
@@ -2883,6 +2912,8 @@ export interface Operations {
     /** List calls, newest first */
     listCalls: {
       query?: {
+        /** Words that the call’s action, tool or error must contain, or the beginning of its id. Case is ignored. The newest 100,000 calls that match the rest are searched */
+        q?: string
         project_id?: string
         status?: 'pending' | 'success' | 'validation_error' | 'permission_denied' | 'rejected' | 'execution_error'
         app?: string
@@ -2893,7 +2924,7 @@ export interface Operations {
         action?: string
         /** Who called */
         principal_id?: string
-        surface?: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        surface?: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
         /** The MCP server of ours that it came by */
         server_id?: string
         /** Not before this time */
@@ -2927,7 +2958,7 @@ export interface Operations {
             name: string
           }
           /** How it came; cli and sdk are what a client of REST says of itself */
-          surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+          surface: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
           /** The MCP server of ours that it came by */
           server_id: string | null
           client: {
@@ -2953,6 +2984,8 @@ export interface Operations {
     /** Watch calls begin and end, as server-sent events */
     streamCalls: {
       query?: {
+        /** Words that the call’s action, tool or error must contain, or the beginning of its id. Case is ignored */
+        q?: string
         project_id?: string
         status?: 'pending' | 'success' | 'validation_error' | 'permission_denied' | 'rejected' | 'execution_error'
         app?: string
@@ -2963,7 +2996,7 @@ export interface Operations {
         action?: string
         /** Who called */
         principal_id?: string
-        surface?: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        surface?: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
         /** The MCP server of ours that it came by */
         server_id?: string
       }
@@ -2988,7 +3021,7 @@ export interface Operations {
           name: string
         }
         /** How it came; cli and sdk are what a client of REST says of itself */
-        surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        surface: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
         /** The MCP server of ours that it came by */
         server_id: string | null
         client: {
@@ -3283,7 +3316,7 @@ export interface Operations {
           id: string
           name: string
         }
-        surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        surface: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
         client: {
           name: string | null
           version: string | null
@@ -3358,7 +3391,7 @@ export interface Operations {
           id: string
           name: string
         }
-        surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        surface: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
         client: {
           name: string | null
           version: string | null
@@ -3433,7 +3466,7 @@ export interface Operations {
           id: string
           name: string
         }
-        surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        surface: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
         client: {
           name: string | null
           version: string | null
@@ -3514,7 +3547,7 @@ export interface Operations {
             id: string
             name: string
           }
-          surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+          surface: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
           client: {
             name: string | null
             version: string | null
@@ -3598,7 +3631,7 @@ export interface Operations {
           id: string
           name: string
         }
-        surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        surface: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
         client: {
           name: string | null
           version: string | null
@@ -3674,7 +3707,7 @@ export interface Operations {
           id: string
           name: string
         }
-        surface: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        surface: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
         client: {
           name: string | null
           version: string | null
@@ -3823,7 +3856,7 @@ export interface Operations {
         action?: string
         /** What the call would be made with; presets are not added */
         input: Record<string, unknown>
-        surface?: 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
+        surface?: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
       }
       answer: {
         asks: boolean

@@ -1,5 +1,6 @@
+import { setImmediate as othersFirst } from 'node:timers/promises'
 import { sql } from 'kysely'
-import type { Call, CallSummary } from '../model/call.ts'
+import { type Call, type CallSummary, matchesText } from '../model/call.ts'
 import { firstIdAt } from '../model/ids.ts'
 import type { JsonObject } from '../model/json.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
@@ -12,6 +13,8 @@ import { sliceLength, Tallies, type Tally } from './tallies.ts'
 
 const kept = (text: string | null, truncated: number) =>
   text === null ? null : truncated === 1 ? text : JSON.parse(text)
+
+const errorOf = ({ error }: Pick<CallRow, 'error'>): Call['error'] => (error === null ? null : JSON.parse(error))
 
 function toCall(row: CallRow): Call {
   return {
@@ -33,7 +36,7 @@ function toCall(row: CallRow): Call {
     request_truncated: row.request_truncated === 1,
     response: kept(row.response, row.response_truncated),
     response_truncated: row.response_truncated === 1,
-    error: row.error === null ? null : JSON.parse(row.error),
+    error: errorOf(row),
     duration_ms: row.duration_ms,
     created_at: iso(row.created_at),
     completed_at: row.completed_at === null ? null : iso(row.completed_at),
@@ -85,6 +88,11 @@ export interface CallFilter {
   readonly to?: number
 }
 
+export interface CallSearch extends CallFilter {
+  /** Words that the call's id, action, tool or error must hold. */
+  readonly q?: string
+}
+
 export interface RecordedInput {
   readonly id: string
   readonly tool_id: string | null
@@ -115,6 +123,12 @@ const sliceOf = sql<number>`created_at / ${sql.lit(sliceLength)}`
 const mostCounted = 200_000
 const mostSeen = 20_000
 
+/** How many calls a search looks through: no index leads to words within a text. */
+export const mostSearched = 100_000
+const batchSize = 1000
+/** Few enough that nobody else waits long for the database. */
+const removedAtOnce = 500
+
 const latestCalls = 200
 const latestInputs = 50
 const latestAnswers = 50
@@ -123,7 +137,7 @@ const answerLength = 16_384
 
 type Write = { readonly begun: CallRow } | { readonly ended: CallEnd }
 
-/** The record of calls. Rows are begun, then ended, never changed again, and never deleted. */
+/** The record of calls. Rows are begun, then ended, never changed again, and deleted only by retention. */
 export class Calls {
   readonly #engine: Engine
   readonly #writes: Grouped<Write>
@@ -246,9 +260,96 @@ export class Calls {
   }
 
   /** Newest first. */
-  list(filter: CallFilter & Window, visible: Visible): Promise<Page<CallSummary>> {
+  list({ q, ...filter }: CallSearch & Window, visible: Visible): Promise<Page<CallSummary>> {
+    if (q !== undefined) return this.#search(filter, q, visible)
     const options = { order: 'desc', columns: summaryColumns } as const
     return pageOfRows(this.#matching(filter), filter, visible, toCallSummary, options)
+  }
+
+  /** The newest calls of a filter, searched for words. */
+  async #search(filter: CallFilter & Window, q: string, visible: Visible): Promise<Page<CallSummary>> {
+    const { limit, offset } = filter
+    const data: CallSummary[] = []
+    let total = 0
+    let searched = 0
+    for await (const batch of this.#batches(filter)) {
+      searched += batch.length
+      for (const row of batch) {
+        if (!matchesText({ ...row, error: errorOf(row) }, q) || (visible && !visible(row))) continue
+        if (total >= offset && data.length < limit) data.push(toCallSummary(row))
+        total++
+      }
+      if (searched >= mostSearched) break
+    }
+    return { data, total, limit, offset }
+  }
+
+  /** All that match, newest first and a batch at a time. */
+  async *export({ q, ...filter }: CallSearch, visible: Visible): AsyncGenerator<CallSummary[]> {
+    for await (const batch of this.#batches(filter)) {
+      const calls = batch.filter((row) => !visible || visible(row)).map(toCallSummary)
+      yield q === undefined ? calls : calls.filter((call) => matchesText(call, q))
+    }
+  }
+
+  async *#batches(filter: CallFilter) {
+    let last: string | undefined
+    do {
+      const matching = this.#matching(filter)
+      const rest = last === undefined ? matching : matching.where('id', '<', last)
+      const rows = await rest.select(summaryColumns).orderBy('id', 'desc').limit(batchSize).execute()
+      yield rows
+      last = rows.length === batchSize ? rows.at(-1)?.id : undefined
+      await othersFirst()
+    } while (last !== undefined)
+  }
+
+  /**
+   * Deletes calls that began before a time, with the decisions on them. What is not over stays: calls whose approval is
+   * open, and those of a run that goes on.
+   */
+  async removeBefore(time: number): Promise<number> {
+    const { db } = this.#engine
+    let removed = 0
+    for (;;) {
+      const old = await db
+        .selectFrom('calls')
+        .select('id')
+        .where('id', '<', firstIdAt('call', time))
+        .where(({ not, exists, selectFrom }) =>
+          not(
+            exists(
+              selectFrom('approvals')
+                .select('approvals.id')
+                .whereRef('approvals.call_id', '=', 'calls.id')
+                .where('approvals.status', 'in', ['pending', 'approved']),
+            ),
+          ),
+        )
+        .where(({ not, exists, selectFrom }) =>
+          not(
+            exists(
+              selectFrom('generations')
+                .select('generations.id')
+                .whereRef('generations.id', '=', 'calls.generation_id')
+                .where('generations.status', 'in', ['in_progress', 'requires_action']),
+            ),
+          ),
+        )
+        .orderBy('id')
+        .limit(removedAtOnce)
+        .execute()
+      const ids = old.map(({ id }) => id)
+      if (ids.length > 0) {
+        await db.transaction().execute(async (all) => {
+          await all.deleteFrom('approvals').where('call_id', 'in', ids).execute()
+          await all.deleteFrom('calls').where('id', 'in', ids).execute()
+        })
+      }
+      removed += ids.length
+      if (ids.length < removedAtOnce) return removed
+      await othersFirst()
+    }
   }
 
   /**

@@ -34,17 +34,18 @@ export async function sendReply(
 }
 
 async function sendDownload(exchange: Exchange, download: Download, given: ReplyHeaders): Promise<void> {
-  const { bytes, contentType, size, etag, part } = download
+  const { bytes, contentType, size, etag, name, part } = download
+  const length = part ? part.end - part.start : size
   const stream = exchange.stream(part ? 206 : 200, {
     ...given,
     'content-type': contentType,
-    'accept-ranges': 'bytes',
-    etag,
+    'accept-ranges': size === undefined ? 'none' : 'bytes',
+    ...(etag && { etag }),
     // What people store never runs as a page of ours.
-    'content-disposition': 'attachment',
+    'content-disposition': name ? `attachment; filename="${name}"` : 'attachment',
     'x-content-type-options': 'nosniff',
     'content-security-policy': "default-src 'none'; sandbox",
-    'content-length': String(part ? part.end - part.start : size),
+    ...(length !== undefined && { 'content-length': String(length) }),
     ...(part && { 'content-range': `bytes ${part.start}-${part.end - 1}/${size}` }),
   })
   for await (const chunk of bytes) {

@@ -24,8 +24,6 @@ const surfaces: Partial<Record<ApprovalSummary['surface'], string>> = {
   cli: 'command line',
   agent: 'an agent',
   web: 'the dashboard',
-  xml: 'XML',
-  workflow: 'a workflow',
 }
 export const surfaceWord = (surface: ApprovalSummary['surface']): string => surfaces[surface] ?? surface
 
