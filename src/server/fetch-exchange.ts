@@ -31,7 +31,7 @@ class FetchExchange implements Exchange {
     this.method = request.method
     this.path = url.pathname
     this.query = url.search.slice(1)
-    this.headers = { host: url.host, ...Object.fromEntries(request.headers) }
+    this.headers = Object.fromEntries(request.headers)
     this.response = new Promise((resolve, reject) => {
       this.#answer = resolve
       this.fail = reject
