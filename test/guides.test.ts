@@ -65,7 +65,7 @@ async function inventory(platform: TestPlatform): Promise<Record<string, string[
   return Object.fromEntries(await Promise.all(lists))
 }
 
-test.each(guides)('%s works in a clean environment, and leaves nothing behind', { timeout: 60_000 }, async (guide) => {
+test.each(guides)('%s works in a clean environment, and leaves nothing behind', { timeout: 120_000 }, async (guide) => {
   await using platform = await startListening()
   const before = await inventory(platform)
 
@@ -119,7 +119,7 @@ test('every link in the README and the guides leads to a file and a heading that
 })
 
 test('the README and then the guides work one after the other beside the sample project, and doctor finds no problem', {
-  timeout: 240_000,
+  timeout: 300_000,
 }, async () => {
   const readme = readFileSync(`${root}README.md`, 'utf8')
   const listed = [...new Set([...readme.matchAll(/docs\/guides\/[\w-]+\.md/g)].map(([path]) => path))]
