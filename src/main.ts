@@ -93,6 +93,7 @@ export async function createPlatform(config: Config, { warn }: PlatformOptions =
     allowLoopback: config.onLoopback,
     allow: config.egressAllow,
     maxResponseBytes: config.responseLimit,
+    proxy: { http: config.httpProxy, https: config.httpsProxy, except: config.noProxy },
   })
   const store = await openStore(config)
   const adminKey = await firstStart(store, config.adminKey)

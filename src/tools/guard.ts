@@ -1,5 +1,5 @@
 import type { LookupAddress, LookupAllOptions } from 'node:dns'
-import { isIP, type LookupFunction } from 'node:net'
+import { isIP, type LookupFunction, type Socket } from 'node:net'
 import { buildConnector } from 'undici'
 import type { FindObjection } from './addresses.ts'
 
@@ -48,13 +48,17 @@ export function guardedConnector(findObjection: FindObjection, lookUp: Lookup): 
         socket.destroy()
         return callback(fault, null)
       }
-      // Undici takes a reset for the end of a body without a declared length, and the body for complete.
-      socket.prependListener('error', (error: NodeJS.ErrnoException) => {
-        if (error.code === 'ECONNRESET') error.code = 'ECONNABORTED'
-      })
+      reportResets(socket)
       return callback(null, socket)
     })
   }
+}
+
+/** Undici takes a reset for the end of a body without a declared length, and the body for complete. */
+export function reportResets(socket: Socket): void {
+  socket.prependListener('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'ECONNRESET') error.code = 'ECONNABORTED'
+  })
 }
 
 /** Literal addresses are not looked up, so they are judged as they are. */

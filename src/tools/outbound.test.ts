@@ -1,12 +1,11 @@
-import { createPrivateKey } from 'node:crypto'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
-import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { expect, test } from 'vitest'
+import { identity, trust } from '../../test/certificate.ts'
 import { PlatformError } from '../model/errors.ts'
 import { Outbound, type OutboundOptions, type OutboundRequest } from './outbound.ts'
 
@@ -622,34 +621,7 @@ test('what is still in flight at the end is told that the platform is shutting d
   expect(await failureOf(outbound.get(server.url))).toEqual({ code: 'SHUTTING_DOWN' })
 })
 
-/** Made for these tests, for localhost, and trusted by nobody else. */
-const certificate = `-----BEGIN CERTIFICATE-----
-MIIBZjCCAQ2gAwIBAgIBATAKBggqhkjOPQQDAjAUMRIwEAYDVQQDDAlsb2NhbGhv
-c3QwIBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAwMDBaMBQxEjAQBgNVBAMM
-CWxvY2FsaG9zdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABKBf+7fI+TJ2IuMe
-sp8ajmpgQsiz/OzNcO7dkWvUdBnOGqMp7vs/zbZZthdCpwTQL47ak55CdD/o4OJz
-4gPK/wGjTjBMMA8GA1UdEwEB/wQFMAMBAf8wGgYDVR0RBBMwEYIJbG9jYWxob3N0
-hwR/AAABMB0GA1UdDgQWBBS/I1kVcv1NhgB7LffgnNBsRLXkmzAKBggqhkjOPQQD
-AgNHADBEAiBLvShsWMZtvUDC9bEXD+atnUM0kORwum52LPrNkRZ9fgIgUotQATaT
-Qu2ySgkpKr4U0wi/x5EC0zLdQwwu2x8en3U=
------END CERTIFICATE-----`
-const key = createPrivateKey({
-  key: Buffer.from(
-    'MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgZf8MWjXeEoTZYanfawgsq5YYJ70vtaIhoeWPs9ioStCh' +
-      'RANCAASgX/u3yPkydiLjHrKfGo5qYELIs/zszXDu3ZFr1HQZzhqjKe77P822WbYXQqcE0C+O2pOeQnQ/6ODic+IDyv8B',
-    'base64',
-  ),
-  format: 'der',
-  type: 'pkcs8',
-}).export({ type: 'pkcs8', format: 'pem' })
-
-const serveSecurely = (answer: RequestListener) => listen(createTlsServer({ key, cert: certificate }, answer), 'https')
-
-function trust() {
-  const before = getCACertificates('default')
-  setDefaultCACertificates([...before, certificate])
-  return { [Symbol.dispose]: () => setDefaultCACertificates(before) }
-}
+const serveSecurely = (answer: RequestListener) => listen(createTlsServer(identity, answer), 'https')
 
 test('a server whose certificate nobody vouches for is not called', async () => {
   await using server = await serveSecurely((_, response) => response.end('hello'))

@@ -8,6 +8,7 @@ import { createAddressRules } from './addresses.ts'
 import { Exchange, type OutboundRequest, type OutboundResponse, tooLarge } from './exchange.ts'
 import { guardedConnector, type Lookup, Refusal } from './guard.ts'
 import { keepAliveMaxMs, Pools } from './pools.ts'
+import { createProxiedPool, createProxyRules, createTargetJudge, ProxyFailure, type ProxySettings } from './proxy.ts'
 
 export type { OutboundRequest, OutboundResponse } from './exchange.ts'
 
@@ -16,6 +17,8 @@ export interface OutboundOptions {
   /** Ranges like `10.0.0.0/8` that an operator allows, or the word `private` for all private ones. */
   readonly allow: readonly string[]
   readonly maxResponseBytes: number
+  /** The operator's HTTP proxies. */
+  readonly proxy?: ProxySettings
   /** How host names become addresses; the system's way unless given. */
   readonly lookup?: Lookup
 }
@@ -50,9 +53,17 @@ export class Outbound {
   readonly #limit: number
 
   constructor(options: OutboundOptions) {
-    const connect = guardedConnector(createAddressRules(options), options.lookup ?? lookUpInDns)
+    const rules = createAddressRules(options)
+    const lookUp = options.lookup ?? lookUpInDns
+    const connect = guardedConnector(rules, lookUp)
+    const judge = createTargetJudge(rules, lookUp)
+    const findProxy = createProxyRules(options.proxy ?? {})
     this.#limit = options.maxResponseBytes
-    this.#pools = new Pools((origin) => new Pool(origin, { ...poolOptions, connect }))
+    this.#pools = new Pools((origin) => {
+      const proxy = findProxy(new URL(origin))
+      if (proxy) return createProxiedPool(origin, proxy, judge, poolOptions)
+      return new Pool(origin, { ...poolOptions, connect })
+    })
   }
 
   client({ project, credentials }: Owner): HttpClient {
@@ -272,6 +283,7 @@ export function explain(error: unknown, host: string): PlatformError {
     const reason = `${error.message}, which an operator can allow with QM_EGRESS_ALLOW`
     return new PlatformError('EGRESS_BLOCKED', { host, reason }, options)
   }
+  if (error instanceof ProxyFailure) return unreachable(host, error.message, error)
   const code = codeOf(error)
   return /^UND_ERR_(DESTROYED|CLOSED)$/.test(code)
     ? new PlatformError('SHUTTING_DOWN', {}, options)
