@@ -73,6 +73,7 @@ async function recordChange(
     client_version: null,
     request: JSON.stringify({ name, before: change.before, after: change.after }).slice(0, 32_768),
     request_truncated: 0,
+    preset_keys: null,
     response: change.text.slice(0, 65_536),
     response_truncated: change.text.length > 65_536 ? 1 : 0,
     error: null,

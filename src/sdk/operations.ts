@@ -2809,9 +2809,11 @@ export interface Operations {
           name: string | null
           version: string | null
         }
-        /** The input; where it was cut, the beginning of its JSON text */
+        /** What the caller sent, without presets; where it was cut, the beginning of its JSON text */
         request: unknown
         request_truncated: boolean
+        /** The arguments that were fixed on the tool; their values are not recorded */
+        preset_keys: Array<string>
         /** The output; where it was cut, the beginning of its JSON text */
         response: unknown
         response_truncated: boolean
@@ -2921,6 +2923,8 @@ export interface Operations {
             version: string | null
           }
           request_truncated: boolean
+          /** The arguments that were fixed on the tool; their values are not recorded */
+          preset_keys: Array<string>
           response_truncated: boolean
           error: {
             code: string
@@ -2981,6 +2985,8 @@ export interface Operations {
           version: string | null
         }
         request_truncated: boolean
+        /** The arguments that were fixed on the tool; their values are not recorded */
+        preset_keys: Array<string>
         response_truncated: boolean
         error: {
           code: string
@@ -3253,7 +3259,7 @@ export interface Operations {
         /** namespace:name */
         action: string
         status: 'pending' | 'approved' | 'rejected' | 'expired' | 'cancelled' | 'used'
-        /** What the caller sent, with secrets hidden */
+        /** What the caller sent; declared secrets are hidden */
         input: Record<string, unknown>
         /** What a reviewer made of it; this is what runs */
         edited_input: Record<string, unknown> | null
@@ -3261,6 +3267,20 @@ export interface Operations {
         args_hash: string
         /** The arguments that are fixed on the tool and are not shown */
         preset_keys: Array<string>
+        /** Where the tool’s schema declares secrets; * stands for any key or index */
+        secret_paths: Array<Array<string>>
+        /** Arguments that are hidden, or shown though they look like credentials; look at them before you approve */
+        sensitive: Array<{
+          /** Where it stands, as in "account.token" */
+          path: string
+          type: 'string' | 'number' | 'boolean' | 'array' | 'object' | 'null'
+          /** Characters, items or fields */
+          length: number | null
+          /** schema: the tool declares it secret; api_key: it holds an API key of this platform; name: only its name sounds like a credential; depth: it is nested too deep to be shown */
+          reason: 'schema' | 'api_key' | 'name' | 'depth'
+          /** True: its value is not shown, and runs as it was sent */
+          hidden: boolean
+        }>
         /** Of what the action was when it was asked for */
         definition_hash: string
         /** Who asked */
@@ -3328,7 +3348,7 @@ export interface Operations {
         /** namespace:name */
         action: string
         status: 'pending' | 'approved' | 'rejected' | 'expired' | 'cancelled' | 'used'
-        /** What the caller sent, with secrets hidden */
+        /** What the caller sent; declared secrets are hidden */
         input: Record<string, unknown>
         /** What a reviewer made of it; this is what runs */
         edited_input: Record<string, unknown> | null
@@ -3336,6 +3356,20 @@ export interface Operations {
         args_hash: string
         /** The arguments that are fixed on the tool and are not shown */
         preset_keys: Array<string>
+        /** Where the tool’s schema declares secrets; * stands for any key or index */
+        secret_paths: Array<Array<string>>
+        /** Arguments that are hidden, or shown though they look like credentials; look at them before you approve */
+        sensitive: Array<{
+          /** Where it stands, as in "account.token" */
+          path: string
+          type: 'string' | 'number' | 'boolean' | 'array' | 'object' | 'null'
+          /** Characters, items or fields */
+          length: number | null
+          /** schema: the tool declares it secret; api_key: it holds an API key of this platform; name: only its name sounds like a credential; depth: it is nested too deep to be shown */
+          reason: 'schema' | 'api_key' | 'name' | 'depth'
+          /** True: its value is not shown, and runs as it was sent */
+          hidden: boolean
+        }>
         /** Of what the action was when it was asked for */
         definition_hash: string
         /** Who asked */
@@ -3403,7 +3437,7 @@ export interface Operations {
         /** namespace:name */
         action: string
         status: 'pending' | 'approved' | 'rejected' | 'expired' | 'cancelled' | 'used'
-        /** What the caller sent, with secrets hidden */
+        /** What the caller sent; declared secrets are hidden */
         input: Record<string, unknown>
         /** What a reviewer made of it; this is what runs */
         edited_input: Record<string, unknown> | null
@@ -3411,6 +3445,20 @@ export interface Operations {
         args_hash: string
         /** The arguments that are fixed on the tool and are not shown */
         preset_keys: Array<string>
+        /** Where the tool’s schema declares secrets; * stands for any key or index */
+        secret_paths: Array<Array<string>>
+        /** Arguments that are hidden, or shown though they look like credentials; look at them before you approve */
+        sensitive: Array<{
+          /** Where it stands, as in "account.token" */
+          path: string
+          type: 'string' | 'number' | 'boolean' | 'array' | 'object' | 'null'
+          /** Characters, items or fields */
+          length: number | null
+          /** schema: the tool declares it secret; api_key: it holds an API key of this platform; name: only its name sounds like a credential; depth: it is nested too deep to be shown */
+          reason: 'schema' | 'api_key' | 'name' | 'depth'
+          /** True: its value is not shown, and runs as it was sent */
+          hidden: boolean
+        }>
         /** Of what the action was when it was asked for */
         definition_hash: string
         /** Who asked */
@@ -3492,6 +3540,8 @@ export interface Operations {
           args_hash: string
           /** The arguments that are fixed on the tool and are not shown */
           preset_keys: Array<string>
+          /** Where the tool’s schema declares secrets; * stands for any key or index */
+          secret_paths: Array<Array<string>>
           /** Of what the action was when it was asked for */
           definition_hash: string
           /** Who asked */
@@ -3568,7 +3618,7 @@ export interface Operations {
         /** namespace:name */
         action: string
         status: 'pending' | 'approved' | 'rejected' | 'expired' | 'cancelled' | 'used'
-        /** What the caller sent, with secrets hidden */
+        /** What the caller sent; declared secrets are hidden */
         input: Record<string, unknown>
         /** What a reviewer made of it; this is what runs */
         edited_input: Record<string, unknown> | null
@@ -3576,6 +3626,20 @@ export interface Operations {
         args_hash: string
         /** The arguments that are fixed on the tool and are not shown */
         preset_keys: Array<string>
+        /** Where the tool’s schema declares secrets; * stands for any key or index */
+        secret_paths: Array<Array<string>>
+        /** Arguments that are hidden, or shown though they look like credentials; look at them before you approve */
+        sensitive: Array<{
+          /** Where it stands, as in "account.token" */
+          path: string
+          type: 'string' | 'number' | 'boolean' | 'array' | 'object' | 'null'
+          /** Characters, items or fields */
+          length: number | null
+          /** schema: the tool declares it secret; api_key: it holds an API key of this platform; name: only its name sounds like a credential; depth: it is nested too deep to be shown */
+          reason: 'schema' | 'api_key' | 'name' | 'depth'
+          /** True: its value is not shown, and runs as it was sent */
+          hidden: boolean
+        }>
         /** Of what the action was when it was asked for */
         definition_hash: string
         /** Who asked */
@@ -3652,6 +3716,8 @@ export interface Operations {
         args_hash: string
         /** The arguments that are fixed on the tool and are not shown */
         preset_keys: Array<string>
+        /** Where the tool’s schema declares secrets; * stands for any key or index */
+        secret_paths: Array<Array<string>>
         /** Of what the action was when it was asked for */
         definition_hash: string
         /** Who asked */
