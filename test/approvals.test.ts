@@ -335,7 +335,7 @@ describe('a reviewer', () => {
       properties: {
         amount: { type: 'number', maximum: 100 },
         account: { type: 'string' },
-        password: { type: 'string' },
+        password: { type: 'string', writeOnly: true },
       },
       required: ['amount', 'account'],
     }

@@ -293,7 +293,7 @@ async function recordCalls(data: string, { projectId, tools }: Seeded, count: nu
           client_name: 'cursor',
           client_version: '3.2',
         },
-        ...{ request: JSON.stringify({ city: 'Recife', n }), request_truncated: 0 },
+        ...{ request: JSON.stringify({ city: 'Recife', n }), request_truncated: 0, preset_keys: null },
         ...{ response: status === 'success' ? '{"ok":true}' : null, response_truncated: 0 },
         ...{
           error: error && JSON.stringify(error),

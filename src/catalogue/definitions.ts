@@ -78,6 +78,7 @@ async function recordChange(
     client_version: null,
     request: JSON.stringify({ name, before: change.before, after: change.after }),
     request_truncated: 0,
+    preset_keys: null,
     response,
     response_truncated: response.length < change.text.length ? 1 : 0,
     error: null,

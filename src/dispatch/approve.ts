@@ -12,6 +12,7 @@ import type { Host } from './host.ts'
 import type { CallRecord } from './record.ts'
 import { shown } from './redact.ts'
 import { resolve } from './resolve.ts'
+import { secretPathsOf } from './sensitive.ts'
 
 /**
  * Whether it may happen now. Where no gate asks, that is said at once. Otherwise the call is recorded as begun, an
@@ -78,6 +79,7 @@ function request(call: Valid, demand: Demand, record: CallRecord, host: Host): P
       input,
       args_hash: hashOf(input),
       preset_keys: Object.keys(offer.presets),
+      secret_paths: secretPathsOf(offer.action.schema).map((path) => [...path]),
       definition_hash: definitionHash(entry, offer),
       principal: { id: principal.id, name: principal.name },
       surface: transportOf(surface),
@@ -91,7 +93,7 @@ function request(call: Valid, demand: Demand, record: CallRecord, host: Host): P
     }
     const approval = await desk.place(draft)
     if (!approval) return askedElsewhere(call, host)
-    options.onRequested?.(shown(approval))
+    options.onRequested?.(shown(approval, 'outside'))
     return approval
   })
 }

@@ -6,7 +6,7 @@ import type { Calls } from '../store/calls.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import type { Asked } from './call.ts'
 import { CallRecord } from './record.ts'
-import { isSecretField } from './redact.ts'
+import { isSecretField } from './sensitive.ts'
 
 /** A call that is refused before the door: no tool has its name, or its arguments cannot be read. */
 export interface Attempt extends Omit<Asked, 'toolId' | 'action' | 'input'> {

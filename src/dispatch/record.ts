@@ -1,4 +1,4 @@
-import { appOf } from '../catalogue/catalogue.ts'
+import { appOf, type Offer } from '../catalogue/catalogue.ts'
 import type { Redactor } from '../credentials/redactor.ts'
 import { redactorOf } from '../credentials/tool-secrets.ts'
 import type { CallStatus } from '../model/call.ts'
@@ -10,7 +10,9 @@ import type { CallEnd, CallRow } from '../store/tables.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import { findToolType } from '../tools/index.ts'
 import type { Asked, Resolved, Valid } from './call.ts'
+import { sentInput } from './frozen.ts'
 import { redact } from './redact.ts'
+import { secretPathsOf, shownInput } from './sensitive.ts'
 
 const requestLimit = 32 * 1024
 const responseLimit = 64 * 1024
@@ -33,6 +35,7 @@ export class CallRecord {
   #before: number
   #begun: boolean
   #secrets: Redactor | undefined
+  #offer: Offer | undefined
   #type = 'unknown'
   #target: Pick<CallRow, 'project_id' | 'tool_id' | 'tool' | 'app' | 'action'>
 
@@ -48,8 +51,10 @@ export class CallRecord {
   }
 
   /** From here on it is known what is called, however the call ends. */
-  resolved({ entry: { tool, type }, offer: { action } }: Resolved): void {
+  resolved({ entry: { tool, type }, offer }: Resolved): void {
+    const { action } = offer
     this.#type = type.type
+    this.#offer = offer
     this.#secrets = redactorOf(tool)
     this.#target = {
       project_id: tool.project_id,
@@ -103,7 +108,10 @@ export class CallRecord {
   async begin(call: Valid): Promise<void> {
     if (this.#begun) return
     this.#begun = true
-    await this.#calls.begin(this.#row('pending', call.merged), call.offer.action.idempotent ? 'repeatable' : 'once')
+    await this.#calls.begin(
+      this.#row('pending', sentInput(call.input, call.offer)),
+      call.offer.action.idempotent ? 'repeatable' : 'once',
+    )
   }
 
   async succeed(output: Output): Promise<Ended> {
@@ -127,7 +135,11 @@ export class CallRecord {
 
   #row(status: CallStatus, input: Asked['input']): CallRow {
     const { principal, surface, server, client, parentCallId, generation } = this.#asked
-    const request = capped(redact(JSON.stringify(input), this.#secrets), requestLimit)
+    const { presets, action } = this.#offer ?? {}
+    const secretPaths = action ? secretPathsOf(action.schema) : []
+    const shown = secretPaths.length > 0 ? shownInput(input, secretPaths, 'outside').value : input
+    const request = capped(redact(JSON.stringify(shown), this.#secrets), requestLimit)
+    const presetKeys = Object.keys(presets ?? {})
     return {
       id: this.#id,
       ...this.#target,
@@ -144,6 +156,7 @@ export class CallRecord {
       client_version: plain(client.version),
       request: request.text,
       request_truncated: request.truncated,
+      preset_keys: presetKeys.length > 0 ? JSON.stringify(presetKeys) : null,
       response: null,
       response_truncated: 0,
       error: null,

@@ -1,29 +1,7 @@
 import { hidden, type Redactor } from '../credentials/redactor.ts'
 import type { Approval } from '../model/approval.ts'
-import { isObject, type Json, type JsonObject } from '../model/json.ts'
-
-/** Field names whose values are secrets wherever they stand, compared without case, dashes and underscores. */
-const secretFields = new Set([
-  'password',
-  'passwd',
-  'passphrase',
-  'secret',
-  'clientsecret',
-  'token',
-  'accesstoken',
-  'refreshtoken',
-  'idtoken',
-  'sessiontoken',
-  'apikey',
-  'xapikey',
-  'privatekey',
-  'secretkey',
-  'authorization',
-  'proxyauthorization',
-  'cookie',
-  'setcookie',
-  'credentials',
-])
+import { isObject, type Json } from '../model/json.ts'
+import { isSecretField, ownKeys, type Reader, shownInput } from './sensitive.ts'
 
 /** Most texts hold none of these, and looking for them is far cheaper than walking the value. */
 const suspicious =
@@ -39,15 +17,18 @@ export function redact(text: string, known?: Redactor): string {
   return without === value ? text : JSON.stringify(without)
 }
 
-/** An approval as people see it: the arguments whole, but for secrets. */
-export const shown = (approval: Approval): Approval => ({
-  ...approval,
-  input: redacted(approval.input),
-  edited_input: approval.edited_input && redacted(approval.edited_input),
-})
-
-/** A value with secrets taken out. */
-export const redacted = (value: JsonObject): JsonObject => walk(value) as JsonObject
+/** An approval as its readers see it: the arguments, but for secrets, and a word on each that is hidden or looks like one. */
+export function shown(approval: Approval, reader: Reader = 'reviewer'): Approval {
+  const { input, edited_input, secret_paths } = approval
+  const sent = shownInput(input, secret_paths, reader)
+  const edited = edited_input && shownInput(edited_input, secret_paths, reader)
+  return {
+    ...approval,
+    input: sent.value,
+    edited_input: edited?.value ?? null,
+    sensitive: (edited ?? sent).sensitive,
+  }
+}
 
 function walk(value: Json, depth = 0): Json {
   // Deeper than anything that people read, and than what a function that calls itself can follow.
@@ -63,7 +44,5 @@ function walk(value: Json, depth = 0): Json {
   )
 }
 
-export const isSecretField = (key: string) => secretFields.has(key.toLowerCase().replaceAll(/[-_]/g, ''))
-
 const redactText = (text: string): string =>
-  text.replaceAll(/\bsk_[A-Za-z0-9]{20,}/g, hidden).replaceAll(/\bBearer\s+[\w.~+/=-]{8,}/gi, `Bearer ${hidden}`)
+  text.replaceAll(ownKeys, hidden).replaceAll(/\bBearer\s+[\w.~+/=-]{8,}/gi, `Bearer ${hidden}`)

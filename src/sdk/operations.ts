@@ -2851,9 +2851,11 @@ export interface Operations {
           name: string | null
           version: string | null
         }
-        /** The input; where it was cut, the beginning of its JSON text */
+        /** What the caller sent, without presets; where it was cut, the beginning of its JSON text */
         request: unknown
         request_truncated: boolean
+        /** The arguments that were fixed on the tool; their values are not recorded */
+        preset_keys: Array<string>
         /** The output; where it was cut, the beginning of its JSON text */
         response: unknown
         response_truncated: boolean
@@ -2966,6 +2968,8 @@ export interface Operations {
             version: string | null
           }
           request_truncated: boolean
+          /** The arguments that were fixed on the tool; their values are not recorded */
+          preset_keys: Array<string>
           response_truncated: boolean
           error: {
             code: string
@@ -3029,6 +3033,8 @@ export interface Operations {
           version: string | null
         }
         request_truncated: boolean
+        /** The arguments that were fixed on the tool; their values are not recorded */
+        preset_keys: Array<string>
         response_truncated: boolean
         error: {
           code: string
@@ -3301,7 +3307,7 @@ export interface Operations {
         /** namespace:name */
         action: string
         status: 'pending' | 'approved' | 'rejected' | 'expired' | 'cancelled' | 'used'
-        /** What the caller sent, with secrets hidden */
+        /** What the caller sent; declared secrets are hidden */
         input: Record<string, unknown>
         /** What a reviewer made of it; this is what runs */
         edited_input: Record<string, unknown> | null
@@ -3309,6 +3315,20 @@ export interface Operations {
         args_hash: string
         /** The arguments that are fixed on the tool and are not shown */
         preset_keys: Array<string>
+        /** Where the tool’s schema declares secrets; * stands for any key or index */
+        secret_paths: Array<Array<string>>
+        /** Arguments that are hidden, or shown though they look like credentials; look at them before you approve */
+        sensitive: Array<{
+          /** Where it stands, as in "account.token" */
+          path: string
+          type: 'string' | 'number' | 'boolean' | 'array' | 'object' | 'null'
+          /** Characters, items or fields */
+          length: number | null
+          /** schema: the tool declares it secret; api_key: it holds an API key of this platform; name: only its name sounds like a credential; depth: it is nested too deep to be shown */
+          reason: 'schema' | 'api_key' | 'name' | 'depth'
+          /** True: its value is not shown, and runs as it was sent */
+          hidden: boolean
+        }>
         /** Of what the action was when it was asked for */
         definition_hash: string
         /** Who asked */
@@ -3376,7 +3396,7 @@ export interface Operations {
         /** namespace:name */
         action: string
         status: 'pending' | 'approved' | 'rejected' | 'expired' | 'cancelled' | 'used'
-        /** What the caller sent, with secrets hidden */
+        /** What the caller sent; declared secrets are hidden */
         input: Record<string, unknown>
         /** What a reviewer made of it; this is what runs */
         edited_input: Record<string, unknown> | null
@@ -3384,6 +3404,20 @@ export interface Operations {
         args_hash: string
         /** The arguments that are fixed on the tool and are not shown */
         preset_keys: Array<string>
+        /** Where the tool’s schema declares secrets; * stands for any key or index */
+        secret_paths: Array<Array<string>>
+        /** Arguments that are hidden, or shown though they look like credentials; look at them before you approve */
+        sensitive: Array<{
+          /** Where it stands, as in "account.token" */
+          path: string
+          type: 'string' | 'number' | 'boolean' | 'array' | 'object' | 'null'
+          /** Characters, items or fields */
+          length: number | null
+          /** schema: the tool declares it secret; api_key: it holds an API key of this platform; name: only its name sounds like a credential; depth: it is nested too deep to be shown */
+          reason: 'schema' | 'api_key' | 'name' | 'depth'
+          /** True: its value is not shown, and runs as it was sent */
+          hidden: boolean
+        }>
         /** Of what the action was when it was asked for */
         definition_hash: string
         /** Who asked */
@@ -3451,7 +3485,7 @@ export interface Operations {
         /** namespace:name */
         action: string
         status: 'pending' | 'approved' | 'rejected' | 'expired' | 'cancelled' | 'used'
-        /** What the caller sent, with secrets hidden */
+        /** What the caller sent; declared secrets are hidden */
         input: Record<string, unknown>
         /** What a reviewer made of it; this is what runs */
         edited_input: Record<string, unknown> | null
@@ -3459,6 +3493,20 @@ export interface Operations {
         args_hash: string
         /** The arguments that are fixed on the tool and are not shown */
         preset_keys: Array<string>
+        /** Where the tool’s schema declares secrets; * stands for any key or index */
+        secret_paths: Array<Array<string>>
+        /** Arguments that are hidden, or shown though they look like credentials; look at them before you approve */
+        sensitive: Array<{
+          /** Where it stands, as in "account.token" */
+          path: string
+          type: 'string' | 'number' | 'boolean' | 'array' | 'object' | 'null'
+          /** Characters, items or fields */
+          length: number | null
+          /** schema: the tool declares it secret; api_key: it holds an API key of this platform; name: only its name sounds like a credential; depth: it is nested too deep to be shown */
+          reason: 'schema' | 'api_key' | 'name' | 'depth'
+          /** True: its value is not shown, and runs as it was sent */
+          hidden: boolean
+        }>
         /** Of what the action was when it was asked for */
         definition_hash: string
         /** Who asked */
@@ -3540,6 +3588,8 @@ export interface Operations {
           args_hash: string
           /** The arguments that are fixed on the tool and are not shown */
           preset_keys: Array<string>
+          /** Where the tool’s schema declares secrets; * stands for any key or index */
+          secret_paths: Array<Array<string>>
           /** Of what the action was when it was asked for */
           definition_hash: string
           /** Who asked */
@@ -3616,7 +3666,7 @@ export interface Operations {
         /** namespace:name */
         action: string
         status: 'pending' | 'approved' | 'rejected' | 'expired' | 'cancelled' | 'used'
-        /** What the caller sent, with secrets hidden */
+        /** What the caller sent; declared secrets are hidden */
         input: Record<string, unknown>
         /** What a reviewer made of it; this is what runs */
         edited_input: Record<string, unknown> | null
@@ -3624,6 +3674,20 @@ export interface Operations {
         args_hash: string
         /** The arguments that are fixed on the tool and are not shown */
         preset_keys: Array<string>
+        /** Where the tool’s schema declares secrets; * stands for any key or index */
+        secret_paths: Array<Array<string>>
+        /** Arguments that are hidden, or shown though they look like credentials; look at them before you approve */
+        sensitive: Array<{
+          /** Where it stands, as in "account.token" */
+          path: string
+          type: 'string' | 'number' | 'boolean' | 'array' | 'object' | 'null'
+          /** Characters, items or fields */
+          length: number | null
+          /** schema: the tool declares it secret; api_key: it holds an API key of this platform; name: only its name sounds like a credential; depth: it is nested too deep to be shown */
+          reason: 'schema' | 'api_key' | 'name' | 'depth'
+          /** True: its value is not shown, and runs as it was sent */
+          hidden: boolean
+        }>
         /** Of what the action was when it was asked for */
         definition_hash: string
         /** Who asked */
@@ -3700,6 +3764,8 @@ export interface Operations {
         args_hash: string
         /** The arguments that are fixed on the tool and are not shown */
         preset_keys: Array<string>
+        /** Where the tool’s schema declares secrets; * stands for any key or index */
+        secret_paths: Array<Array<string>>
         /** Of what the action was when it was asked for */
         definition_hash: string
         /** Who asked */

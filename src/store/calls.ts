@@ -34,6 +34,7 @@ function toCall(row: CallRow): Call {
     client: { name: row.client_name, version: row.client_version },
     request: kept(row.request, row.request_truncated),
     request_truncated: row.request_truncated === 1,
+    preset_keys: row.preset_keys === null ? [] : JSON.parse(row.preset_keys),
     response: kept(row.response, row.response_truncated),
     response_truncated: row.response_truncated === 1,
     error: errorOf(row),
@@ -66,7 +67,15 @@ const summaryColumns = [
     'client_name',
     'client_version',
   ] as const),
-  ...(['request_truncated', 'response_truncated', 'error', 'duration_ms', 'created_at', 'completed_at'] as const),
+  ...([
+    'request_truncated',
+    'preset_keys',
+    'response_truncated',
+    'error',
+    'duration_ms',
+    'created_at',
+    'completed_at',
+  ] as const),
 ]
 
 function toCallSummary(row: Omit<CallRow, 'request' | 'response'>): CallSummary {

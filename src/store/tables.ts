@@ -109,6 +109,8 @@ export interface CallRow {
   client_version: string | null
   request: string
   request_truncated: number
+  /** A list in JSON; null where nothing was fixed. */
+  preset_keys: string | null
   response: string | null
   response_truncated: number
   error: string | null
@@ -315,6 +317,7 @@ export interface ApprovalRow {
   status: string
   args_hash: string
   preset_keys: string
+  secret_paths: string | null
   definition_hash: string
   principal_id: string
   principal_name: string
