@@ -216,7 +216,15 @@ describe.each(engines)('the inputs of recorded calls on %s', (engine) => {
       principal_name: 'Ada',
     },
     ...{ surface: 'mcp', client_name: null, client_version: null, request: '{}', request_truncated: 0 },
-    ...{ response: null, response_truncated: 0, error: null, duration_ms: 1, created_at: 5, completed_at: 6 },
+    ...{
+      response: null,
+      response_truncated: 0,
+      error: null,
+      duration_ms: 1,
+      waited_ms: null,
+      created_at: 5,
+      completed_at: 6,
+    },
     ...fields,
   })
 

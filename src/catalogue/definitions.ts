@@ -77,6 +77,7 @@ async function recordChange(
     response_truncated: change.text.length > 65_536 ? 1 : 0,
     error: null,
     duration_ms: 0,
+    waited_ms: null,
     created_at: now,
     completed_at: now,
   })
