@@ -165,7 +165,8 @@ test('a wrong key exits with 1 and the platform’s own words, and the key is no
   expect(ran).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'quartermaster: UNAUTHENTICATED: This API key is not known: it may have been revoked.\n',
+    stderr:
+      'quartermaster: UNAUTHENTICATED: This API key is not known: check that it is complete. It may also have been revoked.\n',
   })
 })
 

@@ -57,14 +57,9 @@ export const catalogue = {
       ({
         'signed out': 'The session has ended: sign in again.',
         missing: 'An API key is needed: send it as "Authorization: Bearer sk_…".',
-        unknown: 'This API key is not known: it may have been revoked.',
+        unknown: 'This API key is not known: check that it is complete. It may also have been revoked.',
         expired: 'This API key has expired: ask for a new one.',
       })[d.reason],
-  },
-  KEY_REFUSED: {
-    status: 403,
-    says: 'The API key sent to an MCP endpoint is unknown, revoked or expired.',
-    message: (_: Record<never, never>) => 'This API key is not valid here: it may have been revoked, or have expired.',
   },
   KEY_GONE: {
     status: 403,

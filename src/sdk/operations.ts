@@ -3909,7 +3909,6 @@ export type PlatformErrorCode =
   | 'PROJECT_REQUIRED'
   | 'ANSWER_NOT_AWAITED'
   | 'UNAUTHENTICATED'
-  | 'KEY_REFUSED'
   | 'KEY_GONE'
   | 'FOREIGN_ORIGIN'
   | 'FORGED_REQUEST'

@@ -117,7 +117,7 @@ export class McpEndpoints {
     const { closing, parts, version } = this.#host
     if (closing.aborted) throw new PlatformError('SHUTTING_DOWN', {})
     if (sender.foreign) throw new PlatformError('FOREIGN_ORIGIN', { header: sender.foreign })
-    const asker = this.#counted(await this.#authenticate(sender.token), sender)
+    const asker = this.#counted(await this.#host.keys.authenticate(sender.token), sender)
     if (reference === undefined) return managementOffering({ ...parts, ...asker }, version, this.#answer)
     return this.#offered(asker, await parts.shelves.findServer(reference), reference)
   }
@@ -168,16 +168,6 @@ export class McpEndpoints {
       throw toProtocolError(error, this.#host.log)
     } finally {
       if (--this.#inFlight === 0) this.#onIdle()
-    }
-  }
-
-  /** 401 without a key, 403 with one that is not valid. */
-  async #authenticate(token: string | undefined): Promise<Principal> {
-    try {
-      return await this.#host.keys.authenticate(token)
-    } catch (error) {
-      if (!(error instanceof PlatformError) || token === undefined) throw error
-      throw new PlatformError('KEY_REFUSED', {}, { cause: error })
     }
   }
 
