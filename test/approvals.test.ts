@@ -259,6 +259,33 @@ describe('a call that a person must approve', () => {
     expect(service.received).toHaveLength(1)
   })
 
+  test('is recorded with the time that it waited for a person', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const { id, caller, reviewer } = await gated(platform, service.url)
+    const decide = async (city: string, decision: 'approve' | 'reject') => {
+      const call = platform.post(`/tools/${id}/call`, { input: { city } }, { key: caller })
+      const asked = await pending(platform)
+      await platform.post(`/approvals/${asked.id}/${decision}`, {}, { key: reviewer })
+      await call
+      return (await platform.get(`/calls/${asked.call_id}`)).body
+    }
+    await platform.patch(`/tools/${id}`, { auto_approve: true })
+    await platform.post(`/tools/${id}/call`, { input: { city: 'x' } }, { key: caller })
+    const [without] = (await platform.get('/calls')).body.data
+    await platform.patch(`/tools/${id}`, { auto_approve: false })
+
+    const approved = await decide('a', 'approve')
+    const rejected = await decide('b', 'reject')
+    const stats = (await platform.get('/calls/stats')).body
+
+    expect(without.waited_ms).toBeNull()
+    expect(approved).toMatchObject({ status: 'success', waited_ms: expect.any(Number) })
+    expect(approved.waited_ms).toBeLessThanOrEqual(approved.duration_ms)
+    expect(rejected).toMatchObject({ status: 'rejected', waited_ms: rejected.duration_ms })
+    expect(stats).toMatchObject({ executed: 2, failed: 0, refused: 1, waited: { total: 2 } })
+  })
+
   test('is not made when the tool was changed after it was asked for', async () => {
     await using service = await startService()
     await using platform = await startPlatform()

@@ -171,7 +171,8 @@ test('a wrong key exits with 1 and the platform’s own words, and the key is no
   expect(ran).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'quartermaster: UNAUTHENTICATED: This API key is not known: it may have been revoked.\n',
+    stderr:
+      'quartermaster: UNAUTHENTICATED: This API key is not known: check that it is complete. It may also have been revoked.\n',
   })
 })
 
@@ -250,7 +251,7 @@ test('a name is taken for the id where exactly one record has it', async () => {
   expect(JSON.parse(policy.stdout), policy.stderr).toMatchObject({ id: 'pol_caller' })
   expect(JSON.parse(key.stdout), key.stderr).toMatchObject({ name: 'my-app' })
   expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('RESOURCE_NOT_FOUND') })
-  expect(several).toMatchObject({ code: 2, stderr: expect.stringContaining('Several tools are named "everything"') })
+  expect(several).toMatchObject({ code: 1, stderr: expect.stringMatching(/AMBIGUOUS_NAME.*named "everything"/) })
 })
 
 describe('a value', () => {

@@ -324,7 +324,33 @@ describe('a server', () => {
     expect([same.status, other.status]).toEqual([200, 400])
   })
 
-  test('wants a key: 401 without a valid one, 404 for a server that is off, unknown or not for the key (S0.49)', async () => {
+  test('answers a wrong key as REST does', async () => {
+    await using platform = await startListening()
+    await serve(platform, 'on')
+    const ask = async (path: string, key?: string) => {
+      const response = await fetch(`${platform.url}${path}`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          ...(key && { authorization: `Bearer ${key}` }),
+        },
+        body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
+      })
+      const { status, headers } = response
+      return { status, challenge: headers.get('www-authenticate'), body: await response.json() }
+    }
+
+    for (const key of ['sk_wrong', undefined]) {
+      const rest = await ask('/api/v1/tools', key)
+
+      expect(rest).toMatchObject({ status: 401, challenge: expect.stringMatching(/^Bearer/) })
+      expect(await ask('/mcp/on', key)).toEqual(rest)
+      expect(await ask('/mcp', key)).toEqual(rest)
+    }
+  })
+
+  test('wants a key: 401 without or with a wrong one, 404 for a server that is off, unknown or not for the key (S0.49)', async () => {
     await using platform = await startListening()
     await serve(platform, 'on')
     await serve(platform, 'off', { enabled: false })

@@ -66,6 +66,7 @@ const call = (fields: Partial<CallRow> = {}): CallRow => ({
   response_truncated: 0,
   error: null,
   duration_ms: null,
+  waited_ms: null,
   created_at: Date.now(),
   completed_at: null,
   ...fields,
@@ -78,6 +79,7 @@ const success = (id: string, fields: Partial<CallEnd> = {}): CallEnd => ({
   response_truncated: 0,
   error: null,
   duration_ms: 1.5,
+  waited_ms: null,
   completed_at: Date.now(),
   ...fields,
 })
@@ -1063,6 +1065,7 @@ describe.each(engines)('calls on %s', (engine) => {
       response_truncated: false,
       error: null,
       duration_ms: null,
+      waited_ms: null,
       created_at: new Date(row.created_at).toISOString(),
       completed_at: null,
     })

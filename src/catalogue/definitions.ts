@@ -83,6 +83,7 @@ async function recordChange(
     response_truncated: response.length < change.text.length ? 1 : 0,
     error: null,
     duration_ms: 0,
+    waited_ms: null,
     created_at: now,
     completed_at: now,
   })

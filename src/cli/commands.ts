@@ -1275,7 +1275,7 @@ export const commands: readonly Command[] = [
     module: 'calls',
     route: 'GET /calls/stats',
     permission: 'calls:ListCalls',
-    summary: 'Count calls by minute and status, with their latency',
+    summary: 'Count calls by minute and status, with their latency and how long they waited for people',
     fields: [
       { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
       { name: 'status', type: '"pending" | "success" | "validation_error" | "permission_denied" | "rejected" | "execution_error"', where: 'query', reads: 'text' },

@@ -27,7 +27,7 @@ export function approve(call: Valid, record: CallRecord, host: Host): Approved |
 function judge(call: Valid, record: CallRecord, host: Host): Approved | Promise<Approved> {
   const decide = (rules: readonly ReadyRule[]) => {
     const demand = demandOn(call, rules)
-    return demand ? ask(call, demand, record, host) : { ...call, approvalId: null }
+    return demand ? ask(call, demand, record, host) : { ...call, approvalId: null, waitedMs: null }
   }
   const rules = host.desk.rules.of(call.entry.tool.project_id)
   return rules instanceof Promise ? rules.then(decide) : decide(rules)
@@ -198,6 +198,12 @@ export const refusalOf = (approval: Pick<Approval, 'id' | 'status' | 'action' | 
 }
 
 /** With the arguments that were decided on, and what is fixed on the tool. */
-function granted(call: Valid, { id, input, edited_input }: Approval): Approved {
-  return { ...call, merged: { ...(edited_input ?? input), ...call.offer.presets }, approvalId: id }
+function granted(call: Valid, approval: Approval): Approved {
+  const { id, input, edited_input } = approval
+  const merged = { ...(edited_input ?? input), ...call.offer.presets }
+  return { ...call, merged, approvalId: id, waitedMs: waitedFor(approval) }
 }
+
+/** From the request for approval until the grant was taken, in milliseconds. */
+export const waitedFor = ({ created_at, used_at }: Approval): number =>
+  Math.max(0, (used_at === null ? Date.now() : Date.parse(used_at)) - Date.parse(created_at))

@@ -27,6 +27,7 @@ export async function dispatch(asked: Asked, host: Host): Promise<Output> {
     if (!valid.entry.type.execute && asked.patience !== 'comes back') throw notRunnable(valid)
     const decision = approve(valid, record, host)
     const approved = decision instanceof Promise ? await decision : decision
+    record.waited(approved.waitedMs)
     await record.begin(approved)
     if (!approved.entry.type.execute) throw new Suspended({ kind: 'client', input: approved.merged })
     const output = await execute(approved, host.reach)

@@ -21,6 +21,7 @@ const responseLimit = 64 * 1024
 export interface Ended {
   readonly type: string
   readonly status: string
+  /** Without the time that it waited for a person. */
   readonly seconds: number
 }
 
@@ -34,6 +35,7 @@ export class CallRecord {
   /** How long it had taken when it came back. */
   #before: number
   #begun: boolean
+  #waited: number | null = null
   #secrets: Redactor | undefined
   #offer: Offer | undefined
   #type = 'unknown'
@@ -105,6 +107,11 @@ export class CallRecord {
     this.#before = Date.now() - begunAt
   }
 
+  /** How long the call waited for a person before it went on. */
+  waited(milliseconds: number | null): void {
+    this.#waited = milliseconds
+  }
+
   async begin(call: Valid): Promise<void> {
     if (this.#begun) return
     this.#begun = true
@@ -129,8 +136,8 @@ export class CallRecord {
     return this.#ended(end)
   }
 
-  #ended({ status, duration_ms }: CallEnd): Ended {
-    return { type: this.#type, status, seconds: (duration_ms ?? 0) / 1000 }
+  #ended({ status, duration_ms, waited_ms }: CallEnd): Ended {
+    return { type: this.#type, status, seconds: Math.max(0, (duration_ms ?? 0) - (waited_ms ?? 0)) / 1000 }
   }
 
   #row(status: CallStatus, input: Asked['input']): CallRow {
@@ -161,12 +168,16 @@ export class CallRecord {
       response_truncated: 0,
       error: null,
       duration_ms: null,
+      waited_ms: null,
       created_at: this.#createdAt,
       completed_at: null,
     }
   }
 
   #end(status: CallStatus, output: Output | null, error: PlatformError | null): CallEnd {
+    const took = Math.round((this.#before + performance.now() - this.#startedAt) * 1000) / 1000
+    // A call whose approval ended without a grant did nothing but wait.
+    const waited = error?.code.startsWith('APPROVAL_') ? took : this.#waited
     // The tool's own secrets are gone from it by now.
     const response = output && capped(redact(output.text), responseLimit)
     return {
@@ -175,7 +186,8 @@ export class CallRecord {
       response: response?.text ?? null,
       response_truncated: response?.truncated ?? 0,
       error: error && redact(JSON.stringify(errorBody(error).error), this.#secrets),
-      duration_ms: Math.round((this.#before + performance.now() - this.#startedAt) * 1000) / 1000,
+      duration_ms: took,
+      waited_ms: waited === null ? null : Math.min(waited, took),
       completed_at: Date.now(),
     }
   }

@@ -13,6 +13,9 @@ export const CallStatus = z.enum([
 ])
 export type CallStatus = z.infer<typeof CallStatus>
 
+/** Whether a call that ended so got as far as its tool. All others were refused: by a check, a policy or a person. */
+export const wasExecuted = (status: string): boolean => status === 'success' || status === 'execution_error'
+
 export const surfaces = ['rest', 'mcp', 'cli', 'sdk', 'agent', 'web'] as const
 export const Surface = z.enum(surfaces)
 export type Surface = z.infer<typeof Surface>
@@ -43,7 +46,8 @@ export const Call = z.object({
   response: AnyJson.describe('The output; where it was cut, the beginning of its JSON text'),
   response_truncated: z.boolean(),
   error: z.object({ code: z.string(), message: z.string(), details: z.record(z.string(), AnyJson) }).nullable(),
-  duration_ms: z.number().nullable(),
+  duration_ms: z.number().nullable().describe('From the request to the end, with the time that it waited for a person'),
+  waited_ms: z.number().nullable().describe('How long it waited for a person’s decision; null where none was asked'),
   created_at: Timestamp,
   completed_at: Timestamp.nullable(),
 })

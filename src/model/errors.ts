@@ -68,7 +68,7 @@ export const catalogue = {
       ({
         'signed out': 'The session has ended: sign in again.',
         missing: 'An API key is needed: send it as "Authorization: Bearer sk_…".',
-        unknown: 'This API key is not known: it may have been revoked.',
+        unknown: 'This API key is not known: check that it is complete. It may also have been revoked.',
         expired: 'This API key has expired: ask for a new one.',
       })[d.reason],
     headers: () => ({ 'www-authenticate': 'Bearer realm="quartermaster"' }),
@@ -147,7 +147,8 @@ export const catalogue = {
   RESOURCE_NOT_FOUND: {
     status: 404,
     says: 'There is no such thing, or this key may not see it.',
-    message: (d: { kind: string; id: string }) => `There is no ${d.kind} "${d.id}".`,
+    message: (d: { kind: string; id: string; did_you_mean?: readonly string[] }) =>
+      `There is no ${d.kind} "${d.id}".${didYouMeanOneOf(d.did_you_mean ?? [])}`,
   },
   GENERATION_NOT_FOUND: {
     status: 404,
@@ -186,6 +187,14 @@ export const catalogue = {
     status: 409,
     says: 'Another record of the project has this name or path.',
     message: (d: { kind: string; name: string }) => `There is already a ${d.kind} "${d.name}": choose another name.`,
+  },
+  AMBIGUOUS_NAME: {
+    status: 409,
+    says: 'Several records have the name that was given in place of an id.',
+    message: (d: { kind: string; name: string; candidates: readonly { id: string; app?: string }[] }) =>
+      `Several records of the kind ${d.kind} are named "${d.name}": ${d.candidates
+        .map(({ id, app }) => (app ? `${id} (app ${app})` : id))
+        .join(', ')}. Use the id of one${d.candidates.some(({ app }) => app) ? ', or "app/name"' : ''}.`,
   },
   HAS_DEPENDENTS: {
     status: 409,

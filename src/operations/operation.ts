@@ -10,7 +10,9 @@ import type { Asked } from '../dispatch/call.ts'
 import { type Live, type Patience, type Surface, type Transport, transportOf, type Within } from '../model/call.ts'
 import { PlatformError } from '../model/errors.ts'
 import { faultsOf } from '../model/faults.ts'
+import { isGeneratedId } from '../model/ids.ts'
 import { isObject, type JsonObject } from '../model/json.ts'
+import { Id, keepable } from '../model/page.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Server } from '../model/server.ts'
 import type { Output } from '../model/tool.ts'
@@ -19,6 +21,7 @@ import type { Store } from '../store/store.ts'
 import type { Schemas } from '../tools/schema.ts'
 import type { Reach } from '../tools/tool-type.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
+import { References } from './references.ts'
 
 /** Who asks, and by which way. */
 export interface Request {
@@ -172,18 +175,35 @@ export class JsonText {
   }
 }
 
+/** Text that a record can be named by, and that every database takes. */
+const isName = (text: string): boolean => text !== '' && text.length <= 200 && text === keepable(text)
+
 const define = <Input extends z.ZodObject, Output extends z.ZodType>(
   common: Common<Input, Output>,
   run: (input: In<Input>, context: Context) => Promise<unknown>,
 ): Operation => {
   const { status = 200, ...rest } = common
+  const references = References.of(common.route, common.permission)
   return {
     ...rest,
     status,
     aliases: aliasesOf(common.route),
     perform: async (input, context) => {
       if (common.byPeople) requirePerson(context)
-      return run(parseInput(common.input, input), context)
+      const reference = isObject(input) && typeof input.id === 'string' ? input.id : undefined
+      if (!references || reference === undefined || isGeneratedId(reference) || !isName(reference)) {
+        return run(parseInput(common.input, input), context)
+      }
+      const id = await references.idOf(reference, context)
+      // A name may hold what no id can.
+      if (id === reference && !Id.safeParse(id).success) {
+        throw await references.hinted(references.notFound(reference), reference, context)
+      }
+      try {
+        return await run(parseInput(common.input, { ...(input as object), id }), context)
+      } catch (error) {
+        throw await references.hinted(error, reference, context)
+      }
     },
   }
 }

@@ -2864,12 +2864,15 @@ export interface Operations {
           message: string
           details: Record<string, unknown>
         } | null
+        /** From the request to the end, with the time that it waited for a person */
         duration_ms: number | null
+        /** How long it waited for a person’s decision; null where none was asked */
+        waited_ms: number | null
         created_at: string
         completed_at: string | null
       }
     }
-    /** Count calls by minute and status, with their latency */
+    /** Count calls by minute and status, with their latency and how long they waited for people */
     getCallStats: {
       query?: {
         project_id?: string
@@ -2897,17 +2900,41 @@ export interface Operations {
         complete: boolean
         total: number
         by_status: Record<string, number>
-        /** Half of the calls that ended took no longer */
+        /** Calls that reached their tool and ended: the base of the failure rate and of the latency */
+        executed: number
+        /** Executed calls that ended with an error */
+        failed: number
+        /** Calls that never reached their tool: invalid, not permitted, or rejected by a person */
+        refused: number
+        /** Half of the executed calls took no longer, without waiting for people */
         p50_ms: number | null
         p95_ms: number | null
+        /** Calls that waited for a person’s decision and ended, and how long they waited */
+        waited: {
+          total: number
+          p50_ms: number | null
+          p95_ms: number | null
+        }
         /** Those in which there were calls, oldest first */
         minutes: Array<{
           at: string
           total: number
           by_status: Record<string, number>
-          /** Half of the calls that ended took no longer */
+          /** Calls that reached their tool and ended: the base of the failure rate and of the latency */
+          executed: number
+          /** Executed calls that ended with an error */
+          failed: number
+          /** Calls that never reached their tool: invalid, not permitted, or rejected by a person */
+          refused: number
+          /** Half of the executed calls took no longer, without waiting for people */
           p50_ms: number | null
           p95_ms: number | null
+          /** Calls that waited for a person’s decision and ended, and how long they waited */
+          waited: {
+            total: number
+            p50_ms: number | null
+            p95_ms: number | null
+          }
         }>
       }
     }
@@ -2976,7 +3003,10 @@ export interface Operations {
             message: string
             details: Record<string, unknown>
           } | null
+          /** From the request to the end, with the time that it waited for a person */
           duration_ms: number | null
+          /** How long it waited for a person’s decision; null where none was asked */
+          waited_ms: number | null
           created_at: string
           completed_at: string | null
         }>
@@ -3041,7 +3071,10 @@ export interface Operations {
           message: string
           details: Record<string, unknown>
         } | null
+        /** From the request to the end, with the time that it waited for a person */
         duration_ms: number | null
+        /** How long it waited for a person’s decision; null where none was asked */
+        waited_ms: number | null
         created_at: string
         completed_at: string | null
       }>>
@@ -3992,6 +4025,7 @@ export type PlatformErrorCode =
   | 'ROUTE_NOT_FOUND'
   | 'METHOD_NOT_ALLOWED'
   | 'NAME_TAKEN'
+  | 'AMBIGUOUS_NAME'
   | 'HAS_DEPENDENTS'
   | 'LAST_ADMIN_KEY'
   | 'ACTION_WITHHELD'

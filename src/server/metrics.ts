@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { wasExecuted } from '../model/call.ts'
 import type { Generation } from '../model/generation.ts'
 import type { Verdict } from '../store/approvals.ts'
 import type { UpstreamState } from '../tools/upstreams.ts'
@@ -20,7 +21,7 @@ export class Metrics {
   })
   readonly #duration = new Histogram({
     name: 'quartermaster_call_duration_seconds',
-    help: 'How long tool calls took',
+    help: 'How long the execution of tool calls took, without waiting for approval and without calls that were refused',
     labelNames: ['type'] as const,
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
     registers: [this.#registry],
@@ -82,7 +83,7 @@ export class Metrics {
 
   callEnded({ type, status, seconds }: { type: string; status: string; seconds: number }): void {
     this.#calls.inc({ type, status })
-    this.#duration.observe({ type }, seconds)
+    if (wasExecuted(status)) this.#duration.observe({ type }, seconds)
   }
 
   generationStarted(): void {

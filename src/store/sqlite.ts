@@ -125,6 +125,7 @@ const callColumns = [
   'response_truncated',
   'error',
   'duration_ms',
+  'waited_ms',
   'created_at',
   'completed_at',
 ] as const satisfies readonly (keyof CallRow)[]
@@ -155,6 +156,7 @@ const callValues = (row: CallRow): SQLInputValue[] => [
   row.response_truncated,
   row.error,
   row.duration_ms,
+  row.waited_ms,
   row.created_at,
   row.completed_at,
 ]
@@ -196,7 +198,7 @@ export function openSqlite(folder: string, syncCalls = false): Engine {
         `insert into calls (${callColumns.join(', ')}) values (${callColumns.map(() => '?').join(', ')})`,
       ),
       end: database.prepare(
-        `update calls set status = ?, response = ?, response_truncated = ?, error = ?, duration_ms = ?, completed_at = ? where id = ? and completed_at is null`,
+        `update calls set status = ?, response = ?, response_truncated = ?, error = ?, duration_ms = ?, waited_ms = ?, completed_at = ? where id = ? and completed_at is null`,
       ),
     }
     return statements
@@ -208,7 +210,8 @@ export function openSqlite(folder: string, syncCalls = false): Engine {
     try {
       for (const row of begun) begin.run(...callValues(row))
       for (const row of ended) {
-        end.run(row.status, row.response, row.response_truncated, row.error, row.duration_ms, row.completed_at, row.id)
+        const { status, response, response_truncated, error, duration_ms, waited_ms, completed_at, id } = row
+        end.run(status, response, response_truncated, error, duration_ms, waited_ms, completed_at, id)
       }
       commit.run()
       checkpoints.wrote()

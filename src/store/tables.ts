@@ -115,6 +115,8 @@ export interface CallRow {
   response_truncated: number
   error: string | null
   duration_ms: number | null
+  /** How much of that it waited for a person; null where none was asked. */
+  waited_ms: number | null
   created_at: number
   completed_at: number | null
 }
@@ -122,7 +124,7 @@ export interface CallRow {
 /** How a call ended: the columns that its completion fills. */
 export type CallEnd = Pick<
   CallRow,
-  'id' | 'status' | 'response' | 'response_truncated' | 'error' | 'duration_ms' | 'completed_at'
+  'id' | 'status' | 'response' | 'response_truncated' | 'error' | 'duration_ms' | 'waited_ms' | 'completed_at'
 >
 
 export interface IdempotencyRow {
