@@ -350,9 +350,9 @@ export const attacks: readonly Attack[] = [
   answered('9 MB of text', () => JSON.stringify('a b '.repeat(2_250_000))),
   answered('9 MB of almost secrets', () => JSON.stringify('Bearer    sk_sk_'.repeat(550_000))),
   {
-    name: 'answer: 9 MB, and a tool of 5,000 secret headers',
+    name: 'answer: 9 MB, and a tool of 300 secret headers',
     prepare: async (target) => {
-      const headers = Object.fromEntries(many(5000, (i) => [`x-key-${i}`, `secret-value-${i}`]))
+      const headers = Object.fromEntries(many(300, (i) => [`x-key-${i}`, `secret-value-${i}`]))
       const created = await target.send('POST', '/tools', {
         name: 'headers',
         parameters: { type: 'object' },
@@ -370,7 +370,7 @@ export const attacks: readonly Attack[] = [
     '5,000 tools whose names come out alike, in one server',
     () =>
       many(5000, (i) => ({
-        name: `${'a'.repeat(80)}${'!@#$%^&*'[i % 8]}${'.'.repeat(i)}`.slice(0, 6000),
+        name: `a${[...i.toString(8).padStart(5, '0')].map((digit) => '!@#$%^&*'[Number(digit)]).join('')}`,
         inputSchema: { type: 'object' },
       })),
     async (_, { send }) => {

@@ -109,7 +109,8 @@ async function startPlatform(data: string): Promise<{ child: ChildProcess; url: 
 async function longestPause(child: ChildProcess): Promise<{ wall: number; cpu: number }> {
   const answer = once(child, 'message')
   child.send('read')
-  const [pause] = await answer
+  const gaveUp = sleep(30_000, [{ wall: Number.POSITIVE_INFINITY, cpu: Number.POSITIVE_INFINITY }], { ref: false })
+  const [pause] = await Promise.race([answer, gaveUp])
   return pause as { wall: number; cpu: number }
 }
 
