@@ -142,3 +142,144 @@ test('an input that would take for ever to check is refused, and says so', async
   expect(body.error.details.errors).toEqual([{ path: '', message: expect.stringContaining('is too large') }])
   expect(service.received).toEqual([])
 })
+
+test.each<[string, () => string, string]>([
+  ['values', () => `{"input":{"a":[${'1,'.repeat(260_000)}1]}}`, 'it has more than 250000 values'],
+  ['nested lists', () => `{"input":{"a":[${many(3000, () => '['.repeat(90) + ']'.repeat(90)).join(',')}]}}`, 'values'],
+  [
+    'fields',
+    () => JSON.stringify({ input: Object.fromEntries(many(20_001, (i) => [`k${i}`, 1])) }),
+    'it has an object of more than 20000 fields',
+  ],
+])('a body with too many of them is refused before it is read: %s', async (_, body, reason) => {
+  await using platform = await startPlatform()
+
+  const answer = await platform.post('/tools/tool_1/call', body())
+
+  expect(answer.status).toBe(400)
+  expect(answer.body.error).toMatchObject({ code: 'INVALID_JSON', message: expect.stringContaining(reason) })
+})
+
+test('text does not count as values, and what is allowed arrives', async () => {
+  await using service = await startService()
+  await using platform = await startPlatform()
+  const tool = { name: 'a', parameters: { type: 'object' }, execute: { url: service.url } }
+  const { id } = (await platform.post('/tools', tool)).body
+  const input = { text: '[{,:'.repeat(200_000), numbers: many(50_000, (i) => i) }
+
+  const { status } = await platform.post(`/tools/${id}/call`, { input })
+
+  expect(status).toBe(200)
+  expect(JSON.parse(service.received[0]?.body ?? '')).toEqual(input)
+})
+
+test('an answer with too many values is an error that says so', async () => {
+  await using service = await startService(() => ({ body: `[${'1,'.repeat(260_000)}1]` }))
+  await using platform = await startPlatform()
+  const tool = { name: 'a', parameters: { type: 'object' }, execute: { url: service.url } }
+  const { id } = (await platform.post('/tools', tool)).body
+
+  const { status, body } = await platform.post(`/tools/${id}/call`, { input: {} })
+
+  expect(status).toBe(502)
+  expect(body.error).toMatchObject({ code: 'RESPONSE_TOO_COMPLEX', message: expect.stringContaining('250000 values') })
+})
+
+test('a validation error lists at most a hundred faults', async () => {
+  await using platform = await startPlatform()
+  const wrong = Object.fromEntries(many(5000, (i) => [`k${i}`, 1]))
+
+  const { body } = await platform.post('/tools', { name: 'a', ...wrong })
+
+  expect(body.error.details.errors).toHaveLength(101)
+  expect(body.error.details.errors[100]).toEqual({ path: '', message: 'and many more' })
+})
+
+test('a list or map of more values than an operation needs is refused as a whole', async () => {
+  await using platform = await startPlatform()
+  const files = many(150, (i) => Object.fromEntries(many(200, (j) => [`/${i}/${j}`, 'x'])))
+
+  const { body } = await platform.post('/skills/import', { files: Object.assign({}, ...files.slice(0, 99)) })
+  const refused = await platform.post('/servers', {
+    slug: 'a',
+    apps: many(10, (i) => ({ slug: `a${i}`, actions: many(2500, () => 'x') })),
+  })
+
+  expect(body.skipped).toHaveLength(19_800)
+  expect(refused.body.error.details.errors).toEqual([{ path: 'apps', message: 'has more than 20000 values' }])
+})
+
+test('others are answered while thousands of entries are imported', async () => {
+  await using platform = await startPlatform()
+  const mcpServers = Object.fromEntries(many(300, (i) => [`s${i}`, { url: `https://example.com/${i}` }]))
+
+  const importing = platform.post('/tools/import', { mcpServers })
+  const first = await firstOf(importing, platform.get('/projects'))
+
+  expect(first).toBe('quick')
+  expect((await importing).body.created).toHaveLength(300)
+})
+
+test('thousands of misspelt actions are answered with a few hints', async () => {
+  const tools = many(200, (i) => ({ name: `tool_number_${i}`, inputSchema: { type: 'object' as const } }))
+  await using upstream = await startUpstream(tools)
+  await using platform = await startPlatform()
+  const { body: tool } = await platform.post('/tools', { name: 'up', type: 'mcp', mcp: { url: upstream.url } })
+  await platform.get(`/tools/${tool.id}/actions`)
+
+  const actions = many(3000, (i) => `toll_number_${i}`)
+  const { status, body } = await platform.post('/servers', { slug: 'a', apps: [{ slug: 'up', actions }] })
+
+  const { errors } = body.error.details
+  expect(status).toBe(400)
+  expect(errors).toHaveLength(101)
+  expect(errors[0].message).toContain('did you mean')
+  expect(errors[50].message).not.toContain('did you mean')
+})
+
+test('a script whose patterns are too much work for a conversation fails and says so', async () => {
+  await using platform = await startPlatform()
+  const steps = many(50, (i) => ({ when: { last_user: { matches: `[ab]*a[ab]{60}${i}[cd]` } }, answer: 'x' }))
+  const provider = await platform.post('/ai-providers', { name: 'r', type: 'replay', script: { steps } })
+  const agent = await platform.post('/agents', { name: 'a', ai_provider_id: provider.body.id, model: 'm' })
+
+  const { body } = await platform.post(`/agents/${agent.body.id}/generate`, { prompt: letters(200_000) })
+
+  expect(JSON.stringify(body)).toContain('too much work for this conversation')
+})
+
+test('a script cannot make an answer of gigabytes', async () => {
+  await using platform = await startPlatform()
+  const steps = [{ answer: { text: '{{last_user}}'.repeat(50_000) } }]
+  const provider = await platform.post('/ai-providers', { name: 'r', type: 'replay', script: { steps } })
+  const agent = await platform.post('/agents', { name: 'a', ai_provider_id: provider.body.id, model: 'm' })
+
+  const { body } = await platform.post(`/agents/${agent.body.id}/generate`, { prompt: 'x'.repeat(9000) })
+
+  expect(JSON.stringify(body)).toContain('too much work for this conversation')
+})
+
+test('access policies are as long as can be judged with every request', async () => {
+  await using platform = await startPlatform()
+  const make = (condition: object, resource = ['*']) =>
+    platform.post('/access-policies', {
+      name: 'p',
+      document: { statement: [{ effect: 'Allow', action: ['*'], resource, condition }] },
+    })
+  const like = (count: number) => ({ StringLike: { 'qm:ResourceTag/a': many(count, (i) => `*${'a'.repeat(60)}${i}`) } })
+
+  expect((await make(like(50))).status).toBe(201)
+  expect((await make(like(500))).body.error.message).toContain('4096 characters of StringLike patterns')
+  expect(
+    (await make({ StringEquals: { 'qm:ResourceTag/a': many(9000, (i) => `value${i}`) } })).body.error.message,
+  ).toContain('longer than 65536')
+})
+
+test('a skill with endless front matter is skipped with its reason', async () => {
+  await using platform = await startPlatform()
+  const front = many(5000, (i) => `key${i}: 1`).join('\n')
+
+  const { body } = await platform.post('/skills/import', { files: { 'a/SKILL.md': `---\nname: a\n${front}\n---\nx` } })
+
+  expect(body.skipped).toEqual([{ path: 'a/SKILL.md', reason: expect.stringContaining('front matter of more than') }])
+})

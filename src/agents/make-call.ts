@@ -3,7 +3,7 @@ import type { Asked } from '../dispatch/call.ts'
 import { hide, secretsOf } from '../dispatch/redact.ts'
 import { PlatformError } from '../model/errors.ts'
 import { isOver } from '../model/generation.ts'
-import { deepestJson, isObject, isTooDeep, type Json, type JsonObject } from '../model/json.ts'
+import { excessOf, isObject, type Json, type JsonObject } from '../model/json.ts'
 import type { Principal } from '../model/principal.ts'
 import { type Awaited, Suspended } from '../model/suspended.ts'
 import { done, type Output } from '../model/tool.ts'
@@ -155,7 +155,8 @@ async function giveAnswer(
 function inputOf({ tool_id, tool_name, args }: JournalCall, toolbox: Toolbox): JsonObject | PlatformError {
   if (tool_id === null) return new PlatformError('UNKNOWN_TOOL', { tool_name, known: toolbox.names.slice(0, 50) })
   const wrong = (message: string) => new PlatformError('VALIDATION_FAILED', { errors: [{ path: '', message }] })
-  if (isTooDeep(args)) return wrong(`the arguments are nested more than ${deepestJson} deep`)
+  const excess = excessOf(args)
+  if (excess !== undefined) return wrong(`the JSON of the arguments ${excess}`)
   let input: unknown
   try {
     input = args.trim() === '' ? {} : JSON.parse(args)

@@ -1,5 +1,5 @@
 import { PlatformError } from '../model/errors.ts'
-import { deepestJson, isObject, isTooDeep } from '../model/json.ts'
+import { excessOf, isObject } from '../model/json.ts'
 
 /** The body as JSON, or an error that tells what is wrong with it without repeating what was sent. */
 export async function readJson(request: Request, limit: number): Promise<unknown> {
@@ -19,7 +19,8 @@ export const textOf = (bytes: Buffer): string =>
 /** Undefined where there is no text. */
 export function parseJson(text: string): unknown {
   if (text === '') return undefined
-  if (isTooDeep(text)) throw new PlatformError('INVALID_JSON', { reason: `it is nested more than ${deepestJson} deep` })
+  const excess = excessOf(text)
+  if (excess !== undefined) throw new PlatformError('INVALID_JSON', { reason: `it ${excess}` })
   try {
     return JSON.parse(text)
   } catch (error) {

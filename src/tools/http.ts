@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { inject } from '../credentials/inject.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
-import type { Json, JsonObject } from '../model/json.ts'
+import { excessOf, type Json, type JsonObject } from '../model/json.ts'
 import { done, Execute, type Output } from '../model/tool.ts'
 import { lineageHeader } from './lineage.ts'
 import type { OutboundResponse } from './outbound.ts'
@@ -155,6 +155,8 @@ function read({ headers, body }: OutboundResponse): Output {
 }
 
 function parsed(text: string): Output {
+  const excess = excessOf(text, Number.POSITIVE_INFINITY)
+  if (excess !== undefined) throw new PlatformError('RESPONSE_TOO_COMPLEX', { reason: excess })
   try {
     return done(JSON.parse(text), text)
   } catch {

@@ -2,7 +2,7 @@ import { ProtocolErrorCode, readRequestBody, SUPPORTED_PROTOCOL_VERSIONS } from 
 import { z } from 'zod'
 import { inWords } from '../../model/errors.ts'
 import { faultsOf } from '../../model/faults.ts'
-import { deepestJson, isObject, isTooDeep } from '../../model/json.ts'
+import { excessOf, isObject } from '../../model/json.ts'
 
 /** The revision that began the new era. */
 export const modern = '2026-07-28'
@@ -21,8 +21,9 @@ export async function readRequest(request: Request, limit: number): Promise<unkn
   if (request.method !== 'POST') return undefined
   const read = await readRequestBody(request.clone(), limit).catch(() => undefined)
   if (read === undefined || read.tooLarge) return undefined
-  if (isTooDeep(read.text)) {
-    const message = `Bad Request: the request body is nested more than ${deepestJson} deep`
+  const excess = excessOf(read.text)
+  if (excess !== undefined) {
+    const message = `Bad Request: the request body ${excess}`
     return new Refused(400, ProtocolErrorCode.InvalidRequest, message)
   }
   const message = parsed(read.text)
