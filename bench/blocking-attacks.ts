@@ -324,6 +324,56 @@ export const attacks: readonly Attack[] = [
     () => ({ type: 'object' }),
     () => ({ token: 1, a: many(500_000, () => ({})) }),
   ),
+  call(
+    'as many nested lists as allowed, with a token',
+    () => ({ type: 'object' }),
+    () => ({
+      a: JSON.parse(nested(240_000)),
+      b: 'Bearer abcdefghijkl',
+    }),
+  ),
+  call(
+    'as many small objects as allowed, with a token',
+    () => ({ type: 'object' }),
+    () => ({
+      token: 'abc',
+      a: many(80_000, (i) => ({ x: i })),
+    }),
+  ),
+  call(
+    'as many fields as allowed, each wrong',
+    () => ({
+      type: 'object',
+      properties: { a: { type: 'array', items: { additionalProperties: { type: 'string' } } } },
+    }),
+    () => ({ a: many(10, (n) => Object.fromEntries(many(19_999, (i) => [`${n}_${i}`, 1]))) }),
+  ),
+  call(
+    'as many unknown fields as allowed',
+    () => ({ type: 'object', properties: {}, additionalProperties: false }),
+    () => Object.fromEntries(many(19_999, (i) => [`k${i}`, 1])),
+  ),
+  call(
+    'as many items that must differ as allowed',
+    () => ({ type: 'object', properties: { a: { type: 'array', uniqueItems: true } } }),
+    () => ({ a: many(80_000, (i) => ({ i })) }),
+  ),
+  {
+    name: 'input: as many values as allowed, waiting for approval',
+    prepare: async (target) => {
+      const id = await newTool(target, { auto_approve: false })
+      const text = JSON.stringify({ wait: false, input: { a: JSON.parse(nested(230_000)), token: 'abc' } })
+      return () => target.send('POST', `/tools/${id}/call`, text)
+    },
+  },
+  {
+    name: 'input: as many fields as allowed, waiting for approval',
+    prepare: async (target) => {
+      const id = await newTool(target, { auto_approve: false })
+      const a = many(10, (n) => Object.fromEntries(many(19_999, (i) => [`${n}_${i}`, 1])))
+      return () => target.send('POST', `/tools/${id}/call`, { wait: false, input: { a, token: 'abc' } })
+    },
+  },
   {
     name: 'input: 4 MB that waits for approval',
     prepare: async (target) => {
@@ -347,12 +397,22 @@ export const attacks: readonly Attack[] = [
     '9 MB of small objects with a token',
     () => `{"token":"abc","a":[${many(2_900_000, () => '{}').join(',')}]}`,
   ),
+  answered('as many small objects as allowed, with a token', () =>
+    JSON.stringify({ token: 'abc', a: many(80_000, (i) => ({ x: i })) }),
+  ),
+  answered('as many nested lists as allowed, with a token', () => `{"token":"abc","a":${nested(240_000)}}`),
+  answered('as many fields as allowed, with a token', () =>
+    JSON.stringify({
+      token: 'abc',
+      a: many(10, (n) => Object.fromEntries(many(19_999, (i) => [`${n}_${i}`, 'x'.repeat(20)]))),
+    }),
+  ),
   answered('9 MB of text', () => JSON.stringify('a b '.repeat(2_250_000))),
   answered('9 MB of almost secrets', () => JSON.stringify('Bearer    sk_sk_'.repeat(550_000))),
   {
-    name: 'answer: 9 MB, and a tool of 5,000 secret headers',
+    name: 'answer: 9 MB, and a tool of 300 secret headers',
     prepare: async (target) => {
-      const headers = Object.fromEntries(many(5000, (i) => [`x-key-${i}`, `secret-value-${i}`]))
+      const headers = Object.fromEntries(many(300, (i) => [`x-key-${i}`, `secret-value-${i}`]))
       const created = await target.send('POST', '/tools', {
         name: 'headers',
         parameters: { type: 'object' },
@@ -370,7 +430,7 @@ export const attacks: readonly Attack[] = [
     '5,000 tools whose names come out alike, in one server',
     () =>
       many(5000, (i) => ({
-        name: `${'a'.repeat(80)}${'!@#$%^&*'[i % 8]}${'.'.repeat(i)}`.slice(0, 6000),
+        name: `a${[...i.toString(8).padStart(5, '0')].map((digit) => '!@#$%^&*'[Number(digit)]).join('')}`,
         inputSchema: { type: 'object' },
       })),
     async (_, { send }) => {
@@ -410,6 +470,17 @@ export const attacks: readonly Attack[] = [
   request('body: 4 MB of unknown fields', 'POST', '/tools', () =>
     Object.fromEntries(many(300_000, (i) => [`k${i}`, 1])),
   ),
+  request('body: 19,999 unknown fields', 'POST', '/tools', () => Object.fromEntries(many(19_999, (i) => [`k${i}`, 1]))),
+  request('body: 19,000 wrong headers', 'POST', '/tools', () => ({
+    name: 'a',
+    execute: { url: 'https://example.com', headers: Object.fromEntries(many(19_000, (i) => [`h ${i}`, 'x'])) },
+  })),
+  request('body: 19,000 servers to import', 'POST', '/tools/import', () => ({
+    mcpServers: Object.fromEntries(many(19_000, (i) => [`s${i}`, { url: `https://example.com/${i}` }])),
+  })),
+  request('body: 19,000 skills to import', 'POST', '/skills/import', () => ({
+    files: Object.fromEntries(many(19_000, (i) => [`${i}/SKILL.md`, `---\nname: s${i}\ndescription: d\n---\nx`])),
+  })),
   request('body: a list of 1.9 million wrong items', 'POST', '/tools', () => ({
     name: 'a',
     actions: many(1_900_000, () => 1),

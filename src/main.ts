@@ -196,6 +196,7 @@ export async function createPlatform(config: Config, { warn }: PlatformOptions =
     await models.close()
     await upstreams.close()
     await outbound.close()
+    await schemas.close()
     await store.close()
   }
   if (!config.ignoreRequired) {

@@ -4,7 +4,7 @@ import type { Asked } from '../dispatch/call.ts'
 import { wholeSlice } from '../model/characters.ts'
 import { PlatformError } from '../model/errors.ts'
 import { isOver } from '../model/generation.ts'
-import { deepestJson, isObject, isTooDeep, type Json, type JsonObject } from '../model/json.ts'
+import { excessOf, isObject, type Json, type JsonObject } from '../model/json.ts'
 import type { Principal } from '../model/principal.ts'
 import { type Awaited, Suspended } from '../model/suspended.ts'
 import { done, type Output } from '../model/tool.ts'
@@ -189,7 +189,8 @@ async function recordRefused(
 /** What the model sent, or what is wrong with it, in words that let it try again. */
 function inputOf({ args }: JournalCall): JsonObject | PlatformError {
   const wrong = (message: string) => new PlatformError('VALIDATION_FAILED', { errors: [{ path: '', message }] })
-  if (isTooDeep(args)) return wrong(`the arguments are nested more than ${deepestJson} deep`)
+  const excess = excessOf(args)
+  if (excess !== undefined) return wrong(`the JSON of the arguments ${excess}`)
   let input: unknown
   try {
     input = args.trim() === '' ? {} : JSON.parse(args)

@@ -6,6 +6,7 @@ import type { Store } from '../store/store.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import { findToolType } from '../tools/index.ts'
 import type { Check, Schemas } from '../tools/schema.ts'
+import { InvalidSchema } from '../tools/schema-compiler.ts'
 import type { ActionSketch, Reach, ToolType } from '../tools/tool-type.ts'
 import { watchDefinitions } from './definitions.ts'
 import { presetsFor, shownSchema } from './presets.ts'
@@ -158,11 +159,22 @@ function withoutSecrets(sketch: ActionSketch, tool: ToolRecord): ActionSketch {
   return clean === said ? sketch : { ...sketch, ...(clean as typeof said) }
 }
 
-/** Our own schemas were checked when they were registered; those of others may be anything. */
+/** Schemas of our own users were checked when they were registered; those of MCP servers may be anything. */
 function compiled({ id, schema }: Action, schemas: Schemas): Check {
+  const invalid = (cause: unknown): unknown =>
+    cause instanceof InvalidSchema
+      ? new PlatformError('TOOL_SCHEMA_INVALID', { action: id, reason: cause.message }, { cause })
+      : cause
+  const rethrow = (cause: unknown): never => {
+    throw invalid(cause)
+  }
   try {
-    return schemas.compile(schema)
+    const check = schemas.compile(schema)
+    return (input) => {
+      const faults = check(input)
+      return faults instanceof Promise ? faults.catch(rethrow) : faults
+    }
   } catch (cause) {
-    throw new PlatformError('TOOL_SCHEMA_INVALID', { action: id, reason: (cause as Error).message }, { cause })
+    throw invalid(cause)
   }
 }

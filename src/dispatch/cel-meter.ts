@@ -88,7 +88,7 @@ const ofCall: Price = ([operands], node, meter) => {
   for (const value of values) meter.take(weightOf(value))
   if (name === 'duration') meter.take(durationPrice(String(values[0])))
   // With a time zone, a date is printed and read again.
-  if (name.startsWith('get') && values.length > 1) meter.take(1000)
+  if (name.startsWith('get') && values.length > 1) meter.take(2000)
 }
 
 /** It is read by a regular expression that takes the third power of the text. */

@@ -23,7 +23,8 @@ export async function dispatch(asked: Asked, host: Host): Promise<Output> {
     const resolution = resolve(asked, host.catalogue, record)
     const resolved = resolution instanceof Promise ? await resolution : resolution
     record.resolved(resolved)
-    const valid = validate(preset(authorize(resolved)))
+    const validation = validate(preset(authorize(resolved)))
+    const valid = validation instanceof Promise ? await validation : validation
     if (!valid.entry.type.execute && asked.patience !== 'comes back') throw notRunnable(valid)
     const decision = approve(valid, record, host)
     const approved = decision instanceof Promise ? await decision : decision

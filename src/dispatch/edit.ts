@@ -21,7 +21,7 @@ export async function checkEdited(edited: JsonObject, approval: Approval, catalo
   const before = edited_input ?? input
   const whole = restored(edited, before, shownInput(before, secret_paths, 'reviewer').value) as JsonObject
   const own = sentInput(whole, offer)
-  const errors = [...faultsOf(offer, { ...own, ...offer.presets }), ...stillHidden(own, before)]
+  const errors = [...(await faultsOf(offer, { ...own, ...offer.presets })), ...stillHidden(own, before)]
   if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
   return own
 }

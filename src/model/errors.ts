@@ -465,6 +465,11 @@ export const catalogue = {
     says: 'The tool answered more than the platform takes.',
     message: (d: { limit: number }) => `The tool answered more than the limit of ${d.limit} bytes.`,
   },
+  RESPONSE_TOO_COMPLEX: {
+    status: 502,
+    says: 'The JSON that the tool answered has more values than the platform takes.',
+    message: (d: { reason: string }) => `The JSON that the tool answered ${d.reason}: ask it for less at once.`,
+  },
   TOO_MANY_REDIRECTS: {
     status: 502,
     says: 'The address that a tool calls kept redirecting.',

@@ -39,11 +39,15 @@ export interface ReadSkill {
   readonly notTakenOver: readonly string[]
 }
 
+/** Reading YAML takes the square of the number of its fields. */
+const longestFront = 16 * 1024
+
 /** The skill that a `SKILL.md` holds. */
 export function readSkill({ path, content }: SkillFile): ReadSkill {
   const wrong = (message: string) => new PlatformError('VALIDATION_FAILED', { errors: [{ path, message }] })
   const [, yaml, body = ''] = /^\uFEFF?---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)([\s\S]*)$/.exec(content) ?? []
   if (yaml === undefined) throw wrong('must begin with front matter between two lines of "---"')
+  if (yaml.length > longestFront) throw wrong(`has front matter of more than ${longestFront} characters`)
   const front = parseYaml(yaml, wrong)
   const { name, description, metadata, category: ownCategory, apps: ownApps, ...others } = front
   if (typeof name !== 'string' || name.trim() === '') throw wrong('has no "name" in its front matter')

@@ -21,6 +21,7 @@ import type { Store } from '../store/store.ts'
 import type { Schemas } from '../tools/schema.ts'
 import type { Reach } from '../tools/tool-type.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
+import { findExcess } from './bounded-input.ts'
 import { References } from './references.ts'
 
 /** Who asks, and by which way. */
@@ -310,6 +311,8 @@ async function projectOf(input: { project_id?: string | null }, { principal, sto
 }
 
 export function parseInput<Input extends z.ZodObject>(schema: Input, input: unknown): z.infer<Input> {
+  const excess = findExcess(schema, input)
+  if (excess) throw new PlatformError('VALIDATION_FAILED', { errors: [excess] })
   const result = schema.safeParse(input)
   if (result.success) return result.data
   throw new PlatformError('VALIDATION_FAILED', { errors: faultsOf(result.error) })

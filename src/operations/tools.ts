@@ -75,7 +75,7 @@ export const createTool = creates({
   input: z.strictObject({ project_id: Id.optional(), name, type: Type.default('http'), ...fields }),
   output: Tool,
   async run({ project_id: _, ...input }, context) {
-    const draft = checked({ ...empty, ...input }, context)
+    const draft = await checked({ ...empty, ...input }, context)
     requireUnbound(draft, undefined, context)
     requireRunning(draft, undefined, { projectId: context.projectId, kind: 'tool', id: '*' }, context)
     requireActions(draft, context.projectId, context)
@@ -127,7 +127,7 @@ export const updateTool = acts({
   async run({ id, ...change }, context) {
     const { id: _id, project_id: _project, created_at: _created, updated_at: _updated, ...draft } = context.target
     const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
-    const next = checked({ ...draft, ...(change.type && { type_alias: null }), ...given }, context)
+    const next = await checked({ ...draft, ...(change.type && { type_alias: null }), ...given }, context)
     requireUnbound(next, draft, context)
     requireRunning(next, draft, toolResource(context.target), context)
     requireActions(next, context.target.project_id, context)
@@ -403,11 +403,15 @@ async function viewActions(catalogue: Catalogue, record: ToolRecord): Promise<z.
 }
 
 /** Refuses a tool that could not work, with everything that is wrong with it. */
-function checked(given: ToolDraft, { reach, schemas }: Pick<Context, 'reach' | 'schemas'>): ToolDraft {
+async function checked(given: ToolDraft, { reach, schemas }: Pick<Context, 'reach' | 'schemas'>): Promise<ToolDraft> {
   const type = findToolType(given.type) as ToolType
   const alias = given.type === type.type ? (given.type_alias ?? null) : given.type
   const draft: ToolDraft = { ...given, type: type.type, type_alias: alias }
-  const errors: Fault[] = [...checkFields(draft, type), ...checkParameters(draft, schemas), ...type.check(draft, reach)]
+  const errors: Fault[] = [
+    ...checkFields(draft, type),
+    ...(await checkParameters(draft, schemas)),
+    ...type.check(draft, reach),
+  ]
   if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
   return draft
 }
@@ -467,31 +471,30 @@ function checkFields(draft: ToolDraft, type: ToolType): Fault[] {
   })
 }
 
-function checkParameters({ parameters, preset_parameters }: ToolDraft, schemas: Context['schemas']): Fault[] {
+async function checkParameters(
+  { parameters, preset_parameters }: ToolDraft,
+  schemas: Context['schemas'],
+): Promise<readonly Fault[]> {
   if (!parameters) return []
   if (parameters.type !== undefined && parameters.type !== 'object') {
     return [{ path: 'parameters.type', message: 'must be "object": the input of a tool is an object' }]
   }
-  const faults = schemas.faultsOf(parameters)
+  const faults = await schemas.faultsOf(parameters)
   if (faults.length > 0) {
     return faults.map(({ path, message }) => ({ path: path === '' ? 'parameters' : `parameters.${path}`, message }))
   }
-  // A preset that breaks the schema would make every call fail, with nothing its caller could do.
-  return Object.entries(preset_parameters ?? {}).flatMap(([key, value]) => {
-    const { properties, $defs, definitions } = parameters as {
-      properties?: JsonObject
-      $defs?: JsonObject
-      definitions?: JsonObject
-    }
-    const schema = properties && Object.hasOwn(properties, key) ? properties[key] : undefined
-    if (typeof schema !== 'object' || schema === null) return []
-    const wrapped: JsonObject = {
-      properties: { [key]: schema },
-      ...($defs && { $defs }),
-      ...(definitions && { definitions }),
-    }
-    return schemas
-      .compile(wrapped)({ [key]: value })
-      .map(({ path, message }) => ({ path: `preset_parameters.${path}`, message }))
-  })
+  return preset_parameters ? checkPresets(parameters, preset_parameters, schemas) : []
+}
+
+/** A preset that breaks the schema would make every call fail, with nothing its caller could do. */
+async function checkPresets(
+  parameters: JsonObject,
+  presets: JsonObject,
+  schemas: Context['schemas'],
+): Promise<readonly Fault[]> {
+  const { properties = {}, $defs, definitions } = parameters as Record<string, JsonObject>
+  const fixed = Object.fromEntries(Object.entries(properties).filter(([key]) => Object.hasOwn(presets, key)))
+  const schema: JsonObject = { properties: fixed, ...($defs && { $defs }), ...(definitions && { definitions }) }
+  const faults = await schemas.compile(schema)(presets)
+  return faults.map(({ path, message }) => ({ path: `preset_parameters.${path}`, message }))
 }

@@ -1,5 +1,5 @@
 import { PlatformError } from '../model/errors.ts'
-import { deepestJson, isObject, isTooDeep } from '../model/json.ts'
+import { excessOf, isObject } from '../model/json.ts'
 import type { Exchange } from './exchange.ts'
 
 /** The body as JSON, undefined if there is none. The error says what is wrong with it without repeating what was sent. */
@@ -20,7 +20,8 @@ export const textOf = (bytes: Buffer): string =>
   bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.toString('utf8', 3) : bytes.toString()
 
 function parseJson(text: string): unknown {
-  if (isTooDeep(text)) throw new PlatformError('INVALID_JSON', { reason: `it is nested more than ${deepestJson} deep` })
+  const excess = excessOf(text)
+  if (excess !== undefined) throw new PlatformError('INVALID_JSON', { reason: `it ${excess}` })
   try {
     return JSON.parse(text)
   } catch (error) {

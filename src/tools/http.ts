@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { inject } from '../credentials/inject.ts'
 import { maskedUrl, redactorOf } from '../credentials/tool-secrets.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
-import type { Json, JsonObject } from '../model/json.ts'
+import { excessOf, type Json, type JsonObject } from '../model/json.ts'
 import { done, Execute, type Output } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import { lineageHeader } from './lineage.ts'
@@ -160,6 +160,8 @@ function read({ headers, body }: OutboundResponse): Output {
 }
 
 function parsed(text: string): Output {
+  const excess = excessOf(text, Number.POSITIVE_INFINITY)
+  if (excess !== undefined) throw new PlatformError('RESPONSE_TOO_COMPLEX', { reason: excess })
   try {
     return done(JSON.parse(text), text)
   } catch {

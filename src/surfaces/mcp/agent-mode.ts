@@ -3,7 +3,7 @@ import type { Found } from '../../catalogue/resolve/resolver.ts'
 import type { Shelved } from '../../catalogue/shelf.ts'
 import type { Live } from '../../model/call.ts'
 import { PlatformError } from '../../model/errors.ts'
-import { deepestJson, isObject, isTooDeep, type Json, type JsonObject } from '../../model/json.ts'
+import { excessOf, isObject, type Json, type JsonObject } from '../../model/json.ts'
 import { orDidYouMean } from '../../model/nearest.ts'
 import type { Server } from '../../model/server.ts'
 import type { Output } from '../../model/tool.ts'
@@ -194,7 +194,8 @@ export function readPayload(payload: unknown): JsonObject {
   const wrong = (message: string) => wrongly('input_payload', message)
   let value = payload
   if (typeof payload === 'string') {
-    if (isTooDeep(payload)) throw wrong(`is nested more than ${deepestJson} deep`)
+    const excess = excessOf(payload)
+    if (excess !== undefined) throw wrong(excess)
     try {
       value = payload.trim() === '' ? {} : (JSON.parse(payload) as Json)
     } catch {

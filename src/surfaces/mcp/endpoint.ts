@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Authenticator } from '../../access/authenticator.ts'
 import { evaluate } from '../../access/evaluate.ts'
 import { PlatformError } from '../../model/errors.ts'
-import { deepestJson, isObject, isTooDeep, type JsonObject } from '../../model/json.ts'
+import { excessOf, isObject, type JsonObject } from '../../model/json.ts'
 import type { Principal } from '../../model/principal.ts'
 import type { Server } from '../../model/server.ts'
 import type { Request as Caller, Parts } from '../../operations/operation.ts'
@@ -179,9 +179,9 @@ export class McpEndpoints {
 async function readText(exchange: Exchange, limit: number): Promise<string | Refusal> {
   try {
     const text = textOf(await exchange.read(limit))
-    if (!isTooDeep(text)) return text
-    const message = `Bad Request: the request body is nested more than ${deepestJson} deep`
-    return { status: 400, code: -32600, message }
+    const excess = excessOf(text)
+    if (excess === undefined) return text
+    return { status: 400, code: -32600, message: `Bad Request: the request body ${excess}` }
   } catch (error) {
     if (!(error instanceof PlatformError) || error.code !== 'BODY_TOO_LARGE') throw error
     return { status: 413, code: -32000, message: `Payload Too Large: Request body must not exceed ${limit} bytes` }
