@@ -4,8 +4,8 @@ import type { Asked } from '../src/dispatch/call.ts'
 import { Desk } from '../src/dispatch/desk.ts'
 import { dispatch } from '../src/dispatch/dispatch.ts'
 import type { Host } from '../src/dispatch/host.ts'
+import type { Outcome } from '../src/model/outcome.ts'
 import type { Principal } from '../src/model/principal.ts'
-import { Suspended } from '../src/model/suspended.ts'
 import type { Store } from '../src/store/store.ts'
 import { Lineage } from '../src/tools/lineage.ts'
 import { Outbound } from '../src/tools/outbound.ts'
@@ -60,7 +60,7 @@ const asked = (id: string, toolId: string, more: Partial<Asked> = {}): Asked => 
   parentCallId: null,
   depth: 0,
   generation: { id: 'agt_gen_1', agentId: 'agt_1' },
-  patience: 'comes back',
+  onWait: 'resume',
   ...more,
 })
 
@@ -94,10 +94,10 @@ async function prepare(store: Store, url: string) {
   return { toolId: tool.id, decide }
 }
 
-const suspension = async (call: Promise<unknown>) => {
-  const error = await call.catch((thrown: unknown) => thrown)
-  if (!(error instanceof Suspended) || error.awaits.kind !== 'approval') throw error
-  return error.awaits
+const suspension = async (call: Promise<Outcome>) => {
+  const outcome = await call
+  if (outcome.kind !== 'waiting' || outcome.on.kind !== 'approval') throw new Error(`it does not wait: ${outcome.kind}`)
+  return outcome.on
 }
 
 test('a run of an agent is told that its call waits, and goes on with it once that is decided (S4.22) (S4.25) (S4.26)', async () => {
@@ -118,8 +118,8 @@ test('a run of an agent is told that its call waits, and goes on with it once th
 
   expect(still.id).toBe(first.id)
   expect(other.id).not.toBe(first.id)
-  expect(output.value).toEqual({ ok: true })
-  await expect(refused).rejects.toMatchObject({ code: 'APPROVAL_REJECTED' })
+  expect(output).toMatchObject({ kind: 'done', output: { value: { ok: true } } })
+  expect(await refused).toMatchObject({ kind: 'refused', error: { code: 'APPROVAL_REJECTED' } })
   expect(service.received).toHaveLength(1)
   expect(await store.calls.find('call_1')).toMatchObject({ status: 'success', generation_id: 'agt_gen_1' })
   expect(await store.calls.find('call_2')).toMatchObject({ status: 'rejected' })
@@ -138,7 +138,7 @@ test('a run that was cut off after its grant was taken is told that the outcome 
   await store.approvals.take(id)
   const again = dispatch(asked('call_1', toolId, { begunAt }), host)
 
-  await expect(again).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+  expect(await again).toMatchObject({ kind: 'refused', error: { code: 'OUTCOME_UNKNOWN' } })
   expect(service.received).toEqual([])
 })
 
@@ -167,7 +167,7 @@ test('what a call of a run calls in turn is found again when the run comes back 
   await decide(id, 'approved')
   const output = await inner('call_b')
 
-  expect(output.value).toEqual({ ok: true })
+  expect(output).toMatchObject({ kind: 'done', output: { value: { ok: true } } })
   expect(await store.calls.find('call_a')).toMatchObject({ status: 'success' })
   expect(await store.calls.find('call_b')).toBeUndefined()
 })
@@ -183,8 +183,9 @@ test('a run that is over takes back what it asked for', async () => {
   const cancelled = await store.approvals.cancel({ generation_id: 'agt_gen_1' })
 
   expect(cancelled).toEqual([id])
-  await expect(dispatch(asked('call_1', toolId, { begunAt: Date.now() }), host)).rejects.toMatchObject({
-    code: 'APPROVAL_CANCELLED',
+  expect(await dispatch(asked('call_1', toolId, { begunAt: Date.now() }), host)).toMatchObject({
+    kind: 'refused',
+    error: { code: 'APPROVAL_CANCELLED' },
   })
 })
 

@@ -5,8 +5,8 @@ import { wholeSlice } from '../model/characters.ts'
 import { PlatformError } from '../model/errors.ts'
 import { isOver } from '../model/generation.ts'
 import { excessOf, isObject, type Json, type JsonObject } from '../model/json.ts'
+import type { Outcome, Wait } from '../model/outcome.ts'
 import type { Principal } from '../model/principal.ts'
-import { type Awaited, Suspended } from '../model/suspended.ts'
 import { done, type Output } from '../model/tool.ts'
 import type { Run } from '../store/generations.ts'
 import type { JournalCall } from '../store/journal.ts'
@@ -19,7 +19,7 @@ import type { Toolbox } from './toolbox.ts'
 export interface CallMaker {
   readonly store: Store
   readonly catalogue: Catalogue
-  dispatch(asked: Asked): Promise<Output>
+  dispatch(asked: Asked): Promise<Outcome>
   conclude(asked: Asked, outcome: Output | PlatformError): Promise<void>
   /** How long a run waits for what its caller's own tools give, in milliseconds. */
   readonly outputMs: number
@@ -55,7 +55,7 @@ export function askedOf(
     generation: { id: run.id, agentId: run.agent_id },
     lent: true,
     context: run.settings.tool_context,
-    patience: 'comes back',
+    onWait: 'resume',
   }
 }
 
@@ -76,7 +76,7 @@ export async function requireInTime(calls: readonly JournalCall[], parts: CallMa
 }
 
 /** What came of a call: the output that the journal has now, or what it waits for. */
-export type Made = { readonly call: JournalCall; readonly waits?: Awaited }
+export type Made = { readonly call: JournalCall; readonly waits?: Wait }
 
 /** Makes one call of the journal, or goes on with one that was begun, and writes down what came of it. */
 export async function makeCall(call: JournalCall, making: Making, parts: CallMaker): Promise<Made> {
@@ -110,25 +110,22 @@ export async function makeCall(call: JournalCall, making: Making, parts: CallMak
     await recordRefused(call, making, input, parts)
     return give(toldOfError(input), true)
   }
-  try {
-    await parts.dispatch({
-      ...askedOf(call, making, input),
-      live: { signal },
-      ...(recorded && { begunAt: recorded.begunAt, awaited: call.awaits?.kind }),
-      // Before it is recorded as ended: what the record has is cut and has its secrets taken out.
-      onOutput: async (output) => void (await give(toldOf(output), output.failed)),
-    })
-  } catch (error) {
-    if (error instanceof Suspended) {
-      const { awaits } = error
-      const until = awaits.kind === 'client' ? { ...awaits, expiresAt: Date.now() + parts.outputMs } : awaits
-      await journals.suspendCall(run, call, until)
-      return { call: { ...call, awaits: until }, waits: until }
-    }
-    if (signal.aborted) throw error
-    return made ?? give(toldOfError(error), true)
+  const outcome = await parts.dispatch({
+    ...askedOf(call, making, input),
+    live: { signal },
+    ...(recorded && { begunAt: recorded.begunAt, awaited: call.awaits?.kind }),
+    // Before it is recorded as ended: what the record has is cut and has its secrets taken out.
+    onOutput: async (output) => void (await give(toldOf(output), output.failed)),
+  })
+  if (outcome.kind === 'done') return made as Made
+  if (outcome.kind === 'waiting') {
+    const { on } = outcome
+    const until = on.kind === 'client' ? { ...on, expiresAt: Date.now() + parts.outputMs } : on
+    await journals.suspendCall(run, call, until)
+    return { call: { ...call, awaits: until }, waits: until }
   }
-  return made as Made
+  if (signal.aborted) throw outcome.error
+  return made ?? give(toldOfError(outcome.error), true)
 }
 
 /**

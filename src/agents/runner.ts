@@ -5,6 +5,7 @@ import type { Asked } from '../dispatch/call.ts'
 import { PlatformError } from '../model/errors.ts'
 import { type GenerationResult, type GenerationStatus, isOver, isResting } from '../model/generation.ts'
 import { isObject, type Json } from '../model/json.ts'
+import type { Outcome } from '../model/outcome.ts'
 import { outputIn } from '../model/picture.ts'
 import type { Output } from '../model/tool.ts'
 import type { NewGeneration, Run, SubmittedOutput } from '../store/generations.ts'
@@ -35,7 +36,7 @@ export interface RunnerParts {
   readonly log: Logger
   /** How long a run waits for what its caller's own tools give, in milliseconds. */
   readonly outputMs: number
-  dispatch(asked: Asked): Promise<Output>
+  dispatch(asked: Asked): Promise<Outcome>
   conclude(asked: Asked, outcome: Output | PlatformError): Promise<void>
   passedGate(callId: string): Promise<boolean>
   modelOf(run: Run): Promise<Asking>

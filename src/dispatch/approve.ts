@@ -2,7 +2,7 @@ import type { Approval } from '../model/approval.ts'
 import { transportOf } from '../model/call.ts'
 import { hashOf } from '../model/canonical.ts'
 import { PlatformError } from '../model/errors.ts'
-import { Suspended } from '../model/suspended.ts'
+import { type Outcome, Waiting } from '../model/outcome.ts'
 import { attend } from './attend.ts'
 import { requireCall } from './authorize.ts'
 import type { Approved, Valid } from './call.ts'
@@ -15,26 +15,44 @@ import { resolve } from './resolve.ts'
 import { secretPathsOf } from './sensitive.ts'
 
 /**
- * Whether it may happen now. Where no gate asks, that is said at once. Otherwise the call is recorded as begun, an
- * approval is asked for, and the call waits; or its caller does not, and calls again or comes back for it. The grant is
- * taken before the effect: whoever takes it is the one who has the effect, and there is no second.
+ * Whether the call may happen now. If no gate asks, it is granted at once. Otherwise it is recorded as begun, and an approval
+ * is requested, which goes through these states:
+ *
+ *     pending ──approve──▶ approved ──take──▶ used
+ *        │                    │
+ *        ├──reject──▶ rejected├──cancel, stale──▶ cancelled
+ *        └──time is up──▶ expired (so does an approved one that nobody takes)
+ *
+ * The grant is taken before the effect: whoever moves the approval from `approved` to `used` has the effect, and no one else.
+ * A caller that blocks waits here for that. One that returns or resumes gets `Waiting`, and takes the grant when it calls
+ * again. A call whose caller gives up in between stays open, and the same call finds it.
  */
-export function approve(call: Valid, record: CallRecord, host: Host): Approved | Promise<Approved> {
-  if (call.begunAt !== undefined) return comeBack(call, record, host)
+export function approve(call: Valid, record: CallRecord, host: Host): Decision | Promise<Decision> {
+  if (call.begunAt !== undefined) return resume(call, record, host)
   return judge(call, record, host)
 }
 
-function judge(call: Valid, record: CallRecord, host: Host): Approved | Promise<Approved> {
+export type Decision =
+  | { readonly kind: 'granted'; readonly call: Approved }
+  /** Not decided, or not for this caller: the call is not over, and its record stays open. */
+  | { readonly kind: 'open'; readonly outcome: Outcome }
+
+function judge(call: Valid, record: CallRecord, host: Host): Decision | Promise<Decision> {
   const decide = (rules: readonly ReadyRule[]) => {
     const demand = demandOn(call, rules)
-    return demand ? ask(call, demand, record, host) : { ...call, approvalId: null, waitedMs: null }
+    return demand ? ask(call, demand, record, host) : grantedAtOnce(call)
   }
   const rules = host.desk.rules.of(call.entry.tool.project_id)
   return rules instanceof Promise ? rules.then(decide) : decide(rules)
 }
 
+const grantedAtOnce = (call: Valid): Decision => ({
+  kind: 'granted',
+  call: { ...call, approvalId: null, waitedMs: null },
+})
+
 /** Under its own id: what was decided on it holds, whatever the gates would say now. */
-async function comeBack(call: Valid, record: CallRecord, host: Host): Promise<Approved> {
+async function resume(call: Valid, record: CallRecord, host: Host): Promise<Decision> {
   const approval = await host.desk.approvals.findByCall(call.id)
   // It may have been cut off before anyone was asked.
   if (!approval) return judge(call, record, host)
@@ -43,13 +61,13 @@ async function comeBack(call: Valid, record: CallRecord, host: Host): Promise<Ap
 }
 
 /** Its grant was taken. It goes on if it had its effect by halves and waited since, or if a repeat does no harm. */
-function goOn(call: Valid, approval: Approval): Approved {
+function goOn(call: Valid, approval: Approval): Decision {
   const waited = call.awaited === 'generation' || call.awaited === 'client'
   if (waited || call.offer.action.idempotent) return granted(call, approval)
   throw new PlatformError('OUTCOME_UNKNOWN', { action: approval.action })
 }
 
-async function ask(call: Valid, demand: Demand, record: CallRecord, host: Host): Promise<Approved> {
+async function ask(call: Valid, demand: Demand, record: CallRecord, host: Host): Promise<Decision> {
   const approval = await request(call, demand, record, host)
   return settle({ ...call, id: approval.call_id }, approval, host)
 }
@@ -116,33 +134,31 @@ async function askedElsewhere(call: Valid, { desk: { approvals } }: Host): Promi
   throw new PlatformError('APPROVAL_USED', { action: call.offer.action.id })
 }
 
-/** The call with its grant. Whatever keeps it from that is no end of it: the same call can still have the grant. */
-async function settle(call: Valid, approval: Approval, host: Host): Promise<Approved> {
-  try {
-    return await decision(call, approval, host)
-  } catch (error) {
-    const isDecided = error instanceof PlatformError && error.code.startsWith('APPROVAL_')
-    throw isDecided || error instanceof Suspended ? error : suspended(approval, error as Error)
-  }
+/** Whatever keeps a caller from waiting on is no end of the call: the same call can still have the grant. */
+async function settle(call: Valid, approval: Approval, host: Host): Promise<Decision> {
+  const found = await (call.onWait === undefined || call.onWait === 'block'
+    ? blocked(call, approval, host)
+    : take(call, approval, host)
+  ).catch((error: unknown): Taken => ({ kind: 'open', outcome: { kind: 'refused', error } }))
+  if (found.kind === 'refused') throw found.error
+  if (found.kind !== 'undecided') return found
+  const { id, expires_at } = approval
+  return { kind: 'open', outcome: new Waiting({ kind: 'approval', id, expiresAt: Date.parse(expires_at) }) }
 }
 
-/** Waits for the decision, if the caller does, and takes the grant. */
-async function decision(call: Valid, approval: Approval, host: Host): Promise<Approved> {
-  const { patience = 'waits' } = call
-  if (patience !== 'waits') {
-    const taken = await take(call, approval, host)
-    if (taken) return taken
-    throw suspended(approval)
-  }
+/** Waits for the decision. */
+function blocked(call: Valid, approval: Approval, host: Host): Promise<Taken> {
   const gone = [call.live?.signal, call.gone?.()].filter((signal) => signal !== undefined)
-  using _ = attend(call, approval, host.desk)
-  return host.desk.watch(approval, gone, async (woken) => {
-    if (woken === 'changed') await requireStill(call, host)
-    // What was left to be decided stays so: the same call finds it, here or elsewhere.
-    if (woken === 'left') throw new PlatformError('CALL_CANCELLED', {})
-    if (woken === 'closing') throw new PlatformError('SHUTTING_DOWN', {})
-    return take(call, approval, host)
-  })
+  const attending = attend(call, approval, host.desk)
+  return host.desk
+    .watch(approval, gone, async (woken) => {
+      if (woken === 'changed') await requireStill(call, host)
+      if (woken === 'left') throw new PlatformError('CALL_CANCELLED', {})
+      if (woken === 'closing') throw new PlatformError('SHUTTING_DOWN', {})
+      const taken = await take(call, approval, host)
+      return taken.kind === 'undecided' ? undefined : taken
+    })
+    .finally(() => attending[Symbol.dispose]())
 }
 
 /** While people think, a key may be revoked, or lose what it was allowed. */
@@ -153,11 +169,10 @@ async function requireStill({ principal, entry }: Valid, { findPrincipal }: Host
   requireCall(now, entry.tool)
 }
 
-const suspended = ({ id, expires_at }: Approval, told?: Error) =>
-  new Suspended({ kind: 'approval', id, expiresAt: Date.parse(expires_at) }, told)
+type Taken = Decision | { readonly kind: 'undecided' } | { readonly kind: 'refused'; readonly error: PlatformError }
 
-/** The grant, if there is one now; undefined while nobody has decided. The tool is looked at again: it may be another. */
-async function take(call: Valid, { id, definition_hash }: Approval, host: Host): Promise<Approved | undefined> {
+/** The grant, if there is one now. The tool is looked at again: it may have changed. */
+async function take(call: Valid, { id, definition_hash }: Approval, host: Host): Promise<Taken> {
   const { approvals } = host.desk
   const { entry, offer } = await resolve(call, host.catalogue)
   const fits = !offer.withheld && definitionHash(entry, offer) === definition_hash
@@ -177,15 +192,15 @@ async function take(call: Valid, { id, definition_hash }: Approval, host: Host):
   switch (seen.status) {
     case 'pending':
     case 'approved': {
-      if (fits) return undefined
+      if (fits) return { kind: 'undecided' }
       await approvals.cancel({ id })
-      throw new PlatformError('APPROVAL_STALE', { action, approval_id: id })
+      return { kind: 'refused', error: new PlatformError('APPROVAL_STALE', { action, approval_id: id }) }
     }
     case 'used':
-      // Its record is for the one who took it.
-      throw suspended(seen, new PlatformError('APPROVAL_USED', { action }))
+      // Its record is for the one who took the grant.
+      return { kind: 'open', outcome: { kind: 'refused', error: new PlatformError('APPROVAL_USED', { action }) } }
     default:
-      throw refusalOf(seen)
+      return { kind: 'refused', error: refusalOf(seen) }
   }
 }
 
@@ -198,10 +213,10 @@ export const refusalOf = (approval: Pick<Approval, 'id' | 'status' | 'action' | 
 }
 
 /** With the arguments that were decided on, and what is fixed on the tool. */
-function granted(call: Valid, approval: Approval): Approved {
+function granted(call: Valid, approval: Approval): Decision {
   const { id, input, edited_input } = approval
   const merged = { ...(edited_input ?? input), ...call.offer.presets }
-  return { ...call, merged, approvalId: id, waitedMs: waitedFor(approval) }
+  return { kind: 'granted', call: { ...call, merged, approvalId: id, waitedMs: waitedFor(approval) } }
 }
 
 /** From the request for approval until the grant was taken, in milliseconds. */

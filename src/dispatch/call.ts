@@ -1,9 +1,9 @@
 import type { Entry, Offer } from '../catalogue/catalogue.ts'
-import type { Live, Patience, Surface, Within } from '../model/call.ts'
+import type { Live, OnWait, Surface, Within } from '../model/call.ts'
 import type { JsonObject } from '../model/json.ts'
+import type { Wait } from '../model/outcome.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Server } from '../model/server.ts'
-import type { Awaited } from '../model/suspended.ts'
 import type { Output } from '../model/tool.ts'
 
 /**
@@ -30,15 +30,11 @@ export interface Asked {
   readonly context?: Readonly<Record<string, string>> | undefined
   /** The MCP server of ours that it came by. */
   readonly server?: CalledServer | undefined
-  /**
-   * Whether the caller waits for as long as the call has to wait for someone; or leaves, and calls again; or comes back
-   * for it under its id, whatever it waits for (`Suspended`).
-   */
-  readonly patience?: Patience | undefined
+  readonly onWait?: OnWait | undefined
   /** It came back: the call was recorded as begun, then, and goes on. */
   readonly begunAt?: number | undefined
   /** What it waited for when it was last here, where its caller has kept that. */
-  readonly awaited?: Awaited['kind'] | undefined
+  readonly awaited?: Wait['kind'] | undefined
   /** Aborted once the caller is gone and nobody waits for an answer; asked for only by a call that has to wait. */
   readonly gone?: (() => AbortSignal) | undefined
   /** The platform's address, as the caller knows it. */

@@ -1,6 +1,5 @@
 import { PlatformError } from '../model/errors.ts'
-import { Suspended } from '../model/suspended.ts'
-import type { Output } from '../model/tool.ts'
+import { type Outcome, Waiting } from '../model/outcome.ts'
 import { approve } from './approve.ts'
 import { authorize } from './authorize.ts'
 import type { Asked } from './call.ts'
@@ -15,7 +14,7 @@ import { validate } from './validate.ts'
 export const deepest = 10
 
 /** Every tool call, from anyone, goes through here, in this order. */
-export async function dispatch(asked: Asked, host: Host): Promise<Output> {
+export async function dispatch(asked: Asked, host: Host): Promise<Outcome> {
   const record = new CallRecord(host.calls, asked)
   try {
     if (asked.depth > deepest) throw new PlatformError('CALL_TOO_DEEP', { depth: asked.depth })
@@ -25,23 +24,25 @@ export async function dispatch(asked: Asked, host: Host): Promise<Output> {
     record.resolved(resolved)
     const validation = validate(preset(authorize(resolved)))
     const valid = validation instanceof Promise ? await validation : validation
-    if (!valid.entry.type.execute && asked.patience !== 'comes back') throw notRunnable(valid)
-    const decision = approve(valid, record, host)
-    const approved = decision instanceof Promise ? await decision : decision
+    if (!valid.entry.type.execute && asked.onWait !== 'resume') throw notRunnable(valid)
+    const deciding = approve(valid, record, host)
+    const decision = deciding instanceof Promise ? await deciding : deciding
+    // Not over: its record stays open for whoever makes the call again.
+    if (decision.kind !== 'granted') return decision.outcome
+    const approved = decision.call
     record.waited(approved.waitedMs)
     await record.begin(approved)
-    if (!approved.entry.type.execute) throw new Suspended({ kind: 'client', input: approved.merged })
+    if (!approved.entry.type.execute) return new Waiting({ kind: 'client', input: approved.merged })
     const output = await execute(approved, host.reach)
+    if (output instanceof Waiting) return output
     await asked.onOutput?.(output)
     // Apart, because what an absent listener would be told is not worked out.
     const ended = await record.succeed(output)
     host.onEnd?.(ended)
-    return output
+    return { kind: 'done', output }
   } catch (error) {
-    // Not over: whoever called comes back for it, under the same id.
-    if (error instanceof Suspended) throw error.told ?? error
     const ended = await record.fail(error)
     host.onEnd?.(ended)
-    throw error
+    return { kind: 'refused', error }
   }
 }

@@ -2,6 +2,7 @@ import type { Redactor } from '../credentials/redactor.ts'
 import { redactorOf } from '../credentials/tool-secrets.ts'
 import type { Live } from '../model/call.ts'
 import { PlatformError } from '../model/errors.ts'
+import { Waiting } from '../model/outcome.ts'
 import type { Output } from '../model/tool.ts'
 import type { Reach } from '../tools/tool-type.ts'
 import type { Approved, Valid } from './call.ts'
@@ -12,11 +13,12 @@ const defaultTimeoutSeconds = 60
  * Runs the type's one function, under the tool's time limit. A service may echo the credentials that we send it, so they are
  * taken out of everything that it tells our callers: its result, errors, progress, logs and questions.
  */
-export async function execute(call: Approved, reach: Reach): Promise<Output> {
+export async function execute(call: Approved, reach: Reach): Promise<Output | Waiting> {
   const redactor = redactorOf(call.entry.tool)
   if (redactor.isEmpty) return run(call, reach)
   try {
-    return redactor.output(await run({ ...call, live: call.live && redactedLive(call.live, redactor) }, reach))
+    const result = await run({ ...call, live: call.live && redactedLive(call.live, redactor) }, reach)
+    return result instanceof Waiting ? result : redactor.output(result)
   } catch (error) {
     throw redactor.error(error)
   }
@@ -34,19 +36,19 @@ function redactedLive(live: Live, redactor: Redactor): Live {
   }
 }
 
-async function run(call: Approved, reach: Reach): Promise<Output> {
+async function run(call: Approved, reach: Reach): Promise<Output | Waiting> {
   const { tool, type } = call.entry
   if (!type.execute) throw notRunnable(call)
   const seconds = tool.timeout_seconds ?? defaultTimeoutSeconds
   const limit = new AbortController()
   const timer = setTimeout(() => limit.abort(new PlatformError('TOOL_TIMEOUT', { seconds })), seconds * 1000)
   const cancel = () => limit.abort(new PlatformError('CALL_CANCELLED', {}))
-  const { principal, id: callId, depth, merged: input, live, generation, context, patience = 'waits' } = call
+  const { principal, id: callId, depth, merged: input, live, generation, context, onWait = 'block' } = call
   live?.signal?.addEventListener('abort', cancel)
   try {
     const { action } = call.offer
     const { signal } = limit
-    const asker = { principal, callId, depth, signal, generation, context, patience, home: call.home }
+    const asker = { principal, callId, depth, signal, generation, context, onWait, home: call.home }
     return await type.execute(Object.assign(asker, { tool, action, input, timeoutMs: seconds * 1000, live }), reach)
   } finally {
     clearTimeout(timer)

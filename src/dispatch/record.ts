@@ -177,7 +177,7 @@ export class CallRecord {
   #end(status: CallStatus, output: Output | null, error: PlatformError | null): CallEnd {
     const took = Math.round((this.#before + performance.now() - this.#startedAt) * 1000) / 1000
     // A call whose approval ended without a grant did nothing but wait.
-    const waited = error?.code.startsWith('APPROVAL_') ? took : this.#waited
+    const waited = error?.entry.endsApproval ? took : this.#waited
     // The tool's own secrets are gone from it by now.
     const response = output && capped(redact(output.text), responseLimit)
     return {
@@ -204,9 +204,8 @@ function capped(text: string, limit: number): { text: string; truncated: 0 | 1 }
 }
 
 export function statusOf(error: PlatformError, begun: boolean): CallStatus {
-  if (error.code === 'FORBIDDEN' || error.code === 'UNAUTHENTICATED') return 'permission_denied'
-  if (error.code.startsWith('APPROVAL_') || error.code === 'TOO_MANY_APPROVALS' || error.code === 'ACTION_WITHHELD')
-    return 'rejected'
-  if (error.code === 'VALIDATION_FAILED' || (!begun && error.status < 500)) return 'validation_error'
+  const { recorded } = error.entry
+  if (recorded) return recorded
+  if (!begun && error.status < 500) return 'validation_error'
   return 'execution_error'
 }

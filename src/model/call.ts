@@ -63,8 +63,11 @@ export function matchesText(call: Pick<Call, 'id' | 'action' | 'tool' | 'error'>
 export const CallSummary = Call.omit({ request: true, response: true })
 export type CallSummary = z.infer<typeof CallSummary>
 
-/** What a caller does when its call has to wait: `Asked.patience` tells them apart. */
-export type Patience = 'waits' | 'leaves' | 'comes back'
+/**
+ * What a caller does when its call has to wait for someone: it blocks until that has come; or returns, and makes the same call
+ * again; or resumes the call later under its id.
+ */
+export type OnWait = 'block' | 'return' | 'resume'
 
 /** The run of an agent that a call is a part of. */
 export interface Within {

@@ -30,6 +30,10 @@ interface CatalogueEntry {
   /** For the reference. */
   readonly says: string
   readonly message: (details: never) => string
+  /** How the record has a call that ends with it, where that does not follow from the status. */
+  readonly recorded?: 'permission_denied' | 'rejected' | 'validation_error'
+  /** Whether it says how an approval ended, so that the call did nothing but wait. */
+  readonly endsApproval?: true
   /** HTTP headers that clients expect with it. */
   readonly headers?: (details: never) => Readonly<Record<string, string>>
 }
@@ -37,6 +41,7 @@ interface CatalogueEntry {
 export const catalogue = {
   VALIDATION_FAILED: {
     status: 400,
+    recorded: 'validation_error',
     says: 'The input does not have the shape that was asked for; every failing path is listed.',
     message: (d: { errors: readonly Fault[] }) => ended(`The input is not valid: ${inWords(d.errors)}`),
   },
@@ -63,6 +68,7 @@ export const catalogue = {
   },
   UNAUTHENTICATED: {
     status: 401,
+    recorded: 'permission_denied',
     says: 'No API key was sent, or the key is unknown, revoked or expired; or the session at the dashboard has ended.',
     message: (d: { reason: 'missing' | 'unknown' | 'expired' | 'signed out' }) =>
       ({
@@ -92,6 +98,7 @@ export const catalogue = {
   },
   FORBIDDEN: {
     status: 403,
+    recorded: 'permission_denied',
     says: 'The key is not allowed to do this; `layer` tells which rule said no.',
     message: (d: {
       permission: string
@@ -112,12 +119,16 @@ export const catalogue = {
   },
   APPROVAL_REJECTED: {
     status: 403,
+    recorded: 'rejected',
+    endsApproval: true,
     says: 'A person looked at the call and said no; it was not made.',
     message: (d: { action: string; approval_id: string; reason: string | null }) =>
       `The call of "${d.action}" was rejected by a reviewer${d.reason ? `: ${ended(d.reason)}` : '.'} It was not made. Try something else, or ask what would be acceptable.`,
   },
   APPROVAL_EXPIRED: {
     status: 403,
+    recorded: 'rejected',
+    endsApproval: true,
     says: 'Nobody decided on the call in time, or it was approved and not made in time; it was not made.',
     message: (d: { action: string; approval_id: string; approved: boolean }) =>
       d.approved
@@ -126,6 +137,8 @@ export const catalogue = {
   },
   APPROVAL_CANCELLED: {
     status: 403,
+    recorded: 'rejected',
+    endsApproval: true,
     says: 'The request for approval was withdrawn before the call was made.',
     message: (d: { action: string; approval_id: string }) =>
       `The request to approve "${d.action}" was withdrawn, and the call was not made.`,
@@ -210,6 +223,7 @@ export const catalogue = {
   },
   ACTION_WITHHELD: {
     status: 409,
+    recorded: 'rejected',
     says: 'The action is described otherwise than when it was accepted, and the tool pins definitions.',
     message: (d: { action: string; tool_id: string }) =>
       `"${d.action}" is described otherwise than when it was accepted, so it is not called until an operator has looked at it and accepted it (GET /tools/${d.tool_id}/definition-changes shows the change, POST /tools/${d.tool_id}/accept-definitions accepts it).`,
@@ -234,12 +248,16 @@ export const catalogue = {
   },
   APPROVAL_STALE: {
     status: 409,
+    recorded: 'rejected',
+    endsApproval: true,
     says: 'The tool was changed after the approval was asked for, so the approval is not for what it does now.',
     message: (d: { action: string; approval_id: string }) =>
       `"${d.action}" was changed after its approval was asked for, so the approval does not fit any more. The call was not made: call again to ask anew.`,
   },
   APPROVAL_USED: {
     status: 409,
+    recorded: 'rejected',
+    endsApproval: true,
     says: 'An approval serves one call, and another call with the same input has it.',
     message: (d: { action: string }) =>
       `The approval for "${d.action}" with this input went to another call of yours that was made at the same time. Call again if you mean one more.`,
@@ -372,6 +390,7 @@ export const catalogue = {
   },
   TOO_MANY_APPROVALS: {
     status: 429,
+    recorded: 'rejected',
     says: 'The key has as many calls waiting for approval as it may have; this one was not made.',
     message: (d: { action: string; limit: number }) =>
       `"${d.action}" needs approval, and this key has ${d.limit} calls waiting for approval already, which is all it may have. The call was not made: wait until some are decided or withdraw some, then call again.`,
@@ -517,9 +536,12 @@ export class PlatformError<C extends ErrorCode = ErrorCode> extends Error {
     this.details = details
   }
 
+  get entry(): CatalogueEntry {
+    return catalogue[this.code]
+  }
+
   get headers(): Readonly<Record<string, string>> {
-    const { headers }: CatalogueEntry = catalogue[this.code]
-    return headers?.(this.details as never) ?? {}
+    return this.entry.headers?.(this.details as never) ?? {}
   }
 }
 

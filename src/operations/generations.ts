@@ -17,9 +17,9 @@ import {
 import { newId } from '../model/ids.ts'
 import { AnyJson, isObject, type Json, type JsonObject } from '../model/json.ts'
 import type { ContentPart, Message } from '../model/message.ts'
+import { Waiting } from '../model/outcome.ts'
 import { Id, Paging, pageOf, Text } from '../model/page.ts'
 import type { Grant, Principal } from '../model/principal.ts'
-import { Suspended } from '../model/suspended.ts'
 import { jsonObject } from '../model/tool.ts'
 import type { Run } from '../store/generations.ts'
 import type { Journal } from '../store/journal.ts'
@@ -135,7 +135,8 @@ export const createAgentGeneration = acts({
   output: GenerationResult,
   async run(input, context) {
     const run = await startRun(input, context)
-    if (input.async && context.patience !== 'comes back') return later(await context.runner.result(run))
+    if (run instanceof Waiting) return run
+    if (input.async && context.onWait !== 'resume') return later(await context.runner.result(run))
     if (input.stream && !context.generation) return streamOf(run, input.stream_format ?? 'openai', context)
     return answerOf(run, context)
   },
@@ -349,7 +350,7 @@ type StartInput = {
 
 const deepest = 10
 
-async function startRun(input: StartInput, context: Context & { readonly target: Agent }): Promise<Run> {
+async function startRun(input: StartInput, context: Context & { readonly target: Agent }): Promise<Run | Waiting> {
   const { store, runner, target, principal, parentCallId } = context
   const known = context.generation && parentCallId ? await store.generations.findByParentCall(parentCallId) : undefined
   if (known) return known
@@ -360,6 +361,8 @@ async function startRun(input: StartInput, context: Context & { readonly target:
   }
   const parent = context.generation && (await store.generations.find(context.generation.id))
   const settings = await settingsOf(input, parent, context)
+  const messages = await messagesOf(input, context)
+  if (messages instanceof Waiting) return messages
   const id = newId('agt_gen')
   return runner.start({
     id,
@@ -373,7 +376,7 @@ async function startRun(input: StartInput, context: Context & { readonly target:
     surface: context.surface,
     client: context.client,
     settings,
-    input: await messagesOf(input, context),
+    input: messages,
   })
 }
 
@@ -414,9 +417,9 @@ async function settingsOf(
   }
 }
 
-async function messagesOf({ prompt, messages = [] }: StartInput, context: Context): Promise<Message[]> {
+async function messagesOf({ prompt, messages = [] }: StartInput, context: Context): Promise<Message[] | Waiting> {
   const said = await Promise.all(
-    messages.map(async (message): Promise<Message> => {
+    messages.map(async (message): Promise<Message | Waiting> => {
       if (message.role === 'assistant') {
         const { tool_calls, ...rest } = message
         const written = tool_calls?.map(({ args, ...one }) => ({
@@ -427,18 +430,25 @@ async function messagesOf({ prompt, messages = [] }: StartInput, context: Contex
       }
       if (message.role === 'tool') return message as Message
       const content = await contentOf(message.content, context)
+      if (content instanceof Waiting) return content
       if (message.role === 'system') {
         return { role: 'system', content: typeof content === 'string' ? content : content.map(plainText).join('\n') }
       }
       return { role: 'user', content }
     }),
   )
-  return prompt === undefined ? said : [...said, { role: 'user', content: prompt }]
+  const waiting = said.find((one) => one instanceof Waiting)
+  if (waiting) return waiting
+  const spoken = said as Message[]
+  return prompt === undefined ? spoken : [...spoken, { role: 'user', content: prompt }]
 }
 
 const plainText = (part: ContentPart) => (part.type === 'text' ? part.text : '(an image)')
 
-async function contentOf(content: z.infer<typeof Content>, context: Context): Promise<string | ContentPart[]> {
+async function contentOf(
+  content: z.infer<typeof Content>,
+  context: Context,
+): Promise<string | ContentPart[] | Waiting> {
   if (typeof content === 'string') return content
   if (Array.isArray(content)) {
     return content.map((part) => (part.type === 'image_url' ? { type: 'image', url: part.url } : part))
@@ -453,6 +463,7 @@ async function contentOf(content: z.infer<typeof Content>, context: Context): Pr
     return document.content
   }
   const output = await call(content.tool_id, content.action, content.input, context)
+  if (output instanceof Waiting) return output
   const value = content.output_path === undefined ? output.value : pick(output.value, content.output_path)
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
@@ -465,12 +476,12 @@ function pick(value: Json, path: string): Json {
   }, value)
 }
 
-/** Waits until the run rests. A caller that comes back does not wait: it is told what for. */
-async function answerOf(run: Run, context: Context): Promise<z.infer<typeof GenerationResult>> {
-  const { runner, store, patience, generation: within } = context
-  if (within && patience === 'comes back') {
+/** Waits until the run rests. A caller that resumes its call does not wait: it is told what for. */
+async function answerOf(run: Run, context: Context): Promise<z.infer<typeof GenerationResult> | Waiting> {
+  const { runner, store, onWait, generation: within } = context
+  if (within && onWait === 'resume') {
     const current = (await store.generations.find(run.id)) ?? run
-    if (!isOver(current.status)) throw new Suspended({ kind: 'generation', id: run.id })
+    if (!isOver(current.status)) return new Waiting({ kind: 'generation', id: run.id })
     return ended(await runner.result(current))
   }
   return ended(await runner.result(await runner.settled(run.id)))

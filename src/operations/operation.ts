@@ -7,15 +7,15 @@ import type { Resolver } from '../catalogue/resolve/resolver.ts'
 import type { Shelves } from '../catalogue/shelf.ts'
 import type { Vault } from '../credentials/vault.ts'
 import type { Asked } from '../dispatch/call.ts'
-import { type Live, type Patience, type Surface, type Transport, transportOf, type Within } from '../model/call.ts'
+import { type Live, type OnWait, type Surface, type Transport, transportOf, type Within } from '../model/call.ts'
 import { PlatformError } from '../model/errors.ts'
 import { faultsOf } from '../model/faults.ts'
 import { isGeneratedId } from '../model/ids.ts'
 import { isObject, type JsonObject } from '../model/json.ts'
+import type { Outcome, Waiting } from '../model/outcome.ts'
 import { Id, keepable } from '../model/page.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Server } from '../model/server.ts'
-import type { Output } from '../model/tool.ts'
 import type { Facts, Visible } from '../store/page.ts'
 import type { Store } from '../store/store.ts'
 import type { Schemas } from '../tools/schema.ts'
@@ -39,7 +39,7 @@ export interface Request {
   /** The run of an agent that asks. */
   readonly generation?: Within | undefined
   readonly context?: Readonly<Record<string, string>> | undefined
-  readonly patience?: Patience
+  readonly onWait?: OnWait
   readonly server?: Asked['server']
   /** Aborted once nobody waits for the answer; made only when it is asked for. */
   readonly gone?: Asked['gone']
@@ -62,7 +62,7 @@ export interface Parts {
   /** Every permission there is, so that a policy cannot name one that does not exist. */
   readonly permissions: ReadonlySet<string>
   readonly runner: Runner
-  dispatch(asked: Asked): Promise<Output>
+  dispatch(asked: Asked): Promise<Outcome>
   /** Where a person decides on an approval: at the operator's address, or where the caller reaches us. */
   linkToApproval(id: string, home: string | undefined): string | undefined
   /** What a client of a server would be told of, in either mode. */
@@ -164,7 +164,7 @@ interface Common<Input extends z.ZodObject, Output extends z.ZodType> {
 }
 
 type In<Input extends z.ZodObject> = z.infer<Input>
-type Answer<Output extends z.ZodType> = z.input<Output> | Download | EventStream | JsonText
+type Answer<Output extends z.ZodType> = z.input<Output> | Download | EventStream | JsonText | Waiting
 
 /** JSON that is already text, passed on without being read again; with another status than the operation's, if given. */
 export class JsonText {

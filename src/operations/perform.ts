@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../model/json.ts'
+import { Waiting } from '../model/outcome.ts'
 import { done, type Output } from '../model/tool.ts'
 import type { Asker } from '../tools/tool-type.ts'
 import { operations } from './index.ts'
@@ -10,9 +11,9 @@ const byName = new Map(operations.map((operation) => [operation.name, operation]
 export async function perform(
   name: string,
   input: JsonObject,
-  { callId, depth, signal, patience = 'waits', principal, generation, context, home }: Asker,
+  { callId, depth, signal, onWait = 'block', principal, generation, context, home }: Asker,
   parts: Parts,
-): Promise<Output> {
+): Promise<Output | Waiting> {
   const result = await (byName.get(name) as Operation).perform(input, {
     ...parts,
     principal,
@@ -23,9 +24,10 @@ export async function perform(
     live: { signal },
     generation,
     context,
-    // Only the one who comes back can be told to; a caller who leaves has nobody here to leave for.
-    patience: patience === 'comes back' ? patience : 'waits',
+    // A caller that returns would leave nobody here to make the call again.
+    onWait: onWait === 'resume' ? onWait : 'block',
     home,
   })
+  if (result instanceof Waiting) return result
   return result instanceof JsonText ? done(JSON.parse(result.text), result.text) : done((result ?? null) as Json)
 }

@@ -11,9 +11,9 @@ import { PendingApproval } from '../model/approval.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
 import { AnyJson, isObject, type JsonObject } from '../model/json.ts'
+import { type Wait, Waiting } from '../model/outcome.ts'
 import { Id, iso, Paging, pageOf, Text } from '../model/page.ts'
 import type { Principal } from '../model/principal.ts'
-import { Suspended } from '../model/suspended.ts'
 import { jsonObject, Level, type Output, Tool, type ToolDraft, ToolFields } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import { findToolType, toolTypes } from '../tools/index.ts'
@@ -253,15 +253,10 @@ const calling = operation({
   output: AnyJson.describe('Whatever the tool answers'),
   later: PendingApproval,
   async run({ id, action, input, wait }, context) {
-    if (wait !== false || context.patience === 'comes back') {
-      return new JsonText((await call(id, action, input, context)).text)
-    }
-    try {
-      return new JsonText((await call(id, action, input, { ...context, patience: 'leaves' })).text)
-    } catch (error) {
-      if (error instanceof Suspended && error.awaits.kind === 'approval') return pending(error.awaits)
-      throw error
-    }
+    const returns = wait === false && context.onWait !== 'resume'
+    const result = await call(id, action, input, returns ? { ...context, onWait: 'return' } : context)
+    if (!(result instanceof Waiting)) return new JsonText(result.text)
+    return returns ? pending(result.on) : result
   },
 })
 
@@ -295,7 +290,8 @@ async function recordUnread(sent: unknown, error: PlatformError, context: Contex
 }
 
 /** What a caller is told who does not wait for the decision. */
-function pending({ id, expiresAt }: { readonly id: string; readonly expiresAt: number }): JsonText {
+function pending(wait: Wait): JsonText {
+  const { id, expiresAt } = wait as Extract<Wait, { kind: 'approval' }>
   const answer: z.infer<typeof PendingApproval> = {
     status: 'pending_approval',
     approval_id: id,
@@ -311,31 +307,15 @@ export async function call(
   input: JsonObject | null | undefined,
   context: Request & Pick<Parts, 'dispatch'>,
   id = newId('call'),
-): Promise<Output> {
-  const { principal, surface, client, parentCallId, depth, live, generation, patience, server, gone, home } = context
-  try {
-    return await context.dispatch({
-      ...{
-        id,
-        principal,
-        surface,
-        client,
-        toolId,
-        parentCallId,
-        depth,
-        live,
-        generation,
-        patience,
-        server,
-        gone,
-        home,
-      },
-      action: action ?? undefined,
-      input: input ?? {},
-    })
-  } catch (error) {
-    throw withoutRawAnswer(error, principal)
-  }
+): Promise<Output | Waiting> {
+  const { principal, surface, client, parentCallId, depth, live, generation, onWait, server, gone, home } = context
+  const outcome = await context.dispatch({
+    ...{ id, principal, surface, client, toolId, parentCallId, depth, live, generation, onWait, server, gone, home },
+    action: action ?? undefined,
+    input: input ?? {},
+  })
+  if (outcome.kind === 'refused') throw withoutRawAnswer(outcome.error, principal)
+  return outcome.kind === 'done' ? outcome.output : outcome
 }
 
 /** What another system said in an error may hold anything: only those who may read the record see it. */

@@ -3,8 +3,8 @@ import type { Surface } from '../model/call.ts'
 import type { Generation, GenerationSettings, GenerationStatus, Overrides, StopReason } from '../model/generation.ts'
 import type { Json } from '../model/json.ts'
 import type { Message } from '../model/message.ts'
+import type { Wait } from '../model/outcome.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
-import type { Awaited } from '../model/suspended.ts'
 import type { Engine } from './engine.ts'
 import { at, type CallKey } from './journal.ts'
 import type { Notices } from './notices.ts'
@@ -237,7 +237,7 @@ export class Generations {
    * stands as those do at this moment, not as they were when they were looked at: what they waited for may have come
    * since. False if something has come meanwhile, in which case there is something to go on with.
    */
-  async rest(run: Run, waits: readonly Awaited[]): Promise<boolean> {
+  async rest(run: Run, waits: readonly Wait[]): Promise<boolean> {
     const started = waits.flatMap((one) => (one.kind === 'generation' ? [one.id] : []))
     const rests = await this.#engine.db.transaction().execute(async (tx) => {
       const mine = (change: Partial<GenerationRow>) =>

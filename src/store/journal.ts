@@ -1,6 +1,6 @@
 import type { Step } from '../model/generation.ts'
 import type { Json, JsonObject } from '../model/json.ts'
-import type { Awaited } from '../model/suspended.ts'
+import type { Wait } from '../model/outcome.ts'
 import type { Engine } from './engine.ts'
 import type { GenerationCallRow, GenerationStepRow } from './tables.ts'
 import { asTurn, type Turn, TurnLost } from './turn.ts'
@@ -18,7 +18,7 @@ export interface JournalCall {
   readonly action: string | null
   /** The JSON text as the model wrote it. */
   readonly args: string
-  readonly awaits: Awaited | null
+  readonly awaits: Wait | null
   readonly output: Json | undefined
   readonly is_error: boolean
   readonly created_at: number
@@ -174,7 +174,7 @@ export class Journals {
   }
 
   /** The call has to wait. */
-  async suspendCall(run: Turn, call: CallKey, awaits: Awaited): Promise<void> {
+  async suspendCall(run: Turn, call: CallKey, awaits: Wait): Promise<void> {
     await asTurn(this.#engine, run, {}, (tx) =>
       at(tx.updateTable('generation_calls').set({ awaits: JSON.stringify(awaits) }), call).execute(),
     )

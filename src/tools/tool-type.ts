@@ -1,8 +1,9 @@
 import type { z } from 'zod'
 import type { FindSecret } from '../credentials/inject.ts'
-import type { Live, Patience, Within } from '../model/call.ts'
+import type { Live, OnWait, Within } from '../model/call.ts'
 import type { Fault } from '../model/errors.ts'
 import type { JsonObject } from '../model/json.ts'
+import type { Waiting } from '../model/outcome.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Action, Level, Output, ToolDraft } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
@@ -34,7 +35,7 @@ export interface Reach {
   findSecret(projectId: string): FindSecret
   readonly platformActions: ReadonlyMap<string, PlatformAction>
   /** Runs an operation for a principal, with every check that REST makes. */
-  perform(name: string, input: JsonObject, asker: Asker): Promise<Output>
+  perform(name: string, input: JsonObject, asker: Asker): Promise<Output | Waiting>
 }
 
 /** On whose behalf, and from within which call. */
@@ -47,8 +48,8 @@ export interface Asker {
   readonly generation?: Within | undefined
   /** What a run was given for those behind its tools. */
   readonly context?: Readonly<Record<string, string>> | undefined
-  /** Whether a call that has to wait for long may throw `Suspended`. */
-  readonly patience?: Patience
+  /** Whether a call that has to wait for long may answer with `Waiting`. */
+  readonly onWait?: OnWait
   /** The platform's address, as the caller knows it. */
   readonly home?: string | undefined
 }
@@ -96,7 +97,7 @@ export interface ToolType {
   /** How the one behind the tool is, where there is one. */
   health?(tool: ToolRecord, reach: Reach): UpstreamHealth
   /** Absent where the platform cannot run the tool by itself. */
-  execute?(call: Execution, reach: Reach): Promise<Output>
+  execute?(call: Execution, reach: Reach): Promise<Output | Waiting>
 }
 
 export const defineToolType = (type: ToolType): ToolType => type

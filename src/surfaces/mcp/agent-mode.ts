@@ -16,7 +16,7 @@ import { inputSchemaOf } from './listing.ts'
 import { recordIfRefused } from './refused.ts'
 import { asks, dataOf, type ToolResult, textBlock, textResult, toResult } from './results.ts'
 import { type Known, withSources } from './sources.ts'
-import type { Visit } from './visit.ts'
+import { isAnswered, type Visit } from './visit.ts'
 
 const order =
   'Order of work: if GET_KNOWLEDGE_INDEX is there, browse it first and load what is relevant with LOAD_SKILL; then RESOLVE_ACTIONS; then EXECUTE_ACTION, only after RESOLVE_ACTIONS returned a plan.'
@@ -141,6 +141,7 @@ export async function executeAction(input: unknown, visit: Visit, live: Live): P
     })
     const read = await recordIfRefused(visit, shelved, payload, () => readPayload(payload))
     const answered = await visit.call(shelved, read, live)
+    if (!isAnswered(answered)) return answered
     const { output } = answered
     if (asks(output)) return toResult(output)
     const large = await keptIfLarge(answered, visit)

@@ -5,13 +5,12 @@ import { PlatformError } from '../../model/errors.ts'
 import { isObject, type JsonObject } from '../../model/json.ts'
 import { didYouMean } from '../../model/nearest.ts'
 import { executeAction, readPayload, resolveActions } from './agent-mode.ts'
-import { askedToWait } from './approvals.ts'
 import { readResult, toFittingResult } from './large-results.ts'
 import { faultOf } from './questions.ts'
 import { recordIfRefused } from './refused.ts'
 import { type ToolResult, toErrorResult } from './results.ts'
 import { knowledgeIndex, loadSkill } from './skills.ts'
-import type { Visit } from './visit.ts'
+import { isAnswered, type Visit } from './visit.ts'
 
 /** A call of one of a server's tools, its own ones for agent mode and skills among them. */
 export async function callTool(one: Visit, name: string, input: JsonObject, live: Live): Promise<ToolResult> {
@@ -34,10 +33,9 @@ export async function callTool(one: Visit, name: string, input: JsonObject, live
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, unknown.message)
     }
     const payload = await unwrapped(input, shelved, one)
-    return await toFittingResult(await one.call(shelved, payload, live), one)
+    const answered = await one.call(shelved, payload, live)
+    return isAnswered(answered) ? await toFittingResult(answered, one) : answered
   } catch (error) {
-    const asked = askedToWait(error, one.linkToApproval)
-    if (asked) return asked
     const fault = faultOf(error, live)
     if (fault) throw fault
     if (error instanceof PlatformError) return toErrorResult(error)

@@ -8,6 +8,7 @@ import type { Live } from '../../model/call.ts'
 import type { PlatformError } from '../../model/errors.ts'
 import { newId } from '../../model/ids.ts'
 import type { Json, JsonObject } from '../../model/json.ts'
+import { Waiting } from '../../model/outcome.ts'
 import type { Principal } from '../../model/principal.ts'
 import type { Server } from '../../model/server.ts'
 import type { Skill } from '../../model/skill.ts'
@@ -17,7 +18,7 @@ import { findActions } from '../../operations/resolve.ts'
 import { call } from '../../operations/tools.ts'
 import type { RecordedAnswer, RecordedInput } from '../../store/calls.ts'
 import type { ResultDraft } from '../../store/results.ts'
-import { waiting } from './approvals.ts'
+import { linkResult, waiting } from './approvals.ts'
 import type { ToolResult } from './results.ts'
 
 /** What a call answered, and which call it was. */
@@ -25,6 +26,9 @@ export interface Answered {
   readonly callId: string
   readonly output: Output
 }
+
+/** Whether a call answered, and does not wait. */
+export const isAnswered = (result: Answered | ToolResult): result is Answered => 'callId' in result
 
 /** One caller at one server: what it may see there, and the way to the door. */
 export class Visit {
@@ -103,11 +107,13 @@ export class Visit {
     return this.#parts.store.skills.offered(this.server.project_id, this.server.skill_ids)
   }
 
-  async call({ tool, action }: Shelved, input: JsonObject, live: Live): Promise<Answered> {
+  /** What the call answered; or a result that says what it waits for. */
+  async call({ tool, action }: Shelved, input: JsonObject, live: Live): Promise<Answered | ToolResult> {
     const callId = newId('call')
     const { dispatch } = this.#parts
     const context = { ...this.#asking, ...waiting(live, this.linkToApproval), server: this.server, dispatch }
-    return { callId, output: await call(tool.id, action.name, input, context, callId) }
+    const output = await call(tool.id, action.name, input, context, callId)
+    return output instanceof Waiting ? linkResult(output.on, this.linkToApproval) : { callId, output }
   }
 
   /** Where a person decides on an approval, as far as anyone knows. */
