@@ -33,7 +33,7 @@ test('the three lines that a first start prints show a call, an MCP client, and 
     await page.getByRole('button', { name: /^Approve/ }).click()
     expect(JSON.parse(await waiting)).toMatchObject({ refunded: 20, order: '1042' })
     await page.goto(`${platform.url}/calls?status=success`)
-    await page.getByText('tools:refund-order').first().waitFor()
+    await page.getByText('finance:refund-order').first().waitFor()
   } finally {
     await browser.close()
   }

@@ -115,12 +115,13 @@ export class Catalogue {
     const sketches = await type.actions(tool, this.#reach)
     const withheld = tool.mcp ? await watchDefinitions(tool, sketches, this.#store) : new Set<string>()
     for (const sketch of sketches) {
-      const namespace = type.many ? tool.name : 'tools'
+      const app = appOf(tool, type)
+      const namespace = type.many ? tool.name : app
       const action: Action = {
         ...sketch,
         id: `${namespace}:${sketch.name}`,
         namespace,
-        app: appOf(tool, type),
+        app,
         level: tool.level,
         autoApprove: autoApproveOf(tool),
       }

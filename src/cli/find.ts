@@ -1,18 +1,34 @@
 import { didYouMean } from '../model/nearest.ts'
-import type { Quartermaster } from '../sdk/index.ts'
+import { printToolReference, readToolReference } from '../model/tool-reference.ts'
+import { Quartermaster } from '../sdk/index.ts'
 import { type Connection, send } from '../sdk/send.ts'
 import { UsageError } from './command.ts'
 import { commands } from './commands.ts'
 import { got } from './connection.ts'
 
-/** The id of a tool, by its id or its name. */
+/** The id of a tool, by its id, its name, or its app and name: `salesforce/create_contact`. */
 export async function findTool(qm: Quartermaster, wanted: string): Promise<string> {
   if (/^tool_/.test(wanted)) return wanted
-  const { data } = got(await qm.tools.listTools({ query: { name: wanted } }))
-  if (data.length > 1) throw ambiguous('tool', wanted, data)
-  if (data[0]) return data[0].id
+  const id = await findToolNamed(qm, wanted)
+  if (id !== undefined) return id
   const others = got(await qm.tools.listTools({ query: { limit: 500 } }))
   throw unknown('tool', wanted, others.data)
+}
+
+/** The one tool that a reference means; nothing where there is none. */
+async function findToolNamed(qm: Quartermaster, wanted: string): Promise<string | undefined> {
+  const { app, name } = readToolReference(wanted)
+  const { data } = got(await qm.tools.listTools({ query: { name, limit: 500 } }))
+  const found = data.filter((tool) => app === undefined || tool.app === app)
+  if (found.length > 1) throw severalTools(wanted, found)
+  return found[0]?.id
+}
+
+/** Their apps tell tools of one name apart; in different projects, only their ids do. */
+function severalTools(wanted: string, found: readonly { id: string; app: string; name: string }[]): UsageError {
+  const references = [...new Set(found.map(printToolReference))].sort()
+  if (references.length < found.length) return ambiguous('tool', wanted, found)
+  return new UsageError(`Several tools are named "${wanted}": ${references.join(', ')}. Name one of these.`)
 }
 
 /** The id of an agent, by its id or its name. */
@@ -32,6 +48,7 @@ const mostRecords = 5000
 
 /** The id of the one record that has a name, for a parameter such as `tool_id`; nothing where it cannot be told. */
 export async function findNamed(connection: Connection, parameter: string, name: string): Promise<string | undefined> {
+  if (parameter === 'tool_id') return findToolNamed(new Quartermaster(connection), name)
   const noun = parameter.replace(/_id$/, '').replaceAll('_', '-')
   const list = commands.find((one) => one.name === `list-${noun.replace(/y$/, 'ie')}s`)
   if (!list || list.fields.some(({ where }) => where === 'path')) return undefined

@@ -13,6 +13,7 @@ import * as webSessions from './2026-11-18-web-sessions.ts'
 import * as callServer from './2026-11-21-call-server.ts'
 import * as definitionTexts from './2026-11-22-definition-texts.ts'
 import * as toolTypeAlias from './2026-11-23-tool-type-alias.ts'
+import * as toolsPerApp from './2026-11-23-tools-per-app.ts'
 
 export type MigrationStep = (db: Kysely<unknown>, engine: EngineName) => Promise<void>
 
@@ -31,4 +32,5 @@ export const migrations: Readonly<Record<string, MigrationStep>> = {
   '2026-11-21-call-server': callServer.up,
   '2026-11-22-definition-texts': definitionTexts.up,
   '2026-11-23-tool-type-alias': toolTypeAlias.up,
+  '2026-11-23-tools-per-app': toolsPerApp.up,
 }
