@@ -47,7 +47,7 @@ export async function findMissing(
   return faults
 }
 
-function nameOfApp(tool: ToolName): string {
+export function nameOfApp(tool: ToolName): string {
   const type = findToolType(tool.type)
   return type ? appOf(tool, type) : tool.name
 }
