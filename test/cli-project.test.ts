@@ -79,6 +79,36 @@ describe('apply', () => {
     expect(first.stdout).not.toContain('sk-from-file')
   })
 
+  test('declares tools of one name in two apps, and agents name them by app and name (S0.9)', async () => {
+    await using platform = await startListening()
+    const file = (extra = '') => `
+ai_providers: { script: { type: replay, script: { steps: [{ answer: Hello }] } } }
+tools:
+  salesforce/create_contact: &tool { parameters: { type: object }, execute: { url: "http://127.0.0.1:9/" } }
+  hubspot/create_contact: *tool
+agents:
+  helper: { ai_provider: script, tools: [hubspot/create_contact, salesforce/create_contact] }
+${extra}`
+    await using home = await folder({ 'q.yaml': file(), 'bad.yaml': file().replace('[hubspot/', '[') })
+    const environment = as(platform.url)
+
+    const first = await runCli(['apply', home.at('q.yaml')], environment)
+    const second = await runCli(['apply', home.at('q.yaml'), '--prune', '--yes'], environment)
+    const bad = await runCli(['apply', home.at('bad.yaml')], environment)
+
+    expect(first.code, first.stderr).toBe(0)
+    expect(JSON.parse(second.stdout)).toEqual({ dry_run: false, changes: [], unchanged: 4 })
+    const tools = (await platform.get('/tools')).body.data as { id: string; app: string; name: string }[]
+    expect(tools.map(({ app, name }) => `${app}/${name}`)).toEqual([
+      'salesforce/create_contact',
+      'hubspot/create_contact',
+    ])
+    const [agent] = (await platform.get('/agents')).body.data
+    expect(agent.tool_ids).toEqual([tools[1]?.id, tools[0]?.id])
+    expect(bad.code).toBe(2)
+    expect(bad.stderr).toContain('"create_contact" could be hubspot/create_contact or salesforce/create_contact')
+  })
+
   test('updates the fields that differ, and deletes only with --prune and a yes', async () => {
     await using platform = await startListening()
     await using home = await folder({

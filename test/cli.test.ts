@@ -21,6 +21,30 @@ async function folderWith(
 }
 
 describe('help', () => {
+  test('tools of one name in two apps are named with their app (S0.9)', async () => {
+    await using platform = await startListening()
+    await using service = await startService(({ url }) => ({ body: JSON.stringify(url) }))
+    for (const app of ['salesforce', 'hubspot']) {
+      const execute = { url: `${service.url}/${app}` }
+      await platform.post('/tools', { name: 'create_contact', app, execute, parameters: { type: 'object' } })
+    }
+    const run = (...args: string[]) => runCli(args, as(platform.url))
+
+    const ambiguous = await run('call', 'create_contact')
+    const alsoAmbiguous = await run('get-tool', '--tool-id', 'create_contact')
+    const called = await run('call', 'hubspot/create_contact')
+    const got = await run('get-tool', '--tool-id', 'salesforce/create_contact')
+
+    for (const { code, stderr } of [ambiguous, alsoAmbiguous]) {
+      expect(code).toBe(2)
+      expect(stderr).toContain(
+        'Several tools are named "create_contact": hubspot/create_contact, salesforce/create_contact.',
+      )
+    }
+    expect(called.stdout).toContain('/hubspot')
+    expect(JSON.parse(got.stdout)).toMatchObject({ app: 'salesforce' })
+  })
+
   test('lists every command with what it does, by module', async () => {
     const { code, stdout } = await runCli(['help'])
 
@@ -58,7 +82,11 @@ describe('help', () => {
     const { files, others } = importGraph('src/cli/main.ts')
 
     expect(others.filter((name) => !name.startsWith('node:'))).toEqual([])
-    expect(files.filter((file) => !/^src\/(cli|sdk)\//.test(file))).toEqual(['src/home.ts', 'src/model/nearest.ts'])
+    expect(files.filter((file) => !/^src\/(cli|sdk)\//.test(file))).toEqual([
+      'src/home.ts',
+      'src/model/nearest.ts',
+      'src/model/tool-reference.ts',
+    ])
     expect(files).not.toContain('src/cli/up.ts')
   })
 })

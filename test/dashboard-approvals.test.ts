@@ -100,7 +100,7 @@ async function at(desk: Desk, path: string, key: string, size?: keyof typeof siz
 
 const live = (page: Page) => page.getByText('Live', { exact: true }).waitFor()
 const waiting = (page: Page) => page.getByRole('list', { name: 'Waiting' }).getByRole('listitem')
-const looked = (page: Page, action = 'tools:refund') => page.getByRole('article', { name: action })
+const looked = (page: Page, action = 'shop:refund') => page.getByRole('article', { name: action })
 /** Until it was on the screen for as long as it takes to see it. */
 async function seen(page: Page, text: string) {
   await looked(page).getByText(text).first().waitFor()
@@ -132,7 +132,7 @@ describe('a call that waits', () => {
     await page.keyboard.press('a')
     expect(await answer).toMatchObject({ status: 200, data: { ok: true } })
     console.log(`the caller is answered ${Math.round(performance.now() - pressed)} ms after the key`)
-    await page.getByText('Approved: tools:refund.').waitFor()
+    await page.getByText('Approved: shop:refund.').waitFor()
     await page.getByText('Nothing waits for you').waitFor()
     await expect.poll(() => page.title()).toBe('Approvals · Quartermaster')
     expect(desk.service.received).toHaveLength(1)
@@ -154,7 +154,7 @@ describe('a call that waits', () => {
 
     expect(await answer).toMatchObject({ status: 403, error: { code: 'APPROVAL_REJECTED' } })
     expect((await answer).error?.message).toContain('area: too much, reject')
-    await page.getByText('Rejected: tools:refund. The caller is told why.').waitFor()
+    await page.getByText('Rejected: shop:refund. The caller is told why.').waitFor()
     expect(desk.service.received).toEqual([])
 
     await page.getByRole('link', { name: 'History' }).click()
@@ -251,7 +251,7 @@ describe('two who decide at once', () => {
     await Promise.all([rita.page.keyboard.press('a'), rob.page.keyboard.press('a')])
 
     const told = (page: Page) => page.getByText(/has approved it already. You came second/)
-    const won = (page: Page) => page.getByText('Approved: tools:refund.')
+    const won = (page: Page) => page.getByText('Approved: shop:refund.')
     const winner = await until(async () => {
       if (await won(rita.page).isVisible()) return 'Rita'
       return (await won(rob.page).isVisible()) ? 'Rob' : undefined
@@ -362,7 +362,7 @@ describe('a call that is tried on the dashboard and needs approval', () => {
     await wait.getByText('Rita said no: Once is enough. The call was not made.').waitFor()
 
     await page.goto(`${desk.url}/calls?tool=refund&status=success`)
-    await page.getByRole('link', { name: 'tools:refund' }).first().click()
+    await page.getByRole('link', { name: 'shop:refund' }).first().click()
     await page.getByRole('button', { name: 'Repeat this call' }).click()
     await wait.getByText('waits for approval').waitFor()
     await rita.approvals.approveCall({ path: { approval_id: await waitingId() }, body: {} })
@@ -407,7 +407,7 @@ test('whoever asked cannot decide, and is told why before trying; they may withd
   expect((await desk.qm.approvals.getApproval({ path: { approval_id: id } })).data?.status).toBe('pending')
 
   await page.getByRole('button', { name: 'Withdraw' }).click()
-  await page.getByText('Withdrawn: tools:refund.').waitFor()
+  await page.getByText('Withdrawn: shop:refund.').waitFor()
   expect((await desk.qm.approvals.getApproval({ path: { approval_id: id } })).data?.status).toBe('cancelled')
 })
 
@@ -637,7 +637,7 @@ describe.each(Object.keys(sizes) as (keyof typeof sizes)[])('on a %s', (size) =>
     await desk.qm.approvalRules.createApprovalRule({
       body: {
         name: 'Large refunds',
-        expression: 'action.id == "tools:refund" && input.amount > 100',
+        expression: 'action.id == "shop:refund" && input.amount > 100',
         reason: 'Refunds over 100 are checked.',
         two_people: true,
         timeout_seconds: 90,
@@ -719,7 +719,7 @@ describe.each(Object.keys(sizes) as (keyof typeof sizes)[])('on a %s', (size) =>
       await page.getByRole('button', { name: 'Reject' }).click()
       await picture(page, 'approval-reject', 'phone')
       await page.getByRole('dialog').getByRole('button', { name: 'Reject' }).click()
-      await page.getByText('Rejected: tools:refund').waitFor()
+      await page.getByText('Rejected: shop:refund').waitFor()
       await waiting(page).first().waitFor()
     }
   }, 180_000)

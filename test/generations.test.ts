@@ -325,6 +325,29 @@ describe.each(engines)('generations on %s', (engine) => {
     ])
   })
 
+  test('tools of one name in two apps have the app before their names, in whatever order they come (S0.9)', async () => {
+    const name = `create_contact_${engine}`
+    const ids = [
+      await weather({ name, app: 'salesforce' }),
+      await weather({ name, app: 'hubspot', execute: { url: `${service.url}/hubspot` } }),
+    ]
+    const script = [
+      {
+        when: { step: 1, tools: [`hubspot_${name}`, `salesforce_${name}`] },
+        ...calls([`hubspot_${name}`, { city: 'x' }]),
+      },
+      says('Done'),
+    ]
+    const before = service.received.length
+
+    for (const tool_ids of [ids, [...ids].reverse()]) {
+      const agent = await agentWith(script, { tool_ids, stop_conditions: [] })
+      expect((await generate(agent)).body).toMatchObject({ status: 'completed', output: { content: 'Done' } })
+    }
+
+    expect(service.received.slice(before).map(({ url }) => url)).toEqual(['/hubspot', '/hubspot'])
+  })
+
   test('an agent that could not run is refused with all that is wrong with it', async () => {
     const name = `known_${engine}`
     const id = await weather({ name })

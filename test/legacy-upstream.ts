@@ -37,13 +37,14 @@ export interface LegacyUpstream extends AsyncDisposable {
 export async function startLegacyUpstream(
   tools: LegacyTool[],
   kind: 'streamable' | 'sse' = 'streamable',
+  { declaresChanges = true } = {},
 ): Promise<LegacyUpstream> {
   let offered = tools
   const servers = new Set<Server>()
   const transports = new Map<string, StreamableHTTPServerTransport | SSEServerTransport>()
 
   const makeServer = () => {
-    const capabilities = { tools: { listChanged: true }, logging: {} }
+    const capabilities = { tools: declaresChanges ? { listChanged: true } : {}, logging: {} }
     const server = new Server({ name: 'legacy', version: '1' }, { capabilities })
     server.setRequestHandler(ListToolsRequestSchema, () => ({
       tools: offered.map(({ name }) => ({ name, inputSchema: { type: 'object' as const } })),

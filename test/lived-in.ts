@@ -246,7 +246,7 @@ async function recordCalls(data: string, { projectId, tools }: Seeded, count: nu
   const now = Date.now()
   const kinds = [
     ['get-weather', 'tools', 'tools:get-weather', tools.weather, 40],
-    ['place-order', 'shop', 'tools:place-order', tools.order, 180],
+    ['place-order', 'shop', 'shop:place-order', tools.order, 180],
     ['tracker', 'tracker', 'tracker:search_issues', tools.tracker, 90],
     ['tracker', 'tracker', 'tracker:create_issue', tools.tracker, 140],
   ] as const

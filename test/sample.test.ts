@@ -63,7 +63,7 @@ browserTest(
       await page.getByRole('button', { name: /^Approve/ }).click()
       expect(JSON.parse(await waiting)).toMatchObject({ refunded: 20, order: '1042' })
       await page.goto(`${platform.url}/calls?status=success`)
-      await page.getByText('tools:refund-order').first().waitFor()
+      await page.getByText('finance:refund-order').first().waitFor()
     } finally {
       await browser.close()
     }

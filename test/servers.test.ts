@@ -451,6 +451,42 @@ describe('a server', () => {
   })
 })
 
+test('two apps have an action of one name, each under its own name on every surface (S0.9)', async () => {
+  await using platform = await startListening()
+  await using service = await startService(({ url }) => ({ body: JSON.stringify({ from: url }) }))
+  const parameters = { type: 'object', properties: { email: { type: 'string' } } }
+  const ids: Record<string, string> = {}
+  for (const app of ['salesforce', 'hubspot']) {
+    const execute = { url: `${service.url}/${app}` }
+    const made = await platform.post('/tools', { name: 'create_contact', app, execute, parameters })
+    expect(made.status, JSON.stringify(made.body)).toBe(201)
+    ids[app] = made.body.id
+  }
+  const again = { name: 'create_contact', app: 'hubspot', execute: { url: service.url }, parameters }
+  expect(await platform.post('/tools', again)).toMatchObject({ status: 409, body: { error: { code: 'NAME_TAKEN' } } })
+  await serve(platform, 'direct')
+  await serve(platform, 'agent', { agent_mode: true })
+  await using direct = await connect(platform, 'direct')
+  await using agent = await connect(platform, 'agent')
+  const run = async (slug: string) =>
+    (
+      await agent.call('EXECUTE_ACTION', {
+        ...{ application_slug: slug, action_id: 'create_contact', type: 'action', input_payload: {} },
+      })
+    ).json().data
+
+  expect((await direct.names()).sort()).toEqual(['hubspot_create_contact_action', 'salesforce_create_contact_action'])
+  expect((await direct.call('hubspot_create_contact_action', {})).json()).toEqual({ from: '/hubspot' })
+  expect(await run('salesforce')).toEqual({ from: '/salesforce' })
+  expect(await run('hubspot')).toEqual({ from: '/hubspot' })
+  const query = ['Create Contact Salesforce', 'Create Contact HubSpot']
+  const plan = (await agent.call('RESOLVE_ACTIONS', { integration_query: query })).json()
+  expect(plan.map(({ slug }: { slug: string }) => slug).sort()).toEqual(['hubspot', 'salesforce'])
+  const { data } = (await platform.get('/calls?app=hubspot')).body
+  expect(data).toHaveLength(2)
+  expect(data[0]).toMatchObject({ tool_id: ids.hubspot, action: 'hubspot:create_contact' })
+})
+
 describe.each(['legacy', 'auto'] as const)('attempts that reach no tool, of a client of the %s era', (era) => {
   const recorded = async (platform: TestPlatform, server: string) => {
     const { data } = (await platform.get(`/calls?server_id=${server}`)).body

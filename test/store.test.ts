@@ -5,6 +5,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
+import { Migrator } from 'kysely/migration'
 import pg from 'pg'
 import { describe, expect, test, vi } from 'vitest'
 import { firstIdAt, newId } from '../src/model/ids.ts'
@@ -128,6 +129,27 @@ async function schemaOf(options: StoreOptions) {
   const schema = { tables, done: await done(engine) }
   await engine.close()
   return schema
+}
+
+/** A database as it was before one of the migrations. */
+async function openBefore(options: StoreOptions, migration: string): Promise<Engine> {
+  const engine = options.databaseUrl ? await openPostgres(options.databaseUrl) : openSqlite(options.data as string)
+  const names = Object.keys(migrations)
+  const earlier = names.slice(0, names.indexOf(migration))
+  const steps = earlier.map((name) => [name, { up: (db: never) => migrations[name]?.(db, engine.name) }])
+  const migrator = new Migrator({
+    db: engine.db,
+    provider: { getMigrations: async () => Object.fromEntries(steps) },
+  })
+  const { error } = await migrator.migrateToLatest()
+  if (error) throw error
+  return engine
+}
+
+const oldTool = {
+  ...{ project_id: 'proj_1', type: 'http', description: 'kept', parameters: null, execute: null, mcp: null },
+  ...{ actions: null, preset_parameters: null, pin_definitions: 0, level: 'open', auto_approve: null },
+  ...{ timeout_seconds: null, ask_destructive: 0, approval_timeout_seconds: null, created_at: 1, updated_at: 1 },
 }
 
 describe.each(engines)('starting on %s', (engine) => {
@@ -531,7 +553,64 @@ describe.each(engines)('tools on %s', (engine) => {
     expect(await tools.update(made.id, full)).toBeUndefined()
   })
 
-  test('have different names within a project', async () => {
+  test('have different names within an app, and those of many actions within the project (S0.9)', async () => {
+    await using fresh = await freshStore(engine)
+    const { tools, projects } = fresh.store
+    const shop = await projects.create('Shop')
+    const make = (fields: Partial<ToolDraft>) => tools.create(shop.id, draft({ name: 'create_contact', ...fields }))
+    const taken = { code: 'NAME_TAKEN', details: { kind: 'tool' } }
+
+    const salesforce = await make({ app: 'salesforce' })
+    const hubspot = await make({ app: 'hubspot' })
+    await make({ app: null })
+    await make({ name: 'crm', type: 'mcp', app: 'salesforce' })
+
+    await expect(make({ app: 'salesforce' })).rejects.toMatchObject(taken)
+    await expect(make({ app: 'tools' })).rejects.toMatchObject(taken)
+    await expect(make({ app: 'salesforce', type: 'mcp' })).rejects.toMatchObject(taken)
+    await expect(make({ name: 'crm', type: 'platform', app: 'hubspot' })).rejects.toMatchObject(taken)
+    await expect(tools.update(hubspot.id, draft({ name: 'create_contact', app: 'salesforce' }))).rejects.toMatchObject(
+      taken,
+    )
+    expect((await tools.list({ name: 'create_contact', limit: 50, offset: 0 }, undefined)).total).toBe(3)
+    expect((await tools.find(salesforce.id))?.app).toBe('salesforce')
+  })
+
+  test('of an earlier version are kept when names become unique per app, and rules still name their actions', async () => {
+    await using database = await freshDatabase(engine)
+    const before = await openBefore(database.options, '2026-11-23-tools-per-app')
+    const { db } = before
+    const time = { created_at: 1, updated_at: 1 }
+    await db
+      .insertInto('projects')
+      .values({ id: 'proj_1', name: 'Shop', ...time })
+      .execute()
+    await db
+      .insertInto('tools')
+      .values({ ...oldTool, id: 'tool_1', name: 'refund', app: 'shop' } as never)
+      .execute()
+    await db
+      .insertInto('tools')
+      .values({ ...oldTool, id: 'tool_2', name: 'pay', app: null } as never)
+      .execute()
+    const expression = `action.id == "tools:refund" || action.id in ['tools:refund', 'tools:pay']`
+    const rule = { project_id: 'proj_1', name: 'r', enabled: 1, two_people: 0, timeout_seconds: null, reason: null }
+    await db
+      .insertInto('approval_rules')
+      .values({ id: 'rule_1', expression, ...rule, ...time })
+      .execute()
+    await before.close()
+
+    const store = await openStore(database.options)
+
+    expect(await store.tools.find('tool_1')).toMatchObject({ name: 'refund', app: 'shop', description: 'kept' })
+    expect(await store.tools.find('tool_2')).toMatchObject({ name: 'pay', app: null })
+    const [kept] = await store.engine.db.selectFrom('approval_rules').select('expression').execute()
+    expect(kept?.expression).toBe(`action.id == "shop:refund" || action.id in ['shop:refund', 'tools:pay']`)
+    await store.close()
+  })
+
+  test('of one app have different names within a project', async () => {
     await using fresh = await freshStore(engine)
     const { tools, projects } = fresh.store
     const [shop, bank] = [await projects.create('Shop'), await projects.create('Bank')]

@@ -147,7 +147,7 @@ describe('a tool record', () => {
     expect(broken.status).toBe(400)
   })
 
-  test('has a name that no other tool of the project has, and that every model provider takes', async () => {
+  test('has a name that no other tool of its app has, and that every model provider takes', async () => {
     await using platform = await startPlatform()
     const other = await platform.post('/projects', { name: 'other' })
     const first = await register(platform, weather('http://127.0.0.1:1', { project_id: platform.projectId }))

@@ -37,6 +37,7 @@ export const echo: UpstreamTool = {
 export async function startUpstream(
   tools: UpstreamTool[] = [echo],
   era: 'both' | 'legacy' | 'modern' = 'both',
+  { declaresChanges = true } = {},
 ): Promise<TestUpstream> {
   let offered = tools
   const calls: TestUpstream['calls'] = []
@@ -45,7 +46,7 @@ export async function startUpstream(
     () => {
       const server = new Server(
         { name: 'upstream', version: '1' },
-        { capabilities: { tools: { listChanged: true }, logging: {} } },
+        { capabilities: { tools: declaresChanges ? { listChanged: true } : {}, logging: {} } },
       )
       server.setRequestHandler('tools/list', () => ({ tools: offered.map(({ run: _, ...tool }) => tool) }))
       server.setRequestHandler('tools/call', async ({ params }, context) => {

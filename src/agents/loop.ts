@@ -96,11 +96,12 @@ async function goOn(run: Run, { stop, cancel }: Signals, parts: LoopParts): Prom
     const ending = { status: 'completed' as const, stop_reason: 'depth_limit' as const, error: null }
     return generations.end(run, { ...ending, content: 'Maximum call depth reached', finish_reason: null })
   }
+  let journal = await journals.read(run.id)
+  if (journal.steps.length === 0) await parts.catalogue.renew(run.settings.tool_ids)
   const toolbox = await toolboxOf(run.settings.tool_ids, run.project_id, parts.catalogue)
   const fresh = new Set<string>()
   const either = AbortSignal.any([stop, cancel])
 
-  let journal = await journals.read(run.id)
   if (run.turn > 1) await parts.heal(run, journal)
   for (;;) {
     either.throwIfAborted()

@@ -54,7 +54,9 @@ export async function toolboxOf(toolIds: readonly string[], projectId: string, c
     if (entry?.tool.project_id !== projectId) continue
     for (const offer of entry.offers.values()) if (!offer.withheld) offered.set(offer.action, { entry, offer })
   }
-  const named = agentNames([...offered].map(([action, { entry }]) => ({ action, many: entry.type.many })))
+  const named = agentNames(
+    [...offered].map(([action, { entry }]) => ({ action, many: entry.type.many, toolId: entry.tool.id })),
+  )
   return new Toolbox(
     new Map(
       [...named].map(([name, action]) => [name, { name, ...(offered.get(action) as { entry: Entry; offer: Offer }) }]),

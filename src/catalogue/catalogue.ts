@@ -29,10 +29,17 @@ export interface Entry {
   readonly offers: ReadonlyMap<string, Offer>
   /** Where the actions are someone else's, when to ask again. */
   readonly until?: number
+  /** Whoever has the actions cannot be asked just now, and these are the last known ones. */
+  readonly away?: boolean
 }
 
 /** How long the actions of an MCP server are believed without its word. */
 const lifetimeElsewhere = 5 * 60_000
+/** How long the last known ones are, while the server cannot be asked. */
+const lifetimeWhileAway = 1000
+/** What is older than this is asked for again when a conversation starts, which waits for that no longer than so long. */
+const freshFor = 60_000
+const longestWait = 2000
 
 /** Where tools with a single action are filed, unless they say otherwise. */
 export const commonApp = 'tools'
@@ -70,7 +77,7 @@ export class Catalogue {
       this.#changed()
     })
     reach.upstreams.onChange(() => {
-      for (const [id, { tool }] of this.#entries) if (tool.mcp) this.#entries.delete(id)
+      for (const [id, entry] of this.#entries) if (entry.tool.mcp) this.#entries.set(id, { ...entry, until: 0 })
       this.#changed()
     })
   }
@@ -102,6 +109,22 @@ export class Catalogue {
     return entry
   }
 
+  /**
+   * For the start of a conversation: asks MCP servers again whose list is older than a minute. What they had stays where
+   * one is away, or takes long; its answer is then for those who come later.
+   */
+  async renew(toolIds: Iterable<string>): Promise<void> {
+    const renewals = [...toolIds].flatMap((id) => {
+      const entry = this.#entries.get(id)
+      return entry?.type.renew ? [entry.type.renew(entry.tool, this.#reach, freshFor)] : []
+    })
+    if (renewals.length === 0) return
+    const { promise: late, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, longestWait)
+    await Promise.race([Promise.allSettled(renewals), late])
+    clearTimeout(timer)
+  }
+
   async #read(toolId: string): Promise<Entry | undefined> {
     const changesBefore = this.#changes
     try {
@@ -109,6 +132,13 @@ export class Catalogue {
       const entry = tool && (await this.describe(tool))
       // A tool that changed while it was read is read again by the next call.
       if (entry && changesBefore === this.#changes) this.#entries.set(toolId, entry)
+      return entry
+    } catch (error) {
+      const kept = this.#entries.get(toolId)
+      if (!kept?.tool.mcp) throw error
+      // The server is away. Its actions stay as they were last, and only calls of them fail.
+      const entry = { ...kept, away: true, until: Date.now() + lifetimeWhileAway }
+      if (changesBefore === this.#changes) this.#entries.set(toolId, entry)
       return entry
     } finally {
       if (this.#waiting.get(toolId)?.since === changesBefore) this.#waiting.delete(toolId)
@@ -123,12 +153,13 @@ export class Catalogue {
     const withheld = tool.mcp ? await watchDefinitions(tool, sketches, this.#store) : new Set<string>()
     for (const sketch of sketches) {
       const level = higherLevel(tool.level, sketch.level ?? 'open')
-      const namespace = type.many ? tool.name : 'tools'
+      const app = appOf(tool, type)
+      const namespace = type.many ? tool.name : app
       const action: Action = {
         ...sketch,
         id: `${namespace}:${sketch.name}`,
         namespace,
-        app: appOf(tool, type),
+        app,
         level,
         autoApprove: autoApproveOf(tool, level),
       }

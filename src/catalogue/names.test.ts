@@ -16,6 +16,18 @@ test('a single action has its tool’s name, one of many has the tool’s name i
   expect([...names.keys()].sort()).toEqual(['github_search', 'jira_search', 'search'])
 })
 
+test('single actions of one name have their app in front, and names that are still alike differ', () => {
+  const single = (app: string, name: string) => ({ action: { ...action(app, name), app }, many: false, toolId: app })
+  const alike = [single('hubspot', 'search'), single('salesforce', 'search'), many('hubspot', 'search')]
+
+  const names = agentNames(alike)
+  const backwards = agentNames([...alike].reverse())
+
+  expect([...names.keys()].sort()).toEqual([...backwards.keys()].sort())
+  expect(names.size).toBe(3)
+  expect([...names.keys()]).toEqual(expect.arrayContaining(['hubspot_search', 'salesforce_search']))
+})
+
 test('names are safe for every provider, never alike, and the same in whatever order the actions come', () => {
   const part = fc.string({ unit: fc.constantFrom('a', 'b', '_', '-', '.', 'é'), minLength: 1, maxLength: 70 })
   const actions = fc.uniqueArray(fc.tuple(part, part), { selector: (pair) => pair.join(':'), maxLength: 8 })

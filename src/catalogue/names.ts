@@ -12,19 +12,37 @@ export function safeName(name: string): string {
   return safe.length <= longest ? safe : `${safe.slice(0, longest - 9)}_${hashOf(name)}`
 }
 
-/** The name a model sees: the tool's own for a single action, `{tool}_{action}` where there are many. */
-const agentName = (action: Action, many: boolean) => safeName(many ? `${action.namespace}_${action.name}` : action.name)
+interface Nameable {
+  readonly action: Action
+  readonly many: boolean
+  /** Where two actions have one id, the ids of their tools tell them apart. */
+  readonly toolId?: string
+}
 
 /**
- * Names for a set of actions, no two alike. Where two would be, the one whose id sorts first keeps the name and the
- * others carry a hash of their id, so the same set always gets the same names.
+ * The names that a model sees, no two alike: the tool's own for a single action, `{app}_{name}` where tools of several apps
+ * have that name, and `{tool}_{action}` for one of many. Where two would still be alike, the one whose id sorts first keeps
+ * the name and the others carry a hash of their id, so the same set always gets the same names.
  */
-export function agentNames(actions: readonly { action: Action; many: boolean }[]): Map<string, Action> {
+export function agentNames(actions: readonly Nameable[]): Map<string, Action> {
+  const bare = Map.groupBy(
+    actions.filter(({ many }) => !many),
+    ({ action }) => action.name,
+  )
+  const nameOf = ({ action, many }: Nameable): string => {
+    if (many) return safeName(`${action.namespace}_${action.name}`)
+    return safeName((bare.get(action.name)?.length ?? 0) > 1 ? `${action.app}_${action.name}` : action.name)
+  }
+  const keyOf = ({ action, toolId = '' }: Nameable): string => `${action.id} ${toolId}`
   const names = new Map<string, Action>()
-  for (const { action, many } of [...actions].sort((a, b) => (a.action.id < b.action.id ? -1 : 1))) {
-    const name = agentName(action, many)
-    const own = names.has(name) ? `${name.slice(0, longest - 9)}_${hashOf(action.id)}` : name
-    names.set(own, action)
+  for (const one of [...actions].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))) {
+    const name = nameOf(one)
+    let own = name
+    for (let count = 0; names.has(own); count++) {
+      const hashed = count === 0 ? one.action.id : `${keyOf(one)} ${count}`
+      own = `${name.slice(0, longest - 9)}_${hashOf(hashed)}`
+    }
+    names.set(own, one.action)
   }
   return names
 }

@@ -102,6 +102,7 @@ export class Shelves {
         }),
       ),
     )
+    if (found.some((entry) => entry?.away)) onMissing()
     const offered = found.flatMap((entry) => {
       // What runs in the caller cannot be run for an MCP client.
       if (!entry?.type.execute) return []

@@ -1,3 +1,4 @@
+import { printToolReference } from '../model/tool-reference.ts'
 import type { Quartermaster } from '../sdk/index.ts'
 import { askChoice, askText } from './ask.ts'
 import { exit, type Runner, UsageError } from './command.ts'
@@ -86,14 +87,19 @@ function toObject(text: string): Input {
 
 const mostChoices = 30
 
-/** The name of a tool, or its id where another has the same name. */
+/** The name of a tool; with its app where another has the same name, or its id where that says no more. */
 async function chooseTool(qm: Quartermaster): Promise<string> {
   const asked = qm.tools.listTools({ query: { limit: mostChoices } })
   const { data, total } = got(await withProgress('Looking for tools …', asked))
   if (data.length === 0) throw new UsageError('The tool is missing, and this key sees none: give the id of one.')
   if (total > mostChoices) return (await askText(`Which of the ${total} tools? Its name or its id`)).trim()
+  const isOnly = (all: readonly string[], one: string) => all.indexOf(one) === all.lastIndexOf(one)
   const names = data.map(({ name }) => name)
-  const choices = data.map(({ name, id }) => (names.indexOf(name) === names.lastIndexOf(name) ? name : id))
+  const references = data.map(printToolReference)
+  const choices = data.map(({ name, id }, index) => {
+    const reference = references[index] ?? id
+    return isOnly(names, name) ? name : isOnly(references, reference) ? reference : id
+  })
   const shown = choices.map(oneLine)
   return choices[shown.indexOf(await askChoice('Which tool?', shown))] ?? ''
 }

@@ -253,7 +253,7 @@ export const commands: readonly Command[] = [
     example: { name: 'get-weather', description: 'The weather in a city', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }, execute: { url: 'https://api.example.com/weather/{city}', method: 'GET' } },
     fields: [
       { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
-      { name: 'name', type: 'string', description: 'The name a model sees, or the prefix of its actions’ names', required: true, where: 'body', reads: 'text' },
+      { name: 'name', type: 'string', description: 'The name a model sees, or the prefix of its actions’ names; unique within the app', required: true, where: 'body', reads: 'text' },
       { name: 'type', type: '"http" | "client" | "mcp" | "platform" | "soat"', default: '"http"', where: 'body', reads: 'text' },
       { name: 'description', type: 'string | null', description: 'What a model decides by', where: 'body', reads: 'text or null' },
       { name: 'parameters', type: 'object | null', description: 'JSON Schema of the input', where: 'body', reads: 'JSON' },
@@ -389,7 +389,7 @@ export const commands: readonly Command[] = [
     example: { timeout_seconds: 10 },
     fields: [
       { name: 'tool_id', type: 'string', required: true, where: 'path', reads: 'text' },
-      { name: 'name', type: 'string', description: 'The name a model sees, or the prefix of its actions’ names', where: 'body', reads: 'text' },
+      { name: 'name', type: 'string', description: 'The name a model sees, or the prefix of its actions’ names; unique within the app', where: 'body', reads: 'text' },
       { name: 'type', type: '"http" | "client" | "mcp" | "platform" | "soat"', where: 'body', reads: 'text' },
       { name: 'description', type: 'string | null', description: 'What a model decides by', where: 'body', reads: 'text or null' },
       { name: 'parameters', type: 'object | null', description: 'JSON Schema of the input', where: 'body', reads: 'JSON' },

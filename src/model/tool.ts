@@ -94,7 +94,7 @@ export const jsonObject = (description: string) => orJsonText(AnyObject).meta({ 
 
 /** What a caller sets on a tool. Which of them a type needs is that type's to say. */
 export const ToolFields = {
-  name: ToolName.describe('The name a model sees, or the prefix of its actions’ names'),
+  name: ToolName.describe('The name a model sees, or the prefix of its actions’ names; unique within the app'),
   description: Text.max(20_000).nullable().describe('What a model decides by'),
   parameters: jsonObject('JSON Schema of the input').nullable(),
   execute: orJsonText(Execute).nullable().describe('How an http tool makes its request'),

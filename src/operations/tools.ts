@@ -202,6 +202,8 @@ export const refreshTool = acts({
   }),
   async run(_, { catalogue, target, reach }) {
     findToolType(target.type)?.refresh?.(target, reach)
+    // Throws where the server cannot be asked, and does not answer with what it offered before.
+    await catalogue.describe(target)
     const views = await viewActions(catalogue, target)
     return { actions: views.length, withheld: views.flatMap(({ name, withheld }) => (withheld ? [name] : [])) }
   },

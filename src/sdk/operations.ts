@@ -553,7 +553,7 @@ export interface Operations {
     createTool: {
       body: {
         project_id?: string
-        /** The name a model sees, or the prefix of its actions’ names */
+        /** The name a model sees, or the prefix of its actions’ names; unique within the app */
         name: string
         type?: 'http' | 'client' | 'mcp' | 'platform' | 'soat'
         /** What a model decides by */
@@ -934,7 +934,7 @@ export interface Operations {
         tool_id: string
       }
       body?: {
-        /** The name a model sees, or the prefix of its actions’ names */
+        /** The name a model sees, or the prefix of its actions’ names; unique within the app */
         name?: string
         type?: 'http' | 'client' | 'mcp' | 'platform' | 'soat'
         /** What a model decides by */

@@ -49,6 +49,8 @@ export const mcp = defineToolType({
 
   refresh: (tool, reach) => upstreamOf(tool, reach).refresh(),
 
+  renew: async (tool, reach, maxAge) => upstreamOf(tool, reach).renew(maxAge),
+
   health: (tool, reach) => upstreamOf(tool, reach).health,
 
   async execute({ tool, action, input, signal, timeoutMs, live, callId, depth, context }, reach): Promise<Output> {

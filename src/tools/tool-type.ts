@@ -94,6 +94,8 @@ export interface ToolType {
   actions(tool: ToolRecord, reach: Reach): readonly ActionSketch[] | Promise<readonly ActionSketch[]>
   /** Believes no longer what was asked of someone else before. */
   refresh?(tool: ToolRecord, reach: Reach): void
+  /** Asks someone else again, where what was asked before is older than that; fails where that cannot be had. */
+  renew?(tool: ToolRecord, reach: Reach, maxAge: number): Promise<void>
   /** How the one behind the tool is, where there is one. */
   health?(tool: ToolRecord, reach: Reach): UpstreamHealth
   /** Absent where the platform cannot run the tool by itself. */

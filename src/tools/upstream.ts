@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
 import {
   type CallToolResult,
   CLIENT_CAPABILITIES_META_KEY,
@@ -32,6 +33,8 @@ const patience = 3
 /** Short, because a server that is back should be used again within a second. */
 const longestPause = 500
 const connectTimeout = 10_000
+/** Changes that are announced within so many milliseconds are one. */
+const changesWithin = 50
 /** Of what a server says is wrong, so much is passed on. */
 const longestReason = 1000
 
@@ -77,6 +80,10 @@ export class Upstream {
   /** While it is down: whether someone is trying it. */
   #trying = false
   #tools: { readonly list: Promise<readonly Tool[]>; readonly until: number } | undefined
+  /** What it last listed, and when, whatever became of the connection since. */
+  #listed: { readonly tools: readonly Tool[]; readonly at: number } | undefined
+  #renewing: Promise<void> | undefined
+  #announced: NodeJS.Timeout | undefined
   #known: number | null = null
   #failures = 0
   #pausedUntil = 0
@@ -140,6 +147,7 @@ export class Upstream {
       list.then(
         (all) => {
           this.#known = all.length
+          this.#listed = { tools: all, at: Date.now() }
         },
         () => {
           if (this.#tools === tools) this.#tools = undefined
@@ -147,6 +155,27 @@ export class Upstream {
       )
     }
     return this.#tools.list
+  }
+
+  /**
+   * Lists the tools again if the list is older than that, and tells only of a list that differs. One that cannot be had
+   * leaves the old one in place. Nothing is done for a server that was never listed: whoever needs it lists it.
+   */
+  renew(maxAge: number): Promise<void> {
+    const before = this.#listed
+    if (!before || Date.now() - before.at <= maxAge) return Promise.resolve()
+    this.#renewing ??= this.#renew(before.tools).finally(() => {
+      this.#renewing = undefined
+    })
+    return this.#renewing
+  }
+
+  async #renew(before: readonly Tool[]): Promise<void> {
+    const tools = await this.#use(listTools)
+    this.#known = tools.length
+    this.#listed = { tools, at: Date.now() }
+    this.#tools = { list: Promise.resolve(tools), until: Date.now() + listLifetime }
+    if (!isDeepStrictEqual(tools, before)) this.#watcher.changed?.()
   }
 
   async call(call: UpstreamCall): Promise<CallToolResult> {
@@ -215,6 +244,7 @@ export class Upstream {
   }
 
   async close(): Promise<void> {
+    clearTimeout(this.#announced)
     const others = [...this.#knowing.values()]
     await Promise.all([this.#opening?.close(), this.#disconnect(), ...others.map((knowing) => knowing.close())])
   }
@@ -309,7 +339,7 @@ export class Upstream {
       capabilities: this.#abilities,
       versionNegotiation: { mode: 'auto', probe: { timeoutMs: connectTimeout } },
       listMaxPages: mostPages,
-      listChanged: { tools: { autoRefresh: false, debounceMs: 50, onChanged: () => this.#changed() } },
+      listChanged: { tools: { autoRefresh: false, debounceMs: changesWithin, onChanged: () => this.#changed() } },
     })
     passOn(client, this.#abilities, this.#calls)
     this.#opening = transport
@@ -331,12 +361,23 @@ export class Upstream {
     // What was listed over another connection may be old; the one who opens the first is about to list.
     if (this.#client && this.#tools) this.#changed()
     this.#client = client
+    // The SDK listens only where the server declares it, and some announce changes without that.
+    if (!client.getServerCapabilities()?.tools?.listChanged) {
+      client.setNotificationHandler('notifications/tools/list_changed', () => this.#announceChange())
+    }
     return client
   }
 
   /** The next who asks what it offers asks the server. */
   refresh(): void {
+    this.#listed = undefined
     this.#changed()
+  }
+
+  /** Several in a row are one. */
+  #announceChange(): void {
+    clearTimeout(this.#announced)
+    this.#announced = setTimeout(() => this.#changed(), changesWithin).unref()
   }
 
   #changed(): void {

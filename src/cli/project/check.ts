@@ -6,7 +6,7 @@ import { isSet, readArguments } from '../flags.ts'
 import { print } from '../print.ts'
 import { harmless, isForPeople, note, paint } from '../terminal.ts'
 import { type Fault, type Project, readProject } from './file.ts'
-import { type Fields, inputOf, type Kind, kinds } from './kinds.ts'
+import { type Fields, identityOf, inputOf, type Kind, kinds } from './kinds.ts'
 import { isInFile, type Reference, referencesOf } from './references.ts'
 
 export const defaultFile = 'quartermaster.yaml'
@@ -58,9 +58,10 @@ function allFaults(project: Project): Fault[] {
 }
 
 function faultsIn(project: Project, kind: Kind, name: string, fields: Fields): Fault[] {
-  if (kind.by in fields && fields[kind.by] !== name) {
-    const line = project.lineOf([kind.section, name, kind.by])
-    return [{ line, message: `${kind.section}.${name}.${kind.by} is what it stands under: leave it out` }]
+  for (const [field, value] of Object.entries(identityOf(kind, name))) {
+    if (!(field in fields) || fields[field] === value) continue
+    const line = project.lineOf([kind.section, name, field])
+    return [{ line, message: `${kind.section}.${name}.${field} is what it stands under: leave it out` }]
   }
   const result = parsed(
     kind,

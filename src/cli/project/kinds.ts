@@ -1,3 +1,5 @@
+import { readToolReference } from '../../model/tool-reference.ts'
+
 /** What a project file can declare: which operations make it, and which of its fields name other things in the file. */
 export interface Kind {
   /** The section in the file. */
@@ -46,9 +48,13 @@ export const kinds: readonly Kind[] = [
 export type Fields = Record<string, unknown>
 export type FindId = (section: string, name: string) => string
 
+/** The fields that the key of an entry stands for: `salesforce/create_contact` is the tool's app and its name. */
+export const identityOf = ({ section, by }: Pick<Kind, 'section' | 'by'>, key: string): Fields =>
+  section === 'tools' ? { ...readToolReference(key) } : { [by]: key }
+
 /** What the operation takes: the name among the fields, and ids for names. */
-export function inputOf({ by, references }: Kind, name: string, fields: Fields, findId: FindId): Fields {
-  const input: Fields = { [by]: name }
+export function inputOf({ section, by, references }: Kind, name: string, fields: Fields, findId: FindId): Fields {
+  const input: Fields = { ...identityOf({ section, by }, name) }
   for (const [key, value] of Object.entries(fields)) {
     const reference = Object.hasOwn(references, key) ? references[key] : undefined
     if (!reference) input[key] = value

@@ -6,6 +6,7 @@ import { commands } from '../commands.ts'
 import { Refused, type Session } from '../connection.ts'
 import { looksLikeId } from '../find.ts'
 import { faultLine, parsed } from './check.ts'
+import { Existing } from './existing.ts'
 import type { Project } from './file.ts'
 import { type Fields, type FindId, inputOf, type Kind, kinds } from './kinds.ts'
 import { isInFile, type Reference, referencesOf } from './references.ts'
@@ -52,24 +53,29 @@ export async function plan(project: Project, session: Session, options: PlanOpti
   const ids = new Map<string, string>()
   const changes: Change[] = []
   const removals: Change[] = []
-  const there = new Map<Kind, Map<string, Fields>>()
+  const there = new Map<Kind, Existing>()
   for (const kind of kinds) {
-    const existing = await listAll(kind, session, options)
+    const existing = new Existing(kind, await listAll(kind, session, options))
     there.set(kind, existing)
-    for (const [name, record] of existing) ids.set(`${kind.section}/${name}`, String(record.id))
+    for (const [key, record] of existing.byKey) ids.set(`${kind.section}/${key}`, String(record.id))
   }
   await requireReferences(project, ids, session)
   const findId = finder(ids, project)
   for (const kind of kinds) {
     const declared = project.sections.get(kind.section)
     if (!declared) continue
-    const existing = there.get(kind) ?? new Map<string, Fields>()
+    const existing = there.get(kind) as Existing
+    const matched = existing.match(declared)
     for (const [name, fields] of declared) {
-      changes.push(await compare(kind, name, inputOf(kind, name, fields, findId), existing.get(name), session))
+      const record = matched.get(name)
+      if (record) ids.set(`${kind.section}/${name}`, String(record.id))
+      changes.push(await compare(kind, name, inputOf(kind, name, fields, findId), record, session))
     }
     if (!options.prune) continue
-    for (const [name, { id }] of existing) {
-      if (!declared.has(name)) removals.unshift({ kind, name, change: 'delete', fields: [], id: String(id) })
+    const kept = new Set(matched.values())
+    for (const record of existing.records.filter((one) => !kept.has(one))) {
+      const name = existing.keyOf(record)
+      removals.unshift({ kind, name, change: 'delete', fields: [], id: String(record.id) })
     }
   }
   return { changes: [...changes, ...removals], ids }
@@ -94,7 +100,12 @@ async function requireReferences(project: Project, ids: ReadonlyMap<string, stri
   }
   if (dangling.length === 0) return
   const lines = dangling.map(({ place, section, wanted }) => {
-    const message = `${place.join('.')}: "${wanted}" is referred to, but neither the file nor the platform has it among its ${section}.`
+    const meant = [...ids.keys()].filter((key) => key.startsWith(`${section}/`) && key.endsWith(`/${wanted}`))
+    const names = meant.map((key) => key.slice(section.length + 1)).sort()
+    const message =
+      names.length > 1
+        ? `${place.join('.')}: "${wanted}" could be ${names.join(' or ')}: name one of these.`
+        : `${place.join('.')}: "${wanted}" is referred to, but neither the file nor the platform has it among its ${section}.`
     return faultLine(project, { line: project.lineOf(place), message })
   })
   throw new UsageError(['The file refers to what is not there:', ...lines].join('\n'))
@@ -112,12 +123,12 @@ async function isThere(section: string, id: string, session: Session): Promise<b
   return true
 }
 
-async function listAll(kind: Kind, session: Session, { projectId }: PlanOptions): Promise<Map<string, Fields>> {
-  const found = new Map<string, Fields>()
+async function listAll(kind: Kind, session: Session, { projectId }: PlanOptions): Promise<Fields[]> {
+  const found: Fields[] = []
   for (let offset = 0, total = 1; offset < total; ) {
     const query = { limit: 500, offset, ...(projectId && { project_id: projectId }) }
     const page = (await ask(session, kind.list, { query })) as { data: Fields[]; total: number }
-    for (const record of page.data) found.set(String(record[kind.by]), record)
+    found.push(...page.data)
     offset += page.data.length
     total = page.data.length === 0 ? 0 : page.total
   }

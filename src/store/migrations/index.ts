@@ -16,6 +16,7 @@ import * as callWaiting from './2026-11-23-call-waiting.ts'
 import * as keyAncestors from './2026-11-23-key-ancestors.ts'
 import * as masking from './2026-11-23-masking.ts'
 import * as toolTypeAlias from './2026-11-23-tool-type-alias.ts'
+import * as toolsPerApp from './2026-11-23-tools-per-app.ts'
 
 export type MigrationStep = (db: Kysely<unknown>, engine: EngineName) => Promise<void>
 
@@ -37,4 +38,5 @@ export const migrations: Readonly<Record<string, MigrationStep>> = {
   '2026-11-23-call-waiting': callWaiting.up,
   '2026-11-23-key-ancestors': keyAncestors.up,
   '2026-11-23-masking': masking.up,
+  '2026-11-23-tools-per-app': toolsPerApp.up,
 }

@@ -93,7 +93,7 @@ export async function resolveActions(input: unknown, visit: Visit): Promise<Tool
     const [best] = found
     if (!best) continue
     for (const one of found.filter(({ score }) => score >= leastScore && odds(score) >= tie * odds(best.score))) {
-      chosen.set(one.shelved.action.id, one)
+      chosen.set(`${one.shelved.tool.id} ${one.shelved.action.id}`, one)
     }
   }
   if (chosen.size === 0) {

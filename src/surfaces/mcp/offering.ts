@@ -52,6 +52,7 @@ export class ServerOffering implements Offering {
   }
 
   async instructions(): Promise<string> {
+    await this.#visit.renew()
     const { server } = this.#visit
     const order = server.agent_mode ? agentInstructions(server) : undefined
     const skills = server.retrieve_skill ? await introduceSkills(this.#visit) : undefined

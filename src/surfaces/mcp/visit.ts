@@ -1,4 +1,5 @@
 import { evaluate } from '../../access/evaluate.ts'
+import { nameOfApp } from '../../catalogue/missing.ts'
 import type { Found } from '../../catalogue/resolve/resolver.ts'
 import type { Named, Shelf, Shelved } from '../../catalogue/shelf.ts'
 import { recordAttempt } from '../../dispatch/attempt.ts'
@@ -103,6 +104,15 @@ export class Visit {
     return this.#parts.store.calls.answers(this.server.project_id, this.principal.id)
   }
 
+  /** Has lists of MCP servers that are not of late asked for again; a client that connects waits for that only shortly. */
+  async renew(): Promise<void> {
+    const { store, catalogue } = this.#parts
+    const { apps, project_id } = this.server
+    const tools = await store.tools.names(project_id)
+    const own = tools.filter((tool) => apps === null || apps.some(({ slug }) => slug === nameOfApp(tool)))
+    await catalogue.renew(own.map(({ id }) => id))
+  }
+
   skills(): Promise<readonly Skill[]> {
     return this.#parts.store.skills.offered(this.server.project_id, this.server.skill_ids)
   }
@@ -179,4 +189,4 @@ export class Visit {
   }
 }
 
-export type VisitParts = Pick<Parts, 'dispatch' | 'store' | 'shelves' | 'resolver' | 'linkToApproval'>
+export type VisitParts = Pick<Parts, 'dispatch' | 'store' | 'catalogue' | 'shelves' | 'resolver' | 'linkToApproval'>

@@ -16,8 +16,11 @@ export function useModelNames(tools: readonly Tool[]): ReadonlyMap<string, reado
       queryFn: () => askAll((page) => qm.tools.listToolActions({ path: { tool_id: id }, query: page })),
     })),
   })
+  const single = tools.filter((tool) => !many.includes(tool))
+  // Where tools of several apps have one name, the app goes before it.
+  const isOnly = (name: string) => single.filter((tool) => tool.name === name).length === 1
   const names = new Map<string, readonly string[]>(
-    tools.filter((tool) => !many.includes(tool)).map(({ id, name }) => [id, [name]]),
+    single.map(({ id, name, app }) => [id, [isOnly(name) ? name : `${app}_${name}`]]),
   )
   for (const [index, { data }] of asked.entries()) {
     const id = many[index]?.id
