@@ -58,7 +58,11 @@ describe('help', () => {
     const { files, others } = importGraph('src/cli/main.ts')
 
     expect(others.filter((name) => !name.startsWith('node:'))).toEqual([])
-    expect(files.filter((file) => !/^src\/(cli|sdk)\//.test(file))).toEqual(['src/home.ts', 'src/model/nearest.ts'])
+    expect(files.filter((file) => !/^src\/(cli|sdk)\//.test(file))).toEqual([
+      'src/home.ts',
+      'src/model/escaped.ts',
+      'src/model/nearest.ts',
+    ])
     expect(files).not.toContain('src/cli/up.ts')
   })
 })
