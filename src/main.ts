@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type Logger, pino } from 'pino'
+import type { Logger } from 'pino'
 import { apiKeyAuthenticator } from './access/authenticator.ts'
 import { firstKeyShown, firstStart } from './access/first-start.ts'
 import { Keys } from './access/keys.ts'
@@ -26,6 +26,7 @@ import { dispatch } from './dispatch/dispatch.ts'
 import type { Host } from './dispatch/host.ts'
 import { sweepApprovals } from './dispatch/sweep.ts'
 import { home, version } from './home.ts'
+import { createLog } from './log.ts'
 import { operations, permissions, platformActions } from './operations/index.ts'
 import type { Parts } from './operations/operation.ts'
 import { perform } from './operations/perform.ts'
@@ -85,10 +86,7 @@ const pages = new URL('dashboard/dist/', home)
 
 /** Puts the parts together: the one place that knows all of them. */
 export async function createPlatform(config: Config, { warn }: PlatformOptions = {}): Promise<Platform> {
-  const log = pino(
-    { level: config.logLevel, redact: ['req.headers.authorization', '*.authorization'] },
-    pino.destination(2),
-  )
+  const log = createLog(config.logLevel)
   const outbound = new Outbound({
     allowLoopback: config.onLoopback,
     allow: config.egressAllow,
@@ -185,6 +183,7 @@ export async function createPlatform(config: Config, { warn }: PlatformOptions =
     models,
     webhooks,
     permissions,
+    version,
     limits: { fileBytes: config.fileLimit },
     dispatch: (asked) => dispatch(asked, host),
     linkToApproval: (id, home) => desk.linkTo({ id }, home),

@@ -330,3 +330,23 @@ describe('a key bound to a project', () => {
     expect((await platform.post('/tools', tool('a', 'proj_none'))).status).toBe(404)
   })
 })
+
+test('every key can see which one it is, and what it holds', async () => {
+  await using platform = await startPlatform()
+  const key = await platform.keyFor([{ effect: 'Allow', action: ['skills:ListSkills'] }], {
+    project_id: platform.projectId,
+    name: 'laptop',
+  })
+
+  const { status, body } = await platform.get('/api-keys/current', { key })
+
+  expect(status).toBe(200)
+  expect(body).toMatchObject({
+    name: 'laptop',
+    created_by: 'key_environment',
+    project: { id: platform.projectId, name: 'default' },
+    access_policies: [{ name: 'of a test' }],
+  })
+  expect(JSON.stringify(body)).not.toContain(key)
+  expect((await platform.get('/api-keys/current', { key: null })).status).toBe(401)
+})

@@ -7,6 +7,7 @@ import { exampleOf } from '../src/cli/example.ts'
 import { readFlags } from '../src/cli/flags.ts'
 import { ownCommands } from '../src/cli/own.ts'
 import { requestOf } from '../src/cli/request.ts'
+import { version } from '../src/home.ts'
 import { as, closedAddress, runCli, startListening } from './clients.ts'
 import { adminKey, startService } from './kit.ts'
 import { onTerminal, runOnTerminal } from './terminal.ts'
@@ -139,7 +140,11 @@ describe('a profile', () => {
     const after = await runCli(['whoami'], environment)
 
     expect(login).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('knows the key') })
-    expect(JSON.parse(who.stdout)).toMatchObject({ url: platform.url, projects: ['default'] })
+    expect(JSON.parse(who.stdout)).toEqual({
+      ...{ url: platform.url, key: 'sk_adm…', name: 'admin (QM_ADMIN_KEY)', id: 'key_environment' },
+      ...{ project: 'all projects', projects: ['default'], access_policies: ['administrator'], created_by: null },
+      platform_version: version,
+    })
     expect(JSON.parse(listed.stdout).data).toEqual([
       { name: 'default', url: platform.url, key: 'sk_adm…', current: true },
     ])

@@ -82,8 +82,9 @@ describe('help', () => {
     const { files, others } = importGraph('src/cli/main.ts')
 
     expect(others.filter((name) => !name.startsWith('node:'))).toEqual([])
-    expect(files.filter((file) => !/^src\/(cli|sdk)\//.test(file))).toEqual([
+    expect(files.filter((file) => !/^src\/(cli|sdk)\//.test(file)).sort()).toEqual([
       'src/home.ts',
+      'src/model/escaped.ts',
       'src/model/nearest.ts',
       'src/model/tool-reference.ts',
     ])

@@ -94,6 +94,15 @@ export const commands: readonly Command[] = [
     ],
   },
   {
+    name: 'get-current-api-key',
+    module: 'api-keys',
+    route: 'GET /api-keys/current',
+    permission: 'api-keys:GetApiKey',
+    summary: 'See which API key you use and what it may do; every key may',
+    fields: [
+    ],
+  },
+  {
     name: 'list-api-keys',
     module: 'api-keys',
     route: 'GET /api-keys',

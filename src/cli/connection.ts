@@ -1,11 +1,12 @@
 import { version } from '../home.ts'
+import { escaped } from '../model/escaped.ts'
 import { Quartermaster } from '../sdk/index.ts'
 import type { ApiError, Outcome } from '../sdk/outcome.ts'
 import type { Connection } from '../sdk/send.ts'
 import { type Command, exit, UsageError } from './command.ts'
 import type { Given } from './flags.ts'
 import { findProfile } from './profiles.ts'
-import { escaped, harmless } from './terminal.ts'
+import { harmless } from './terminal.ts'
 
 export const defaultUrl = 'http://127.0.0.1:4600'
 

@@ -91,19 +91,23 @@ const hint = (key: string): string => `${key.slice(0, key.length < 16 ? 3 : 6)}�
 export const whoami: Runner = async (args, { flags }) => {
   const { given } = readArguments(flags, args, 0)
   const { connection, qm } = await openSession(given)
-  const { data, error, response } = await withProgress(
-    'Asking the platform …',
-    qm.projects.listProjects({ query: { limit: 100 } }),
-  )
+  const asked = Promise.all([qm.apiKeys.getCurrentApiKey(), qm.projects.listProjects({ query: { limit: 100 } })])
+  const [{ data: key, error }, projects] = await withProgress('Asking the platform …', asked)
   if (error) throw new Refused(error, connection.baseUrl)
-  const projects = data.data.map(({ name }) => name)
-  const date = response.headers.get('date')
+  const { id, name, project, access_policies, rate_limit, expires_at, created_by, platform_version } = key
   print(
     {
       url: new URL(connection.baseUrl).origin,
       key: hint(connection.token),
-      projects,
-      ...(date && { server_time: date }),
+      name,
+      id,
+      project: project?.name ?? 'all projects',
+      projects: projects.data?.data.map((one) => one.name) ?? [],
+      access_policies: access_policies.map((policy) => policy.name),
+      ...(rate_limit !== null && { rate_limit }),
+      ...(expires_at !== null && { expires_at }),
+      created_by,
+      platform_version,
     },
     { json: isSet(given, 'json') },
   )

@@ -52,7 +52,7 @@ export const ownCommands: readonly OwnCommand[] = [
   },
   {
     name: 'whoami',
-    summary: 'See which platform is asked, and whether it knows the key',
+    summary: 'See who you are: which platform, which key, and what it may do',
     usage: [''],
     flags: asking,
     examples: ['whoami', 'whoami --profile work'],

@@ -79,6 +79,31 @@ export const listApiKeys = lists({
   run: (input, { store, visible }) => store.apiKeys.list(input, visible),
 })
 
+export const getCurrentApiKey = operation({
+  name: 'get-current-api-key',
+  permission: 'api-keys:GetApiKey',
+  route: 'GET /api-keys/current',
+  summary: 'See which API key you use and what it may do; every key may',
+  input: z.strictObject({}),
+  output: ApiKey.extend({
+    project: z.object({ id: z.string(), name: z.string() }).nullable().describe('Null: the key sees every project'),
+    access_policies: z.array(z.object({ id: z.string(), name: z.string() })),
+    platform_version: z.string(),
+  }),
+  async run(_, { store, principal, version }) {
+    const key = await store.apiKeys.find(principal.id)
+    if (!key) throw new PlatformError('UNAUTHENTICATED', { reason: 'unknown' })
+    const project = key.project_id === null ? undefined : await store.projects.find(key.project_id)
+    const policies = await store.accessPolicies.findMany(key.access_policy_ids)
+    return {
+      ...key,
+      project: project ? { id: project.id, name: project.name } : null,
+      access_policies: policies.map(({ id, name }) => ({ id, name })),
+      platform_version: version,
+    }
+  },
+})
+
 export const getApiKey = acts({
   name: 'get-api-key',
   permission: 'api-keys:GetApiKey',

@@ -58,6 +58,8 @@ export interface Parts {
   readonly vault: Vault
   readonly models: Models
   readonly webhooks: Webhooks
+  /** Of the platform. */
+  readonly version: string
   readonly limits: { readonly fileBytes: number }
   /** Every permission there is, so that a policy cannot name one that does not exist. */
   readonly permissions: ReadonlySet<string>

@@ -13,6 +13,7 @@ export const routes = {
     createApiKey: 'POST /api-keys',
     deleteApiKey: 'DELETE /api-keys/{api_key_id}',
     getApiKey: 'GET /api-keys/{api_key_id}',
+    getCurrentApiKey: 'GET /api-keys/current',
     listApiKeys: 'GET /api-keys',
     updateApiKey: 'PATCH /api-keys/{api_key_id}',
   },
@@ -283,6 +284,36 @@ export interface Operations {
         last_used_at: string | null
         created_at: string
         updated_at: string
+      }
+    }
+    /** See which API key you use and what it may do; every key may */
+    getCurrentApiKey: {
+      answer: {
+        id: string
+        /** The only project the key can see, or null for all */
+        project_id: string | null
+        name: string
+        /** The first characters of the value, to tell keys apart */
+        key_prefix: string
+        access_policy_ids: Array<string>
+        /** The key that it was created with; null for the first keys, and where that is not known */
+        created_by: string | null
+        /** Requests a minute, or null for the platform’s default */
+        rate_limit: number | null
+        expires_at: string | null
+        last_used_at: string | null
+        created_at: string
+        updated_at: string
+        /** Null: the key sees every project */
+        project: {
+          id: string
+          name: string
+        } | null
+        access_policies: Array<{
+          id: string
+          name: string
+        }>
+        platform_version: string
       }
     }
     /** List API keys, without their values */

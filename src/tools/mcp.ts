@@ -88,7 +88,8 @@ function upstreamOf(tool: ToolRecord, { upstreams, findSecret, allowStdio }: Rea
     const reason = 'programs are not started here: an operator allows it with QM_ALLOW_STDIO=true'
     throw new PlatformError('TOOL_UNREACHABLE', { host: address.command, reason })
   }
-  const user = { project: tool.project_id, tool: tool.id, app: tool.app ?? tool.name.toLowerCase() }
+  const app = tool.app ?? tool.name.toLowerCase()
+  const user = { project: tool.project_id, tool: tool.id, name: tool.name, app }
   if (!headers && !env) return upstreams.at(address, user)
   const secrets = findSecret(tool.project_id)
   const filled = { ...(headers && { headers: inject(headers, secrets) }), ...(env && { env: inject(env, secrets) }) }

@@ -12,7 +12,9 @@ const programLifetime = 30 * 60_000
 /** A tool that uses an upstream. */
 interface User {
   readonly project: string
+  /** Its id. */
   readonly tool: string
+  readonly name: string
   readonly app: string
 }
 
@@ -21,7 +23,7 @@ export interface UpstreamState extends Pick<User, 'tool' | 'app'>, Pick<Upstream
 /** The upstreams in use, one for each project, address and set of headers, until no tool uses it any more. */
 export class Upstreams {
   readonly #outbound: Outbound
-  readonly #all = new Map<string, { readonly upstream: Upstream; readonly users: Map<string, string> }>()
+  readonly #all = new Map<string, { readonly upstream: Upstream; readonly users: Map<string, User> }>()
   readonly #keys = new WeakMap<McpAddress, string>()
   readonly #listeners = new Set<() => void>()
   readonly #sweeper = setInterval(() => this.sweep(Date.now()), 60_000).unref()
@@ -39,7 +41,7 @@ export class Upstreams {
     let known = this.#all.get(key)
     if (!known) {
       if (address.command !== undefined) this.#makeRoom(address.command)
-      const users = new Map<string, string>()
+      const users = new Map<string, User>()
       const { url, headers = {} } = address
       const http = this.#outbound.client({
         project: user.project,
@@ -48,18 +50,19 @@ export class Upstreams {
       known = { upstream: new Upstream(address, http, this.#watcher(users)), users }
       this.#all.set(key, known)
     }
-    known.users.set(user.tool, user.app)
+    known.users.set(user.tool, user)
     return known.upstream
   }
 
-  #watcher(users: ReadonlyMap<string, string>): Watcher {
+  #watcher(users: ReadonlyMap<string, User>): Watcher {
+    const named = () => ({ tools: [...users.values()].map(({ name }) => name), tool_ids: [...users.keys()] })
     return {
       changed: () => {
         for (const listener of this.#listeners) listener()
       },
       wentDown: ({ message }, said) =>
-        this.#log?.warn({ tools: [...users.keys()], ...(said && { said }) }, `an MCP server is down: ${message}`),
-      cameBack: () => this.#log?.info({ tools: [...users.keys()] }, 'an MCP server is up again'),
+        this.#log?.warn({ ...named(), ...(said && { said }) }, `an MCP server is down: ${message}`),
+      cameBack: () => this.#log?.info(named(), 'an MCP server is up again'),
     }
   }
 
@@ -77,7 +80,7 @@ export class Upstreams {
   /** How the upstream of each tool in use is. */
   states(): UpstreamState[] {
     return [...this.#all.values()].flatMap(({ upstream, users }) =>
-      [...users].map(([tool, app]) => ({ tool, app, state: upstream.health.state })),
+      [...users.values()].map((user) => ({ ...user, state: upstream.health.state })),
     )
   }
 
