@@ -68,8 +68,12 @@ export async function launch(
   env: Record<string, string> = {},
 ): Promise<{ child: ChildProcess; url: string }> {
   const child = spawn(process.execPath, args, {
-    // The command sets the second one for itself.
-    env: { PATH: process.env.PATH, ...(args.includes(command) && { MALLOC_ARENA_MAX: '1' }), ...env },
+    // The command sets the others for itself.
+    env: {
+      PATH: process.env.PATH,
+      ...(args.includes(command) && { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '262144' }),
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const url = await new Promise<string>((resolve, reject) => {

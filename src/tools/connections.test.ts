@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { getEventListeners, once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -269,6 +269,61 @@ test('a connection is kept a second less than its server says, and then closed',
   expect(performance.now() - start).toBeGreaterThan(900)
   expect(await outbound.ask(`${server.url}/3`)).toBe('/3')
 })
+
+test('a connection whose response took long to read is not used again', async () => {
+  await using server = await speak(async (socket, path) => {
+    socket.write(saying(path).slice(0, -1))
+    await pause(1100)
+    socket.write(saying(path).slice(-1))
+  })
+  await using outbound = open()
+
+  const answers = [await outbound.ask(`${server.url}/1`), await outbound.ask(`${server.url}/2`)]
+
+  expect(answers).toEqual(['/1', '/2'])
+  await expect.poll(() => server.sockets.filter(({ destroyed }) => destroyed).length).toBe(2)
+})
+
+test.each([
+  ['declared', true],
+  ['not declared', false],
+])(
+  'of many large responses at once, their length being %s, no more are read than fit in memory, and other projects do not wait',
+  {
+    timeout: 30_000,
+  },
+  async (_, declared) => {
+    // Larger than what the system buffers for a connection.
+    const bytes = 16 * 1024 * 1024
+    const begun: ServerResponse[] = []
+    await using server = await serve((_, response) => {
+      if (declared) response.setHeader('content-length', bytes)
+      response.write(Buffer.alloc(bytes - 1))
+      begun.push(response)
+    })
+    const outbound = new Outbound({ allowLoopback: true, allow: [], maxResponseBytes: bytes })
+    const get = async (project: string) => {
+      const request = { url: new URL(server.url), method: 'GET', headers: {}, signal: AbortSignal.timeout(20_000) }
+      return (await outbound.client({ project, credentials: [] }).request(request)).body.length
+    }
+    const countRead = () => begun.filter(({ writableLength }) => writableLength === 0).length
+
+    const soon = { timeout: 10_000 }
+    const sizes = Array.from({ length: 7 }, () => get('proj_1'))
+    await expect.poll(() => begun.length, soon).toBe(7)
+    await expect.poll(countRead, soon).toBeGreaterThanOrEqual(declared ? 4 : 1)
+    await pause(300)
+    const read = countRead()
+    expect(read).toBeLessThanOrEqual(4)
+    sizes.push(get('proj_2'))
+    await expect.poll(() => begun.length, soon).toBe(8)
+    await expect.poll(countRead, soon).toBeGreaterThan(read)
+
+    for (const response of begun) response.end('x')
+    expect(await Promise.all(sizes)).toEqual(Array(8).fill(bytes))
+    await outbound.close()
+  },
+)
 
 test('what waits for nothing does not keep a process from ending', async () => {
   await using server = await speak((socket, path) => socket.write(saying(path, 'keep-alive: timeout=600\r\n')))

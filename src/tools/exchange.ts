@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici'
 import { PlatformError } from '../model/errors.ts'
+import type { InFlight, Reservation } from './in-flight.ts'
 
 export interface OutboundRequest {
   readonly url: URL
@@ -24,7 +25,25 @@ export const tooLarge = (limit: number) => new PlatformError('RESPONSE_TOO_LARGE
 /** How long an event stream that nobody needs any more may take to end, so that its connection can be reused. */
 const goodbyeMs = 1000
 
+/**
+ * A server counts how long it keeps a connection from when it has sent its response. When reading that took longer than
+ * this, the connection may be closed just when it is used again, and is given up instead.
+ */
+const slowMs = 1000
+
+/** Responses up to this size are not counted as bytes in flight. */
+const smallBytes = 256 * 1024
+/** How much a response of unknown length reserves at a time. */
+const stepBytes = 1024 * 1024
+
 const nothing = Buffer.alloc(0)
+
+/** What a response may take. */
+export interface ResponseLimits {
+  readonly project: string | undefined
+  readonly maxBytes: number
+  readonly inFlight: InFlight
+}
 
 class BrokenOff extends Error {
   readonly code = 'ECONNABORTED'
@@ -34,8 +53,10 @@ class BrokenOff extends Error {
 export class Exchange implements Dispatcher.DispatchHandler {
   /** Whether undici is done with the request. The caller may have its answer before that. */
   over = false
+  /** Closes the connection; set by the client that sends the request. */
+  dropConnection: (() => void) | undefined
   readonly #request: OutboundRequest
-  readonly #limit: number
+  readonly #limits: ResponseLimits
   readonly #resolve: (response: OutboundResponse) => void
   readonly #reject: (reason: unknown) => void
   #controller: Dispatcher.DispatchController | undefined
@@ -43,17 +64,19 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #headers: Record<string, string> = {}
   #isEvents = false
   #goodbye: NodeJS.Timeout | undefined
+  #reservation: Reservation | undefined
+  #startedAt = 0
   #body: Buffer = nothing
   #size = 0
 
   constructor(
     request: OutboundRequest,
-    limit: number,
+    limits: ResponseLimits,
     resolve: (response: OutboundResponse) => void,
     reject: (reason: unknown) => void,
   ) {
     this.#request = request
-    this.#limit = limit
+    this.#limits = limits
     this.#resolve = resolve
     this.#reject = reject
     request.signal.addEventListener('abort', this)
@@ -72,12 +95,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(
-    _controller: Dispatcher.DispatchController,
+    controller: Dispatcher.DispatchController,
     status: number,
     headers: Readonly<Record<string, string | string[] | undefined>>,
   ): void {
     if (status < 200) return
     this.#status = status
+    this.#startedAt = performance.now()
     for (const name in headers) {
       const value = headers[name]
       if (value !== undefined) this.#headers[name] = typeof value === 'string' ? value : value.join(', ')
@@ -86,20 +110,26 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#isEvents = this.#request.onEvents !== undefined && /^text\/event-stream\b/i.test(type)
     // Responses to HEAD and 304 declare the length of a body that they do not have.
     if (length === undefined || this.#request.method === 'HEAD' || status === 304) return
-    if (Number(length) > this.#limit) throw tooLarge(this.#limit)
+    const { maxBytes } = this.#limits
+    if (Number(length) > maxBytes) throw tooLarge(maxBytes)
+    if (Number(length) > smallBytes && !this.#isEvents) this.#reserve(controller, Number(length))
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     const size = this.#size + chunk.length
-    if (size > this.#limit) throw tooLarge(this.#limit)
+    const { maxBytes } = this.#limits
+    if (size > maxBytes) throw tooLarge(maxBytes)
     if (this.#isEvents) this.#takeEvents(chunk)
     else if (this.#size === 0) this.#body = chunk
     else this.#append(chunk, size)
     this.#size = size
+    if (size > smallBytes && !this.#isEvents && size > (this.#reservation?.held ?? 0))
+      this.#reserve(controller, stepBytes)
   }
 
   onResponseEnd(): void {
     this.#end()
+    if (performance.now() - this.#startedAt > slowMs) this.dropConnection?.()
     const body = this.#isEvents ? nothing : this.#body.subarray(0, this.#size)
     this.#resolve({ status: this.#status, headers: this.#headers, body })
   }
@@ -107,6 +137,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
     this.#end()
     this.#reject(error)
+  }
+
+  /** Waits, where too much is in flight, by not reading the connection. */
+  #reserve(controller: Dispatcher.DispatchController, bytes: number): void {
+    const { project, inFlight } = this.#limits
+    this.#reservation ??= inFlight.begin(project, () => this.over || controller.resume())
+    if (!inFlight.reserve(this.#reservation, bytes)) controller.pause()
   }
 
   #takeEvents(chunk: Buffer): void {
@@ -121,7 +158,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #append(chunk: Buffer, size: number): void {
     if (size > this.#body.length) {
       const declared = Number(this.#headers['content-length'] ?? 0)
-      const grown = Buffer.allocUnsafeSlow(declared > 0 ? declared : Math.min(size * 2, this.#limit))
+      const grown = Buffer.allocUnsafeSlow(declared > 0 ? declared : Math.min(size * 2, this.#limits.maxBytes))
       this.#body.copy(grown, 0, 0, this.#size)
       this.#body = grown
     }
@@ -131,6 +168,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #end(): void {
     this.over = true
     clearTimeout(this.#goodbye)
+    if (this.#reservation) this.#limits.inFlight.end(this.#reservation)
     this.#request.signal.removeEventListener('abort', this)
   }
 }

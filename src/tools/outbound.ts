@@ -1,12 +1,14 @@
 import { hash } from 'node:crypto'
 import { lookup as lookUpInDns } from 'node:dns'
+import type { Socket } from 'node:net'
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib'
-import { Client, Dispatcher, Response as FetchResponse, fetch as fetchWith, Pool } from 'undici'
+import { type buildConnector, Client, Dispatcher, Response as FetchResponse, fetch as fetchWith, Pool } from 'undici'
 import { PlatformError } from '../model/errors.ts'
 import { createAddressRules } from './addresses.ts'
-import { Exchange, type OutboundRequest, type OutboundResponse, tooLarge } from './exchange.ts'
+import { Exchange, type OutboundRequest, type OutboundResponse, type ResponseLimits, tooLarge } from './exchange.ts'
 import { guardedConnector, type Lookup, Refusal } from './guard.ts'
+import { InFlight } from './in-flight.ts'
 import { keepAliveMaxMs, Pools } from './pools.ts'
 import { createProxiedPool, createProxyRules, createTargetJudge, ProxyFailure, type ProxySettings } from './proxy.ts'
 
@@ -50,7 +52,8 @@ const maxRedirects = 5
  */
 export class Outbound {
   readonly #pools: Pools
-  readonly #limit: number
+  readonly #maxBytes: number
+  readonly #inFlight: InFlight
 
   constructor(options: OutboundOptions) {
     const rules = createAddressRules(options)
@@ -58,7 +61,8 @@ export class Outbound {
     const connect = guardedConnector(rules, lookUp)
     const judge = createTargetJudge(rules, lookUp)
     const findProxy = createProxyRules(options.proxy ?? {})
-    this.#limit = options.maxResponseBytes
+    this.#maxBytes = options.maxResponseBytes
+    this.#inFlight = new InFlight({ perProject: 4 * this.#maxBytes, overall: 16 * this.#maxBytes })
     this.#pools = new Pools((origin) => {
       const proxy = findProxy(new URL(origin))
       if (proxy) return createProxiedPool(origin, proxy, judge, poolOptions)
@@ -68,7 +72,8 @@ export class Outbound {
 
   client({ project, credentials }: Owner): HttpClient {
     const owner = hash('sha256', JSON.stringify([project, credentials]), 'base64')
-    return new OwnedClient(owner, this.#pools, this.#limit)
+    const limits = { project, maxBytes: this.#maxBytes, inFlight: this.#inFlight }
+    return new OwnedClient(owner, this.#pools, limits)
   }
 
   /** Ends what is still in flight with `SHUTTING_DOWN`. To let calls finish, wait for them first. */
@@ -82,13 +87,30 @@ export class Outbound {
  * reports busy, and never otherwise, after a request that is not valid: 128 of those and no connection is left.
  */
 class PooledClient extends Client {
+  #socket: Socket | undefined
+
+  constructor(origin: URL, options: Client.Options) {
+    const connect = options.connect as buildConnector.connector
+    super(origin, {
+      ...options,
+      connect: (target: buildConnector.Options, callback: buildConnector.Callback) =>
+        connect(target, (...connected) => {
+          this.#socket = connected[1] ?? undefined
+          callback(...connected)
+        }),
+    })
+  }
+
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    return super.dispatch(options, handler) || (handler instanceof Exchange && handler.over)
+    if (!(handler instanceof Exchange)) return super.dispatch(options, handler)
+    // Before undici, which waits as long, uses the connection again.
+    handler.dropConnection = () => setImmediate(() => this.#socket?.destroy())
+    return super.dispatch(options, handler) || handler.over
   }
 }
 
 const poolOptions = {
-  factory: (origin: URL, options: object) => new PooledClient(origin, options),
+  factory: (origin: URL, options: Client.Options) => new PooledClient(origin, options),
   connections: 128,
   pipelining: 1,
   allowH2: false,
@@ -103,12 +125,12 @@ const poolOptions = {
 class OwnedClient implements HttpClient {
   readonly #owner: string
   readonly #pools: Pools
-  readonly #limit: number
+  readonly #limits: ResponseLimits
 
-  constructor(owner: string, pools: Pools, limit: number) {
+  constructor(owner: string, pools: Pools, limits: ResponseLimits) {
     this.#owner = owner
     this.#pools = pools
-    this.#limit = limit
+    this.#limits = limits
   }
 
   async request(request: OutboundRequest): Promise<OutboundResponse> {
@@ -127,7 +149,7 @@ class OwnedClient implements HttpClient {
   readonly fetch = (async (input, init) => {
     const dispatcher = new OwnedDispatcher(this.#owner, this.#pools)
     const response = await fetchWith(input as string, { ...(init as object), dispatcher })
-    return response.body === null ? response : limited(response, this.#limit)
+    return response.body === null ? response : limited(response, this.#limits.maxBytes)
   }) as typeof fetch
 
   async #send(request: OutboundRequest): Promise<OutboundResponse> {
@@ -136,7 +158,7 @@ class OwnedClient implements HttpClient {
     checkUrl(url)
     try {
       return await new Promise((resolve, reject) => {
-        const exchange = new Exchange(request, this.#limit, resolve, reject)
+        const exchange = new Exchange(request, this.#limits, resolve, reject)
         const path = url.pathname + url.search
         this.#pools.get(this.#owner, url.origin).dispatch({ path, method, headers, body: body ?? null }, exchange)
       })
@@ -150,10 +172,11 @@ class OwnedClient implements HttpClient {
     const decoders = findDecoders(encoding)
     if (!decoders || response.body.length === 0) return response
     let { body } = response
+    const { maxBytes } = this.#limits
     try {
-      for (const decode of decoders) body = await decode(body, { maxOutputLength: this.#limit })
+      for (const decode of decoders) body = await decode(body, { maxOutputLength: maxBytes })
     } catch (cause) {
-      if (codeOf(cause) === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(this.#limit)
+      if (codeOf(cause) === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxBytes)
       throw unreachable(url.host, 'the response could not be decoded', cause)
     }
     signal.throwIfAborted()
