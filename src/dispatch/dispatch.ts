@@ -1,3 +1,4 @@
+import { DatabaseUnavailable } from '../model/database-unavailable.ts'
 import { PlatformError } from '../model/errors.ts'
 import { Suspended } from '../model/suspended.ts'
 import type { Output } from '../model/tool.ts'
@@ -17,6 +18,9 @@ export const deepest = 10
 /** Every tool call, from anyone, goes through here, in this order. */
 export async function dispatch(asked: Asked, host: Host): Promise<Output> {
   const record = new CallRecord(host.calls, asked)
+  // From here on it cannot be said that nothing was done.
+  let mayHaveEffect = false
+  const judged = (error: unknown) => whereDatabaseFailed(error, mayHaveEffect, record)
   try {
     if (asked.depth > deepest) throw new PlatformError('CALL_TOO_DEEP', { depth: asked.depth })
     // What is known and what nobody has to decide on does not wait, not even for the next round of the event loop.
@@ -29,6 +33,7 @@ export async function dispatch(asked: Asked, host: Host): Promise<Output> {
     const approved = decision instanceof Promise ? await decision : decision
     await record.begin(approved)
     if (!approved.entry.type.execute) throw new Suspended({ kind: 'client', input: approved.merged })
+    mayHaveEffect = true
     const output = await execute(approved, host.reach)
     await asked.onOutput?.(output)
     // Apart, because what an absent listener would be told is not worked out.
@@ -37,9 +42,21 @@ export async function dispatch(asked: Asked, host: Host): Promise<Output> {
     return output
   } catch (error) {
     // Not over: whoever called comes back for it, under the same id.
-    if (error instanceof Suspended) throw error.told ?? error
-    const ended = await record.fail(error)
-    host.onEnd?.(ended)
-    throw error
+    if (error instanceof Suspended) throw judged(error.told ?? error)
+    const told = judged(error)
+    try {
+      const ended = await record.fail(told)
+      host.onEnd?.(ended)
+    } catch (failure) {
+      throw judged(failure)
+    }
+    throw told
   }
+}
+
+/** Before its effect, a call that the database failed can be made again. After it, nobody knows. */
+function whereDatabaseFailed(error: unknown, mayHaveEffect: boolean, record: CallRecord): unknown {
+  if (!(error instanceof DatabaseUnavailable)) return error
+  if (!mayHaveEffect) return error.toError(true)
+  return new PlatformError('OUTCOME_UNKNOWN', { action: record.action }, { cause: error })
 }

@@ -8,6 +8,7 @@ import type { Shelves } from '../catalogue/shelf.ts'
 import type { Vault } from '../credentials/vault.ts'
 import type { Asked } from '../dispatch/call.ts'
 import type { Live, Patience, Surface, Within } from '../model/call.ts'
+import { DatabaseUnavailable } from '../model/database-unavailable.ts'
 import { PlatformError } from '../model/errors.ts'
 import { faultsOf } from '../model/faults.ts'
 import { isObject, type JsonObject } from '../model/json.ts'
@@ -180,7 +181,13 @@ const define = <Input extends z.ZodObject, Output extends z.ZodType>(
     aliases: aliasesOf(common.route),
     perform: async (input, context) => {
       if (common.byPeople) requirePerson(context)
-      return run(parseInput(common.input, input), context)
+      try {
+        return await run(parseInput(common.input, input), context)
+      } catch (error) {
+        // It may have written something before the statement that failed.
+        if (error instanceof DatabaseUnavailable) throw error.toError(common.route.startsWith('GET '))
+        throw error
+      }
     },
   }
 }

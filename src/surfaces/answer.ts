@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
+import { knownError } from '../model/database-unavailable.ts'
 import { errorBody, PlatformError } from '../model/errors.ts'
 import { type Download, isEventStream, JsonText, type Operation } from '../operations/operation.ts'
 import { events } from './events.ts'
@@ -18,7 +19,7 @@ export function answer(operation: Operation, result: unknown, headers: Headers, 
 
 /** What went wrong, as HTTP. What is not in the catalogue is logged whole and told to nobody. */
 export function answerError(error: unknown, log: Logger, given: Headers = {}): Response {
-  const known = error instanceof PlatformError ? error : unexpected(error, log)
+  const known = knownError(error) ?? unexpected(error, log)
   const headers: Record<string, string> = { 'content-type': 'application/json', ...given }
   if (known.status === 401) headers['www-authenticate'] = 'Bearer realm="quartermaster"'
   if (known.code === 'RATE_LIMITED') {
@@ -33,6 +34,7 @@ export function answerError(error: unknown, log: Logger, given: Headers = {}): R
   if (known.code === 'TOO_MANY_SIGN_INS') {
     headers['retry-after'] = String((known as PlatformError<'TOO_MANY_SIGN_INS'>).details.retry_after_seconds)
   }
+  if (known.code === 'DATABASE_UNAVAILABLE') headers['retry-after'] = '1'
   if (known.code === 'SHUTTING_DOWN') Object.assign(headers, { 'retry-after': '5', connection: 'close' })
   if (known.code === 'METHOD_NOT_ALLOWED') {
     headers.allow = (known as PlatformError<'METHOD_NOT_ALLOWED'>).details.allowed.join(', ')

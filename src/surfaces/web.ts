@@ -20,7 +20,8 @@ export interface WebParts {
   reference(): string
   readonly metrics: Metrics
   readonly log: Logger
-  isReady(): Promise<boolean>
+  /** Why the platform takes no work, in a sentence; undefined where it does. */
+  fault(): Promise<string | undefined>
   /** How actions are searched, which may be worse than was wanted. */
   searchState(): object
 }
@@ -35,15 +36,16 @@ const page = {
 
 /** Everything that answers HTTP, in one place. */
 export function web(parts: WebParts): Hono {
-  const { rest, signIn, dashboard, mcp, openapi, routes, reference, metrics, log, isReady, searchState } = parts
+  const { rest, signIn, dashboard, mcp, openapi, routes, reference, metrics, log, fault, searchState } = parts
   const app = new Hono()
   app.get('*', async ({ req }, next) => (await dashboard.answer(req.raw)) ?? next())
   app.get('/health', (context) => context.json({ status: 'ok' }))
-  app.get('/ready', async (context) =>
-    (await isReady())
+  app.get('/ready', async (context) => {
+    const reason = await fault()
+    return reason === undefined
       ? context.json({ status: 'ready', search: searchState() })
-      : context.json({ status: 'not ready' }, 503),
-  )
+      : context.json({ status: 'not ready', reason }, 503)
+  })
   app.get('/metrics', () => metrics.print())
   app.get('/api/v1/openapi.json', () => new Response(openapi(), { headers: { 'content-type': 'application/json' } }))
   app.get('/api/docs', () => new Response(reference(), { headers: page }))

@@ -1,6 +1,6 @@
 import { McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import type { Logger } from 'pino'
-import { PlatformError } from '../../model/errors.ts'
+import { knownError } from '../../model/database-unavailable.ts'
 import type { JsonObject } from '../../model/json.ts'
 import type { Connection, Incoming } from './live.ts'
 import type { Offering } from './offering.ts'
@@ -55,8 +55,8 @@ export function toProtocol(
 /** What is not in the catalogue of errors is logged whole and told to nobody. */
 export function toProtocolError(error: unknown, log: Logger): ProtocolError {
   if (error instanceof ProtocolError) return error
-  const known = error instanceof PlatformError
+  const known = knownError(error)
   if (!known) log.error({ err: error }, 'a fault of the platform')
-  const message = known ? error.message : 'Something went wrong inside the platform. The log has it.'
+  const message = known ? known.message : 'Something went wrong inside the platform. The log has it.'
   return new ProtocolError(ProtocolErrorCode.InternalError, message)
 }
