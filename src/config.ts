@@ -268,6 +268,12 @@ export function readConfig(
   return Object.freeze({ ...(config as Settings), onLoopback: isLoopback(config.host as string) })
 }
 
+/** What to say of a platform that other machines reach without TLS: then API keys travel for all to read. */
+export function describeExposure({ onLoopback, host, publicUrl }: Config): string | undefined {
+  if (onLoopback || publicUrl?.toLowerCase().startsWith('https:')) return undefined
+  return `Listening on ${host} without TLS: other machines can reach the platform, only API keys protect it, and they are sent unencrypted. Put a proxy with TLS in front and set QM_PUBLIC_URL to its https address, or listen on 127.0.0.1.`
+}
+
 /** Variables that the command line and what it writes for clients read. */
 const otherVariables = ['QM_URL', 'QM_KEY', 'QM_PROFILE', 'QM_AUTHORIZATION']
 

@@ -226,7 +226,7 @@ export async function createPlatform(config: Config, { warn }: PlatformOptions =
     metrics,
     log,
     searchState: () => parts.resolver.state,
-    isReady: async () => !closing.signal.aborted && (await store.settings.find('first_start')) !== undefined,
+    fault: async () => (closing.signal.aborted ? 'The platform is shutting down.' : store.writeProbe.fault()),
   })
 
   await webhooks.start()

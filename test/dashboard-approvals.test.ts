@@ -202,12 +202,17 @@ describe('a call that waits', () => {
     expect(complaints).toEqual([])
   })
 
-  test('is changed as JSON by whoever may not see its tool', async () => {
-    await using desk = await startDesk()
-    const id = await desk.ask({ amount: 5, token: 'secret-value' })
+  test('is changed as JSON by whoever may not see its tool, and tells what is hidden or looks like a credential', async () => {
+    const properties = { amount: { type: 'number' }, token: { type: 'string', writeOnly: true } }
+    await using desk = await startDesk({ parameters: { type: 'object', properties } })
+    const id = await desk.ask({ amount: 5, token: 'secret-value', password: 'DROP TABLE' })
     await using visitor = await at(desk, `/approvals/${id}`, desk.keys.rita)
     const { page } = visitor
     await seen(page, '[redacted]')
+    await seen(page, 'DROP TABLE')
+    const notes = await page.getByLabel('Sensitive arguments').innerText()
+    expect(notes).toMatch(/token is hidden \(string, 12 characters\).*If you approve, it runs as it was sent/)
+    expect(notes).toMatch(/password looks like a credential \(string, 10 characters\)/)
 
     await page.keyboard.press('e')
     await page.getByLabel('Input, as JSON').fill('{ "amount": 4, "token": "[redacted]" ')
@@ -216,7 +221,7 @@ describe('a call that waits', () => {
     await page.getByRole('button', { name: 'Approve with these changes' }).click()
     await page.getByText('Approved with changes').waitFor()
 
-    expect(await desk.call({ amount: 5, token: 'secret-value' })).toMatchObject({ status: 200 })
+    expect(await desk.call({ amount: 5, token: 'secret-value', password: 'DROP TABLE' })).toMatchObject({ status: 200 })
     expect(JSON.parse(desk.service.received.at(-1)?.body ?? '')).toEqual({ amount: 4, token: 'secret-value' })
   })
 

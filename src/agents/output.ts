@@ -1,3 +1,4 @@
+import { knownError } from '../model/database-unavailable.ts'
 import { errorBody, PlatformError } from '../model/errors.ts'
 import { isObject, type Json, type JsonObject } from '../model/json.ts'
 import { mostCharacters, type Picture, pictureIn, withPictures } from '../model/picture.ts'
@@ -47,4 +48,4 @@ function textOf(part: JsonObject): string {
 
 /** A failing call is something the model sees, and can do something about. */
 export const toldOfError = (error: unknown): JsonObject =>
-  errorBody(error instanceof PlatformError ? error : new PlatformError('INTERNAL', {})) as unknown as JsonObject
+  errorBody(knownError(error) ?? new PlatformError('INTERNAL', {})) as unknown as JsonObject

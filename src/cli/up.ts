@@ -1,4 +1,4 @@
-import { type Config, describeUnknown, readConfig, SettingError } from '../config.ts'
+import { type Config, describeExposure, describeUnknown, readConfig, SettingError } from '../config.ts'
 import { version } from '../home.ts'
 import { createPlatform, type Platform } from '../main.ts'
 import { StartError } from '../model/start-error.ts'
@@ -24,6 +24,8 @@ export const run: Runner = async (args) => {
 async function up(flags: readonly string[]): Promise<number> {
   const config = readConfig(flags, process.env)
   for (const line of describeUnknown(process.env)) console.error(`quartermaster: ${line}`)
+  const exposed = describeExposure(config)
+  if (exposed) console.error(`quartermaster: ${exposed}`)
   // From the start, so that whoever is told to stop while starting stops as gently as later.
   const told = toldToStop()
   // People read a sentence, and programs lines of JSON.

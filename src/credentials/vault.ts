@@ -224,8 +224,15 @@ async function readKeyFile(data: string): Promise<Buffer | undefined> {
 /** Whole or not at all, and never in place of another: a process beside this one may be making it too. */
 async function makeKeyFile(data: string): Promise<Buffer> {
   const draft = join(data, `${keyFile}.${randomBytes(6).toString('hex')}`)
-  await mkdir(data, { recursive: true })
-  await writeFile(draft, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flag: 'wx', flush: true })
+  try {
+    await mkdir(data, { recursive: true, mode: 0o700 })
+    await writeFile(draft, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flag: 'wx', flush: true })
+  } catch (cause) {
+    throw new StartError(
+      `The key file ${join(data, keyFile)} cannot be written: ${(cause as Error).message}. Give the user that the platform runs as write access to the folder, or set QM_SECRET_KEY.`,
+      { cause },
+    )
+  }
   try {
     await link(draft, join(data, keyFile))
   } catch (error) {

@@ -3,6 +3,7 @@ import type { Redactor } from '../credentials/redactor.ts'
 import { redactorOf } from '../credentials/tool-secrets.ts'
 import type { CallStatus } from '../model/call.ts'
 import { firstBytes, wholeSlice } from '../model/characters.ts'
+import { knownError } from '../model/database-unavailable.ts'
 import { errorBody, PlatformError } from '../model/errors.ts'
 import type { Action, Output } from '../model/tool.ts'
 import type { Calls } from '../store/calls.ts'
@@ -81,6 +82,10 @@ export class CallRecord {
     }
   }
 
+  get action(): string {
+    return this.#target.action ?? this.#asked.toolId
+  }
+
   /** What is answered without a tool, such as a search for actions, is recorded under a name of our own. */
   aside(projectId: string | null, name: string): void {
     this.#type = 'aside'
@@ -129,7 +134,7 @@ export class CallRecord {
 
   /** Not a PlatformError: a fault of our own, of which the record says no more than the caller is told. */
   async fail(error: unknown): Promise<Ended> {
-    const known = error instanceof PlatformError ? error : new PlatformError('INTERNAL', {})
+    const known = knownError(error) ?? new PlatformError('INTERNAL', {})
     const end = this.#end(statusOf(known, this.#begun), null, known)
     if (this.#begun) await this.#calls.end(end)
     else await this.#calls.refuse({ ...this.#row(end.status as CallStatus, this.#asked.input), ...end })

@@ -284,7 +284,7 @@ export const catalogue = {
   },
   OUTCOME_UNKNOWN: {
     status: 409,
-    says: 'The call was begun before and cut off, so that it may have had its effect.',
+    says: 'The call was begun and cut off, by a crash or because the database was lost, so that it may have had its effect.',
     message: (d: { action: string }) =>
       `A call of "${d.action}" was cut off after it had begun: whether it took effect is not known. Look before you call again.`,
   },
@@ -498,6 +498,15 @@ export const catalogue = {
     status: 503,
     says: 'As many MCP clients listen for changes as this process allows.',
     message: (d: { most: number }) => `${d.most} clients listen for changes already: try again later.`,
+  },
+  DATABASE_UNAVAILABLE: {
+    status: 503,
+    says: 'The database cannot be reached or written to; `retry_safe` tells whether nothing was done, so that you can send the request again.',
+    message: (d: { reason: string; retry_safe: boolean }) =>
+      d.retry_safe
+        ? `The database is unavailable: ${d.reason}. Nothing was done: try again in a moment.`
+        : `The database is unavailable: ${d.reason}. Whether the change was saved is not known: check before you send it again.`,
+    headers: () => ({ 'retry-after': '1' }),
   },
   SHUTTING_DOWN: {
     status: 503,

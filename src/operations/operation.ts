@@ -8,6 +8,7 @@ import type { Shelves } from '../catalogue/shelf.ts'
 import type { Vault } from '../credentials/vault.ts'
 import type { Asked } from '../dispatch/call.ts'
 import { type Live, type OnWait, type Surface, type Transport, transportOf, type Within } from '../model/call.ts'
+import { DatabaseUnavailable } from '../model/database-unavailable.ts'
 import { PlatformError } from '../model/errors.ts'
 import { faultsOf } from '../model/faults.ts'
 import { isGeneratedId } from '../model/ids.ts'
@@ -187,25 +188,35 @@ const define = <Input extends z.ZodObject, Output extends z.ZodType>(
 ): Operation => {
   const { status = 200, ...rest } = common
   const references = References.of(common.route, common.permission)
+  /** With the id in place of a name. */
+  const runReferenced = async (input: unknown, context: Context): Promise<unknown> => {
+    const reference = isObject(input) && typeof input.id === 'string' ? input.id : undefined
+    if (!references || reference === undefined || isGeneratedId(reference) || !isName(reference)) {
+      return run(parseInput(common.input, input), context)
+    }
+    const id = await references.idOf(reference, context)
+    // A name may hold what no id can.
+    if (id === reference && !Id.safeParse(id).success) {
+      throw await references.hinted(references.notFound(reference), reference, context)
+    }
+    try {
+      return await run(parseInput(common.input, { ...(input as object), id }), context)
+    } catch (error) {
+      throw await references.hinted(error, reference, context)
+    }
+  }
   return {
     ...rest,
     status,
     aliases: aliasesOf(common.route),
     perform: async (input, context) => {
       if (common.byPeople) requirePerson(context)
-      const reference = isObject(input) && typeof input.id === 'string' ? input.id : undefined
-      if (!references || reference === undefined || isGeneratedId(reference) || !isName(reference)) {
-        return run(parseInput(common.input, input), context)
-      }
-      const id = await references.idOf(reference, context)
-      // A name may hold what no id can.
-      if (id === reference && !Id.safeParse(id).success) {
-        throw await references.hinted(references.notFound(reference), reference, context)
-      }
       try {
-        return await run(parseInput(common.input, { ...(input as object), id }), context)
+        return await runReferenced(input, context)
       } catch (error) {
-        throw await references.hinted(error, reference, context)
+        // It may have written something before the statement that failed.
+        if (error instanceof DatabaseUnavailable) throw error.toError(common.route.startsWith('GET '))
+        throw error
       }
     },
   }

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
+import { knownError } from '../model/database-unavailable.ts'
 import { errorBody, PlatformError } from '../model/errors.ts'
 import { type Exchange, type ReplyHeaders, sendJson } from './exchange.ts'
 
 /** An error from the catalogue as it is; anything else is a bug: logged whole, and reported as `INTERNAL`. */
 export function toPlatformError(error: unknown, log: Logger): PlatformError {
-  if (error instanceof PlatformError) return error
+  const known = knownError(error)
+  if (known) return known
   const id = randomUUID()
   log.error({ err: error, request_id: id }, 'internal error')
   return new PlatformError('INTERNAL', { request_id: id })

@@ -51,7 +51,12 @@ export class Checkpoints {
     worker.unref()
     worker.on('message', ({ log, left }: { log: number; left: number }) => {
       this.#running = false
-      if (log > longLog && left < fewFrames) this.#database.exec('PRAGMA wal_checkpoint(RESTART)')
+      if (log <= longLog || left >= fewFrames) return
+      try {
+        this.#database.exec('PRAGMA wal_checkpoint(RESTART)')
+      } catch {
+        // A full disk, say. The log goes on growing, and the next checkpoint tries again.
+      }
     })
     worker.on('error', () => {
       this.#running = false

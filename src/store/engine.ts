@@ -43,6 +43,9 @@ export interface Engine {
   tell(notice: Notice): Promise<void>
   hear(listener: (notice: Notice) => void): void
 
+  /** Room left on the disk, where the database is a file of ours. */
+  freeBytes?(): Promise<number>
+
   /** Whether the error says that a unique index refused the row. */
   isDuplicate(error: unknown): boolean
   close(): Promise<void>

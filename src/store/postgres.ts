@@ -3,9 +3,11 @@ import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import { StartError } from '../model/start-error.ts'
 import type { Engine, Notice } from './engine.ts'
+import { guardedPool, repeated } from './postgres-pool.ts'
 import type { CallEnd, CallRow, Tables } from './tables.ts'
 
 const channel = 'quartermaster'
+const notify = 'select pg_notify($1, $2)'
 
 /** PostgreSQL's 64-bit integers as numbers: ours are milliseconds and counts, far below 2^53. */
 const types: pg.CustomTypesConfig = {
@@ -75,11 +77,24 @@ async function requireReachable(pool: pg.Pool, url: string): Promise<void> {
   }
 }
 
+const insertCalls = 'insert into calls select * from json_populate_recordset(null::calls, $1::json)'
+
+/**
+ * Where the connection is lost, the rows may be there or not. They are then written again, but for those that are there; and
+ * those must be ours, because another process that has begun the same call must not be joined in it.
+ */
 const beginCalls = (pool: pg.Pool, begun: readonly CallRow[]) =>
-  pool.query({
-    name: 'begin-calls',
-    text: 'insert into calls select * from json_populate_recordset(null::calls, $1::json)',
-    values: [JSON.stringify(begun)],
+  repeated(insertCalls, async (attempt) => {
+    const values = [JSON.stringify(begun)]
+    if (attempt === 0) return pool.query({ name: 'begin-calls', text: insertCalls, values })
+    await pool.query(`${insertCalls} on conflict (id) do nothing`, values)
+    const { rows } = await pool.query<Pick<CallRow, 'id' | 'created_at'>>(
+      'select id, created_at from calls where id = any($1)',
+      [begun.map(({ id }) => id)],
+    )
+    const written = new Map(rows.map((row) => [row.id, row]))
+    const isOurs = ({ id, created_at }: CallRow) => written.get(id)?.created_at === created_at
+    if (!begun.every(isOurs)) throw new Error('a call was begun twice')
   })
 
 /** deadlock_detected: of two that waited for each other, PostgreSQL has sent this one away. */
@@ -98,12 +113,14 @@ async function endCalls(pool: pg.Pool, ended: readonly CallEnd[]): Promise<void>
            where calls.id = e.id and calls.completed_at is null`,
     values: [JSON.stringify([...ended].sort((a, b) => (a.id < b.id ? -1 : 1)))],
   }
-  try {
-    await pool.query(query)
-  } catch (error) {
-    if ((error as { code?: string }).code !== deadlock) throw error
-    await pool.query(query)
-  }
+  await repeated(query.text, async () => {
+    try {
+      await pool.query(query)
+    } catch (error) {
+      if ((error as { code?: string }).code !== deadlock) throw error
+      await pool.query(query)
+    }
+  })
 }
 
 export async function openPostgres(url: string, poolSize = 10): Promise<Engine> {
@@ -119,7 +136,7 @@ export async function openPostgres(url: string, poolSize = 10): Promise<Engine> 
   // So does one that breaks in the middle of a transaction; unheard, it would end the process.
   pool.on('connect', (client) => client.on('error', () => {}))
   await requireReachable(pool, url)
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: guardedPool(pool) }) })
   const listeners: ((notice: Notice) => void)[] = []
   const me = randomUUID()
   const ear = listen(url, (notice) => listeners.forEach((listener) => void listener(notice)), me)
@@ -154,7 +171,7 @@ export async function openPostgres(url: string, poolSize = 10): Promise<Engine> 
       // A notice holds at most 8,000 bytes.
       for (let start = 0; start < Math.max(ids.length, 1); start += 150) {
         const payload = JSON.stringify({ from: me, topic, ids: ids.slice(start, start + 150), data })
-        await pool.query('select pg_notify($1, $2)', [channel, payload])
+        await repeated(notify, () => pool.query(notify, [channel, payload]))
       }
     },
     hear: (listener) => void listeners.push(listener),

@@ -5,6 +5,7 @@ import { type Db, PgBoss } from 'pg-boss'
 import { StartError } from '../model/start-error.ts'
 import { Looks, type Turn, type Turns } from './looks.ts'
 import type { Notices } from './notices.ts'
+import { once } from './postgres-pool.ts'
 import type { Queue, QueueOptions, Work } from './queue.ts'
 
 /** A turn is a job of pg-boss that this process has fetched. `heardAt` is when the database last knew that we have it. */
@@ -256,8 +257,10 @@ class PostgresQueue implements Queue {
   }
 
   #locked<T>(kind: string, id: string, act: (db: Db) => Promise<T>): Promise<T> {
-    return alone(this.#pool, numberOf(`${kind} ${id}`), (client) =>
-      act({ executeSql: (text, values) => client.query(text, values as unknown[]) }),
+    return once('', () =>
+      alone(this.#pool, numberOf(`${kind} ${id}`), (client) =>
+        act({ executeSql: (text, values) => client.query(text, values as unknown[]) }),
+      ),
     )
   }
 }

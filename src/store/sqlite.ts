@@ -1,8 +1,21 @@
-import { closeSync, fdatasync, fstatSync, mkdirSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  fdatasync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { promisify } from 'node:util'
 import { Kysely, type SqliteDatabase, SqliteDialect, sql } from 'kysely'
+import { DatabaseUnavailable } from '../model/database-unavailable.ts'
 import { StartError } from '../model/start-error.ts'
 import { Checkpoints } from './checkpoint.ts'
 import type { Engine } from './engine.ts'
@@ -21,7 +34,7 @@ export class FolderInUse extends StartError {}
  * operating system lets go when the process dies, however it dies; the database itself stays open to backup tools.
  */
 function lockFolder(folder: string): DatabaseSync {
-  const lock = new DatabaseSync(join(folder, 'lock.db'), { open: false })
+  const lock = new DatabaseSync(makePrivate(folder, 'lock.db'), { open: false })
   try {
     lock.open()
     lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
@@ -33,18 +46,66 @@ function lockFolder(folder: string): DatabaseSync {
       { cause },
     )
   }
-  writeFileSync(join(folder, 'pid'), `${process.pid}\n`)
+  try {
+    writeFileSync(join(folder, 'pid'), `${process.pid}\n`, { mode: 0o600 })
+  } catch (cause) {
+    lock.close()
+    throw notWritable(folder, cause)
+  }
   return lock
 }
 
+const notWritable = (folder: string, cause: unknown) =>
+  new StartError(
+    `The data folder ${folder} cannot be written to: ${(cause as Error).message}. Give the user that the platform runs as write access to it, or choose another folder with --data.`,
+    { cause },
+  )
+
+/**
+ * Only for us, whatever the folder allows: it holds hashes of keys, what callers sent and what they were answered. SQLite
+ * gives the files beside it the same mode. One that all users can read is closed; what a group may do is left alone.
+ */
+function makePrivate(folder: string, name: string): string {
+  const file = join(folder, name)
+  try {
+    closeSync(openSync(file, 'a', 0o600))
+    for (const each of [file, `${file}-wal`, `${file}-shm`]) closeToOthers(each)
+  } catch (cause) {
+    throw notWritable(folder, cause)
+  }
+  return file
+}
+
+function closeToOthers(file: string): void {
+  const found = statSync(file, { throwIfNoEntry: false })
+  if (!found || (found.mode & 0o007) === 0) return
+  try {
+    chmodSync(file, 0o600)
+  } catch {
+    // Of another user. If it cannot be used, opening it says so.
+  }
+}
+
 /** SQLite's own words for a file that it cannot use are for operators; where they come from is not. */
-export const explained = (error: unknown, file: string): unknown =>
-  (error as { code?: string } | null)?.code === 'ERR_SQLITE_ERROR'
-    ? new StartError(
-        `The database ${file} cannot be used: ${(error as Error).message}. If it is damaged, put a backup in its place, or choose another folder with --data.`,
-        { cause: error },
-      )
-    : error
+export function explained(thrown: unknown, file: string): unknown {
+  const error = thrown instanceof DatabaseUnavailable ? thrown.cause : thrown
+  const { code, errcode = 0, message } = Object(error) as { code?: string; errcode?: number; message?: string }
+  if (code !== 'ERR_SQLITE_ERROR') return error
+  const [what, next] = advice(errcode & 0xff)
+  return new StartError(`The database ${file} cannot be used: ${what ?? message}. ${next}`, { cause: error })
+}
+
+/** What is wrong, unless SQLite's own words say it, and what to do about it. */
+function advice(errcode: number): [what: string | undefined, next: string] {
+  if (errcode === 8 || errcode === 14) {
+    return [
+      'the user that the platform runs as may not write it',
+      'Give that user write access to the folder and its files, or choose another folder with --data.',
+    ]
+  }
+  if (errcode === 13) return ['the disk is full', 'Free some space, or choose another folder with --data.']
+  return [undefined, 'If it is damaged, put a backup in its place, or choose another folder with --data.']
+}
 
 function owner(folder: string): string {
   try {
@@ -62,6 +123,15 @@ function makeFolder(folder: string): void {
   }
 }
 
+function orClose<T>(lock: DatabaseSync, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    lock.close()
+    throw error
+  }
+}
+
 const roomInLog = 8 * 1024 * 1024
 
 /**
@@ -75,21 +145,54 @@ function openLog(file: string): number {
   return log
 }
 
+/** Result codes of SQLite that are about the file or the disk, and not about the statement. */
+const troubles: Readonly<Record<number, string>> = {
+  5: 'it is locked by another program',
+  6: 'it is locked by another program',
+  8: 'its file is read-only',
+  10: 'its file cannot be read or written',
+  11: 'its file is damaged',
+  13: 'the disk is full',
+  14: 'its file cannot be opened',
+}
+
+/** In our words where the database cannot be used. The upper bits of a code say more than we need. */
+function whereUnavailable(error: unknown, onlyRead: boolean): unknown {
+  const reason = troubles[((error as { errcode?: number } | null)?.errcode ?? 0) & 0xff]
+  return reason === undefined ? error : new DatabaseUnavailable(reason, onlyRead, { cause: error })
+}
+
+function guarded<T>(work: () => T, onlyRead: boolean): T {
+  try {
+    return work()
+  } catch (error) {
+    throw whereUnavailable(error, onlyRead)
+  }
+}
+
 /** Makes `node:sqlite` fit what Kysely's SQLite dialect expects, and prepares each statement once. */
 function adapt(database: DatabaseSync): SqliteDatabase {
   const prepared = new Map<string, ReturnType<SqliteDatabase['prepare']>>()
-  const wrap = (statement: StatementSync): ReturnType<SqliteDatabase['prepare']> => ({
-    reader: statement.columns().length > 0,
-    all: (parameters) => statement.all(...(parameters as SQLInputValue[])),
-    run: (parameters) => statement.run(...(parameters as SQLInputValue[])),
-    iterate: (parameters) => statement.iterate(...(parameters as SQLInputValue[])),
-  })
+  const wrap = (statement: StatementSync, text: string): ReturnType<SqliteDatabase['prepare']> => {
+    const onlyReads = /^\s*select\b/i.test(text)
+    const isRollback = /^\s*rollback\s*$/i.test(text)
+    return {
+      reader: statement.columns().length > 0,
+      all: (parameters) => guarded(() => statement.all(...(parameters as SQLInputValue[])), onlyReads),
+      // After some errors SQLite has rolled back by itself.
+      run: (parameters) =>
+        isRollback && !database.isTransaction
+          ? { changes: 0, lastInsertRowid: 0 }
+          : guarded(() => statement.run(...(parameters as SQLInputValue[])), onlyReads),
+      iterate: (parameters) => statement.iterate(...(parameters as SQLInputValue[])),
+    }
+  }
   return {
     close: () => database.close(),
     prepare(text) {
       let statement = prepared.get(text)
       if (!statement) {
-        statement = wrap(database.prepare(text))
+        statement = wrap(database.prepare(text), text)
         if (prepared.size > 500) prepared.clear()
         // A schema change makes what was prepared before it stale.
         if (/^\s*(create|alter|drop)/i.test(text)) prepared.clear()
@@ -184,7 +287,7 @@ function openDatabase(file: string, lock: DatabaseSync): DatabaseSync {
 export function openSqlite(folder: string, syncCalls = false): Engine {
   makeFolder(folder)
   const lock = lockFolder(folder)
-  const file = join(folder, 'quartermaster.db')
+  const file = orClose(lock, () => makePrivate(folder, 'quartermaster.db'))
   const database = openDatabase(file, lock)
   const checkpoints = new Checkpoints(database, file)
   const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: adapt(database) }) })
@@ -206,7 +309,7 @@ export function openSqlite(folder: string, syncCalls = false): Engine {
 
   const writeNow = (begun: readonly CallRow[], ended: readonly CallEnd[]) => {
     const { start, begin, end, commit } = callStatements()
-    start.run()
+    guarded(() => start.run(), false)
     try {
       for (const row of begun) begin.run(...callValues(row))
       for (const row of ended) {
@@ -216,8 +319,8 @@ export function openSqlite(folder: string, syncCalls = false): Engine {
       commit.run()
       checkpoints.wrote()
     } catch (error) {
-      database.exec('ROLLBACK')
-      throw error
+      if (database.isTransaction) database.exec('ROLLBACK')
+      throw whereUnavailable(error, false)
     }
   }
 
@@ -249,6 +352,11 @@ export function openSqlite(folder: string, syncCalls = false): Engine {
         ${projectIds ? sql`and documents.project_id in (${sql.join(projectIds)})` : sql``}
         order by score desc, documents.id limit ${limit}`.execute(db)
       return rows
+    },
+
+    async freeBytes() {
+      const { bavail, bsize } = await statfs(folder)
+      return bavail * bsize
     },
 
     tell: async () => {},

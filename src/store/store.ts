@@ -27,6 +27,7 @@ import { Tools } from './tools.ts'
 import { Vectors } from './vectors.ts'
 import { WebSessions } from './web-sessions.ts'
 import { WebhookStore } from './webhooks.ts'
+import { WriteProbe } from './write-probe.ts'
 
 export type StoreOptions = { readonly syncCalls?: boolean } & (
   | { readonly databaseUrl: string; readonly data?: string }
@@ -61,6 +62,7 @@ export interface Store {
   readonly approvals: Approvals
   readonly approvalRules: ApprovalRules
   readonly webSessions: WebSessions
+  readonly writeProbe: WriteProbe
   close(): Promise<void>
 }
 
@@ -104,6 +106,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     approvals: new Approvals(engine, notices),
     approvalRules: new ApprovalRules(engine, notices),
     webSessions: new WebSessions(engine),
+    writeProbe: new WriteProbe(engine),
     async close() {
       await calls.idle()
       await engine.close()

@@ -81,7 +81,10 @@ const recorded = (source: EventStream, keep: (body: string) => Promise<unknown>)
 })
 
 const hadNoEffect = (error: unknown): boolean =>
-  error instanceof PlatformError && (error.status < 500 || error.code === 'SHUTTING_DOWN')
+  error instanceof PlatformError &&
+  (error.status < 500 ||
+    error.code === 'SHUTTING_DOWN' ||
+    (error.code === 'DATABASE_UNAVAILABLE' && (error as PlatformError<'DATABASE_UNAVAILABLE'>).details.retry_safe))
 
 /** What is shown once is not kept to be shown again. */
 function withoutSecrets(text: string, fields: readonly string[] | undefined): string {

@@ -18,7 +18,8 @@ export interface WebDeps {
   reference(): string
   readonly metrics: Metrics
   readonly log: Logger
-  isReady(): Promise<boolean>
+  /** Why the platform takes no work, in a sentence; undefined if it does. */
+  fault(): Promise<string | undefined>
   /** How actions are searched, which may be worse than was wanted. */
   searchState(): object
 }
@@ -33,16 +34,17 @@ const page = {
 
 /** Everything that answers HTTP, as one table. */
 export function createHandler(deps: WebDeps): (exchange: Exchange) => Promise<void> {
-  const { rest, signIn, mcp, dashboard, openapi, reference, metrics, log, isReady, searchState } = deps
+  const { rest, signIn, mcp, dashboard, openapi, reference, metrics, log, fault, searchState } = deps
   const get = (path: string, handle: Route['handle']): Route => ({ method: 'GET', path, handle })
   const any = (path: string, handle: Route['handle']): Route => ({ method: 'ALL', path, handle })
   const restRoutes = rest.map((route) => ({ ...route, path: `/api/v1${route.path}` }))
   const find = createRouter([
     get('/health', (exchange) => sendJson(exchange, 200, '{"status":"ok"}')),
     get('/ready', async (exchange) => {
-      const ready = await isReady()
-      const body = ready ? { status: 'ready', search: searchState() } : { status: 'not ready' }
-      sendJson(exchange, ready ? 200 : 503, JSON.stringify(body))
+      const reason = await fault()
+      const isReady = reason === undefined
+      const body = isReady ? { status: 'ready', search: searchState() } : { status: 'not ready', reason }
+      sendJson(exchange, isReady ? 200 : 503, JSON.stringify(body))
     }),
     get('/metrics', async (exchange) =>
       exchange.send(200, { 'content-type': metrics.contentType }, await metrics.print()),

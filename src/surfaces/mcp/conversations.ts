@@ -7,7 +7,7 @@ import {
 import type { Logger } from 'pino'
 import { type Asking, abilitiesOf, isLogLevel, type LogLevel, type LogMessage } from '../../model/asking.ts'
 import type { Live } from '../../model/call.ts'
-import { PlatformError } from '../../model/errors.ts'
+import { knownError } from '../../model/database-unavailable.ts'
 import { isObject, type JsonObject } from '../../model/json.ts'
 import type { Notices } from '../../store/notices.ts'
 import { Cancelling } from './cancelling.ts'
@@ -143,9 +143,9 @@ type Run = (live: Live) => Promise<JsonObject>
 /** What is not in the catalogue of errors is logged whole, and not shown. */
 export function toProtocolError(error: unknown, log: Logger): ProtocolError {
   if (error instanceof ProtocolError) return error
-  const known = error instanceof PlatformError
+  const known = knownError(error)
   if (!known) log.error({ err: error }, 'internal error')
-  const message = known ? error.message : 'Something went wrong inside the platform. The log has it.'
+  const message = known ? known.message : 'Something went wrong inside the platform. The log has it.'
   return new ProtocolError(ProtocolErrorCode.InternalError, message)
 }
 

@@ -1,0 +1,102 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { PostgresPool, PostgresPoolClient } from 'kysely'
+import type pg from 'pg'
+import { DatabaseUnavailable } from '../model/database-unavailable.ts'
+
+/** Connection exceptions, shutdown, start-up, too many connections, and a standby that takes no writes. */
+const sqlStates = /^(08...|57P0[1-5]|53[1-4]00|25006)$/
+const systemCodes = /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_)/
+/** What pg says without a code. */
+const messages =
+  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed)/
+
+/** Whether the error is about the connection or the server, and not about the statement. */
+export function isUnavailable(error: unknown): boolean {
+  const { code, message, severity } = Object(error) as { code?: unknown; message?: unknown; severity?: unknown }
+  const text = String(code ?? '')
+  // What is fatal has ended the connection, or kept it from being made.
+  if (severity === 'FATAL' || severity === 'PANIC') return true
+  return sqlStates.test(text) || systemCodes.test(text) || messages.test(String(message ?? ''))
+}
+
+const reads = /^\s*(select|with)\b(?!.*\b(insert|update|delete)\b)/is
+
+function explained(error: unknown, text: string): unknown {
+  if (!isUnavailable(error)) return error
+  const { code } = error as { code?: string }
+  const reason =
+    code === '53100' ? 'its disk is full' : code === '25006' ? 'it takes no writes' : 'the connection was lost'
+  return new DatabaseUnavailable(reason, reads.test(text), { cause: error })
+}
+
+/** Waits between attempts: a server that was restarted, or a pooler that dropped connections, is back at once. */
+const pausesMs = [0, 50, 250]
+
+/** Runs what does no harm when it is run twice, again where the connection is lost. */
+export async function repeated<T>(text: string, work: (attempt: number) => Promise<T>): Promise<T> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await work(attempt)
+    } catch (error) {
+      const pause = pausesMs[attempt]
+      if (!isUnavailable(error) || pause === undefined) throw explained(error, text)
+      await sleep(pause)
+    }
+  }
+}
+
+/** Runs a statement once, and says in our words where the database cannot be used. */
+export async function once<T>(text: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw explained(error, text)
+  }
+}
+
+/**
+ * The pool as Kysely sees it. A connection is taken for the first statement and not before, so that it is known what was
+ * lost with it. A read outside a transaction is repeated on another connection.
+ */
+export const guardedPool = (pool: pg.Pool): PostgresPool => ({
+  options: pool.options,
+  connect: async () => new GuardedClient(pool) as unknown as PostgresPoolClient,
+  end: () => pool.end(),
+})
+
+class GuardedClient {
+  readonly #pool: pg.Pool
+  #client: pg.PoolClient | undefined
+  #inTransaction = false
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool
+  }
+
+  async query(text: string, parameters: readonly unknown[]): Promise<unknown> {
+    const isRead = reads.test(text) && !this.#inTransaction
+    const run = async () => {
+      this.#client ??= await this.#pool.connect()
+      try {
+        return await this.#client.query(text, parameters as unknown[])
+      } catch (error) {
+        if (isUnavailable(error)) this.#drop(error as Error)
+        throw error
+      }
+    }
+    const result = await (isRead ? repeated(text, run) : once(text, run))
+    if (/^\s*(begin|start transaction)\b/i.test(text)) this.#inTransaction = true
+    if (/^\s*(commit|rollback)\b(?!\s+to)/i.test(text)) this.#inTransaction = false
+    return result
+  }
+
+  #drop(error: Error): void {
+    this.#client?.release(error)
+    this.#client = undefined
+  }
+
+  release(): void {
+    this.#client?.release()
+    this.#client = undefined
+  }
+}
