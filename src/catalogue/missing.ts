@@ -53,7 +53,7 @@ export async function findMissing(
 }
 
 const mostFaults = 100
-const mostHints = 5
+const mostHints = 3
 
 function nameOfApp(tool: ToolName): string {
   const type = findToolType(tool.type)
