@@ -97,6 +97,13 @@ const nested = (size: number) => {
   return `[${many(Math.floor(size / 181), () => open + close).join(',')}]`
 }
 
+/** As many different names of fields, and as many fields in large objects, as the limits allow. */
+const distinctFields = () => [
+  ...many(2, () => Object.fromEntries(many(5000, (i) => [`k${i}`, 1]))),
+  ...many(70, (n) => Object.fromEntries(many(64, (i) => [`${n}_${i}`, 1]))),
+  ...many(1000, () => Object.fromEntries(many(64, (i) => [`k${i}`, 1]))),
+]
+
 const wide = (size: number): Json => ({
   type: 'object',
   properties: Object.fromEntries(
@@ -346,12 +353,12 @@ export const attacks: readonly Attack[] = [
       type: 'object',
       properties: { a: { type: 'array', items: { additionalProperties: { type: 'string' } } } },
     }),
-    () => ({ a: many(10, (n) => Object.fromEntries(many(19_999, (i) => [`${n}_${i}`, 1]))) }),
+    () => ({ a: distinctFields() }),
   ),
   call(
     'as many unknown fields as allowed',
     () => ({ type: 'object', properties: {}, additionalProperties: false }),
-    () => Object.fromEntries(many(19_999, (i) => [`k${i}`, 1])),
+    () => Object.fromEntries(many(9990, (i) => [`k${i}`, 1])),
   ),
   call(
     'as many items that must differ as allowed',
@@ -370,7 +377,7 @@ export const attacks: readonly Attack[] = [
     name: 'input: as many fields as allowed, waiting for approval',
     prepare: async (target) => {
       const id = await newTool(target, { auto_approve: false })
-      const a = many(10, (n) => Object.fromEntries(many(19_999, (i) => [`${n}_${i}`, 1])))
+      const a = distinctFields()
       return () => target.send('POST', `/tools/${id}/call`, { wait: false, input: { a, token: 'abc' } })
     },
   },
@@ -404,7 +411,7 @@ export const attacks: readonly Attack[] = [
   answered('as many fields as allowed, with a token', () =>
     JSON.stringify({
       token: 'abc',
-      a: many(10, (n) => Object.fromEntries(many(19_999, (i) => [`${n}_${i}`, 'x'.repeat(20)]))),
+      a: distinctFields(),
     }),
   ),
   answered('9 MB of text', () => JSON.stringify('a b '.repeat(2_250_000))),
@@ -470,16 +477,16 @@ export const attacks: readonly Attack[] = [
   request('body: 4 MB of unknown fields', 'POST', '/tools', () =>
     Object.fromEntries(many(300_000, (i) => [`k${i}`, 1])),
   ),
-  request('body: 19,999 unknown fields', 'POST', '/tools', () => Object.fromEntries(many(19_999, (i) => [`k${i}`, 1]))),
-  request('body: 19,000 wrong headers', 'POST', '/tools', () => ({
+  request('body: 9,999 unknown fields', 'POST', '/tools', () => Object.fromEntries(many(9990, (i) => [`k${i}`, 1]))),
+  request('body: 9,900 wrong headers', 'POST', '/tools', () => ({
     name: 'a',
-    execute: { url: 'https://example.com', headers: Object.fromEntries(many(19_000, (i) => [`h ${i}`, 'x'])) },
+    execute: { url: 'https://example.com', headers: Object.fromEntries(many(9900, (i) => [`h ${i}`, 'x'])) },
   })),
-  request('body: 19,000 servers to import', 'POST', '/tools/import', () => ({
-    mcpServers: Object.fromEntries(many(19_000, (i) => [`s${i}`, { url: `https://example.com/${i}` }])),
+  request('body: 9,900 servers to import', 'POST', '/tools/import', () => ({
+    mcpServers: Object.fromEntries(many(9900, (i) => [`s${i}`, { url: `https://example.com/${i}` }])),
   })),
-  request('body: 19,000 skills to import', 'POST', '/skills/import', () => ({
-    files: Object.fromEntries(many(19_000, (i) => [`${i}/SKILL.md`, `---\nname: s${i}\ndescription: d\n---\nx`])),
+  request('body: 9,900 skills to import', 'POST', '/skills/import', () => ({
+    files: Object.fromEntries(many(9900, (i) => [`${i}/SKILL.md`, `---\nname: s${i}\ndescription: d\n---\nx`])),
   })),
   request('body: a list of 1.9 million wrong items', 'POST', '/tools', () => ({
     name: 'a',

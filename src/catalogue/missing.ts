@@ -53,7 +53,7 @@ export async function findMissing(
 }
 
 const mostFaults = 100
-const mostHints = 5
+const mostHints = 3
 
 /** The slug that a tool's actions are filed under. */
 export function nameOfApp(tool: ToolName): string {

@@ -14,8 +14,12 @@ export const AnyJson = z.custom<Json>()
 export const deepestJson = 100
 /** More than a call or its result is about. Reading, hashing and redacting so many takes some 50 ms each. */
 const mostValues = 250_000
-/** JavaScript copies an object of that many fields in 30 ms. */
-const mostFields = 20_000
+/**
+ * Names of fields that differ, and fields of objects that have more than a record of anything has. JavaScript makes a
+ * dictionary of such objects, and takes a microsecond and more for each of those fields in every step.
+ */
+const mostFields = 10_000
+const wideFrom = 64
 
 /** Whether JSON text is nested deeper than that. What is nested so deep has as many brackets twice. */
 export const isTooDeep = (text: string, most = deepestJson): boolean =>
@@ -24,10 +28,11 @@ export const isTooDeep = (text: string, most = deepestJson): boolean =>
 /** Why JSON text is more than is taken, to follow its subject: "is nested more than 100 deep". Found without reading it. */
 export function excessOf(text: string, deepest = deepestJson): string | undefined {
   if (text.length <= 2 * deepestJson) return undefined
-  const { depth, values, fields } = shapeOf(text)
+  const { depth, values, names, fields } = shapeOf(text)
   if (depth > deepest) return `is nested more than ${deepest} deep`
   if (values > mostValues) return `has more than ${mostValues} values`
-  if (fields > mostFields) return `has an object of more than ${mostFields} fields`
+  if (names > mostFields) return `has more than ${mostFields} different names of fields`
+  if (fields > mostFields) return `has more than ${mostFields} fields in large objects`
   return undefined
 }
 
@@ -42,7 +47,9 @@ interface Shape {
   readonly depth: number
   /** How many values there are, at least; an empty list counts as two. */
   readonly values: number
-  /** Of the object with the most. */
+  /** How many different names of fields there are; not counted on once there are too many. */
+  readonly names: number
+  /** Those of large objects, without the first few of each. */
   readonly fields: number
 }
 
@@ -51,20 +58,25 @@ function shapeOf(text: string): Shape {
   let depth = 0
   let deepest = 0
   let values = 1
-  let mostFieldsSeen = 0
+  let wideFields = 0
   const fields: number[] = [0]
+  const names = new Set<string>()
   let inString = false
+  let stringStart = 0
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index)
     if (inString) {
       if (code === 0x5c) index++
       else if (code === 0x22) inString = false
-    } else if (code === 0x22) inString = true
-    else if (code === 0x2c) values++
+    } else if (code === 0x22) {
+      inString = true
+      stringStart = index
+    } else if (code === 0x2c) values++
     else if (code === 0x3a) {
       const count = (fields[depth] ?? 0) + 1
       fields[depth] = count
-      if (count > mostFieldsSeen) mostFieldsSeen = count
+      if (count > wideFrom) wideFields++
+      if (names.size <= mostFields) names.add(text.slice(stringStart, index))
     } else if (code === 0x5b || code === 0x7b) {
       values++
       depth++
@@ -72,5 +84,5 @@ function shapeOf(text: string): Shape {
       if (depth > deepest) deepest = depth
     } else if (code === 0x5d || code === 0x7d) depth--
   }
-  return { depth: deepest, values, fields: mostFieldsSeen }
+  return { depth: deepest, values, names: names.size, fields: wideFields }
 }

@@ -84,9 +84,10 @@ export class Documents {
     search: { project_ids: readonly string[] | null; words: readonly string[]; limit: number },
     visible: Visible,
   ): Promise<DocumentMatch[]> {
+    const words = search.words.map((word) => word.replaceAll('\0', ' ').trim()).filter((word) => word !== '')
     const found = await this.#engine.searchDocuments({
       projectIds: search.project_ids,
-      words: search.words.map((word) => word.replaceAll('\0', ' ').trim()).filter((word) => word !== ''),
+      words,
       limit: visible ? 10_000 : search.limit,
     })
     if (found.length === 0) return []
@@ -100,15 +101,18 @@ export class Documents {
       )
       .execute()
     const summaries = new Map(rows.map((row) => [row.id, toSummary(row)]))
-    const matches: DocumentMatch[] = []
-    for (const [index, { id, score, snippet }] of found.entries()) {
+    const matches: Omit<DocumentMatch, 'snippet'>[] = []
+    for (const [index, { id, score }] of found.entries()) {
       if (matches.length === search.limit) break
       // How long the rules on who may see it take to decide is up to those who wrote them.
       if (index % 50 === 49) await setImmediate()
       const summary = summaries.get(id)
-      if (summary && (!visible || visible(summary))) matches.push({ ...summary, score, snippet })
+      if (summary && (!visible || visible(summary))) matches.push({ ...summary, score })
     }
-    return matches
+    if (matches.length === 0) return []
+    const ids = matches.map(({ id }) => id)
+    const snippets = await this.#engine.snippetsOf(ids, words)
+    return matches.map((match) => ({ ...match, snippet: snippets.get(match.id) ?? '' }))
   }
 
   async update(id: string, change: Partial<DocumentContent>): Promise<Document | undefined> {

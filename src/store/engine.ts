@@ -37,7 +37,9 @@ export interface Engine {
   settle(): Promise<void>
 
   /** Full-text search: which documents fit the words, best first. */
-  searchDocuments(search: DocumentSearch): Promise<{ id: string; score: number; snippet: string }[]>
+  searchDocuments(search: DocumentSearch): Promise<{ id: string; score: number }[]>
+  /** The part of each of these documents that fits the words, by id. */
+  snippetsOf(ids: readonly string[], words: readonly string[]): Promise<Map<string, string>>
 
   /** Tells other processes on the same database; hears what they tell. */
   tell(notice: Notice): Promise<void>

@@ -156,15 +156,21 @@ export async function openPostgres(url: string, poolSize = 10): Promise<Engine> 
 
     async searchDocuments({ projectIds, words, limit }) {
       if (words.length === 0 || projectIds?.length === 0) return []
-      const query = words.map((word) => `'${word.replaceAll("'", "''").replaceAll('\\', '\\\\')}'`).join(' | ')
-      const { rows } = await sql<{ id: string; score: number; snippet: string }>`
-        select id, ts_rank_cd(search, query)::float8 as score,
-               ts_headline('english', content, query, 'StartSel=**, StopSel=**, MaxWords=24, MinWords=8, MaxFragments=1') as snippet
-        from documents, to_tsquery('english', ${query}) query
+      const { rows } = await sql<{ id: string; score: number }>`
+        select id, ts_rank_cd(search, query)::float8 as score
+        from documents, to_tsquery('english', ${anyOf(words)}) query
         where search @@ query
         ${projectIds ? sql`and project_id in (${sql.join(projectIds)})` : sql``}
         order by score desc, id limit ${limit}`.execute(db)
       return rows
+    },
+
+    async snippetsOf(ids, words) {
+      const { rows } = await sql<{ id: string; snippet: string }>`
+        select id, ts_headline('english', content, to_tsquery('english', ${anyOf(words)}),
+                               'StartSel=**, StopSel=**, MaxWords=24, MinWords=8, MaxFragments=1') as snippet
+        from documents where id in (${sql.join(ids)})`.execute(db)
+      return new Map(rows.map(({ id, snippet }) => [id, snippet]))
     },
 
     async tell({ topic, ids, data }) {
@@ -183,3 +189,7 @@ export async function openPostgres(url: string, poolSize = 10): Promise<Engine> 
     },
   }
 }
+
+/** A query of PostgreSQL for texts with any of the words. */
+const anyOf = (words: readonly string[]): string =>
+  words.map((word) => `'${word.replaceAll("'", "''").replaceAll('\\', '\\\\')}'`).join(' | ')

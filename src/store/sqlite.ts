@@ -19,6 +19,7 @@ import { DatabaseUnavailable } from '../model/database-unavailable.ts'
 import { StartError } from '../model/start-error.ts'
 import { Checkpoints } from './checkpoint.ts'
 import type { Engine } from './engine.ts'
+import { longestBeginning, snippetOf } from './snippet.ts'
 import type { CallEnd, CallRow, Tables } from './tables.ts'
 
 const syncData = promisify(fdatasync)
@@ -344,9 +345,8 @@ export function openSqlite(folder: string, syncCalls = false): Engine {
     async searchDocuments({ projectIds, words, limit }) {
       if (words.length === 0 || projectIds?.length === 0) return []
       const query = words.map((word) => `"${word.replaceAll('"', '""')}"`).join(' OR ')
-      const { rows } = await sql<{ id: string; score: number; snippet: string }>`
-        select documents.id as id, -bm25(documents_search, 4.0, 1.0) as score,
-               snippet(documents_search, -1, '**', '**', '…', 24) as snippet
+      const { rows } = await sql<{ id: string; score: number }>`
+        select documents.id as id, -bm25(documents_search, 4.0, 1.0) as score
         from documents_search join documents on documents.rowid = documents_search.rowid
         where documents_search match ${query}
         ${projectIds ? sql`and documents.project_id in (${sql.join(projectIds)})` : sql``}
@@ -357,6 +357,14 @@ export function openSqlite(folder: string, syncCalls = false): Engine {
     async freeBytes() {
       const { bavail, bsize } = await statfs(folder)
       return bavail * bsize
+    },
+
+    // The snippet() of FTS5 takes the square of the number of places that fit: minutes for a few long documents.
+    async snippetsOf(ids, words) {
+      const { rows } = await sql<{ id: string; beginning: string }>`
+        select id, substr(content, 1, ${longestBeginning}) as beginning from documents
+        where id in (${sql.join(ids)})`.execute(db)
+      return new Map(rows.map(({ id, beginning }) => [id, snippetOf(beginning, words)]))
     },
 
     tell: async () => {},
