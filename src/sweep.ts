@@ -7,7 +7,7 @@ import type { Webhooks } from './webhooks/webhooks.ts'
 const hour = 60 * 60 * 1000
 const day = 24 * hour
 
-/** Removes what was kept for a time that is over, and asks for deliveries that somebody who died did not ask for. */
+/** Removes what was kept for a time that is over, and enqueues deliveries that a process died before enqueuing. */
 export const sweepHourly = (store: Store, webhooks: Webhooks, log: Logger) =>
   every(
     hour,
