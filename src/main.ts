@@ -26,6 +26,7 @@ import { dispatch } from './dispatch/dispatch.ts'
 import type { Host } from './dispatch/host.ts'
 import { sweepApprovals } from './dispatch/sweep.ts'
 import { home, version } from './home.ts'
+import { openJobs } from './jobs/open-jobs.ts'
 import { createLog } from './log.ts'
 import { operations, permissions, platformActions } from './operations/index.ts'
 import type { Parts } from './operations/operation.ts'
@@ -34,7 +35,6 @@ import { createAdmit } from './server/admit.ts'
 import type { Exchange } from './server/exchange.ts'
 import { fetchFrom } from './server/fetch-exchange.ts'
 import { Metrics } from './server/metrics.ts'
-import { openQueue } from './store/open-queue.ts'
 import { openStore, type Store } from './store/store.ts'
 import { dashboard, isBuilt } from './surfaces/dashboard.ts'
 import { McpEndpoints } from './surfaces/mcp/endpoint.ts'
@@ -95,9 +95,8 @@ export async function createPlatform(config: Config, { warn }: PlatformOptions =
   })
   const store = await openStore(config)
   const adminKey = await firstStart(store, config.adminKey)
-  const queue = await openQueue(store, {
-    onError: (err, about) =>
-      log.warn({ err, ...about }, about.id ? 'could not be looked at' : 'trouble with the queue'),
+  const jobs = await openJobs(store, {
+    onError: (err, job) => log.warn({ err, ...job }, job.id ? 'job failed, it will be retried' : 'job queue error'),
   }).catch(async (error: unknown) => {
     await store.close()
     throw error
@@ -113,7 +112,7 @@ export async function createPlatform(config: Config, { warn }: PlatformOptions =
   const metrics = new Metrics()
   const webhooks = new Webhooks({
     store: store.webhooks,
-    queue,
+    jobs,
     outbound,
     seal: vault,
     onEnd: (status, count) => metrics.deliveriesEnded(status, count),
@@ -160,7 +159,7 @@ export async function createPlatform(config: Config, { warn }: PlatformOptions =
     onEnd: (call) => metrics.callEnded(call),
   }
   const runner = new Runner({
-    ...{ store, queue, catalogue, keys, log },
+    ...{ store, jobs, catalogue, keys, log },
     outputMs: config.outputSeconds * 1000,
     dispatch: (asked) => dispatch(asked, host),
     conclude: (asked, outcome) => conclude(asked, outcome, host),
@@ -190,7 +189,7 @@ export async function createPlatform(config: Config, { warn }: PlatformOptions =
     toolLists: (server, request) => toolLists(new Visit(server, request, parts)),
   }
   const closeParts = async () => {
-    await queue.stop()
+    await jobs.stop()
     await meanings?.close()
     await models.close()
     await upstreams.close()
@@ -247,7 +246,7 @@ export async function createPlatform(config: Config, { warn }: PlatformOptions =
     drain() {
       closing.abort()
       runner.close()
-      void queue.stop()
+      void jobs.stop()
       desk.close()
       void endpoints.drain()
     },

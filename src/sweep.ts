@@ -21,7 +21,7 @@ export const sweepHourly = (deps: SweepDeps, log: Logger) =>
     (err) => log.warn({ err }, 'could not sweep'),
   )
 
-/** Removes what was kept for a time that is over, and asks for deliveries that somebody who died did not ask for. */
+/** Removes what was kept for a time that is over, and enqueues deliveries that a process died before enqueuing. */
 export async function sweep({ store, webhooks, config: { callRetentionDays } }: SweepDeps): Promise<void> {
   await store.idempotencyKeys.sweep(Date.now() - day)
   await store.results.sweep()

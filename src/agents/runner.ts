@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Keys } from '../access/keys.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Asked } from '../dispatch/call.ts'
+import type { Jobs } from '../jobs/jobs.ts'
 import { PlatformError } from '../model/errors.ts'
 import { type GenerationResult, type GenerationStatus, isOver, isResting } from '../model/generation.ts'
 import { isObject, type Json } from '../model/json.ts'
@@ -10,7 +11,6 @@ import { outputIn } from '../model/picture.ts'
 import type { Output } from '../model/tool.ts'
 import type { NewGeneration, Run, SubmittedOutput } from '../store/generations.ts'
 import type { Journal, JournalCall } from '../store/journal.ts'
-import type { Queue } from '../store/queue.ts'
 import type { Store } from '../store/store.ts'
 import { type Asking, advance, Cancelled, type LoopParts } from './loop.ts'
 import { askedOf, concludeClientCall, outputDeadline } from './make-call.ts'
@@ -18,8 +18,8 @@ import { callsFor, type Line } from './outputs.ts'
 import { nothingPending, type Pending, pendingOf, resultOf } from './result.ts'
 import { Watchers } from './watch.ts'
 
-const kind = 'generation'
-const runsAtOnce = 200
+const queue = 'generation'
+const concurrency = 200
 const sweepEvery = 30_000
 /** A run that is said to go on and of which nothing was heard for this long is looked at. */
 const silence = 60_000
@@ -30,7 +30,7 @@ const lookEvery = 5000
 
 export interface RunnerParts {
   readonly store: Store
-  readonly queue: Queue
+  readonly jobs: Jobs
   readonly catalogue: Catalogue
   readonly keys: Keys
   readonly log: Logger
@@ -82,7 +82,7 @@ export class Runner {
 
   /** Begins to go on with runs in this process. */
   async work(): Promise<void> {
-    await this.#parts.queue.work(kind, { atOnce: runsAtOnce, look: (id, signal) => this.#look(id, signal) })
+    await this.#parts.jobs.work(queue, (id, lease) => this.#advance(id, lease), { concurrency })
     await this.#sweep()
   }
 
@@ -102,8 +102,8 @@ export class Runner {
     return run
   }
 
-  wake(id: string, at?: number): Promise<void> {
-    return this.#parts.queue.ask(kind, id, at)
+  wake(id: string, after?: number): Promise<void> {
+    return this.#parts.jobs.enqueue(queue, id, { after })
   }
 
   /** The run once it stands as it should: by default, once nothing more comes by itself. */
@@ -209,11 +209,11 @@ export class Runner {
     return asked
   }
 
-  async #look(id: string, signal: AbortSignal): Promise<void> {
+  async #advance(id: string, lease: AbortSignal): Promise<void> {
     const cancel = new AbortController()
     this.#underWay.set(id, cancel)
     try {
-      const wasOpen = await advance(id, { stop: signal, cancel: cancel.signal }, this.#loopParts())
+      const wasOpen = await advance(id, { stop: lease, cancel: cancel.signal }, this.#loopParts())
       this.#faults.delete(id)
       const run = await this.#parts.store.generations.find(id)
       if (run && wasOpen && isOver(run.status)) this.#parts.onEnd?.(run)
@@ -225,8 +225,8 @@ export class Runner {
   }
 
   /**
-   * What follows from how a run stands. It is done before the look is over, so that a crash in between makes the next
-   * look do it; each of these can be done twice.
+   * What follows from how a run stands. It is done before the job completes, so that after a crash in between the next
+   * attempt does it; each of these can be done twice.
    */
   async #afterwards(run: Run): Promise<void> {
     const { store, onRest, outputMs } = this.#parts
@@ -239,7 +239,7 @@ export class Runner {
       if (output !== undefined || !awaits || awaits.kind === 'generation') return []
       return [awaits.kind === 'approval' ? awaits.expiresAt : outputDeadline(call, outputMs)]
     })
-    if (deadlines.length > 0) await this.wake(run.id, Math.min(...deadlines) + 1)
+    if (deadlines.length > 0) await this.wake(run.id, Math.min(...deadlines) + 1 - Date.now())
   }
 
   /** Calls whose outcome the journal has and the record has not, because a crash came between. */

@@ -18,7 +18,7 @@ export interface Notice {
     | 'approval_rules'
     | 'cancelled'
     | 'generations'
-    | 'queue'
+    | 'jobs'
   readonly ids: readonly string[]
   /** What there is to say beside that, in a few thousand bytes. */
   readonly data?: Json

@@ -45,7 +45,7 @@ function listen(url: string, onNotice: (notice: Notice) => void, me: string) {
       await next.query(`listen ${channel}`)
       if (missed)
         for (const topic of [
-          ...(['api_keys', 'access_policies', 'tools', 'servers', 'skills', 'queue'] as const),
+          ...(['api_keys', 'access_policies', 'tools', 'servers', 'skills', 'jobs'] as const),
           ...(['approvals', 'approval_rules', 'generations'] as const),
         ])
           onNotice({ topic, ids: [] })

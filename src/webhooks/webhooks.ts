@@ -1,9 +1,9 @@
+import type { Jobs } from '../jobs/jobs.ts'
 import { PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
 import type { JsonObject } from '../model/json.ts'
 import { iso } from '../model/page.ts'
 import type { DeliverySummary, Webhook, WebhookDraft, WebhookEvent } from '../model/webhook.ts'
-import type { Queue } from '../store/queue.ts'
 import { sealedAt } from '../store/sealed.ts'
 import type { DeliveryChange, Due, WebhookStore } from '../store/webhooks.ts'
 import type { Outbound } from '../tools/outbound.ts'
@@ -18,7 +18,7 @@ export interface Seal {
 
 export interface WebhookParts {
   readonly store: WebhookStore
-  readonly queue: Queue
+  readonly jobs: Jobs
   readonly outbound: Pick<Outbound, 'client'>
   readonly seal: Seal
   /** Told of deliveries that came to their end here. */
@@ -41,9 +41,9 @@ export const retryAfterMs: readonly number[] = [
   8 * hour,
 ]
 
-const kind = 'webhooks'
+const queue = 'webhooks'
 /** Webhooks that are sent to at once, and deliveries to one of them. */
-const atOnce = 100
+const concurrency = 100
 const atOnceToOne = 4
 /** One that has much to be sent makes room for others after a while. */
 const sliceMs = 30 * second
@@ -55,9 +55,8 @@ const mostBytes = 256 * 1024
 /**
  * Tells the webhooks of a project what happens in it.
  *
- * What is told is a row for each webhook before anything is sent. The queue looks at one webhook at a time: a look sends
- * what is due, some at once, writes down how it went, and asks for the next time. So a target that is slow or dead takes up
- * its own turn and nobody else's. A process that dies in the middle is followed by another, which sends again what has not
+ * What is told is a row for each webhook before anything is sent. Each webhook has a job, which sends what is due, some at
+ * once, writes down how it went, and enqueues itself for the next time. So a target that is slow or dead holds up nobody else. A process that dies in the middle is followed by another, which sends again what has not
  * been written down as delivered: targets may get a delivery twice, with the same id.
  */
 export class Webhooks {
@@ -69,14 +68,14 @@ export class Webhooks {
 
   /** Begins to send, with what was left over first. */
   async start(): Promise<void> {
-    await this.#parts.queue.work(kind, { atOnce, look: (id, signal) => this.#look(id, signal) })
+    await this.#parts.jobs.work(queue, (id, lease) => this.#deliver(id, lease), { concurrency })
     await this.remind()
   }
 
-  /** Asks again for what waits: it may have been written down by a process that died before it could ask. */
+  /** Enqueues everything that waits: a process may have died after the commit and before it could do so. */
   async remind(): Promise<void> {
     for (const { webhook_id, at } of await this.#parts.store.waiting())
-      await this.#parts.queue.ask(kind, webhook_id, at)
+      await this.#parts.jobs.enqueue(queue, webhook_id, { after: at - Date.now() })
   }
 
   sweep(): Promise<void> {
@@ -93,12 +92,12 @@ export class Webhooks {
     data: JsonObject,
     { key }: { readonly key?: string } = {},
   ): Promise<void> {
-    const { store, queue } = this.#parts
+    const { store, jobs } = this.#parts
     const webhooks = await store.enabled(projectId)
     const wanted = webhooks.filter(({ events }) => events.includes('*') || events.includes(type))
     const now = Date.now()
     const made = await store.addDeliveries(wanted, { type, body: bodyOf(type, data, now), key, nextAt: now })
-    await Promise.all(made.map(({ webhook_id }) => queue.ask(kind, webhook_id)))
+    await Promise.all(made.map(({ webhook_id }) => jobs.enqueue(queue, webhook_id)))
   }
 
   async create(projectId: string, draft: WebhookDraft): Promise<Webhook & { secret: string }> {
@@ -137,7 +136,7 @@ export class Webhooks {
 
   /** Begins anew with a delivery, whatever has become of it. */
   async redeliver(webhook: Webhook, deliveryId: string): Promise<DeliverySummary> {
-    const { store, queue } = this.#parts
+    const { store, jobs } = this.#parts
     if (!webhook.enabled) throw new PlatformError('WEBHOOK_DISABLED', { webhook: webhook.name })
     const again = await store.changeDelivery(deliveryId, {
       status: 'pending',
@@ -146,12 +145,12 @@ export class Webhooks {
       delivered_at: null,
     })
     if (!again) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'delivery', id: deliveryId })
-    await queue.ask(kind, webhook.id)
+    await jobs.enqueue(queue, webhook.id)
     return again
   }
 
-  async #look(webhookId: string, signal: AbortSignal): Promise<void> {
-    const { store, queue } = this.#parts
+  async #deliver(webhookId: string, signal: AbortSignal): Promise<void> {
+    const { store, jobs } = this.#parts
     const until = Date.now() + sliceMs
     while (!signal.aborted) {
       const webhook = await store.find(webhookId)
@@ -164,7 +163,7 @@ export class Webhooks {
       const due = Date.now() < until ? await store.due(webhookId, atOnceToOne) : []
       if (due.length === 0) {
         const next = await store.nextAt(webhookId)
-        if (next !== undefined) await queue.ask(kind, webhookId, Math.max(next, Date.now()))
+        if (next !== undefined) await jobs.enqueue(queue, webhookId, { after: next - Date.now() })
         return
       }
       await Promise.all(due.map((delivery) => this.#attempt(webhook, delivery, signal)))
