@@ -43,6 +43,10 @@ const slugOf = (text: string) =>
     .replaceAll(/[^a-z0-9]+/g, '_')
     .replaceAll(/^_+|_+$/g, '')
 
+/** The name of an action at a server, unless another one there has it already. */
+export const generatedName = ({ app, name }: Action, kind: 'action' | 'workflow' = 'action'): string =>
+  safeName(`${slugOf(app)}_${slugOf(name)}_${kind}`)
+
 /**
  * Names for the tools of a server: `salesforce_create_contact_action`, or those the actions have where they come from.
  * Where two would be alike, the one whose id sorts first keeps the name and the others are numbered.
@@ -53,8 +57,7 @@ export function serverNames<T extends { readonly action: Action; readonly kind: 
 ): Map<string, T> {
   const names = new Map<string, T>()
   for (const one of [...actions].sort((a, b) => (a.action.id < b.action.id ? -1 : 1))) {
-    const { app, name } = one.action
-    const wanted = safeName(style === 'original' ? name : `${slugOf(app)}_${slugOf(name)}_${one.kind}`)
+    const wanted = style === 'original' ? safeName(one.action.name) : generatedName(one.action, one.kind)
     let own = wanted
     for (let count = 2; names.has(own); count++) own = `${wanted.slice(0, longest - 4)}_${count}`
     names.set(own, one)

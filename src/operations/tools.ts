@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { evaluate, type Resource } from '../access/evaluate.ts'
 import { appOf, autoApproveOf, type Catalogue } from '../catalogue/catalogue.ts'
-import { agentNames } from '../catalogue/names.ts'
+import { agentNames, generatedName } from '../catalogue/names.ts'
 import { toolResource } from '../dispatch/authorize.ts'
 import { PendingApproval } from '../model/approval.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
@@ -148,7 +148,12 @@ export const deleteTool = acts({
 const ActionView = z.object({
   id: z.string().describe('namespace:name'),
   name: z.string().describe('The action’s name within its tool'),
-  tool_name: z.string().describe('The name that a model sees'),
+  tool_name: z.string().describe('The name that an agent sees'),
+  server_tool_name: z
+    .string()
+    .describe(
+      'The name that an MCP client sees at a server in direct mode, unless another action there has it already',
+    ),
   description: z.string().nullable(),
   app: z.string(),
   level: Level,
@@ -336,6 +341,7 @@ async function viewActions(catalogue: Catalogue, record: ToolRecord): Promise<z.
     id: action.id,
     name: action.name,
     tool_name: toolName,
+    server_tool_name: generatedName(action),
     description: action.description,
     app: action.app,
     level: action.level,
