@@ -8,6 +8,7 @@ import { useProjectId } from '../../project.ts'
 import { useServers, useTools } from '../../queries.ts'
 import { statusName } from '../../ui/badge.tsx'
 import { buttonLook } from '../../ui/button.tsx'
+import { HelpLink } from '../../ui/help-link.tsx'
 import { LiveMark } from '../../ui/live.tsx'
 import { Answered, Empty } from '../../ui/notice.tsx'
 import { PageHead, Panel } from '../../ui/panel.tsx'
@@ -84,9 +85,9 @@ function Numbers({ stats }: { stats: Stats }) {
         <Waiting />
         <Figure name="Calls" value={count(stats.total)}>
           {perMinute === 0
-            ? 'none in the last minutes'
-            : `${perMinute < 10 ? perMinute.toFixed(1) : count(Math.round(perMinute))} a minute lately`}
-          {!stats.complete && '; the earliest are left out'}
+            ? 'none in the last 5 minutes'
+            : `${perMinute < 10 ? perMinute.toFixed(1) : count(Math.round(perMinute))} per minute lately`}
+          {!stats.complete && '. The earliest are not counted'}
         </Figure>
         <Figure
           name="Failed"
@@ -105,7 +106,7 @@ function Numbers({ stats }: { stats: Stats }) {
         </Figure>
       </dl>
       <div className="grid gap-4 lg:grid-cols-2">
-        <Panel title="Calls a minute">
+        <Panel title="Calls per minute">
           <CallsChart minutes={minutes} />
           <MinutesTable minutes={minutes} />
         </Panel>
@@ -120,7 +121,7 @@ function Numbers({ stats }: { stats: Stats }) {
   )
 }
 
-/** Someone waits for a person: this leads to them. */
+/** The number of pending approvals, with a link to them. */
 function Waiting() {
   const waiting = useWaiting() ?? 0
   return (
@@ -138,7 +139,7 @@ function Waiting() {
             params={{ approvalId: undefined }}
             className="after:absolute after:inset-0 hover:text-accent"
           >
-            {waiting > 0 ? 'Decide now' : 'To the approvals'}
+            {waiting > 0 ? 'Decide now' : 'Open approvals'}
           </Link>
         </div>
       </dd>
@@ -166,14 +167,14 @@ const Figure = ({
   </div>
 )
 
-/** What to do on the first day, of which only what is left to do is asked for. */
+/** What to do first on an empty platform. */
 function FirstSteps() {
   const { data: tools = [] } = useTools()
   const { data: servers = [] } = useServers()
   if (tools.length === 0) {
     return (
       <Empty
-        title="No calls yet, and nothing to call"
+        title="No tools yet"
         action={
           <>
             <Link to="/tools/new" className={buttonLook('main')}>
@@ -186,7 +187,7 @@ function FirstSteps() {
         }
       >
         A tool is anything an agent may use: an HTTP endpoint, an MCP server, a function of your own application.
-        Register one, try it here, then connect a client to it.
+        Register one, try it, then connect a client. <HelpLink guide="first-tool">Guide</HelpLink>
       </Empty>
     )
   }
@@ -200,8 +201,8 @@ function FirstSteps() {
       }
     >
       {servers.length === 0
-        ? 'Tools are there. A server offers them to MCP clients; it takes a name and a minute.'
-        : 'A server is there. Its page has the lines to paste into a client; calls appear here as they come.'}
+        ? 'Create a server to offer your tools to MCP clients.'
+        : 'The page of your server has the lines to paste into a client. Calls appear here as they happen.'}
     </Empty>
   )
 }
