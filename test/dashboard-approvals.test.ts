@@ -1,9 +1,11 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { Quartermaster } from '../src/sdk/index.ts'
 import { until } from './approving.ts'
 import { faultsOf } from './axe.ts'
-import { launchBrowser, signIn, sizes, visit } from './browser.ts'
+import { launchBrowser, signIn, sizes, type Visit, visit } from './browser.ts'
+import { as, runCli } from './clients.ts'
 import { adminKey, type Service, startService } from './kit.ts'
 import { startProcess, temporaryFolder } from './process.ts'
 import { picture } from './screenshots.ts'
@@ -384,6 +386,144 @@ describe('a call that is tried on the dashboard and needs approval', () => {
     expect(Math.round(seconds / 10)).toBe(90)
     expect(complaints).toEqual([])
   })
+})
+
+describe('a call from each surface that can ask is decided in the browser', () => {
+  let desk: Desk
+  let reviewer: Visit
+  let agentId: string
+
+  beforeAll(async () => {
+    desk = await startDesk()
+    await desk.qm.servers.createServer({ body: { slug: 'desk' } })
+    // Passes the order on that it is told of, and then says what the tool returned.
+    const script = {
+      steps: [
+        { when: { last_tool: 'refund' }, answer: 'The refund is done.' },
+        { when: {}, answer: { tool_calls: [{ name: 'refund', args: { amount: 7, order: '{{last_user}}' } }] } },
+      ],
+    }
+    const provider = await desk.qm.aiProviders.createAiProvider({ body: { name: 'Script', type: 'replay', script } })
+    const agent = await desk.qm.agents.createAgent({
+      body: { name: 'Support', ai_provider_id: provider.data?.id ?? '', tool_ids: [desk.toolId] },
+    })
+    agentId = agent.data?.id ?? ''
+    reviewer = await at(desk, '/approvals', desk.keys.rita)
+    await live(reviewer.page)
+  }, 90_000)
+  afterAll(async () => {
+    await reviewer?.[Symbol.asyncDispose]()
+    await desk?.[Symbol.asyncDispose]()
+  })
+
+  const overRest = async (order: string) => {
+    const response = await fetch(`${desk.url}/api/v1/tools/${desk.toolId}/call`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${desk.keys.bot}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ input: { amount: 7, order } }),
+    })
+    return response.text()
+  }
+  const overSdk = async (order: string) => JSON.stringify((await desk.call({ amount: 7, order })).data)
+  const overMcp = (mode: 'legacy' | 'auto') => async (order: string) => {
+    const client = new Client({ name: 'test', version: '1' }, { capabilities: {}, versionNegotiation: { mode } })
+    const requestInit = { headers: { authorization: `Bearer ${desk.keys.bot}` } }
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${desk.url}/mcp/desk`), { requestInit }))
+    const result = await client.callTool({ name: 'shop_refund_action', arguments: { amount: 7, order } })
+    await client.close()
+    return JSON.stringify(result)
+  }
+  const onCommandLine = async (order: string) => {
+    const args = ['call', 'refund', '--amount', '7', '--order', order]
+    const { stdout, stderr } = await runCli(args, as(desk.url))
+    return stdout + stderr
+  }
+  const byAgent = async (order: string) => {
+    const path = { agent_id: agentId }
+    const { data, error } = await desk.qm.agents.createAgentGeneration({ path, body: { prompt: order } })
+    if (data?.status !== 'requires_action') throw new Error(JSON.stringify(data ?? error))
+    return until(async () => {
+      const { data: run } = await desk.qm.agents.getGeneration({ path: { generation_id: data.id } })
+      return run?.status === 'completed' ? JSON.stringify(run.output) : undefined
+    }, 30_000)
+  }
+  const inTryIt = async (order: string) => {
+    await using visitor = await at(desk, `/tools/${desk.toolId}`, adminKey)
+    const { page } = visitor
+    await page.getByLabel('amount').fill('7')
+    await page.getByLabel('order').fill(order)
+    await page.getByRole('button', { name: 'Run', exact: true }).click()
+    await page.getByText('"ok": true').waitFor()
+    return 'ok'
+  }
+  const inChat = async (order: string) => {
+    await using visitor = await at(desk, `/agents/${agentId}`, adminKey)
+    const { page } = visitor
+    await page.getByLabel('Message').fill(order)
+    await page.getByLabel('Message').press('Enter')
+    await page.getByText('The refund is done.').waitFor()
+    return 'done'
+  }
+
+  test.each([
+    ['REST', 'REST', overRest, 'ok'],
+    ['the SDK', 'SDK', overSdk, 'ok'],
+    ['an MCP client of 2025', 'MCP', overMcp('legacy'), 'ok'],
+    ['an MCP client of 2026', 'MCP', overMcp('auto'), 'ok'],
+    ['the command line', 'command line', onCommandLine, 'ok'],
+    ['an agent run', 'an agent', byAgent, 'done'],
+    ['“Try it”', 'the dashboard', inTryIt, 'ok'],
+    ['the chat', 'an agent', inChat, 'done'],
+  ] as const)('%s (S4.24)', async (name, surface, call, answer) => {
+    const { page } = reviewer
+    const order = name.replaceAll(/[^A-Za-z0-9]/g, '').slice(0, 20)
+    const before = desk.service.received.length
+
+    const answered = call(order)
+    const row = waiting(page).filter({ hasText: `order: ${order}` })
+    await row.getByRole('link').click()
+    await seen(page, order)
+    expect(await looked(page).innerText()).toContain(`Surface\n${surface}`)
+    expect(desk.service.received).toHaveLength(before)
+    await page.getByRole('button', { name: 'Approve' }).click()
+
+    expect(await answered).toContain(answer)
+    expect(JSON.parse(desk.service.received.at(-1)?.body ?? '')).toEqual({ amount: 7, order })
+    expect(desk.service.received).toHaveLength(before + 1)
+  })
+
+  test('a rejection in the browser reaches the caller in words, and nothing is sent (S4.24)', async () => {
+    const { page } = reviewer
+    const before = desk.service.received.length
+
+    const answered = onCommandLine('rejected')
+    await waiting(page).filter({ hasText: 'order: rejected' }).getByRole('link').click()
+    await seen(page, 'rejected')
+    await page.getByRole('button', { name: 'Reject' }).click()
+    await page.getByLabel('Reason').fill('Not on Mondays')
+    await page.getByRole('dialog').getByRole('button', { name: 'Reject' }).click()
+
+    expect(await answered).toContain('Not on Mondays')
+    expect(desk.service.received).toHaveLength(before)
+    expect(reviewer.complaints).toEqual([])
+  })
+})
+
+test('rows show the arguments that tell calls of one action apart, and editing happens in their place', async () => {
+  await using desk = await startDesk()
+  for (const order of ['A-1', 'A-2', 'A-3']) await desk.ask({ amount: 20, order, note: 'broken cup' })
+  await using visitor = await at(desk, '/approvals', adminKey)
+  const { page } = visitor
+
+  const marked = () => waiting(page).locator('mark').allInnerTexts()
+  await expect.poll(marked).toEqual(['order: A-1', 'order: A-2', 'order: A-3'])
+  await waiting(page).first().getByText('amount: 20').waitFor()
+  const place = await looked(page).getByRole('heading', { name: 'Arguments' }).boundingBox()
+  await page.keyboard.press('e')
+  const form = looked(page).getByRole('heading', { name: 'Edit arguments' })
+  await form.waitFor()
+  expect((await form.boundingBox())?.y).toBe(place?.y)
+  expect((await page.getByLabel('order').boundingBox())?.y).toBeLessThan(700)
 })
 
 test('whoever asked cannot decide, and is told why before trying; they may withdraw', async () => {
