@@ -9,7 +9,8 @@ import { isBuilt } from './is-built.js'
 
 const [major, minor] = process.versions.node.split('.').map(Number)
 if (major < 22 || (major === 22 && minor < 18)) {
-  console.error(`quartermaster needs Node 22.18 or later; this is ${process.version}. In a checkout, use "npm start".`)
+  console.error(`quartermaster needs Node 22.18 or later; this is ${process.version}.`)
+  console.error('In a checkout, run "npx quartermaster" instead: it uses the Node 24 that "npm ci" installed.')
   process.exit(1)
 }
 // V8 takes what outlives a few calls for something that stays, makes the like of it among what is old from then on, and

@@ -1,7 +1,7 @@
 /**
  * Imports point one way and never in a circle:
  *
- *     surfaces ▶ operations ▶ agents ▶ webhooks ▶ dispatch ▶ catalogue ▶ tools ▶ credentials ▶ access ▶ store ▶ model
+ *     surfaces ▶ server ▶ operations ▶ agents ▶ webhooks ▶ dispatch ▶ catalogue ▶ tools ▶ credentials ▶ access ▶ store ▶ model
  *
  * `main.ts` and `cli` put the parts together, so they may import them all; `sdk` takes types only. The dashboard knows
  * nothing of the platform but the SDK.
@@ -11,6 +11,7 @@ import { dirname, join, relative } from 'node:path'
 
 const order = [
   'surfaces',
+  'server',
   'operations',
   'agents',
   'webhooks',

@@ -32,6 +32,16 @@ const ranges = list.superRefine((allow, context) => {
   }
 })
 
+/** The address of an HTTP proxy; as is usual, `http://` may be left out. */
+const proxy = z
+  .string()
+  .transform((text) => (text.includes('://') ? text : `http://${text}`))
+  .refine(
+    (text) => /^https?:/i.test(text) && URL.canParse(text),
+    'must be the address of an HTTP proxy, like http://proxy.example.com:3128',
+  )
+  .optional()
+
 const secretKey = z
   .string()
   .min(16, 'must be 32 bytes in base64 or hex, or a passphrase of at least 16 characters')
@@ -125,6 +135,24 @@ const settings = {
     schema: ranges.default([]),
     help: 'Addresses that tools may call though they are not public: ranges such as 10.0.0.0/8, or "private"',
   },
+  httpProxy: {
+    variable: 'HTTP_PROXY',
+    inLowerCase: true,
+    schema: proxy,
+    help: 'The proxy for requests to http addresses; see docs/guides/egress.md. http_proxy works too, and wins',
+  },
+  httpsProxy: {
+    variable: 'HTTPS_PROXY',
+    inLowerCase: true,
+    schema: proxy,
+    help: 'The proxy for requests to https addresses; https_proxy works too, and wins',
+  },
+  noProxy: {
+    variable: 'NO_PROXY',
+    inLowerCase: true,
+    schema: z.string().optional(),
+    help: 'Hosts that are called directly, separated by commas: names, which cover their subdomains, addresses, ranges, or "*"; no_proxy works too, and wins',
+  },
   allowStdio: {
     variable: 'QM_ALLOW_STDIO',
     schema: yesOrNo.default(false),
@@ -195,7 +223,7 @@ const settings = {
   },
 } as const satisfies Record<
   string,
-  { flag?: string; isSwitch?: true; variable: string; schema: z.ZodType; help: string }
+  { flag?: string; isSwitch?: true; variable: string; inLowerCase?: true; schema: z.ZodType; help: string }
 >
 
 type Settings = { readonly [Name in keyof typeof settings]: z.infer<(typeof settings)[Name]['schema']> }
@@ -227,7 +255,8 @@ export function readConfig(
   for (const [name, setting] of Object.entries(settings)) {
     const flag = 'flag' in setting ? given[setting.flag] : undefined
     // An empty variable is one that was not set.
-    const value = flag ?? (environment[setting.variable] || undefined)
+    const lower = 'inLowerCase' in setting ? environment[setting.variable.toLowerCase()] : undefined
+    const value = flag ?? (lower || environment[setting.variable] || undefined)
     const result = setting.schema.safeParse(value)
     if (!result.success) {
       const source = flag === undefined ? setting.variable : `--${'flag' in setting ? setting.flag : ''}`

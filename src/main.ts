@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { Hono } from 'hono'
 import { type Logger, pino } from 'pino'
+import { apiKeyAuthenticator } from './access/authenticator.ts'
 import { firstKeyShown, firstStart } from './access/first-start.ts'
 import { Keys } from './access/keys.ts'
 import { RateLimit } from './access/rate-limit.ts'
@@ -27,23 +27,23 @@ import type { Host } from './dispatch/host.ts'
 import { sweepApprovals } from './dispatch/sweep.ts'
 import { home, version } from './home.ts'
 import { operations, permissions, platformActions } from './operations/index.ts'
-import { type Parts, routeOf } from './operations/operation.ts'
+import type { Parts } from './operations/operation.ts'
 import { perform } from './operations/perform.ts'
+import { createAdmit } from './server/admit.ts'
+import type { Exchange } from './server/exchange.ts'
+import { fetchFrom } from './server/fetch-exchange.ts'
+import { Metrics } from './server/metrics.ts'
 import { openQueue } from './store/open-queue.ts'
 import { openStore, type Store } from './store/store.ts'
-import { callLane } from './surfaces/call-lane.ts'
 import { dashboard, isBuilt } from './surfaces/dashboard.ts'
-import type { Lane } from './surfaces/lane.ts'
 import { McpEndpoints } from './surfaces/mcp/endpoint.ts'
-import { mcpLane } from './surfaces/mcp/lane.ts'
 import { toolLists } from './surfaces/mcp/tool-list.ts'
 import { Visit } from './surfaces/mcp/visit.ts'
-import { Metrics } from './surfaces/metrics.ts'
 import { openapi } from './surfaces/openapi.ts'
 import { reference } from './surfaces/reference.ts'
-import { type RestParts, rest } from './surfaces/rest.ts'
-import { signIn } from './surfaces/sign-in.ts'
-import { web } from './surfaces/web.ts'
+import { restRoutes } from './surfaces/rest.ts'
+import { createHandler } from './surfaces/routes.ts'
+import { signInRoutes } from './surfaces/sign-in.ts'
 import { sweepHourly } from './sweep.ts'
 import { Lineage } from './tools/lineage.ts'
 import { Outbound } from './tools/outbound.ts'
@@ -62,10 +62,10 @@ export interface Platform {
   readonly webhooks: Webhooks
   readonly vault: Vault
   readonly models: Models
-  /** Answers HTTP: `fetch(request)` needs no port. */
-  readonly app: Hono
-  /** The short way to a tool, for the process's own port. */
-  readonly lanes: readonly Lane[]
+  /** Answers one HTTP request. */
+  handle(exchange: Exchange): Promise<void>
+  /** The same without a port, for programs that embed the platform. */
+  fetch(request: Request | URL | string, init?: RequestInit): Promise<Response>
   /** The first admin key, if this start made it. */
   readonly adminKey: string | undefined
   readonly hasDashboard: boolean
@@ -93,6 +93,7 @@ export async function createPlatform(config: Config, { warn }: PlatformOptions =
     allowLoopback: config.onLoopback,
     allow: config.egressAllow,
     maxResponseBytes: config.responseLimit,
+    proxy: { http: config.httpProxy, https: config.httpsProxy, except: config.noProxy },
   })
   const store = await openStore(config)
   const adminKey = await firstStart(store, config.adminKey)
@@ -195,6 +196,7 @@ export async function createPlatform(config: Config, { warn }: PlatformOptions =
     await models.close()
     await upstreams.close()
     await outbound.close()
+    await schemas.close()
     await store.close()
   }
   if (!config.ignoreRequired) {
@@ -205,29 +207,22 @@ export async function createPlatform(config: Config, { warn }: PlatformOptions =
   }
   await runner.work()
   const warm = keepWarm({ ...parts, log })
-  const restParts: RestParts = {
-    operations,
-    parts,
-    keys,
-    sessions: new Sessions(store, keys),
+  const authenticator = apiKeyAuthenticator(keys)
+  const sessions = new Sessions(store, keys)
+  const admit = createAdmit({
+    ...{ authenticator, sessions, lineage },
     rateLimit: new RateLimit(config.rateLimit),
-    metrics,
-    log,
-    bodyLimit: config.bodyLimit,
     closing: closing.signal,
-  }
-  const endpoints = new McpEndpoints({
-    ...restParts,
-    version,
     onLoopback: config.onLoopback,
   })
-  const app = web({
-    rest: rest(restParts),
-    signIn: signIn({ ...restParts, version }),
+  const { bodyLimit } = config
+  const endpoints = new McpEndpoints({ parts, admit, authenticator, log, version, bodyLimit })
+  const handle = createHandler({
+    rest: restRoutes({ operations, parts, admit, metrics, log, bodyLimit, closing: closing.signal }),
+    signIn: signInRoutes({ sessions, log, closing: closing.signal, version }),
+    mcp: (exchange, server) => endpoints.handle(exchange, server),
     dashboard: dashboard(pages),
-    mcp: (request, server) => endpoints.fetch(request, server),
     openapi: once(() => JSON.stringify(openapi(operations, version))),
-    routes: operations.map(routeOf).map(({ method, path }) => ({ method, path: `/api/v1${path}` })),
     reference: once(() => reference(operations, version)),
     metrics,
     log,
@@ -245,8 +240,8 @@ export async function createPlatform(config: Config, { warn }: PlatformOptions =
     webhooks,
     vault,
     models,
-    app,
-    lanes: [callLane(restParts), mcpLane(endpoints, restParts)],
+    handle,
+    fetch: (request, init) => fetchFrom(handle, new Request(request, init)),
     adminKey,
     hasDashboard: isBuilt(pages),
     adminKeyShown: () => firstKeyShown(store),

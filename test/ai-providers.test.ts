@@ -305,7 +305,7 @@ test('a platform that lost its key serves all the rest, and says what is missing
     path: string,
     body?: object,
   ) => {
-    const response = await platform.app.fetch(
+    const response = await platform.fetch(
       new Request(`http://platform.test/api/v1${path}`, {
         method,
         headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' },

@@ -81,7 +81,7 @@ describe('a person is asked', () => {
       timeout_seconds: 20,
     })
     await make('names', '"iban" in input && input.iban.matches("^(DE|FR)")')
-    await make('here', 'surface == "cli" || action.id == "tools:other" || tool.name == "x" || principal.name == "y"')
+    await make('here', 'surface == "agent" || action.id == "tools:other" || tool.name == "x" || principal.name == "y"')
     await make('agents', 'agent != null && agent.id == "agt_x" || server != null && server.slug == "x"')
     const off = await make('off', 'true', { enabled: false })
 
@@ -113,6 +113,55 @@ describe('a person is asked', () => {
     expect(on).toMatchObject([{ name: 'off' }])
   })
 
+  test('by the transport that a call came by, whatever the caller says of itself', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const { id, caller } = await gated(platform, service.url, { auto_approve: true, parameters: anything })
+    await platform.post('/approval-rules', { name: 'rest', expression: 'surface == "rest"' })
+    const call = (named: string) =>
+      platform.post(
+        `/tools/${id}/call`,
+        { input: { named }, wait: false },
+        { key: caller, headers: { 'x-quartermaster-surface': named } },
+      )
+
+    const statuses = [(await call('cli')).status, (await call('sdk')).status, (await call('agent')).status]
+
+    expect(statuses).toEqual([202, 202, 202])
+    const { data } = (await platform.get('/approvals')).body
+    expect(data.map(({ surface }: { surface: string }) => surface)).toEqual(['rest', 'rest', 'rest'])
+  })
+
+  test('a rule on a surface that a call never has is refused, with the name to use instead', async () => {
+    await using platform = await startPlatform()
+    const make = (expression: string) => platform.post('/approval-rules', { name: 'x', expression })
+
+    const refused = [await make('surface == "cli"'), await make("'sdk' != surface"), await make('surface in ["cli"]')]
+
+    for (const { status, body } of refused) {
+      expect(status).toBe(400)
+      expect(body.error.details.errors).toMatchObject([
+        { path: 'expression', message: expect.stringMatching(/"rest"/) },
+      ])
+    }
+    expect((await make('surface == "rest" && input.text == "cli"')).status).toBe(201)
+  })
+
+  test('not by a rule about another action, however large the input is', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const { id, caller } = await gated(platform, service.url, { auto_approve: true, parameters: anything })
+    const expression = 'action.id == "tools:write-document" && input.path.startsWith("/handbook/")'
+    await platform.post('/approval-rules', { name: 'Handbook', expression, two_people: true })
+    const input = { message: 'x'.repeat(66_000) }
+
+    const status = await asks(platform, id, input, caller)
+    const tested = await platform.post('/approval-rules/test', { expression, tool_id: id, input })
+
+    expect(status).toBe(200)
+    expect(tested.body).toEqual({ asks: false, fault: null })
+  })
+
   test('where a rule cannot be applied, because that is the safe side', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
@@ -129,7 +178,7 @@ describe('a person is asked', () => {
       { name: 'rows' },
     ])
     expect(fits).toBe(200)
-    expect(JSON.stringify(many)).toContain('too large')
+    expect(JSON.stringify(many)).toContain('more computing than a rule may use')
   })
 
   test('about everything that is called by way of a server that says so, and by any gate of several', async () => {

@@ -3,9 +3,10 @@ import { people, until } from './approving.ts'
 import { engines, freshDatabase } from './engines.ts'
 import { startPlatform, startService, type TestPlatform } from './kit.ts'
 import { startProcess, temporaryFolder } from './process.ts'
+import { inParallel, soak } from './soak.ts'
 
 const adminKey = 'sk_of_the_approval_races'
-const many = 1000
+const many = soak ? 1000 : 100
 const reviewers = 8
 
 const shuffled = <T>(all: readonly T[]): T[] =>
@@ -13,15 +14,6 @@ const shuffled = <T>(all: readonly T[]): T[] =>
     .map((one) => ({ one, place: Math.random() }))
     .sort((a, b) => a.place - b.place)
     .map(({ one }) => one)
-
-/** Everything, but only so many at a time. */
-async function each<T>(all: readonly T[], width: number, work: (one: T) => Promise<void>): Promise<void> {
-  const left = [...all]
-  const worker = async () => {
-    for (let one = left.shift(); one !== undefined; one = left.shift()) await work(one)
-  }
-  await Promise.all(Array.from({ length: width }, worker))
-}
 
 describe.each(engines)('on %s', (engine) => {
   test(`${many} approvals and ${reviewers} reviewers: each is decided once, and each approved call is made once`, {
@@ -51,7 +43,7 @@ describe.each(engines)('on %s', (engine) => {
     const call = (n: number, wait: boolean, where = n) =>
       at(where).post(`/tools/${id}/call`, { input: { n }, wait }, { key: caller })
     const waiting = numbers.filter((n) => n % 2 === 0).map(async (n) => ({ n, answer: await call(n, true, n / 2) }))
-    await each(
+    await inParallel(
       numbers.filter((n) => n % 2 === 1),
       20,
       async (n) => void (await call(n, false, (n - 1) / 2)),
@@ -65,7 +57,7 @@ describe.each(engines)('on %s', (engine) => {
     const wins = new Map<string, string[]>()
     await Promise.all(
       keys.map((key, reviewer) =>
-        each(shuffled(asked), 3, async ({ id: approval }) => {
+        inParallel(shuffled(asked), 3, async ({ id: approval }) => {
           const verb = reviewer % 4 === 3 ? 'reject' : 'approve'
           const { status } = await at(reviewer).post(`/approvals/${approval}/${verb}`, {}, { key })
           expect([200, 409]).toContain(status)
@@ -78,7 +70,7 @@ describe.each(engines)('on %s', (engine) => {
     )
     const waited = await Promise.all(waiting)
     // Those who left come back, several at once, to both processes.
-    await each(
+    await inParallel(
       numbers.filter((n) => n % 2 === 1 && decided.get(n)?.[0] === 'approve'),
       10,
       async (n) => {

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { listen } from '../src/surfaces/server.ts'
+import { approveCall } from '../src/operations/approvals.ts'
+import type { Context } from '../src/operations/operation.ts'
+import { listen } from '../src/server/listen.ts'
 import { Lineage, lineageHeader } from '../src/tools/lineage.ts'
 import { gated, pending, people, until } from './approving.ts'
 import { engines, freshDatabase } from './engines.ts'
@@ -257,6 +259,33 @@ describe('a call that a person must approve', () => {
     expect(service.received).toHaveLength(1)
   })
 
+  test('is recorded with the time that it waited for a person', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const { id, caller, reviewer } = await gated(platform, service.url)
+    const decide = async (city: string, decision: 'approve' | 'reject') => {
+      const call = platform.post(`/tools/${id}/call`, { input: { city } }, { key: caller })
+      const asked = await pending(platform)
+      await platform.post(`/approvals/${asked.id}/${decision}`, {}, { key: reviewer })
+      await call
+      return (await platform.get(`/calls/${asked.call_id}`)).body
+    }
+    await platform.patch(`/tools/${id}`, { auto_approve: true })
+    await platform.post(`/tools/${id}/call`, { input: { city: 'x' } }, { key: caller })
+    const [without] = (await platform.get('/calls')).body.data
+    await platform.patch(`/tools/${id}`, { auto_approve: false })
+
+    const approved = await decide('a', 'approve')
+    const rejected = await decide('b', 'reject')
+    const stats = (await platform.get('/calls/stats')).body
+
+    expect(without.waited_ms).toBeNull()
+    expect(approved).toMatchObject({ status: 'success', waited_ms: expect.any(Number) })
+    expect(approved.waited_ms).toBeLessThanOrEqual(approved.duration_ms)
+    expect(rejected).toMatchObject({ status: 'rejected', waited_ms: rejected.duration_ms })
+    expect(stats).toMatchObject({ executed: 2, failed: 0, refused: 1, waited: { total: 2 } })
+  })
+
   test('is not made when the tool was changed after it was asked for', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
@@ -275,11 +304,12 @@ describe('a call that a person must approve', () => {
   test('goes on though the key that the tool sends was changed meanwhile', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
-    const { id, caller, reviewer } = await gated(platform, service.url)
+    const execute = (token: string) => ({ url: service.url, headers: { 'x-token': token } })
+    const { id, caller, reviewer } = await gated(platform, service.url, { execute: execute('old-one') })
 
     const call = platform.post(`/tools/${id}/call`, { input: { city: 'x' } }, { key: caller })
     const asked = await pending(platform)
-    await platform.patch(`/tools/${id}`, { execute: { url: service.url, headers: { 'x-token': 'new-one' } } })
+    await platform.patch(`/tools/${id}`, { execute: execute('new-one') })
     await platform.post(`/approvals/${asked.id}/approve`, {}, { key: reviewer })
 
     expect((await call).status).toBe(200)
@@ -332,7 +362,7 @@ describe('a reviewer', () => {
       properties: {
         amount: { type: 'number', maximum: 100 },
         account: { type: 'string' },
-        password: { type: 'string' },
+        password: { type: 'string', writeOnly: true },
       },
       required: ['amount', 'account'],
     }
@@ -404,6 +434,12 @@ describe('a reviewer', () => {
     const tool = { name: 'self', type: 'platform', actions: ['approve-call'] }
     expect(await platform.post('/tools', tool)).toMatchObject({ status: 400 })
     expect((await platform.get(`/approvals/${theirs}`)).body.status).toBe('pending')
+  })
+
+  test.each(['mcp', 'agent', 'workflow', 'xml'] as const)('is not anyone who comes by %s', async (surface) => {
+    const context = { surface, parentCallId: null, generation: undefined } as unknown as Context
+
+    await expect(approveCall.perform({ id: 'apr_1' }, context)).rejects.toMatchObject({ code: 'PERSON_REQUIRED' })
   })
 
   test('is one of two where a rule wants two people, who approve the same arguments', async () => {

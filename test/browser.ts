@@ -1,26 +1,17 @@
-import { existsSync } from 'node:fs'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { test } from 'vitest'
+import { findBrowser } from './browser-program.ts'
 
-const places = [
-  process.env.QM_BROWSER,
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
-  '/Applications/Chromium.app/Contents/MacOS/Chromium',
-  'C:/Program Files/Google/Chrome/Application/chrome.exe',
-]
+const program = findBrowser()
 
-/** A real browser of this machine. Without one the tests fail: what was not looked at is not known to work. */
+/** A test that needs a browser. It is skipped where there is none, which the run reports (test/not-tested.ts). */
+export const browserTest = test.skipIf(!program)
+
 export function launchBrowser(): Promise<Browser> {
-  const executablePath = places.find((place) => place && existsSync(place))
-  if (!executablePath) {
-    throw new Error(
-      'The dashboard is tested in a browser, and there is none: install Chromium (apt-get install chromium) or Chrome, or name one in QM_BROWSER.',
-    )
-  }
+  if (!program) throw new Error('There is no browser on this machine: use browserTest in place of test.')
   return chromium.launch({
-    executablePath,
+    executablePath: program.executablePath,
+    env: { ...process.env, ...program.env },
     args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking', '--disable-sync'],
   })
 }

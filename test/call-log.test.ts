@@ -12,8 +12,16 @@ const mcp = { surface: 'mcp', principal_kind: 'api_key', principal_id: 'key_1', 
 const row = (projectId: string, createdAt: number, fields: Partial<CallRow> = {}): CallRow => ({
   ...{ id: newId('call', createdAt), project_id: projectId, parent_call_id: null, generation_id: null },
   ...{ agent_id: null, tool_id: null, tool: 'refund', app: 'shop', action: 'shop:refund', status: 'success' },
-  ...{ ...mcp, server_id: null, client_name: null, client_version: null, request: '{}', request_truncated: 0 },
-  ...{ response: '1', response_truncated: 0, error: null, duration_ms: 2, completed_at: createdAt },
+  ...{
+    ...mcp,
+    server_id: null,
+    client_name: null,
+    client_version: null,
+    request: '{}',
+    request_truncated: 0,
+    preset_keys: null,
+  },
+  ...{ response: '1', response_truncated: 0, error: null, duration_ms: 2, waited_ms: null, completed_at: createdAt },
   created_at: createdAt,
   ...fields,
 })

@@ -13,11 +13,13 @@ interface Told {
   id?: string
   status?: string
   took?: number | null
+  waited?: number | null
   project?: string
 }
 
-const record = (store: Store, { at, id = newId('call', at), status = 'success', took = 1, project = 'proj_1' }: Told) =>
-  store.calls.refuse({
+const record = (store: Store, told: Told) => {
+  const { at, id = newId('call', at), status = 'success', took = 1, waited = null, project = 'proj_1' } = told
+  return store.calls.refuse({
     ...{ id, project_id: project, parent_call_id: null, generation_id: null, agent_id: null },
     ...{ tool_id: 'tool_1', tool: 'echo', app: 'tools', action: 'tools:echo', status },
     ...{
@@ -27,15 +29,24 @@ const record = (store: Store, { at, id = newId('call', at), status = 'success', 
       surface: 'rest',
       server_id: null,
     },
-    ...{ client_name: null, client_version: null, request: '{}', request_truncated: 0, response: null },
+    ...{
+      client_name: null,
+      client_version: null,
+      request: '{}',
+      request_truncated: 0,
+      preset_keys: null,
+      response: null,
+    },
     ...{
       response_truncated: 0,
       error: null,
       duration_ms: took,
+      waited_ms: waited,
       created_at: at,
       completed_at: took === null ? null : at,
     },
   })
+}
 
 describe.each(engines)('the numbers of calls on %s', (engine) => {
   async function start() {
@@ -71,6 +82,27 @@ describe.each(engines)('the numbers of calls on %s', (engine) => {
     })
   })
 
+  test('count what people take apart from what tools take, and refusals apart from failures', async () => {
+    await using platform = await start()
+    const { store } = platform.platform
+    const second = 1000
+    await record(store, { at: began, took: 10 })
+    await record(store, { at: began + 1, took: 60 * second + 20, waited: 60 * second })
+    await record(store, { at: began + 2, took: 30, status: 'execution_error' })
+    await record(store, { at: began + 3, took: 300 * second, waited: 300 * second, status: 'rejected' })
+    await record(store, { at: began + 4, status: 'validation_error', took: 0.1 })
+    await record(store, { at: began + 5, status: 'permission_denied', took: 0.1 })
+    await record(store, { at: began + 6, status: 'pending', took: null })
+
+    const { body } = await platform.get('/calls/stats')
+
+    const numbers = {
+      ...{ total: 7, executed: 3, failed: 1, refused: 3, p50_ms: 20, p95_ms: 30 },
+      waited: { total: 2, p50_ms: 60 * second, p95_ms: 300 * second },
+    }
+    expect(body).toMatchObject({ ...numbers, minutes: [numbers] })
+  })
+
   test('can be asked for a time, a tool and a project, and tell nobody of calls that they may not see', async () => {
     await using platform = await start()
     const { store } = platform.platform
@@ -101,7 +133,14 @@ describe.each(engines)('the numbers of calls on %s', (engine) => {
     const numbers = async () => (await platform.get('/calls/stats')).body
     const before = await numbers()
 
-    const end = { response: null, response_truncated: 0, error: null, duration_ms: 7, completed_at: began + 7 }
+    const end = {
+      response: null,
+      response_truncated: 0,
+      error: null,
+      duration_ms: 7,
+      waited_ms: null,
+      completed_at: began + 7,
+    }
     await store.calls.end({ id, status: 'success', ...end })
     await record(store, { at: Date.now() - 50 })
     const after = await numbers()

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { engines, freshDatabase } from './engines.ts'
 import { adminKey, startPlatform, startService, type TestPlatform } from './kit.ts'
+import { startUpstream } from './upstream.ts'
 
 const anything = { type: 'object' }
 
@@ -102,6 +103,42 @@ describe('the record', () => {
     expect(service.received).toHaveLength(1)
   })
 
+  test('has attempts that reach no tool or action, or cannot be read (S0.47)', async () => {
+    await using upstream = await startUpstream()
+    await using platform = await startPlatform()
+    const id = (await platform.post('/tools', { name: 'up', type: 'mcp', mcp: { url: upstream.url } })).body.id
+    const key = await platform.keyFor([{ effect: 'Allow', action: ['tools:CallTool'] }], {
+      project_id: platform.projectId,
+    })
+    const theirs = (await platform.post('/projects', { name: 'theirs' })).body.id
+    const secret = { name: 'hush', project_id: theirs, execute: { url: 'http://127.0.0.1:1' }, parameters: anything }
+    const foreign = (await platform.post('/tools', secret)).body.id
+
+    const answers = [
+      await platform.post(`/tools/${id}/call`, { action: 'no_such', input: { a: 1 } }, { key }),
+      await platform.post(`/tools/${id}/call`, { action: 'echo', input: 'not JSON' }, { key }),
+      await platform.post(`/tools/${id}/call`, { action: 'echo', input: [1] }, { key }),
+      await platform.post('/tools/tool_none/call', { input: { b: 2 } }, { key }),
+      await platform.post(`/tools/${foreign}/call`, { input: 'not JSON' }, { key }),
+    ]
+
+    const { data } = (await platform.get(`/calls?project_id=${platform.projectId}`)).body
+    const whole = data.map(async (call: { id: string }) => (await platform.get(`/calls/${call.id}`)).body)
+    const records = (await Promise.all(whole)).reverse()
+    expect(records.map(({ error }) => error.message)).toEqual(answers.map(({ body }) => body.error.message))
+    const known = { tool_id: id, tool: 'up', app: 'up', action: null, status: 'validation_error', surface: 'rest' }
+    const unknown = { tool: null, app: 'quartermaster', action: 'quartermaster:UNKNOWN_TOOL' }
+    expect(records).toMatchObject([
+      { ...known, request: { a: 1 } },
+      { ...known, request: 'not JSON' },
+      { ...known, request: [1] },
+      { tool_id: 'tool_none', tool: null, request: { b: 2 }, error: { code: 'RESOURCE_NOT_FOUND' } },
+      { ...unknown, tool_id: null, request: 'not JSON' },
+    ])
+    expect((await platform.get(`/calls?project_id=${theirs}`)).body.total).toBe(0)
+    expect(upstream.calls).toEqual([])
+  })
+
   test('keeps at most 32 KB of the request and 64 KB of the response, and says that it cut', async () => {
     await using service = await startService(() => ({ body: JSON.stringify('é'.repeat(50_000)) }))
     await using platform = await startPlatform()
@@ -137,7 +174,7 @@ describe('the record', () => {
     })
 
     const call = await onlyCall(platform)
-    expect(body.echo).toBe('Bearer the-tools-own')
+    expect(body.echo).toBe('[redacted]')
     expect(call.request).toEqual({ api_key: '[redacted]', user: 'ana', 'Set-Cookie': '[redacted]' })
     expect(JSON.stringify(call)).not.toMatch(/the-tools-own|tok-1|"p"|k-1/)
   })

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { as, runCli, startListening } from './clients.ts'
+import { isInstalled } from './not-tested.ts'
 
 const bin = fileURLToPath(new URL('../bin/quartermaster.js', import.meta.url))
 
@@ -14,8 +15,6 @@ const completed = async (words: string[], environment: Record<string, string> = 
   expect([code, stderr]).toEqual([0, ''])
   return stdout.trimEnd().split('\n')
 }
-
-const has = (shell: string) => spawnSync(shell, ['--version']).status === 0
 
 /** The lines that a shell prints, which finds the program under both its names. */
 async function inShell(shell: string, args: string[]): Promise<string[]> {
@@ -66,7 +65,7 @@ describe('completion', () => {
     expect(lines).toEqual(['--name', 'complete -o default -F _quartermaster qm'])
   })
 
-  test.skipIf(!has('fish'))('works in fish, which is offered files where there is nothing else', async () => {
+  test.skipIf(!isInstalled('fish'))('works in fish, which is offered files where there is nothing else', async () => {
     const script = `
       quartermaster completion fish | source
       complete -C "qm create-tool --na"
@@ -76,7 +75,7 @@ describe('completion', () => {
     expect(await inShell('fish', ['--no-config', '-c', script])).toEqual(['--name', 'success', 'CHANGELOG.md'])
   })
 
-  test.skipIf(!has('zsh'))('works in zsh', async () => {
+  test.skipIf(!isInstalled('zsh'))('works in zsh', async () => {
     // Words are completed only where someone types, so a shell with a terminal of its own is typed into.
     const script = `
       zmodload zsh/zpty

@@ -75,7 +75,32 @@ describe('call', () => {
     expect(fine.code).toBe(0)
   })
 
-  test('says what is missing or wrong, and exits with 2', async () => {
+  test('shows what the tool’s address said when it failed, shortened and with control characters spelled out', async () => {
+    const said = { error: 'No rate for XXX: there is EUR, USD' }
+    await using service = await startService(({ url }) =>
+      url === '/json'
+        ? { status: 404, body: JSON.stringify(said) }
+        : { status: 500, headers: { 'content-type': 'text/plain' }, body: `\x1b[31mred\u202e ${'x'.repeat(5000)}` },
+    )
+    await using platform = await startListening()
+    const tool = (name: string) =>
+      platform.post('/tools', { name, parameters: { type: 'object' }, execute: { url: `${service.url}/${name}` } })
+    await tool('json')
+    await tool('text')
+
+    const byCall = await runCli(['call', 'json'], as(platform.url))
+    const byOperation = await runCli(['call-tool', '--tool-id', 'json'], as(platform.url))
+    const text = await runCli(['call', 'text'], as(platform.url))
+
+    for (const { code, stderr } of [byCall, byOperation]) {
+      expect(code).toBe(1)
+      expect(stderr).toContain('No rate for XXX: there is EUR, USD')
+    }
+    expect(text.stderr).toMatch(/\\x1b\[31mred\\u202e x{1000,} … \(\d+ more characters\)/)
+    expect(text.stderr).not.toContain('\x1b')
+  })
+
+  test('says what is missing or wrong', async () => {
     await using platform = await weatherPlatform()
     const call = async (...args: string[]) => {
       const { code, stderr } = await runCli(['call', ...args], as(platform.url))
@@ -87,7 +112,7 @@ describe('call', () => {
     )
     expect(await call('get-weather', '--ctiy', 'Rio')).toMatch(/^2 .*no flag --ctiy here\. Did you mean --city\?/)
     expect(await call('get-weather', '--days', 'many')).toMatch(/^2 .*--days must be an integer/)
-    expect(await call('get-wether')).toMatch(/^2 .*no tool named "get-wether"\. Did you mean "get-weather"\?/)
+    expect(await call('get-wether')).toMatch(/^1 .*no tool "get-wether"\. Did you mean "get-weather"\?/)
     expect(await call('get-weather', 'forecast')).toMatch(/^2 .*no action "forecast"/)
     expect(await call('get-weather', '--key', 'sk_topsecret')).toMatch(/^2 .*--key goes before the tool's name/)
     expect(await call('get-weather', '--key', 'sk_topsecret')).not.toContain('topsecret')
@@ -175,6 +200,17 @@ describe('call', () => {
 })
 
 describe('logs', () => {
+  test('of a tool that is not there says so, and which may be meant', async () => {
+    await using platform = await weatherPlatform()
+    const logs = async (tool: string) => {
+      const { code, stderr } = await runCli(['logs', '--tool', tool], as(platform.url))
+      return `${code} ${stderr}`
+    }
+
+    expect(await logs('get-wether')).toMatch(/^1 .*There is no tool "get-wether"\. Did you mean "get-weather"\?/)
+    expect(await logs('get-weather')).toBe('0 ')
+  })
+
   test('shows the latest calls, oldest first: lines on a terminal, JSON for programs', async () => {
     await using platform = await weatherPlatform()
     await platform.post(`/tools/${platform.toolId}/call`, { input: { city: 'Rio', unit_system: 'metric' } })

@@ -31,7 +31,7 @@ tools:
     parameters: { type: object, properties: { city: { type: string } }, required: [city] }
     execute: { url: "https://api.example.com/{city}", headers: { Authorization: "Bearer \${WEATHER_KEY}" } }
   notes:
-    type: platform
+    type: soat
     actions: [get-document]
     auto_approve: false
 skills:

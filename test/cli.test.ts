@@ -125,6 +125,12 @@ describe.concurrent('wrong usage exits with 2, says what is wrong, and asks the 
       /--body: cannot read \/nowhere.json \(ENOENT\)/,
     ],
     ['two readers of standard input', ['create-tool', '--name', '-', '--body', '-'], /cannot both be standard input/],
+    [
+      'a required field left out',
+      ['create-tool', '--description', 'x'],
+      /--name is missing\.\nUsage: quartermaster create-tool --name <name>/,
+    ],
+    ['a required field left out of --body', ['create-tool', '--body', '{"type":"client"}'], /--name is missing\./],
     ['an upload of nothing', ['upload-file', '--file-id', 'f'], /--file is missing/],
     ['an upload of a folder', ['upload-file', '--file-id', 'f', '--file', '/tmp'], /\/tmp is a folder/],
     ['an address that is none', ['list-tools', '--url', 'localhost:4600'], /--url or QM_URL must be an address/],
@@ -165,7 +171,8 @@ test('a wrong key exits with 1 and the platform’s own words, and the key is no
   expect(ran).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'quartermaster: UNAUTHENTICATED: This API key is not known: it may have been revoked.\n',
+    stderr:
+      'quartermaster: UNAUTHENTICATED: This API key is not known: check that it is complete. It may also have been revoked.\n',
   })
 })
 
@@ -192,6 +199,36 @@ test('what is answered is one line of JSON for programs, and nothing where nothi
   expect(deleted).toEqual({ code: 0, stdout: '', stderr: '' })
 })
 
+describe('--field', () => {
+  test('prints one value of the answer, ready for a shell variable', async () => {
+    await using platform = await startListening()
+    const run = (...args: string[]) => runCli(args, as(platform.url))
+
+    const id = await run('create-document', '--path', '/a.md', '--content', 'One', '--field', 'id')
+    expect(id).toEqual({ code: 0, stdout: expect.stringMatching(/^doc_\w+\n$/), stderr: '' })
+    expect((await run('list-documents', '--field', 'data.0.path')).stdout).toBe('/a.md\n')
+    expect((await run('list-documents', '--field', 'total')).stdout).toBe('1\n')
+  })
+
+  test('that the answer does not have exits with 1, and names those that it has', async () => {
+    await using platform = await startListening()
+    const run = (...args: string[]) => runCli(args, as(platform.url))
+
+    expect(await run('list-documents', '--field', 'data.0.id')).toMatchObject({ code: 1, stdout: '' })
+    const { code, stdout, stderr } = await run(
+      'create-document',
+      '--path',
+      '/b.md',
+      '--content',
+      'Two',
+      '--field',
+      'key',
+    )
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toContain('The answer has no field "key". It has: id, ')
+  })
+})
+
 test('a name is taken for the id where exactly one record has it', async () => {
   await using platform = await startListening()
   const tool = { name: 'everything', execute: { url: 'https://example.com' }, parameters: {} }
@@ -201,6 +238,9 @@ test('a name is taken for the id where exactly one record has it', async () => {
 
   const byName = await runCli(['get-tool', '--tool-id', 'everything'], env)
   const skill = await runCli(['get-skill', '--skill-id', 'refunds'], env)
+  const policy = await runCli(['get-access-policy', '--access-policy-id', 'caller'], env)
+  await platform.post('/api-keys', { name: 'my-app', access_policy_ids: ['pol_caller'] })
+  const key = await runCli(['get-api-key', '--api-key-id', 'my-app'], env)
   const none = await runCli(['get-tool', '--tool-id', 'nothing'], env)
   const { body: second } = await platform.post('/projects', { name: 'Second' })
   await platform.post('/tools', { ...tool, project_id: second.id })
@@ -208,8 +248,10 @@ test('a name is taken for the id where exactly one record has it', async () => {
 
   expect(JSON.parse(byName.stdout), byName.stderr).toMatchObject({ id: body.id })
   expect(JSON.parse(skill.stdout), skill.stderr).toMatchObject({ name: 'refunds' })
+  expect(JSON.parse(policy.stdout), policy.stderr).toMatchObject({ id: 'pol_caller' })
+  expect(JSON.parse(key.stdout), key.stderr).toMatchObject({ name: 'my-app' })
   expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('RESOURCE_NOT_FOUND') })
-  expect(several).toMatchObject({ code: 2, stderr: expect.stringContaining('Several tools are named "everything"') })
+  expect(several).toMatchObject({ code: 1, stderr: expect.stringMatching(/AMBIGUOUS_NAME.*named "everything"/) })
 })
 
 describe('a value', () => {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { listen } from '../src/surfaces/server.ts'
+import { listen } from '../src/server/listen.ts'
 import { adminKey, startPlatform, startService, type TestPlatform } from './kit.ts'
 
 /** A platform on a port of this machine, for clients that need a real connection. */

@@ -5,8 +5,11 @@ import { describe, expect, test } from 'vitest'
 import { startListening } from './clients.ts'
 import { conformanceTools } from './conformance-upstream.ts'
 import { adminKey } from './kit.ts'
+import { inParallel } from './soak.ts'
 import { startUpstream, type UpstreamTool } from './upstream.ts'
 
+/** They mostly wait. */
+const atOnce = 4
 const suite = new URL('../node_modules/@modelcontextprotocol/conformance/dist/index.js', import.meta.url).pathname
 
 const everyEra = [
@@ -125,10 +128,9 @@ describe.each(Object.entries(scenarios))(
       await platform.post('/skills', { name: 'Pay back', summary: 'How to pay back', content: '# Pay back\n' })
       await using relay = await startRelay(new URL(platform.url))
 
-      for (const name of names) {
-        // Extensions are on no version's list, so their scenarios must be insisted on.
-        await expectPassed(name, ['server', '--url', `${relay.url}/mcp/s`, '--spec-version', version, '--force'])
-      }
+      // Extensions are on no version's list, so their scenarios must be insisted on.
+      const args = ['server', '--url', `${relay.url}/mcp/s`, '--spec-version', version, '--force']
+      await inParallel(names, atOnce, (name) => expectPassed(name, args))
     })
   },
 )
@@ -182,9 +184,9 @@ describe.each(Object.entries(clientScenarios))(
       const driver = new URL('./conformance-client.ts', import.meta.url).pathname
       const command = `"${process.execPath}" "${driver}"`
 
-      for (const name of names) {
-        await expectPassed(name, ['client', '--command', command, '--spec-version', version])
-      }
+      await inParallel(names, atOnce, (name) =>
+        expectPassed(name, ['client', '--command', command, '--spec-version', version]),
+      )
     })
   },
 )

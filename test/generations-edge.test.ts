@@ -367,7 +367,7 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
       const { id } = (await generate(agent, { prompt: 'x', async: true })).body
       await expect.poll(asked(path), { timeout: 5000 }).toBe(1)
       await platform.delete(`/agents/${agent}`)
-      await platform.delete(`/tools/${own.id}`)
+      await platform.delete(`/tools/${own.id}?force=true`)
       release()
       await over(id)
       const whole = await detail(id)

@@ -4,6 +4,7 @@ import type { GenerationDetail } from '../src/model/generation.ts'
 import { engines, freshDatabase } from './engines.ts'
 import { type Answer, startService } from './kit.ts'
 import { type Running, startProcess, temporaryFolder } from './process.ts'
+import { inParallel, sample } from './soak.ts'
 import { startTap } from './tap.ts'
 import { startUpstream, type UpstreamTool } from './upstream.ts'
 
@@ -201,13 +202,13 @@ describe.each(engines)('on %s', (engine) => {
     timeout: 600_000,
   }, async () => {
     const expected = transcript(whole.generation)
-    const queue = whole.moments.map((_, index) => index + 1)
+    const all = whole.moments.map((moment, index) => ({ moment, place: index + 1 }))
+    const duringEffect = all.filter(({ moment }) => moment.startsWith('effect'))
+    const others = all.filter((one) => !duringEffect.includes(one))
     const stories: Story[] = []
-    await Promise.all(
-      Array.from({ length: atOnce }, async () => {
-        for (let moment = queue.shift(); moment; moment = queue.shift()) stories.push(await play(engine, moment))
-      }),
-    )
+    await inParallel([...sample(duringEffect, 3), ...sample(others, 5)], atOnce, async ({ place }) => {
+      stories.push(await play(engine, place))
+    })
 
     // A call with an effect was caught while it was under way, so the promise was put to the test.
     expect(stories.flatMap(({ generation }) => unknown(generation))).not.toEqual([])

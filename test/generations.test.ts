@@ -287,6 +287,44 @@ describe.each(engines)('generations on %s', (engine) => {
     expect((await detail(body.id)).steps).toBe(2)
   })
 
+  test('a tool that is not active in a step is not called: the model is told, and the attempt is recorded (S2.19)', async () => {
+    const [one, two, local] = [`first_${engine}`, `second_${engine}`, `local_${engine}`]
+    const ids = [await weather({ name: one }), await weather({ name: two }), await client({ name: local })]
+    const agent = await agentWith(
+      [
+        { when: { step: 1 }, ...calls([two, { city: 'x' }], [local, { city: 'y' }]) },
+        { when: { step: 2 }, ...calls([one, { city: 'x' }]) },
+        { when: { step: 3 }, ...calls([one, { city: 'z' }], ['nope', { password: 'hush' }], [one, 'not JSON']) },
+        { when: { step: 4 }, answer: 'Done' },
+      ],
+      { tool_ids: ids, active_tool_ids: [ids[0]], step_rules: [{ step: 2, active_tool_ids: [ids[1]] }] },
+    )
+    const before = service.received.length
+
+    const { body } = await generate(agent)
+
+    expect(body).toMatchObject({ status: 'completed', output: { content: 'Done' } })
+    expect(service.received.slice(before).map((sent) => sent.body)).toEqual(['{"city":"z"}'])
+    const made = ((await detail(body.id)).step_list as StepView[]).flatMap((step) => step.calls)
+    expect(made.map(({ status }) => status)).toEqual(['failed', 'failed', 'failed', 'done', 'failed', 'failed'])
+    expect(made[0]?.output).toMatchObject({
+      error: { code: 'TOOL_NOT_ACTIVE', message: `The tool "${two}" is not active in this step. Active are "${one}".` },
+    })
+    const records = await Promise.all(made.map(async (call) => (await platform.get(`/calls/${call.call_id}`)).body))
+    const refused = { status: 'validation_error', surface: 'agent', generation_id: body.id, agent_id: agent }
+    expect(records).toMatchObject([
+      { ...refused, tool: two, request: { city: 'x' }, error: { code: 'TOOL_NOT_ACTIVE' } },
+      { ...refused, tool: local, error: { code: 'TOOL_NOT_ACTIVE' } },
+      { ...refused, tool: one, error: { code: 'TOOL_NOT_ACTIVE', details: { active: [two] } } },
+      { status: 'success', tool: one },
+      {
+        ...{ ...refused, tool_id: null, tool: null, action: 'quartermaster:UNKNOWN_TOOL' },
+        ...{ request: { password: '[redacted]' }, error: { code: 'UNKNOWN_TOOL' } },
+      },
+      { ...refused, tool: one, request: 'not JSON', error: { code: 'VALIDATION_FAILED' } },
+    ])
+  })
+
   test('an agent that could not run is refused with all that is wrong with it', async () => {
     const name = `known_${engine}`
     const id = await weather({ name })
@@ -327,7 +365,7 @@ describe.each(engines)('generations on %s', (engine) => {
       max_steps: 0,
     })
     expect(zero.status).toBe(400)
-    await platform.delete(`/tools/${foreign}`)
+    await platform.delete(`/tools/${foreign}?force=true`)
     await platform.delete(`/projects/${elsewhere}`)
   })
 

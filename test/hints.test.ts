@@ -215,8 +215,9 @@ describe.each(engines)('the inputs of recorded calls on %s', (engine) => {
       principal_id: 'key_1',
       principal_name: 'Ada',
     },
-    ...{ surface: 'mcp', client_name: null, client_version: null, request: '{}', request_truncated: 0 },
-    ...{ response: null, response_truncated: 0, error: null, duration_ms: 1, created_at: 5, completed_at: 6 },
+    ...{ surface: 'mcp', client_name: null, client_version: null, request: '{}' },
+    ...{ request_truncated: 0, preset_keys: null, response: null, response_truncated: 0, error: null },
+    ...{ duration_ms: 1, waited_ms: null, created_at: 5, completed_at: 6 },
     ...fields,
   })
 

@@ -3,9 +3,10 @@ import { openStore, type StoreOptions } from '../src/store/store.ts'
 import { engines, freshDatabase } from './engines.ts'
 import { startService } from './kit.ts'
 import { type Running, startProcess, temporaryFolder } from './process.ts'
+import { soak } from './soak.ts'
 
 const key = 'sk_of_the_kill_test'
-const rounds = 20
+const rounds = soak ? 20 : 5
 const concurrent = 200
 
 const ask = (url: string, path: string, init: RequestInit = {}) =>

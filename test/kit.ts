@@ -47,7 +47,7 @@ export async function startPlatform(environment: Record<string, string> = {}): P
     }),
   )
   const fetch = async (path: string, init: RequestInit = {}) =>
-    platform.app.fetch(new Request(`http://platform.test${path}`, init))
+    platform.fetch(new Request(`http://platform.test${path}`, init))
 
   const request = async (
     method: string,

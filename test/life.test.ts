@@ -5,8 +5,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '../src/config.ts'
 import { createPlatform } from '../src/main.ts'
+import { listen } from '../src/server/listen.ts'
 import { openStore } from '../src/store/store.ts'
-import { listen } from '../src/surfaces/server.ts'
 import { gated } from './approving.ts'
 import { adminKey, startPlatform, startService } from './kit.ts'
 import { run, startProcess, temporaryFolder } from './process.ts'
@@ -73,7 +73,7 @@ describe('a first start that was cut off', () => {
     await unseen.close()
     const seen = await start(folder.path)
     const authenticate = (key = '') =>
-      seen.app.request('/api/v1/projects', { headers: { authorization: `Bearer ${key}` } })
+      seen.fetch('http://localhost/api/v1/projects', { headers: { authorization: `Bearer ${key}` } })
     const statuses = [(await authenticate(unseen.adminKey)).status, (await authenticate(seen.adminKey)).status]
     await seen.adminKeyShown()
     await seen.close()

@@ -293,11 +293,12 @@ async function recordCalls(data: string, { projectId, tools }: Seeded, count: nu
           client_name: 'cursor',
           client_version: '3.2',
         },
-        ...{ request: JSON.stringify({ city: 'Recife', n }), request_truncated: 0 },
+        ...{ request: JSON.stringify({ city: 'Recife', n }), request_truncated: 0, preset_keys: null },
         ...{ response: status === 'success' ? '{"ok":true}' : null, response_truncated: 0 },
         ...{
           error: error && JSON.stringify(error),
           duration_ms: took,
+          waited_ms: null,
           created_at: at,
           completed_at: at + Math.round(took),
         },

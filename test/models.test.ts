@@ -490,6 +490,91 @@ describe.each(['openai-compatible', 'openai', 'anthropic', 'replay'] as const)('
 })
 
 describe.each(overHttp)('a conversation with %s', (type) => {
+  test('has an error of a tool in it once', async () => {
+    await using setting = await setUp(type, { steps: [{ when: { step: 2 }, answer: 'Sorry' }] })
+    const call = { id: 'call_1', name: 'get_weather', args: '{"city":"Recife"}' }
+    const error = { code: 'TOOL_UNREACHABLE', message: 'It is away.', details: {} }
+
+    await setting.ask(
+      [
+        user('Hi'),
+        { role: 'assistant', content: null, tool_calls: [call] },
+        { role: 'tool', tool_call_id: 'call_1', tool_name: 'get_weather', output: { error }, is_error: true },
+      ],
+      { tools: [weather] },
+    )
+
+    const sent = JSON.stringify(setting.requests[0]?.body).replaceAll('\\', '')
+    expect(sent).toContain('TOOL_UNREACHABLE')
+    expect(sent.match(/"error":/g)).toHaveLength(1)
+  })
+
+  test('goes on where the provider ignores that it is asked to stream', async () => {
+    const script = {
+      model: 'a-model-of-may',
+      steps: [
+        {
+          when: { last_tool: null },
+          answer: {
+            text: 'Looking.',
+            tool_calls: [{ name: 'get_weather', args: { city: 'Recife' } }],
+            usage: { input_tokens: 12, output_tokens: 3 },
+          },
+        },
+        { when: { last_tool: { output: '31' } }, answer: 'It is hot' },
+      ],
+    }
+    await using plain = await startReplayServer(script)
+    // Passes every request on as one that asks for no stream.
+    await using proxy = await startService(async ({ url, body, headers }) => {
+      const whole = url.replace(':streamGenerateContent?alt=sse', ':generateContent')
+      const answer = await fetch(`${plain.url}${whole}`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          'anthropic-version': String(headers['anthropic-version'] ?? ''),
+        },
+        body: JSON.stringify({ ...JSON.parse(body), stream: false }),
+      })
+      return {
+        status: answer.status,
+        body: await answer.text(),
+        headers: { 'content-type': 'application/json; charset=utf-8' },
+      }
+    })
+    const base_url = `${proxy.url}/${type === 'google' ? 'v1beta' : 'v1'}`
+    await using setting = await setUp(type, { steps: [{ answer: 'not asked' }] }, { base_url })
+    const deltas: ModelDelta[] = []
+
+    const first = await setting.ask([user('sun?')], { tools: [weather], onDelta: (delta) => deltas.push(delta) })
+    const second = await setting.ask(
+      [
+        user('sun?'),
+        { role: 'assistant', content: first.text, tool_calls: first.tool_calls },
+        {
+          role: 'tool',
+          tool_call_id: first.tool_calls[0]?.id ?? '',
+          tool_name: 'get_weather',
+          output: { degrees: 31 },
+          is_error: false,
+        },
+      ],
+      { tools: [weather] },
+    )
+
+    expect(first).toMatchObject({
+      text: 'Looking.',
+      finish_reason: 'tool_calls',
+      usage: { input_tokens: 12, output_tokens: 3 },
+    })
+    expect(first.tool_calls).toMatchObject([{ name: 'get_weather' }])
+    expect(JSON.parse(first.tool_calls[0]?.args ?? '')).toEqual({ city: 'Recife' })
+    expect(deltas).toContainEqual({ type: 'text', text: 'Looking.' })
+    expect(deltas.map((delta) => delta.type)).toContain('tool_call')
+    expect(second).toMatchObject({ text: 'It is hot', finish_reason: 'stop' })
+    expect(proxy.received).toHaveLength(2)
+  })
+
   test('goes on after an answer that said nothing', async () => {
     await using setting = await setUp(type, { steps: [{ when: { last_user: 'Bye' }, answer: 'Bye!' }] })
 

@@ -80,7 +80,7 @@ test('can be put into a program of one’s own', { timeout: 60_000 }, async () =
     import { createPlatform } from 'quartermaster'
     import { readConfig } from 'quartermaster/config'
     const platform = await createPlatform(readConfig(['--data', 'embedded'], { QM_LOG_LEVEL: 'error', QM_EMBEDDINGS: 'off' }))
-    console.log((await platform.app.request('/health')).status)
+    console.log((await platform.fetch('http://localhost/health')).status)
     await platform.close()`
   const { stdout } = await run(node, ['--input-type=module', '-e', code], { cwd: folder })
   expect(stdout.trim()).toBe('200')
@@ -100,7 +100,7 @@ test('tells a program of one’s own the types of everything', { timeout: 60_000
      import { readConfig } from 'quartermaster/config'
      import { Quartermaster } from 'quartermaster/sdk'
      const platform = await createPlatform(readConfig([], {}))
-     const answer: Response = await platform.app.request('/health')
+     const answer: Response = await platform.fetch('http://localhost/health')
      // @ts-expect-error
      platform.log.shout()
      const { data } = await new Quartermaster({ baseUrl: '', token: '' }).tools.listTools()

@@ -68,7 +68,9 @@ describe('bad input', () => {
 
     expect(declared).toMatchObject({
       status: 413,
-      body: { error: { code: 'BODY_TOO_LARGE', details: { limit: 2000 } } },
+      body: {
+        error: { code: 'BODY_TOO_LARGE', details: { limit: 2000 }, message: expect.stringContaining('QM_BODY_LIMIT') },
+      },
     })
     expect(streamed.status).toBe(413)
   })

@@ -1,43 +1,74 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
+import { tmpdir } from 'node:os'
 import { expect, test } from 'vitest'
-import { launchBrowser, signIn, visit } from './browser.ts'
-import { startProcess, temporaryFolder } from './process.ts'
+import { browserTest, launchBrowser, signIn, visit } from './browser.ts'
+import { type Running, startProcess, temporaryFolder } from './process.ts'
+import { runShell } from './shell.ts'
 
-const run = promisify(execFile)
-const root = new URL('..', import.meta.url).pathname
+/** A first start, and the commands that it prints. */
+async function firstStart(folder: string): Promise<Running & { readonly lines: readonly string[] }> {
+  const platform = await startProcess(folder, { QM_SAMPLE: 'true', QM_EMBEDDINGS: 'off' })
+  await expect.poll(() => platform.output(), { timeout: 10_000 }).toContain('refund-order')
+  const lines = platform.output().split('\n')
+  return { ...platform, lines: lines.filter((line) => line.startsWith('  curl ')) }
+}
 
-test('the three lines that a first start prints show a call, an MCP client, and a call that a person approves', {
-  timeout: 120_000,
+/** Pasted into a terminal in a folder that has nothing to do with the checkout. */
+async function paste(line: string | undefined): Promise<string> {
+  const { code, stdout, stderr } = await runShell(line ?? 'false', tmpdir())
+  expect([code, stderr]).toEqual([0, ''])
+  return stdout
+}
+
+test('the first two commands that a first start prints work in any folder: a call, and an MCP request', {
+  timeout: 60_000,
 }, async () => {
   await using folder = await temporaryFolder()
-  await using platform = await startProcess(folder.path, { QM_SAMPLE: 'true', QM_EMBEDDINGS: 'off' })
-  await expect.poll(() => platform.output(), { timeout: 10_000 }).toContain('/approvals')
-  const output = platform.output()
-  const [, admin = ''] = /Admin key {2}(sk_\S+)/.exec(output) ?? []
-  const lines = output.split('\n').filter((line) => /^ {2}(curl|npx) /.test(line))
-  expect(lines).toHaveLength(3)
-  const [call = '', client = '', gated = ''] = lines
-  const shell = async (line: string) =>
-    (await run('bash', ['-c', line.replace('curl', 'curl -s')], { cwd: root })).stdout
+  await using platform = await firstStart(folder.path)
+  const [call, mcp] = platform.lines
 
-  expect(JSON.parse(await shell(call))).toEqual({ currency: 'BRL', per_euro: 6.2 })
-  expect(await shell(client)).toContain('Ada Almeida')
-
-  const waiting = shell(gated)
-  const browser = await launchBrowser()
-  try {
-    await using visitor = await visit(browser)
-    const { page } = visitor
-    await signIn(page, `${platform.url}/approvals`, admin)
-    await page.getByRole('button', { name: /^Approve/ }).click()
-    expect(JSON.parse(await waiting)).toMatchObject({ refunded: 20, order: '1042' })
-    await page.goto(`${platform.url}/calls?status=success`)
-    await page.getByText('tools:refund-order').first().waitFor()
-  } finally {
-    await browser.close()
-  }
+  expect(JSON.parse(await paste(call))).toEqual({ currency: 'BRL', per_euro: 6.2 })
+  expect(await paste(mcp)).toContain('Ada Almeida')
 })
+
+test('a first start says where to paste the commands, and that the third waits, before it', {
+  timeout: 60_000,
+}, async () => {
+  await using folder = await temporaryFolder()
+  await using platform = await firstStart(folder.path)
+  const output = platform.output()
+  const [, , third = ''] = platform.lines
+
+  expect(output).toContain('open another terminal')
+  const before = output.slice(0, output.indexOf(third))
+  expect(before).toContain(`It waits until you approve it at ${platform.url}/approvals`)
+})
+
+browserTest(
+  'the third command waits until a person approves the call on the dashboard',
+  {
+    timeout: 120_000,
+  },
+  async () => {
+    await using folder = await temporaryFolder()
+    await using platform = await firstStart(folder.path)
+    const [, admin = ''] = /Admin key {2}(sk_\S+)/.exec(platform.output()) ?? []
+    expect(platform.lines).toHaveLength(3)
+
+    const waiting = paste(platform.lines[2])
+    const browser = await launchBrowser()
+    try {
+      await using visitor = await visit(browser)
+      const { page } = visitor
+      await signIn(page, `${platform.url}/approvals`, admin)
+      await page.getByRole('button', { name: /^Approve/ }).click()
+      expect(JSON.parse(await waiting)).toMatchObject({ refunded: 20, order: '1042' })
+      await page.goto(`${platform.url}/calls?status=success`)
+      await page.getByText('tools:refund-order').first().waitFor()
+    } finally {
+      await browser.close()
+    }
+  },
+)
 
 test('the sample is made once, on an empty platform only, and goes on working after a restart', {
   timeout: 60_000,

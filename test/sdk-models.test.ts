@@ -92,7 +92,7 @@ test('a server that is not there, or a key that may not use it, is told as an ou
   const missing = await qm.servers.tools('nothing')
   expect(missing.error?.code).toBe('RESOURCE_NOT_FOUND')
   const stranger = new Quartermaster({ baseUrl: platform.url, token: 'sk_nobody' })
-  expect((await stranger.servers.tools('direct')).error?.code).toBe('KEY_REFUSED')
+  expect((await stranger.servers.tools('direct')).error?.code).toBe('UNAUTHENTICATED')
   const away = new Quartermaster({ baseUrl: 'http://127.0.0.1:9', token: adminKey })
   expect((await away.servers.tools('direct')).error?.code).toBe('NETWORK')
 })

@@ -58,7 +58,7 @@ async function somewhere(engine: (typeof engines)[number]) {
 }
 
 async function ask(platform: Platform, path: string, body: object) {
-  const response = await platform.app.fetch(
+  const response = await platform.fetch(
     new Request(`http://platform.test/api/v1${path}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' },

@@ -316,7 +316,7 @@ describe('a server', () => {
     })
     const apps = [{ slug: 'docs', actions: ['create-document'] }]
     await serve(platform, 's', { apps })
-    await platform.delete(`/tools/${tool.id}`)
+    await platform.delete(`/tools/${tool.id}?force=true`)
 
     const same = await platform.patch('/servers/s', { apps, name: 'The same' })
     const other = await platform.patch('/servers/s', { apps: [...apps, { slug: 'crm' }] })
@@ -324,7 +324,33 @@ describe('a server', () => {
     expect([same.status, other.status]).toEqual([200, 400])
   })
 
-  test('wants a key: 401 without, 403 with a wrong one, 404 for a server that is off, unknown or not for the key (S0.49)', async () => {
+  test('answers a wrong key as REST does', async () => {
+    await using platform = await startListening()
+    await serve(platform, 'on')
+    const ask = async (path: string, key?: string) => {
+      const response = await fetch(`${platform.url}${path}`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          ...(key && { authorization: `Bearer ${key}` }),
+        },
+        body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
+      })
+      const { status, headers } = response
+      return { status, challenge: headers.get('www-authenticate'), body: await response.json() }
+    }
+
+    for (const key of ['sk_wrong', undefined]) {
+      const rest = await ask('/api/v1/tools', key)
+
+      expect(rest).toMatchObject({ status: 401, challenge: expect.stringMatching(/^Bearer/) })
+      expect(await ask('/mcp/on', key)).toEqual(rest)
+      expect(await ask('/mcp', key)).toEqual(rest)
+    }
+  })
+
+  test('wants a key: 401 without or with a wrong one, 404 for a server that is off, unknown or not for the key (S0.49)', async () => {
     await using platform = await startListening()
     await serve(platform, 'on')
     await serve(platform, 'off', { enabled: false })
@@ -345,7 +371,7 @@ describe('a server', () => {
     }
 
     expect(await status('on')).toBe(401)
-    expect(await status('on', 'sk_wrong')).toBe(403)
+    expect(await status('on', 'sk_wrong')).toBe(401)
     expect(await status('off', adminKey)).toBe(404)
     expect(await status('none', adminKey)).toBe(404)
     expect(await status('on', noUse)).toBe(404)
@@ -422,6 +448,84 @@ describe('a server', () => {
     expect(failed).toMatchObject({ isError: true })
     expect(failed.json()).toEqual({ success: false, error: second.error.message })
     expect(second.status).toBe('execution_error')
+  })
+})
+
+describe.each(['legacy', 'auto'] as const)('attempts that reach no tool, of a client of the %s era', (era) => {
+  const recorded = async (platform: TestPlatform, server: string) => {
+    const { data } = (await platform.get(`/calls?server_id=${server}`)).body
+    const whole = data.map(async ({ id }: { id: string }) => (await platform.get(`/calls/${id}`)).body)
+    // biome-ignore lint/suspicious/noExplicitAny: tests look into answers field by field
+    return ((await Promise.all(whole)) as any[]).reverse()
+  }
+
+  test('are recorded with input, error, surface, client and server, in agent mode (S0.31) (S0.47)', async () => {
+    await using platform = await startListening()
+    await using apps = await twoApps(platform)
+    const server = await serve(platform, 'crm', { agent_mode: true })
+    await using crm = await connect(platform, 'crm', era)
+    const valid = { application_slug: 'salesforce', action_id: 'create_contact', type: 'action', input_payload: {} }
+
+    const told = [
+      await crm.call('EXECUTE_ACTION', { ...valid, application_slug: 'salesfroce' }),
+      await crm.call('EXECUTE_ACTION', { ...valid, action_id: 'no_such', input_payload: '{"password":"hush"}' }),
+      await crm.call('EXECUTE_ACTION', { ...valid, type: 'workflow' }),
+      await crm.call('EXECUTE_ACTION', { ...valid, input_payload: 'email=a, password: hush' }),
+      await crm.call('EXECUTE_ACTION', { application_slug: 'salesforce' }),
+    ].map((one) => one.json().error)
+
+    const records = await recorded(platform, server)
+    expect(records.map(({ error }) => error.message)).toEqual(told)
+    for (const record of records) {
+      expect(record).toMatchObject({
+        ...{ status: 'validation_error', surface: 'mcp', server_id: server, project_id: platform.projectId },
+        ...{ client: { name: 'tester', version: '1' }, principal: { kind: 'api_key' } },
+        error: { code: 'VALIDATION_FAILED' },
+      })
+    }
+    const unknown = { tool_id: null, tool: null, app: 'quartermaster', action: 'quartermaster:EXECUTE_ACTION' }
+    const known = { tool: 'salesforce', app: 'salesforce', action: 'salesforce:create_contact' }
+    expect(records).toMatchObject([
+      { ...unknown, request: { ...valid, application_slug: 'salesfroce' } },
+      { ...unknown, request: { action_id: 'no_such', input_payload: { password: '[redacted]' } } },
+      unknown,
+      { ...known, request: 'email=a, password: [redacted]' },
+      { ...unknown, request: { application_slug: 'salesforce' } },
+    ])
+    expect([...apps.salesforce.calls, ...apps.hubspot.calls]).toEqual([])
+  })
+
+  test('are recorded on a server in direct mode (S0.31) (S0.47)', async () => {
+    await using platform = await startListening()
+    await using apps = await twoApps(platform)
+    const server = await serve(platform, 'crm', { apps: [{ slug: 'salesforce' }] })
+    await using crm = await connect(platform, 'crm', era)
+    const message = async (name: string, input: Record<string, unknown> = {}) =>
+      crm.call(name, input).then(
+        (answer) => answer.json().error.message as string,
+        (error: Error) => error.message,
+      )
+
+    const told = [
+      await message('salesforce_no_such_action', { email: 'a@b.c' }),
+      await message('hubspot_create_note_action', { text: 'not on this server' }),
+      await message('GET_KNOWLEDGE_INDEX'),
+      await message('salesforce_create_contact_action', { input_payload: '{' }),
+    ]
+
+    const records = await recorded(platform, server)
+    const unknown = {
+      ...{ status: 'validation_error', tool_id: null, tool: null, action: 'quartermaster:UNKNOWN_TOOL' },
+      error: { code: 'UNKNOWN_TOOL' },
+    }
+    expect(records).toMatchObject([
+      { ...unknown, request: { email: 'a@b.c' }, error: { details: { tool_name: 'salesforce_no_such_action' } } },
+      { ...unknown, request: { text: 'not on this server' } },
+      unknown,
+      { status: 'validation_error', action: 'salesforce:create_contact', request: { input_payload: '{' } },
+    ])
+    for (const [index, { error }] of records.entries()) expect(told[index]).toContain(error.message)
+    expect([...apps.salesforce.calls, ...apps.hubspot.calls]).toEqual([])
   })
 })
 
@@ -569,6 +673,24 @@ describe('skills', () => {
     expect((await load({ skill_name: 'long' })).results[0].snippet).toMatch(/^a{100000}\n\n\[Truncated/)
   })
 
+  test('are cut after 100,000 characters, not UTF-16 units, and never inside one (S0.40)', async () => {
+    await using platform = await startListening()
+    const exact = '😀'.repeat(100_000)
+    await platform.post('/skills', { name: 'exact', content: exact })
+    await platform.post('/skills', { name: 'long', content: `a${exact}` })
+    await serve(platform, 's', { retrieve_skill: true })
+    await using client = await connect(platform, 's')
+    const load = async (name: string) =>
+      (await client.call('LOAD_SKILL', { skill_name: name })).json().results[0].snippet as string
+
+    const [whole, cut] = [await load('exact'), await load('long')]
+
+    expect(whole === exact).toBe(true)
+    const [snippet = '', marker] = cut.split('\n\n')
+    expect(snippet === `a${'😀'.repeat(99_999)}`).toBe(true)
+    expect(marker).toBe('[Truncated: the skill has 100001 characters, of which these are the first 100000.]')
+  })
+
   test.each(['legacy', 'auto'] as const)('are told of at the start, to a client of the %s era (S0.48)', async (era) => {
     await using platform = await startListening()
     await withSkills(platform)
@@ -580,14 +702,41 @@ describe('skills', () => {
 
     const said = agent.client.getInstructions() ?? ''
 
-    expect(said).toMatch(/^The CRM\.\n\nThere are skills here/)
+    expect(said).toMatch(/^The CRM\.\n\nWork in this order:.*\n\nThere are skills here/s)
     expect(said).toContain('\n- Lead Qualification: Qualify an inbound lead\n')
-    expect(said).toMatch(
-      /LOAD_SKILL.*\nAnd 12 more, which GET_KNOWLEDGE_INDEX lists\.\n.*RESOLVE_ACTIONS and EXECUTE_ACTION/s,
-    )
+    expect(said).toMatch(/LOAD_SKILL.*\nAnd 12 more, which GET_KNOWLEDGE_INDEX lists\.$/s)
     expect(said).not.toContain('Not any more')
     expect(without.client.getInstructions()).toBe('The CRM.')
   })
+
+  test.each(['legacy', 'auto'] as const)(
+    'in agent mode the server says at the start how to proceed, to a client of the %s era (S0.44)',
+    async (era) => {
+      await using platform = await startListening()
+      await serve(platform, 'both', {
+        agent_mode: true,
+        retrieve_skill: true,
+        description: 'The CRM.',
+        result_limit: 20_000,
+      })
+      await serve(platform, 'agent', { agent_mode: true })
+      await serve(platform, 'direct', {})
+      const instructionsOf = async (slug: string) => {
+        await using one = await connect(platform, slug, era)
+        return one.client.getInstructions()
+      }
+
+      const both = await instructionsOf('both')
+      const agent = await instructionsOf('agent')
+
+      expect(both).toMatch(
+        /^The CRM\.\n\nWork in this order:\n1\. GET_KNOWLEDGE_INDEX.*\n2\. LOAD_SKILL.*\n3\. RESOLVE_ACTIONS.*\n4\. EXECUTE_ACTION.*\n.*READ_RESULT/,
+      )
+      expect(agent).toMatch(/^Work in this order:\n1\. RESOLVE_ACTIONS.*\n2\. EXECUTE_ACTION/)
+      expect(agent).not.toMatch(/SKILL|KNOWLEDGE|READ_RESULT/)
+      expect(await instructionsOf('direct')).toBeUndefined()
+    },
+  )
 
   test('that cannot be loaded are told in the answer, never as an error, and in the record (S0.41)', async () => {
     await using platform = await startListening()

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { listen } from '../src/surfaces/server.ts'
+import { listen } from '../src/server/listen.ts'
 import { lineageHeader } from '../src/tools/lineage.ts'
 import { adminKey, startPlatform, startService, type TestPlatform } from './kit.ts'
 import { type Running, startLegacyUpstream } from './legacy-upstream.ts'
@@ -67,10 +67,28 @@ describe('a tool record', () => {
     expect((await platform.post('/tools', { name: 'local', type: 'client', parameters: city })).body.type).toBe(
       'client',
     )
-    expect((await platform.post('/tools', { name: 'docs', type: 'soat', actions: ['get-document'] })).body.type).toBe(
-      'platform',
-    )
     expect((await platform.post('/tools', { name: 'odd', type: 'telnet' })).status).toBe(400)
+  })
+
+  test('reads back with the type that was sent, soat or platform, which are one (S2.2)', async () => {
+    await using platform = await startPlatform()
+    const made = await platform.post('/tools', { name: 'docs', type: 'soat', actions: ['list-documents'] })
+    await platform.post('/tools', { name: 'other', type: 'platform', actions: ['list-documents'] })
+    const path = `/tools/${made.body.id}`
+    const typesOf = async (filter: string) =>
+      (await platform.get(`/tools?type=${filter}`)).body.data.map(({ type }: { type: string }) => type)
+
+    expect(made.body).toMatchObject({ type: 'soat', app: 'docs' })
+    expect(made.body).not.toHaveProperty('type_alias')
+    expect((await platform.get(path)).body.type).toBe('soat')
+    expect(await typesOf('soat')).toEqual(['soat', 'platform'])
+    expect(await typesOf('platform')).toEqual(['soat', 'platform'])
+    expect((await platform.patch(path, { description: 'Documents' })).body.type).toBe('soat')
+    expect((await platform.post(`${path}/call`, { action: 'list-documents', input: {} })).status).toBe(200)
+    expect((await platform.patch(path, { type: 'platform' })).body.type).toBe('platform')
+    expect((await platform.patch(path, { type: 'soat' })).body.type).toBe('soat')
+    const http = { type: 'http', actions: null, execute: { url: 'http://127.0.0.1:1' }, parameters: city }
+    expect((await platform.patch(path, http)).body.type).toBe('http')
   })
 
   test('needs a description of nothing, but parameters and execute for http (S2.6) (S2.7) (S2.8)', async () => {
@@ -81,11 +99,17 @@ describe('a tool record', () => {
     const bare = await platform.post('/tools', { name: 'bare', type: 'http' })
     expect(bare.status).toBe(400)
     expect(bare.body.error.details.errors).toEqual([
-      { path: 'parameters', message: 'is missing: http tools need it' },
+      {
+        path: 'parameters',
+        message: 'is missing: http tools need it; for a tool without input, send {"type":"object","properties":{}}',
+      },
       { path: 'execute', message: 'is missing: http tools need it' },
     ])
     expect((await platform.post('/tools', { name: 'bare', type: 'client' })).body.error.details.errors).toEqual([
-      { path: 'parameters', message: 'is missing: client tools need it' },
+      {
+        path: 'parameters',
+        message: 'is missing: client tools need it; for a tool without input, send {"type":"object","properties":{}}',
+      },
     ])
   })
 

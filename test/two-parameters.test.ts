@@ -1,4 +1,3 @@
-import { Hono } from 'hono'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { printCommands } from '../scripts/print/commands.ts'
@@ -6,9 +5,11 @@ import { fieldsOf } from '../scripts/print/fields.ts'
 import { printSdk } from '../scripts/print/sdk.ts'
 import type { Principal } from '../src/model/principal.ts'
 import { operation } from '../src/operations/operation.ts'
+import { fetchFrom } from '../src/server/fetch-exchange.ts'
+import { createRouter } from '../src/server/router.ts'
 import { openapi } from '../src/surfaces/openapi.ts'
 import { reference } from '../src/surfaces/reference.ts'
-import { type RestParts, rest } from '../src/surfaces/rest.ts'
+import { type RestDeps, restRoutes } from '../src/surfaces/rest.ts'
 
 const submit = operation({
   name: 'submit-tool-outputs',
@@ -22,26 +23,27 @@ const submit = operation({
 })
 
 /** REST with this one operation, for a caller who may ask anything. */
-const serving = () =>
-  new Hono().route(
-    '/',
-    rest({
-      operations: [submit],
-      parts: { reach: { lineage: { read: () => undefined } } },
-      keys: { authenticate: async () => ({ id: 'key_1' }) as Principal },
-      rateLimit: { take: () => undefined },
-      metrics: { answered: () => {} },
-      bodyLimit: 10_000,
-      closing: new AbortController().signal,
-    } as unknown as RestParts),
-  )
+const find = createRouter(
+  restRoutes({
+    operations: [submit],
+    parts: {},
+    admit: async () => ({ caller: { principal: { id: 'key_1' } as Principal }, headers: {} }),
+    metrics: { answered: () => {} },
+    bodyLimit: 10_000,
+    closing: new AbortController().signal,
+  } as unknown as RestDeps),
+)
 
 const post = async (body: object) => {
-  const response = await serving().request('/agents/agt_1/generate/gen_2/tool-outputs', {
+  const request = new Request('http://platform.test/agents/agt_1/generate/gen_2/tool-outputs', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
+  const response = await fetchFrom((exchange) => {
+    const match = find(exchange.method, exchange.path)
+    return match?.handle(exchange, match.params)
+  }, request)
   return { status: response.status, body: JSON.parse(await response.text()) }
 }
 

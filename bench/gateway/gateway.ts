@@ -1,12 +1,12 @@
 /**
- * What standing between an MCP client and an MCP server costs: the same `tools/call` made directly, through a bare Node
- * proxy, through the platform with everything on (key, permission, validation, durable record), and through two gateways
- * from npm, in front of the same loopback server.
+ * What standing between an MCP client and an MCP server costs: the same `tools/call` made directly, through the leanest Node
+ * proxy, through the platform with everything on (key, permission, validation, durable record), on SQLite and on a PostgreSQL
+ * that shares the machine, and through two gateways from npm, in front of the same loopback server.
  *
  *     npm ci --prefix bench/gateway/peers
  *     node bench/gateway/gateway.ts [rounds] [milliseconds] [callers,…]
  *
- * Without the first command the two peers are left out.
+ * Without the first command the two gateways are left out.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -16,6 +16,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { EventStream } from '../../src/tools/event-stream.ts'
+import { startPostgres } from '../../test/postgres.ts'
 import { Callers } from '../caller.ts'
 import { type Contestant, end, type Line, launch, posted, program, race } from '../measure.ts'
 
@@ -35,6 +36,7 @@ const call = (id: number) => JSON.stringify({ jsonrpc: '2.0', id, method: 'tools
 
 const folder = await mkdtemp(join(tmpdir(), 'quartermaster-bench-'))
 const running: ChildProcess[] = []
+const stops: (() => Promise<unknown>)[] = []
 const start = async (args: string[], env?: Record<string, string>) => {
   const launched = await launch(args, env)
   running.push(launched.child)
@@ -47,14 +49,22 @@ try {
   const contestants: Contestant[] = [
     posted({ name: 'direct', ...at(upstream), headers: plain, body: call, opening: initialize }),
     posted({ name: 'proxy', ...at(proxy), headers: plain, body: call, opening: initialize }),
-    await platform(upstream.url),
+    await platform('platform', upstream.url),
   ]
+  const database = await startPostgres().catch((error: Error) =>
+    console.log(`PostgreSQL does not start: ${error.message}`),
+  )
+  if (database) {
+    stops.push(database.stop)
+    contestants.push(await platform('on PostgreSQL', upstream.url, database.url))
+  }
   if (existsSync(file('peers/node_modules'))) {
     contestants.push(...(await mcpHub(upstream.url)), await passthrough(upstream.url))
   } else console.log('The peers are not installed: npm ci --prefix bench/gateway/peers')
   await race(contestants, { rounds, milliseconds, callers })
 } finally {
   for (const child of running.reverse()) await end(child)
+  for (const stop of stops) await stop()
   await rm(folder, { recursive: true, force: true })
 }
 
@@ -63,11 +73,12 @@ function at({ url, pid }: { url: string; pid: number }) {
   return { url: origin, path: pathname, pid }
 }
 
-async function platform(upstream: string): Promise<Contestant> {
-  const { url, pid } = await start([...program, 'up', '--port', '0', '--data', folder], {
+async function platform(name: string, upstream: string, databaseUrl?: string): Promise<Contestant> {
+  const { url, pid } = await start([...program, 'up', '--port', '0', '--data', join(folder, name)], {
     QM_ADMIN_KEY: key,
     QM_LOG_LEVEL: 'warn',
     QM_RATE_LIMIT: '1000000000',
+    ...(databaseUrl && { DATABASE_URL: databaseUrl }),
   })
   const post = async (path: string, body: object) => {
     const response = await fetch(`${url}/api/v1${path}`, { method: 'POST', headers: keyed, body: JSON.stringify(body) })
@@ -75,7 +86,7 @@ async function platform(upstream: string): Promise<Contestant> {
   }
   await post('/tools', { name: 'weather', type: 'mcp', mcp: { url: upstream } })
   await post('/servers', { name: 'Bench', slug: 'bench', tool_names: 'original' })
-  return posted({ name: 'platform', url, path: '/mcp/bench', headers: keyed, body: call, opening: initialize, pid })
+  return posted({ name, url, path: '/mcp/bench', headers: keyed, body: call, opening: initialize, pid })
 }
 
 /** Over MCP it speaks the older transport only: posts whose answers come on a stream. Its REST call is measured beside it. */

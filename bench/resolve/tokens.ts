@@ -26,7 +26,7 @@ async function run(): Promise<void> {
   )
   const send = async (method: string, path: string, body?: object) => {
     const request = new Request(`http://localhost${path}`, { method, headers, body: JSON.stringify(body) ?? null })
-    return (await platform.app.fetch(request)).text()
+    return (await platform.fetch(request)).text()
   }
   const { subjects, queries, ids } = readSet('n8n-steps-dev')
   const wanted = queries.map(({ relevant }) => ids.findIndex((id) => relevant.has(id)))

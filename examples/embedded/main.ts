@@ -13,7 +13,7 @@ const platform = await createPlatform(
 const qm = new Quartermaster({
   baseUrl: 'http://embedded',
   token: key,
-  fetch: async (url, init) => platform.app.request(url, init),
+  fetch: (url, init) => platform.fetch(url, init),
 })
 
 // The platform's own documents, as a tool that an agent could be given.

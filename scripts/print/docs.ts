@@ -1,7 +1,7 @@
 import { describeSettings } from '../../src/config.ts'
 import { catalogue } from '../../src/model/errors.ts'
 import type { Operation } from '../../src/operations/operation.ts'
-import { Metrics } from '../../src/surfaces/metrics.ts'
+import { Metrics } from '../../src/server/metrics.ts'
 import { moduleOf } from '../../src/surfaces/openapi.ts'
 import { fieldsOf, innerRowsOf, type Row, rowOf } from './fields.ts'
 
@@ -72,7 +72,7 @@ export function printMetrics(): string {
   metrics.watchWaiting({ approvals: none, deliveries: none })
   metrics.watchGenerations(() => 0)
   metrics.watchUpstreams(() => [])
-  return `${origin('src/surfaces/metrics.ts')}
+  return `${origin('src/server/metrics.ts')}
 
 # Metrics
 

@@ -97,6 +97,26 @@ export function mayEver(principal: Principal, permission: string): boolean {
   return !shut && statements.some(({ effect }) => effect === 'Allow')
 }
 
+/** Whether the principal may do this to everything of a project, with no exception. */
+export function mayAlways(principal: Principal, permission: string, projectId: string): boolean {
+  const covers = (grants: readonly Grant[]) => {
+    const statements = [...statementsOn(grants, permission)].map(({ statement }) => statement)
+    const excepts = statements.some(
+      ({ effect, resource }) => effect === 'Deny' && resource.some((pattern) => touchesProject(pattern, projectId)),
+    )
+    const allows = statements.some(
+      ({ effect, resource, condition }) =>
+        effect === 'Allow' && !condition && resource.some((pattern) => coversKind(pattern, projectId)),
+    )
+    return allows && !excepts
+  }
+  const isOutside = principal.projectId !== null && principal.projectId !== projectId
+  return !isOutside && [principal.grants, ...(principal.boundaries ?? [])].every(covers)
+}
+
+const touchesProject = (pattern: string, projectId: string): boolean =>
+  pattern === '*' || ['*', projectId].includes(partsOf(pattern).project)
+
 const outside = (principal: Principal, resource: Resource) =>
   principal.projectId !== null && principal.projectId !== resource.projectId
 

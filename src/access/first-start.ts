@@ -6,6 +6,10 @@ import { hashKey } from './keys.ts'
 const fromEnvironment = 'key_environment'
 
 const generated = 'key_first'
+
+/** The keys that the operator of the machine has, by the environment or from the first start. */
+export const operatorKeys: ReadonlySet<string> = new Set([fromEnvironment, generated])
+
 const shown = 'first_key_shown'
 /** A replica that started at the same moment has printed its key by then. */
 const startsWithin = 60_000

@@ -1,9 +1,10 @@
 import type { Catalogue } from '../catalogue/catalogue.ts'
+import { recordAttempt } from '../dispatch/attempt.ts'
 import type { Asked } from '../dispatch/call.ts'
-import { hide, secretsOf } from '../dispatch/redact.ts'
+import { wholeSlice } from '../model/characters.ts'
 import { PlatformError } from '../model/errors.ts'
 import { isOver } from '../model/generation.ts'
-import { deepestJson, isObject, isTooDeep, type Json, type JsonObject } from '../model/json.ts'
+import { excessOf, isObject, type Json, type JsonObject } from '../model/json.ts'
 import type { Principal } from '../model/principal.ts'
 import { type Awaited, Suspended } from '../model/suspended.ts'
 import { done, type Output } from '../model/tool.ts'
@@ -12,6 +13,7 @@ import type { JournalCall } from '../store/journal.ts'
 import type { Store } from '../store/store.ts'
 import { toldOf, toldOfError } from './output.ts'
 import { failureOf, nothingPending, resultOf } from './result.ts'
+import { settingsFor } from './rules.ts'
 import type { Toolbox } from './toolbox.ts'
 
 export interface CallMaker {
@@ -78,13 +80,10 @@ export type Made = { readonly call: JournalCall; readonly waits?: Awaited }
 
 /** Makes one call of the journal, or goes on with one that was begun, and writes down what came of it. */
 export async function makeCall(call: JournalCall, making: Making, parts: CallMaker): Promise<Made> {
-  const { run, signal, toolbox } = making
+  const { run, signal } = making
   const { generations, journals } = parts.store
   let made: Made | undefined
-  const tool = toolbox.find(call.tool_name)?.entry.tool
-  const give = async (said: Json, isError: boolean): Promise<Made> => {
-    // What a tool proves with who it is, a model has no use for, and whoever reads the run must not see it.
-    const output = tool ? hide(said, secretsOf(tool)) : said
+  const give = async (output: Json, isError: boolean): Promise<Made> => {
     const given = { ...call, output, is_error: isError }
     // The first word counts: whoever took the run up before us may have had it.
     made = { call: (await journals.finishCall(call, output, isError)) ? given : await journals.findCall(call) }
@@ -100,13 +99,17 @@ export async function makeCall(call: JournalCall, making: Making, parts: CallMak
     if (started && !isOver(started.status)) return { call, waits: call.awaits }
     if (started) return giveAnswer(call, started, give, making, parts)
   }
-  const input = inputOf(call, toolbox)
-  if (input instanceof PlatformError) return give(toldOfError(input), true)
   const recorded = await recordedOutcome(call, making, parts)
   if (recorded === 'unknown') {
     return give(toldOfError(new PlatformError('OUTCOME_UNKNOWN', { action: call.tool_name })), true)
   }
   if (recorded && 'output' in recorded) return give(recorded.output, recorded.isError)
+  // One that was begun was active then: what came since does not take it back.
+  const input = (recorded ? undefined : refusalOf(call, making)) ?? inputOf(call)
+  if (input instanceof PlatformError) {
+    await recordRefused(call, making, input, parts)
+    return give(toldOfError(input), true)
+  }
   try {
     await parts.dispatch({
       ...askedOf(call, making, input),
@@ -151,11 +154,43 @@ async function giveAnswer(
   return made
 }
 
+/** How many names of tools a model is told that called one it cannot call. */
+const mostNames = 50
+
+/** Why the model cannot call this now: the agent has no such tool, or it is not active in this step. */
+function refusalOf(
+  { tool_id, tool_name, step }: JournalCall,
+  { toolbox, run }: Pick<Making, 'toolbox' | 'run'>,
+): PlatformError | undefined {
+  const { activeToolIds } = settingsFor(step, run.settings)
+  const active = toolbox
+    .active(activeToolIds)
+    .slice(0, mostNames)
+    .map(({ name }) => name)
+  if (tool_id === null)
+    return new PlatformError('UNKNOWN_TOOL', { tool_name: wholeSlice(tool_name, 200), known: active })
+  if (activeToolIds === null || activeToolIds.includes(tool_id)) return undefined
+  return new PlatformError('TOOL_NOT_ACTIVE', { tool_name, active })
+}
+
+/** Nothing was sent, and yet the attempt is in the record. */
+async function recordRefused(
+  call: JournalCall,
+  { run, principal, toolbox }: Making,
+  error: PlatformError,
+  { store }: CallMaker,
+): Promise<void> {
+  const found = call.tool_id === null ? undefined : toolbox.find(call.tool_name)
+  const target = found ? { tool: found.entry.tool, action: found.offer.action } : 'UNKNOWN_TOOL'
+  const attempt = { ...askedOf(call, { run, principal }, {}), projectId: run.project_id, target, input: call.args }
+  await recordAttempt(store.calls, attempt, error)
+}
+
 /** What the model sent, or what is wrong with it, in words that let it try again. */
-function inputOf({ tool_id, tool_name, args }: JournalCall, toolbox: Toolbox): JsonObject | PlatformError {
-  if (tool_id === null) return new PlatformError('UNKNOWN_TOOL', { tool_name, known: toolbox.names.slice(0, 50) })
+function inputOf({ args }: JournalCall): JsonObject | PlatformError {
   const wrong = (message: string) => new PlatformError('VALIDATION_FAILED', { errors: [{ path: '', message }] })
-  if (isTooDeep(args)) return wrong(`the arguments are nested more than ${deepestJson} deep`)
+  const excess = excessOf(args)
+  if (excess !== undefined) return wrong(`the JSON of the arguments ${excess}`)
   let input: unknown
   try {
     input = args.trim() === '' ? {} : JSON.parse(args)

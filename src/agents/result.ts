@@ -125,9 +125,8 @@ function statusOf({ output, is_error, awaits }: JournalCall): StepView['calls'][
   return awaits ? (`awaiting_${awaits.kind}` as const) : 'running'
 }
 
-/** As the model wrote them, where that is JSON. */
-function readArgs({ args, awaits }: JournalCall): Json {
-  if (awaits?.kind === 'client') return awaits.input
+/** As the model wrote them, where that is JSON; without presets, which only those who run the tool are told. */
+function readArgs({ args }: JournalCall): Json {
   try {
     if (isTooDeep(args)) return args
     return args.trim() === '' ? ({} as JsonObject) : JSON.parse(args)

@@ -1,11 +1,13 @@
+import { redactorOf } from '../credentials/tool-secrets.ts'
 import { PlatformError } from '../model/errors.ts'
 import type { JsonObject } from '../model/json.ts'
-import type { Action } from '../model/tool.ts'
+import { type Action, higherLevel, type Level } from '../model/tool.ts'
 import type { Store } from '../store/store.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import { findToolType } from '../tools/index.ts'
 import type { Check, Schemas } from '../tools/schema.ts'
-import type { Reach, ToolType } from '../tools/tool-type.ts'
+import { InvalidSchema } from '../tools/schema-compiler.ts'
+import type { ActionSketch, Reach, ToolType } from '../tools/tool-type.ts'
 import { watchDefinitions } from './definitions.ts'
 import { presetsFor, shownSchema } from './presets.ts'
 
@@ -39,8 +41,13 @@ export const appOf = (tool: Pick<ToolRecord, 'app' | 'name'>, type: ToolType) =>
   tool.app ?? (type.many ? tool.name.toLowerCase() : commonApp)
 
 /** Unless the tool says otherwise, open actions run at once and those above wait for a human. */
-export const autoApproveOf = (tool: Pick<ToolRecord, 'auto_approve' | 'level'>) =>
-  tool.auto_approve ?? tool.level === 'open'
+const autoApproveOf = (tool: Pick<ToolRecord, 'auto_approve'>, level: Level) => tool.auto_approve ?? level === 'open'
+
+/** Whether every action of a tool runs at once; of a platform tool, some may need approval because of what they do. */
+export const autoApprovesAll = (tool: ToolRecord, { platformActions }: Pick<Reach, 'platformActions'>): boolean => {
+  const levels = (tool.actions ?? []).flatMap((name) => platformActions.get(name)?.level ?? [])
+  return autoApproveOf(tool, levels.reduce(higherLevel, tool.level))
+}
 
 /** Which actions exist now. Held in memory until a tool changes. */
 export class Catalogue {
@@ -112,17 +119,18 @@ export class Catalogue {
     const type = findToolType(tool.type)
     if (!type) throw new Error(`tool ${tool.id} has the unknown type ${tool.type}`)
     const offers = new Map<string, Offer>()
-    const sketches = await type.actions(tool, this.#reach)
+    const sketches = (await type.actions(tool, this.#reach)).map((sketch) => withoutSecrets(sketch, tool))
     const withheld = tool.mcp ? await watchDefinitions(tool, sketches, this.#store) : new Set<string>()
     for (const sketch of sketches) {
+      const level = higherLevel(tool.level, sketch.level ?? 'open')
       const namespace = type.many ? tool.name : 'tools'
       const action: Action = {
         ...sketch,
         id: `${namespace}:${sketch.name}`,
         namespace,
         app: appOf(tool, type),
-        level: tool.level,
-        autoApprove: autoApproveOf(tool),
+        level,
+        autoApprove: autoApproveOf(tool, level),
       }
       const presets = presetsFor(tool.preset_parameters, action)
       let check: Check | undefined
@@ -141,11 +149,32 @@ export class Catalogue {
   }
 }
 
-/** Our own schemas were checked when they were registered; those of others may be anything. */
+/** An MCP server may describe its tools with what it was sent. */
+function withoutSecrets(sketch: ActionSketch, tool: ToolRecord): ActionSketch {
+  const redactor = redactorOf(tool)
+  if (redactor.isEmpty || !tool.mcp) return sketch
+  const { description, schema, definition } = sketch
+  const said = { description, schema, ...(definition && { definition }) }
+  const clean = redactor.value<JsonObject>(said)
+  return clean === said ? sketch : { ...sketch, ...(clean as typeof said) }
+}
+
+/** Schemas of our own users were checked when they were registered; those of MCP servers may be anything. */
 function compiled({ id, schema }: Action, schemas: Schemas): Check {
+  const invalid = (cause: unknown): unknown =>
+    cause instanceof InvalidSchema
+      ? new PlatformError('TOOL_SCHEMA_INVALID', { action: id, reason: cause.message }, { cause })
+      : cause
+  const rethrow = (cause: unknown): never => {
+    throw invalid(cause)
+  }
   try {
-    return schemas.compile(schema)
+    const check = schemas.compile(schema)
+    return (input) => {
+      const faults = check(input)
+      return faults instanceof Promise ? faults.catch(rethrow) : faults
+    }
   } catch (cause) {
-    throw new PlatformError('TOOL_SCHEMA_INVALID', { action: id, reason: (cause as Error).message }, { cause })
+    throw invalid(cause)
   }
 }

@@ -1,4 +1,5 @@
 import { canonical, hashOfText } from '../model/canonical.ts'
+import { firstBytes } from '../model/characters.ts'
 import { newId } from '../model/ids.ts'
 import type { SeenDefinition } from '../store/definitions.ts'
 import type { Store } from '../store/store.ts'
@@ -43,6 +44,9 @@ const longestKept = 262_144
 const isNews = (tool: ToolRecord, name: string, seen: SeenDefinition, { definitions }: Store) =>
   definitions.see(tool.id, name, seen, tool.pin_definitions ? 'later' : 'at once')
 
+/** As much as the record keeps of any response, in bytes. */
+const mostRecorded = 65_536
+
 const nextRound = () => new Promise(setImmediate)
 
 /** In the record beside the calls, because that is where people look when a tool behaves otherwise. */
@@ -53,6 +57,7 @@ async function recordChange(
   store: Store,
 ) {
   const now = Date.now()
+  const response = firstBytes(change.text, mostRecorded)
   await store.calls.refuse({
     id: newId('call', now),
     project_id: tool.project_id,
@@ -71,12 +76,14 @@ async function recordChange(
     server_id: null,
     client_name: null,
     client_version: null,
-    request: JSON.stringify({ name, before: change.before, after: change.after }).slice(0, 32_768),
+    request: JSON.stringify({ name, before: change.before, after: change.after }),
     request_truncated: 0,
-    response: change.text.slice(0, 65_536),
-    response_truncated: change.text.length > 65_536 ? 1 : 0,
+    preset_keys: null,
+    response,
+    response_truncated: response.length < change.text.length ? 1 : 0,
     error: null,
     duration_ms: 0,
+    waited_ms: null,
     created_at: now,
     completed_at: now,
   })

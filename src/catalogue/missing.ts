@@ -25,9 +25,12 @@ export async function findMissing(
   { store, catalogue, mayKnow }: Looking,
 ): Promise<Fault[]> {
   const byApp = Map.groupBy(await store.tools.names(projectId), nameOfApp)
-  const instead = (wrong: string, known: readonly string[]) => (mayKnow ? orDidYouMean(wrong, known) : '')
   const faults: Fault[] = []
+  // To look for what may have been meant takes a while, and nobody reads it a hundred times.
+  const instead = (wrong: string, known: readonly string[]) =>
+    mayKnow && faults.length < mostHints ? orDidYouMean(wrong, known) : ''
   for (const [index, { slug, actions = [] }] of apps.entries()) {
+    if (faults.length > mostFaults) return [...faults.slice(0, mostFaults), { path: '', message: 'and many more' }]
     const tools = byApp.get(slug)
     const had = before.find((app) => app.slug === slug)
     // Of those with a single action there need be none yet.
@@ -38,8 +41,10 @@ export async function findMissing(
     }
     const known = actions.length > 0 ? await actionsOf(tools ?? [], catalogue) : undefined
     if (!known) continue
+    const fine = new Set([...known, ...(had?.actions ?? [])])
     for (const [place, action] of actions.entries()) {
-      if (known.includes(action) || had?.actions?.includes(action)) continue
+      if (fine.has(action)) continue
+      if (faults.length > mostFaults) break
       const message = `"${slug}" has no action "${action}"${instead(action, known)}`
       faults.push({ path: `apps.${index}.actions.${place}`, message })
     }
@@ -47,7 +52,11 @@ export async function findMissing(
   return faults
 }
 
-function nameOfApp(tool: ToolName): string {
+const mostFaults = 100
+const mostHints = 5
+
+/** The slug that a tool's actions are filed under. */
+export function nameOfApp(tool: ToolName): string {
   const type = findToolType(tool.type)
   return type ? appOf(tool, type) : tool.name
 }

@@ -56,10 +56,14 @@ export function serverNames<T extends { readonly action: Action; readonly kind: 
   style: 'generated' | 'original',
 ): Map<string, T> {
   const names = new Map<string, T>()
+  /** The last number of each name that several want, so that thousands of them are not counted from the start. */
+  const counts = new Map<string, number>()
   for (const one of [...actions].sort((a, b) => (a.action.id < b.action.id ? -1 : 1))) {
     const wanted = style === 'original' ? safeName(one.action.name) : generatedName(one.action, one.kind)
     let own = wanted
-    for (let count = 2; names.has(own); count++) own = `${wanted.slice(0, longest - 4)}_${count}`
+    let count = counts.get(wanted) ?? 1
+    while (names.has(own)) own = `${wanted.slice(0, longest - 4)}_${++count}`
+    counts.set(wanted, count)
     names.set(own, one)
   }
   return names

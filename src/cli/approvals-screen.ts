@@ -207,8 +207,15 @@ function wholeLines(one: Whole, width: number): string[] {
     `Because   ${why.join('; ')}`,
     `Expires   ${ago(one.expires_at)}`,
     ...(one.preset_keys.length > 0 ? [`Fixed     ${one.preset_keys.map(oneLine).join(', ')} (not shown)`] : []),
+    ...one.sensitive.map((each) => `Caution   ${oneLine(each.path)} ${cautionOf(each)}`),
     `Id        ${one.id}`,
     '',
     ...input,
   ].map((line) => cut(line, width))
+}
+
+/** Nobody approves unseen what they were not told of. */
+const cautionOf = ({ type, length, hidden }: Whole['sensitive'][number]): string => {
+  const size = length === null ? type : `${type}, length ${length}`
+  return hidden ? `is hidden (${size}) and runs as it was sent` : `looks like a credential (${size})`
 }

@@ -2,7 +2,6 @@ import type { Quartermaster } from '../sdk/index.ts'
 import { askChoice, askText } from './ask.ts'
 import { exit, type Runner, UsageError } from './command.ts'
 import { got, openSession, Refused, type Session } from './connection.ts'
-import { findTool } from './find.ts'
 import { readArguments } from './flags.ts'
 import { askFor, type Input, missingOf, missingText, readInput, type Schema } from './form.ts'
 import { ago, print } from './print.ts'
@@ -28,8 +27,7 @@ export const call: Runner = async (args, { flags }) => {
   if (named === undefined && !canAsk()) throw new UsageError('The tool is missing: its name or its id.')
   const session = await openSession(given)
   const tool = named ?? (await chooseTool(session.qm))
-  const toolId = await findTool(session.qm, tool)
-  const chosen = await chooseAction(session.qm, toolId, action)
+  const chosen = await chooseAction(session.qm, tool, action)
   const { rest, whole, json, waits } = await takeOwn(after, chosen?.input_schema)
   const input: Input = { ...whole, ...(await readInput(chosen?.input_schema, rest, own)) }
   const missing = missingOf(chosen?.input_schema, input)
@@ -37,7 +35,7 @@ export const call: Runner = async (args, { flags }) => {
   for (const name of missing) input[name] = await askFor(name, chosen?.input_schema.properties?.[name])
   const body = { input, ...((chosen?.name ?? action) && { action: chosen?.name ?? action }) }
   const isJson = json || given.has('json')
-  return send(session, { toolId, tool, body, json: isJson, waits })
+  return send(session, { tool, body, json: isJson, waits })
 }
 
 /** `call --url … crm create_contact --name Ada`: flags of the platform, the tool and its action, their arguments. */
@@ -101,16 +99,13 @@ async function chooseTool(qm: Quartermaster): Promise<string> {
 }
 
 /** Which action, and what it asks for; unknown for a key that may call and not look. */
-async function chooseAction(
-  qm: Quartermaster,
-  toolId: string,
-  wanted: string | undefined,
-): Promise<Action | undefined> {
+async function chooseAction(qm: Quartermaster, tool: string, wanted: string | undefined): Promise<Action | undefined> {
   const actions: Action[] = []
   for (let total = 1; actions.length < total; ) {
-    const asked = qm.tools.listToolActions({ path: { tool_id: toolId }, query: { limit: 500, offset: actions.length } })
+    const asked = qm.tools.listToolActions({ path: { tool_id: tool }, query: { limit: 500, offset: actions.length } })
     const { data, error } = await withProgress('Looking at the tool …', asked)
-    if (error && (error.code === 'RESOURCE_NOT_FOUND' || error.code === 'FORBIDDEN')) return undefined
+    const isUnseen = error?.code === 'RESOURCE_NOT_FOUND' && !error.details?.did_you_mean
+    if (isUnseen || error?.code === 'FORBIDDEN') return undefined
     const page = got({ data, error } as never) as { data: Action[]; total: number }
     actions.push(...page.data)
     total = page.data.length === 0 ? 0 : page.total
@@ -130,16 +125,15 @@ async function chooseAction(
 }
 
 interface Sending {
-  readonly toolId: string
   readonly tool: string
   readonly body: { readonly input: Input; readonly action?: string | undefined }
   readonly json: boolean
   readonly waits: boolean
 }
 
-async function send({ qm, connection }: Session, { toolId, tool, body, json, waits }: Sending): Promise<number> {
+async function send({ qm, connection }: Session, { tool, body, json, waits }: Sending): Promise<number> {
   for (;;) {
-    const asked = qm.tools.callTool({ path: { tool_id: toolId }, body: { ...body, wait: false } as never })
+    const asked = qm.tools.callTool({ path: { tool_id: tool }, body: { ...body, wait: false } as never })
     const { data, error, response } = await withProgress(`Calling ${tool} …`, asked)
     if (error) throw new Refused(error, connection.baseUrl)
     if (response.status !== 202) {

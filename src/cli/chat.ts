@@ -3,7 +3,6 @@ import type { GenerationResult, Quartermaster } from '../sdk/index.ts'
 import { askText } from './ask.ts'
 import { exit, Interrupted, type Runner, UsageError } from './command.ts'
 import { got, openSession, Refused, type Session } from './connection.ts'
-import { findAgent } from './find.ts'
 import { isSet, readArguments } from './flags.ts'
 import { canAsk, harmless, note, oneLine, paint, withProgress } from './terminal.ts'
 
@@ -15,10 +14,9 @@ interface Said {
 /** A conversation with an agent; with a message on the command line, one answer. */
 export const chat: Runner = async (args, { flags }) => {
   const { words, given } = readArguments(flags, args, 2)
-  const [wanted, message] = words
-  if (wanted === undefined) throw new UsageError('The agent is missing: its name or its id.')
+  const [agent, message] = words
+  if (agent === undefined) throw new UsageError('The agent is missing: its name or its id.')
   const session = await openSession(given)
-  const agent = await findAgent(session.qm, wanted)
   if (message !== undefined) {
     const result = await turn(session, agent, [{ role: 'user', content: message }], isSet(given, 'json'))
     return result.status === 'completed' ? exit.ok : result.status === 'requires_action' ? exit.waiting : exit.refused

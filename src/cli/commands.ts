@@ -281,7 +281,7 @@ export const commands: readonly Command[] = [
       { name: 'preset_parameters', type: 'object | null', description: 'Values that are fixed, hidden and always win', where: 'body', reads: 'JSON' },
       { name: 'app', type: 'string | null', description: 'The slug that its actions are filed under', where: 'body', reads: 'text or null' },
       { name: 'pin_definitions', type: 'boolean', description: 'Withhold an action of an MCP server that is described otherwise than before, until that is accepted', where: 'body', reads: 'flag' },
-      { name: 'level', type: '"open" | "restricted" | "administrative"', description: 'How sensitive it is; above open, a human decides unless auto_approve is set', where: 'body', reads: 'text' },
+      { name: 'level', type: '"open" | "restricted" | "administrative"', description: 'How sensitive it is; above open, a human decides unless auto_approve is set. Platform actions on API keys, access policies and projects are administrative in any case', where: 'body', reads: 'text' },
       { name: 'auto_approve', type: 'boolean | null', description: 'Whether calls run without a human’s decision', where: 'body', reads: 'flag' },
       { name: 'timeout_seconds', type: 'number | null', description: 'How long a call may take; 60 unless given', where: 'body', reads: 'JSON' },
       { name: 'ask_destructive', type: 'boolean', description: 'Whether a human decides on each call of an action that may destroy something; of an MCP server’s, every one that it does not call harmless', where: 'body', reads: 'flag' },
@@ -296,6 +296,7 @@ export const commands: readonly Command[] = [
     summary: 'Delete a tool; the record of its calls stays',
     fields: [
       { name: 'tool_id', type: 'string', required: true, where: 'path', reads: 'text' },
+      { name: 'force', type: 'boolean', description: 'Delete it even if agents or servers use it; they continue without it', where: 'query', reads: 'flag' },
     ],
   },
   {
@@ -416,7 +417,7 @@ export const commands: readonly Command[] = [
       { name: 'preset_parameters', type: 'object | null', description: 'Values that are fixed, hidden and always win', where: 'body', reads: 'JSON' },
       { name: 'app', type: 'string | null', description: 'The slug that its actions are filed under', where: 'body', reads: 'text or null' },
       { name: 'pin_definitions', type: 'boolean', description: 'Withhold an action of an MCP server that is described otherwise than before, until that is accepted', where: 'body', reads: 'flag' },
-      { name: 'level', type: '"open" | "restricted" | "administrative"', description: 'How sensitive it is; above open, a human decides unless auto_approve is set', where: 'body', reads: 'text' },
+      { name: 'level', type: '"open" | "restricted" | "administrative"', description: 'How sensitive it is; above open, a human decides unless auto_approve is set. Platform actions on API keys, access policies and projects are administrative in any case', where: 'body', reads: 'text' },
       { name: 'auto_approve', type: 'boolean | null', description: 'Whether calls run without a human’s decision', where: 'body', reads: 'flag' },
       { name: 'timeout_seconds', type: 'number | null', description: 'How long a call may take; 60 unless given', where: 'body', reads: 'JSON' },
       { name: 'ask_destructive', type: 'boolean', description: 'Whether a human decides on each call of an action that may destroy something; of an MCP server’s, every one that it does not call harmless', where: 'body', reads: 'flag' },
@@ -759,7 +760,7 @@ export const commands: readonly Command[] = [
       { name: 'model', type: 'string | null', description: 'Which model; the provider’s default unless given', where: 'body', reads: 'text or null' },
       { name: 'instructions', type: 'string | null', description: 'What the model is told first', where: 'body', reads: 'text or null' },
       { name: 'tool_ids', type: 'string[]', description: 'What it can call', default: '[]', where: 'body', reads: 'list' },
-      { name: 'active_tool_ids', type: 'string[] | null', description: 'Which of those the model is told of; all of them unless given', where: 'body', reads: 'list' },
+      { name: 'active_tool_ids', type: 'string[] | null', description: 'Which of those the model may call; all of them unless given', where: 'body', reads: 'list' },
       {
         ...{ name: 'tool_choice', type: '"auto" | "required" | "none" | object', description: 'Whether the model must call a tool, or which one', default: '"auto"', where: 'body', reads: 'JSON or text' },
         parts: [
@@ -1011,7 +1012,7 @@ export const commands: readonly Command[] = [
       { name: 'model', type: 'string | null', description: 'Which model; the provider’s default unless given', where: 'body', reads: 'text or null' },
       { name: 'instructions', type: 'string | null', description: 'What the model is told first', where: 'body', reads: 'text or null' },
       { name: 'tool_ids', type: 'string[]', description: 'What it can call', where: 'body', reads: 'list' },
-      { name: 'active_tool_ids', type: 'string[] | null', description: 'Which of those the model is told of; all of them unless given', where: 'body', reads: 'list' },
+      { name: 'active_tool_ids', type: 'string[] | null', description: 'Which of those the model may call; all of them unless given', where: 'body', reads: 'list' },
       {
         ...{ name: 'tool_choice', type: '"auto" | "required" | "none" | object', description: 'Whether the model must call a tool, or which one', where: 'body', reads: 'JSON or text' },
         parts: [
@@ -1274,7 +1275,7 @@ export const commands: readonly Command[] = [
     module: 'calls',
     route: 'GET /calls/stats',
     permission: 'calls:ListCalls',
-    summary: 'Count calls by minute and status, with their latency',
+    summary: 'Count calls by minute and status, with their latency and how long they waited for people',
     fields: [
       { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
       { name: 'status', type: '"pending" | "success" | "validation_error" | "permission_denied" | "rejected" | "execution_error"', where: 'query', reads: 'text' },

@@ -5,7 +5,7 @@ import type { Connection } from '../sdk/send.ts'
 import { type Command, exit, UsageError } from './command.ts'
 import type { Given } from './flags.ts'
 import { findProfile } from './profiles.ts'
-import { harmless } from './terminal.ts'
+import { escaped, harmless } from './terminal.ts'
 
 export const defaultUrl = 'http://127.0.0.1:4600'
 
@@ -87,9 +87,20 @@ export async function openSession(given: Given): Promise<Session> {
   return { connection, qm: new Quartermaster(connection) }
 }
 
+const longestExcerpt = 2000
+
+/** The beginning of what someone else answered, with control characters spelled out. */
+function excerpt(body: unknown): string {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  const rest = text.length - longestExcerpt
+  return `${escaped(text.slice(0, longestExcerpt)).trim()}${rest > 0 ? ` … (${rest} more characters)` : ''}`
+}
+
 /** Prints what went wrong; the exit code. */
-export function report({ code, message }: Refused['error'], baseUrl: string | undefined): number {
+export function report({ code, message, details }: Refused['error'], baseUrl: string | undefined): number {
   console.error(`quartermaster: ${code}: ${harmless(message)}`)
+  const body = details?.tool_response_body
+  if (body !== undefined) console.error(`The tool's address said: ${excerpt(body)}`)
   if (code !== 'NETWORK') return exit.refused
   const where = baseUrl ? ` at ${new URL(baseUrl).origin}` : ''
   console.error(`Is it running${where}?`, '"quartermaster up" starts it; --url or QM_URL names another.')

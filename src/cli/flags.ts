@@ -49,6 +49,7 @@ export function commonFlags({ fields, accepts, answers, route }: Command): Flag[
       ? [{ name: 'idempotency-key', value: 'text', help: 'A repeat with the same key gets the first answer again' }]
       : []),
     ...platformFlags,
+    ...(answers ? [] : [{ name: 'field', value: 'name', help: 'Print only this field of the answer, such as id' }]),
     ...outputFlags,
   ]
   return flags.filter(({ name }) => !fields.some((field) => flagOf(field) === name))

@@ -24,7 +24,9 @@ export const logs: Runner = async (args, { flags }) => {
   const json = !isForPeople(isSet(read.given, 'json'))
   const session = await openSession(read.given)
   const show = shower(json)
-  if (limit > 0) for (const call of await latest(session, { ...query, limit })) show(call)
+  const calls = await latest(session, { ...query, limit: Math.max(1, limit) })
+  if (calls.length === 0 && query.tool !== undefined) await requireTool(session, query.tool)
+  if (limit > 0) for (const call of calls) show(call)
   if (!isSet(read.given, 'follow')) return exit.ok
   return follow(session, query, show)
 }
@@ -33,6 +35,12 @@ async function latest({ qm, connection }: Session, query: object): Promise<Call[
   const { data, error } = await qm.calls.listCalls({ query })
   if (error) throw new Refused(error, connection.baseUrl)
   return [...data.data].reverse()
+}
+
+/** A tool that was deleted may have calls; one that has none, and is not there either, is a mistake. */
+async function requireTool({ qm, connection }: Session, name: string): Promise<void> {
+  const { error } = await qm.tools.getTool({ path: { tool_id: name } })
+  if (error) throw new Refused(error, connection.baseUrl)
 }
 
 /** Each call once it is over; none twice. */
@@ -49,12 +57,12 @@ function shower(json: boolean): (call: Call) => void {
 
 const marks = { success: ['green', '✓'], pending: ['yellow', '●'] } as const
 
-function line({ status, created_at, action, tool, duration_ms, principal, error, id }: Call): string {
+function line({ status, created_at, action, tool, tool_id, duration_ms, principal, error, id }: Call): string {
   const [style, mark] = status === 'success' || status === 'pending' ? marks[status] : (['red', '✗'] as const)
   const time = new Date(created_at).toTimeString().slice(0, 8)
   const took = duration_ms === null ? '' : `${Math.round(duration_ms)} ms`
   const room = columnsOf(process.stdout) - 8 - 2 - 10 - 6 - id.length
-  const what = oneLine(action ?? tool ?? '?')
+  const what = oneLine(action ?? tool ?? tool_id ?? 'unknown tool')
   const who = oneLine(principal.name)
   const middle = cut(`${what}  ${who}`, room)
   const first = `${paint('dim', time)} ${paint(style, mark)} ${pad(middle, room)}  ${took.padStart(9)}  ${paint('dim', id)}`

@@ -1,3 +1,4 @@
+import { exit } from './command.ts'
 import { columnsOf, cut, harmless, isForPeople, oneLine, pad, paint, type Style, widthOf } from './terminal.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -19,6 +20,23 @@ export interface Printing {
 export function print(data: unknown, { json, columns }: Printing): void {
   if (isForPeople(json)) console.log(forPeople(data, columns))
   else console.log(process.stdout.isTTY ? JSON.stringify(data, null, 2) : JSON.stringify(data))
+}
+
+/** One value of an answer, by its path (`id`, `data.0.id`): text as it is, anything else as JSON. The exit code. */
+export function printField(data: unknown, path: string): number {
+  let value = data
+  for (const name of path.split('.')) {
+    const holder = typeof value === 'object' && value !== null ? (value as Fields) : {}
+    if (!Object.hasOwn(holder, name)) {
+      const names = Object.keys(holder)
+      const known = names.length > 0 && !Array.isArray(holder) ? ` It has: ${names.join(', ')}.` : ''
+      console.error(`quartermaster: The answer has no field "${path}".${known}`)
+      return exit.refused
+    }
+    value = holder[name]
+  }
+  console.log(typeof value === 'string' ? value : JSON.stringify(value))
+  return exit.ok
 }
 
 function forPeople(data: unknown, columns: readonly string[] | undefined): string {

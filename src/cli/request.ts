@@ -11,8 +11,9 @@ export async function requestOf(command: Command, given: Given): Promise<Request
   for (const field of command.fields) {
     const values = texts.get(flagOf(field))
     if (values) parts[field.where][field.name] = readValue(field, values)
-    if (field.where === 'path' && !parts.path[field.name]) {
-      throw new UsageError(`--${flagOf(field)} is ${values ? 'empty' : 'missing'}.`)
+    if (field.where === 'path' && parts.path[field.name] === '') throw new UsageError(`--${flagOf(field)} is empty.`)
+    if (field.required && parts[field.where][field.name] === undefined) {
+      throw new UsageError(`--${flagOf(field)} is missing.`)
     }
   }
   const key = given.get('idempotency-key')?.[0]

@@ -3,13 +3,12 @@ import { open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
-import { type Connection, type Request, send } from '../sdk/send.ts'
+import { send } from '../sdk/send.ts'
 import type { ServerEvent } from '../sdk/streams.ts'
 import { type Command, exit, UsageError } from './command.ts'
 import { connectionOf, Refused, report } from './connection.ts'
-import { findNamed, looksLikeId } from './find.ts'
 import { type Given, isSet } from './flags.ts'
-import { listColumns, print } from './print.ts'
+import { listColumns, print, printField } from './print.ts'
 import { requestOf } from './request.ts'
 import { noteIfAllSkipped } from './skipped.ts'
 import { withProgress } from './terminal.ts'
@@ -20,17 +19,9 @@ const isImport = /^import-/
 export async function run(command: Command, given: Given): Promise<number> {
   const request = await requestOf(command, given)
   const connection = await connectionOf(command, given)
-  const ask = async (path: Request['path']) =>
-    send(connection, command, {
-      ...request,
-      ...(path && { path }),
-      ...(command.accepts && { body: await openUpload(given) }),
-    })
-  const asked = ask(request.path).then(async (answer) => {
-    // An upload may come from standard input, which is read once.
-    if (answer.error?.code !== 'RESOURCE_NOT_FOUND' || command.accepts) return answer
-    const path = await byNames(connection, request.path ?? {})
-    return path ? ask(path) : answer
+  const asked = send(connection, command, {
+    ...request,
+    ...(command.accepts && { body: await openUpload(given) }),
   })
   const { data, error, response } = await withProgress(`${command.summary} …`, asked)
   if (error) return report(error, connection.baseUrl)
@@ -38,6 +29,8 @@ export async function run(command: Command, given: Given): Promise<number> {
     if (command.answers === 'bytes') await save(data as ReadableStream<Uint8Array>, given.get('output')?.[0])
     else if (command.answers === 'events') await watch(data as AsyncIterable<ServerEvent<unknown>>)
     else if (response.status !== 204) {
+      const field = given.get('field')?.[0]
+      if (field !== undefined) return printField(data, field)
       // What a tool answers is nobody's record: it is printed as it is.
       const json = isSet(given, 'json') || command.name === 'call-tool'
       print(data, { json, columns: listColumns[command.name] })
@@ -49,20 +42,6 @@ export async function run(command: Command, given: Given): Promise<number> {
     const message = broken instanceof Refused ? broken.message : `The answer broke off: ${(broken as Error).message}.`
     return report({ code: 'NETWORK', message }, connection.baseUrl)
   }
-}
-
-/** The same with ids for what may be names; nothing where there are none. */
-async function byNames(
-  connection: Connection,
-  path: Readonly<Record<string, string>>,
-): Promise<Record<string, string> | undefined> {
-  const found: Record<string, string> = {}
-  for (const [parameter, value] of Object.entries(path)) {
-    if (!parameter.endsWith('_id') || looksLikeId(value)) continue
-    const id = await findNamed(connection, parameter, value)
-    if (id !== undefined) found[parameter] = id
-  }
-  return Object.keys(found).length > 0 ? { ...path, ...found } : undefined
 }
 
 async function watch(events: AsyncIterable<ServerEvent<unknown>>): Promise<never> {

@@ -4,7 +4,8 @@ import { createPlatform, type Platform } from '../main.ts'
 import { StartError } from '../model/start-error.ts'
 import { sampleCompany } from '../sample/crm.ts'
 import { createSample, type Sample } from '../sample/project.ts'
-import { listen } from '../surfaces/server.ts'
+import { type Answering, listen } from '../server/listen.ts'
+import { sendResponse, toRequest } from '../server/web.ts'
 import { exit, type Runner, UsageError } from './command.ts'
 import { toldToStop } from './stop.ts'
 
@@ -30,8 +31,8 @@ async function up(flags: readonly string[]): Promise<number> {
     config,
     process.stderr.isTTY ? { warn: (text) => console.error(`quartermaster: ${text}.`) } : {},
   )
-  if (await hasSample(config, platform)) platform.app.route('/sample', sampleCompany())
-  const server = await listen(platform, config.host, config.port).catch(async (error: NodeJS.ErrnoException) => {
+  const answering = (await hasSample(config, platform)) ? withSample(platform) : platform
+  const server = await listen(answering, config.host, config.port).catch(async (error: NodeJS.ErrnoException) => {
     await platform.close()
     throw error.code === 'EADDRINUSE'
       ? new StartError(`Port ${config.port} on ${config.host} is taken. Choose another with --port.`)
@@ -39,7 +40,7 @@ async function up(flags: readonly string[]): Promise<number> {
   })
   const sample = await fillWithSample(config, platform, server.url)
   console.log(welcome(server.url, config.databaseUrl ? 'PostgreSQL' : `SQLite in ${config.data}`, platform))
-  if (sample) console.log(linesToTry(server.url, sample))
+  if (sample) console.log(commandsToTry(server.url, sample))
   if (platform.adminKey) await platform.adminKeyShown()
 
   const signal = await told
@@ -55,6 +56,17 @@ async function up(flags: readonly string[]): Promise<number> {
 const hasSample = async ({ sample, onLoopback }: Config, { store }: Platform) =>
   onLoopback && (sample || (await store.settings.find('sample')) !== undefined)
 
+/** The company that the sample's tools call lives on the same port. */
+function withSample(platform: Platform): Answering {
+  const company = sampleCompany()
+  return {
+    handle: async (exchange) =>
+      exchange.path.startsWith('/sample/')
+        ? sendResponse(exchange, await company.fetch(toRequest(exchange)))
+        : platform.handle(exchange),
+  }
+}
+
 /** On an empty platform only, and once. */
 async function fillWithSample(config: Config, platform: Platform, url: string): Promise<Sample | undefined> {
   const key = platform.adminKey ?? config.adminKey
@@ -67,20 +79,37 @@ async function fillWithSample(config: Config, platform: Platform, url: string): 
   })
 }
 
-/** Three lines that show what it is for: a call, an MCP client, a call that a person decides on. */
-const linesToTry = (url: string, { callerKey, rateTool, refundTool }: Sample) =>
-  [
-    'A sample project is there to look at: a small company with a CRM. Paste these, one after the other:',
+/**
+ * Three commands that show what the platform is for: a tool call, an MCP request, and a call that needs approval. They
+ * use curl alone, and none of its newer flags, so that they work in any folder.
+ */
+function commandsToTry(url: string, { callerKey, rateTool, refundTool }: Sample): string {
+  const curl = (path: string, body: object, accept = '') =>
+    `  curl -sS ${url}${path} -H 'Authorization: Bearer ${callerKey}' -H 'Content-Type: application/json' ${accept}-d '${JSON.stringify(body)}'`
+  const mcpCall = { name: 'crm_find_contacts_action', arguments: { query: 'Ada' } }
+  return [
+    'A sample project was created: a small company with a CRM. To try it, open another terminal and paste these',
+    'commands, one at a time. They work in any folder.',
     '',
-    `  curl --json '{"input":{"currency":"BRL"}}' -H 'Authorization: Bearer ${callerKey}' ${url}/api/v1/tools/${rateTool}/call`,
+    '1. Call the tool exchange-rate:',
     '',
-    `  npx @modelcontextprotocol/inspector --cli ${url}/mcp/sales --transport http --header 'Authorization: Bearer ${callerKey}' --method tools/call --tool-name crm_find_contacts_action --tool-arg query=Ada`,
+    curl(`/api/v1/tools/${rateTool}/call`, { input: { currency: 'BRL' } }),
     '',
-    `  curl --json '{"input":{"order":"1042","amount":20}}' -H 'Authorization: Bearer ${callerKey}' ${url}/api/v1/tools/${refundTool}/call`,
+    '2. Find a customer through the MCP server "sales", with the request that an MCP client sends:',
     '',
-    `  The last one waits until somebody approves it at ${url}/approvals (sign in with the admin key).`,
+    curl(
+      '/mcp/sales',
+      { jsonrpc: '2.0', id: 1, method: 'tools/call', params: mcpCall },
+      "-H 'Accept: application/json, text/event-stream' ",
+    ),
+    '',
+    `3. Call the tool refund-order. It waits until you approve it at ${url}/approvals`,
+    '   (sign in with the admin key):',
+    '',
+    curl(`/api/v1/tools/${refundTool}/call`, { input: { order: '1042', amount: 20 } }),
     '',
   ].join('\n')
+}
 
 const welcome = (url: string, database: string, { adminKey, hasDashboard }: Platform) =>
   [
@@ -89,6 +118,6 @@ const welcome = (url: string, database: string, { adminKey, hasDashboard }: Plat
     `  API        ${url}/api/v1`,
     `  Reference  ${url}/api/docs`,
     `  Data       ${database}`,
-    ...(adminKey ? ['', `  Admin key  ${adminKey}`, '  It is shown this once. Keep it; only its hash is stored.'] : []),
+    ...(adminKey ? ['', `  Admin key  ${adminKey}`, '  Store it now: it is not shown again.'] : []),
     '',
   ].join('\n')

@@ -1,4 +1,5 @@
 import type { Approval } from '../model/approval.ts'
+import { transportOf } from '../model/call.ts'
 import { hashOf } from '../model/canonical.ts'
 import { PlatformError } from '../model/errors.ts'
 import { Suspended } from '../model/suspended.ts'
@@ -11,6 +12,7 @@ import type { Host } from './host.ts'
 import type { CallRecord } from './record.ts'
 import { shown } from './redact.ts'
 import { resolve } from './resolve.ts'
+import { secretPathsOf } from './sensitive.ts'
 
 /**
  * Whether it may happen now. Where no gate asks, that is said at once. Otherwise the call is recorded as begun, an
@@ -25,7 +27,7 @@ export function approve(call: Valid, record: CallRecord, host: Host): Approved |
 function judge(call: Valid, record: CallRecord, host: Host): Approved | Promise<Approved> {
   const decide = (rules: readonly ReadyRule[]) => {
     const demand = demandOn(call, rules)
-    return demand ? ask(call, demand, record, host) : { ...call, approvalId: null }
+    return demand ? ask(call, demand, record, host) : { ...call, approvalId: null, waitedMs: null }
   }
   const rules = host.desk.rules.of(call.entry.tool.project_id)
   return rules instanceof Promise ? rules.then(decide) : decide(rules)
@@ -77,9 +79,10 @@ function request(call: Valid, demand: Demand, record: CallRecord, host: Host): P
       input,
       args_hash: hashOf(input),
       preset_keys: Object.keys(offer.presets),
+      secret_paths: secretPathsOf(offer.action.schema).map((path) => [...path]),
       definition_hash: definitionHash(entry, offer),
       principal: { id: principal.id, name: principal.name },
-      surface,
+      surface: transportOf(surface),
       client: { name: client.name, version: client.version },
       agent_id: generation?.agentId ?? null,
       generation_id: generation?.id ?? null,
@@ -90,7 +93,7 @@ function request(call: Valid, demand: Demand, record: CallRecord, host: Host): P
     }
     const approval = await desk.place(draft)
     if (!approval) return askedElsewhere(call, host)
-    options.onRequested?.(shown(approval))
+    options.onRequested?.(shown(approval, 'outside'))
     return approval
   })
 }
@@ -195,6 +198,12 @@ export const refusalOf = (approval: Pick<Approval, 'id' | 'status' | 'action' | 
 }
 
 /** With the arguments that were decided on, and what is fixed on the tool. */
-function granted(call: Valid, { id, input, edited_input }: Approval): Approved {
-  return { ...call, merged: { ...(edited_input ?? input), ...call.offer.presets }, approvalId: id }
+function granted(call: Valid, approval: Approval): Approved {
+  const { id, input, edited_input } = approval
+  const merged = { ...(edited_input ?? input), ...call.offer.presets }
+  return { ...call, merged, approvalId: id, waitedMs: waitedFor(approval) }
 }
+
+/** From the request for approval until the grant was taken, in milliseconds. */
+export const waitedFor = ({ created_at, used_at }: Approval): number =>
+  Math.max(0, (used_at === null ? Date.now() : Date.parse(used_at)) - Date.parse(created_at))

@@ -69,4 +69,6 @@ export interface Valid extends Preset {
 export interface Approved extends Valid {
   /** Null where no gate asked. */
   readonly approvalId: string | null
+  /** How long it waited for a person, in milliseconds; null where no gate asked. */
+  readonly waitedMs: number | null
 }

@@ -1,5 +1,6 @@
 import { PlatformError } from '../model/errors.ts'
 import type { Output } from '../model/tool.ts'
+import { waitedFor } from './approve.ts'
 import type { Asked } from './call.ts'
 import type { Host } from './host.ts'
 import { CallRecord } from './record.ts'
@@ -14,6 +15,8 @@ export async function conclude(asked: Asked, outcome: Output | PlatformError, ho
   // The tool may be gone by now; then what it would have kept secret is not known, and nothing of it was sent.
   const resolved = await find(asked, host).catch(() => undefined)
   if (resolved) record.resolved(resolved)
+  const approval = await host.desk.approvals.findByCall(asked.id)
+  if (approval?.status === 'used') record.waited(waitedFor(approval))
   const ended = outcome instanceof PlatformError ? await record.fail(outcome) : await record.succeed(outcome)
   host.onEnd?.(ended)
 }

@@ -20,13 +20,15 @@ export async function dispatch(asked: Asked, host: Host): Promise<Output> {
   try {
     if (asked.depth > deepest) throw new PlatformError('CALL_TOO_DEEP', { depth: asked.depth })
     // What is known and what nobody has to decide on does not wait, not even for the next round of the event loop.
-    const resolution = resolve(asked, host.catalogue)
+    const resolution = resolve(asked, host.catalogue, record)
     const resolved = resolution instanceof Promise ? await resolution : resolution
     record.resolved(resolved)
-    const valid = validate(preset(authorize(resolved)))
+    const validation = validate(preset(authorize(resolved)))
+    const valid = validation instanceof Promise ? await validation : validation
     if (!valid.entry.type.execute && asked.patience !== 'comes back') throw notRunnable(valid)
     const decision = approve(valid, record, host)
     const approved = decision instanceof Promise ? await decision : decision
+    record.waited(approved.waitedMs)
     await record.begin(approved)
     if (!approved.entry.type.execute) throw new Suspended({ kind: 'client', input: approved.merged })
     const output = await execute(approved, host.reach)

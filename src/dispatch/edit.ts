@@ -1,9 +1,10 @@
 import type { Catalogue } from '../catalogue/catalogue.ts'
+import { hidden } from '../credentials/redactor.ts'
 import type { Approval } from '../model/approval.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
 import { isObject, type Json, type JsonObject } from '../model/json.ts'
 import { definitionHash, sentInput } from './frozen.ts'
-import { hidden, redacted } from './redact.ts'
+import { shownInput } from './sensitive.ts'
 import { faultsOf } from './validate.ts'
 
 /**
@@ -11,16 +12,16 @@ import { faultsOf } from './validate.ts'
  * from the reviewer and left so stays as it was, and all of it must fit the action as it is now.
  */
 export async function checkEdited(edited: JsonObject, approval: Approval, catalogue: Catalogue): Promise<JsonObject> {
-  const { id, tool_id, action, definition_hash, input, edited_input } = approval
+  const { id, tool_id, action, definition_hash, input, edited_input, secret_paths } = approval
   const entry = await catalogue.find(tool_id)
   const offer = entry && [...entry.offers.values()].find((one) => one.action.id === action)
   if (!offer || definitionHash(entry, offer) !== definition_hash) {
     throw new PlatformError('APPROVAL_STALE', { action, approval_id: id })
   }
   const before = edited_input ?? input
-  const whole = restored(edited, before, redacted(before)) as JsonObject
+  const whole = restored(edited, before, shownInput(before, secret_paths, 'reviewer').value) as JsonObject
   const own = sentInput(whole, offer)
-  const errors = [...faultsOf(offer, { ...own, ...offer.presets }), ...stillHidden(own, before)]
+  const errors = [...(await faultsOf(offer, { ...own, ...offer.presets })), ...stillHidden(own, before)]
   if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
   return own
 }

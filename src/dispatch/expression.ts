@@ -1,6 +1,8 @@
 import { type ASTNode, Environment, serialize } from '@marcbachmann/cel-js'
-import { isObject, type Json, type JsonObject } from '../model/json.ts'
+import { isObject, type JsonObject } from '../model/json.ts'
+import { Meter } from '../tools/meter.ts'
 import { type Matcher, matcherOf } from '../tools/pattern.ts'
+import { type Evaluator, meterEvaluator } from './cel-meter.ts'
 
 /** What an expression can be about. `agent` and `server` are null where there is none. */
 export interface Facts {
@@ -13,19 +15,31 @@ export interface Facts {
   readonly surface: string
 }
 
-/** Tells of a call whether it fits; throws a plain error, in words, where that cannot be told. */
-export type Condition = (facts: Facts) => boolean
+/**
+ * Tells whether a call meets the condition; throws a plain error, in words, where that cannot be told. What it computes is
+ * taken from the budget of the call, where it is given one.
+ */
+export type Condition = (facts: Facts, budget?: Meter) => boolean
 
-/** An expression that is none, or is not about what there is. */
+/** An expression that is not valid, or is about something that does not exist. */
 export class ExpressionFault extends Error {}
 
-/** Characters of JSON that are looked at, and values that loops within loops go through: some milliseconds of work. */
-const largestInput = 64 * 1024
-const mostRounds = 100_000
+/**
+ * What evaluating one rule may cost, and all rules of one call together. One unit takes 50 ns at worst (bench/blocking.ts),
+ * and most take far less.
+ */
+const mostPerRule = 1_500_000
+const mostPerCall = 2_500_000
 const deepestLoops = 2
 
+/** What the rules on one call may cost together. */
+export const callBudget = (): Meter => new Meter(mostPerCall)
+
+const tooMuch =
+  'it needs more computing than a rule may use: test action.id before anything else, and use simpler patterns and fewer loops'
+
 const loops = new Set(['all', 'exists', 'exists_one', 'map', 'filter'])
-/** Ours, in place of the one that hands a pattern to V8, which may never come to an end. */
+/** Replaces the one that hands a pattern to V8, which may never come to an end. */
 const matches = 'matchesInTime'
 
 const known = new Map<string, Matcher>()
@@ -35,10 +49,17 @@ function matcher(pattern: string): Matcher {
   if (!found) {
     if (known.size >= 500) known.clear()
     found = matcherOf(pattern)
+    meter.take(compilePrice + 4 * found.cost)
     known.set(pattern, found)
   }
   return found
 }
+
+/** Of a small pattern; of a large one, its size decides. */
+const compilePrice = 1000
+
+/** Of the evaluation that is running; there is never a second one, because none waits for anything. */
+let meter = new Meter()
 
 const environment = new Environment({
   enableOptionalTypes: true,
@@ -55,9 +76,18 @@ const environment = new Environment({
   .registerVariable('agent', 'dyn')
   .registerVariable('server', 'dyn')
   .registerVariable('surface', 'string')
-  .registerFunction(`string.${matches}(string): bool`, (text: string, pattern: string) => matcher(pattern).test(text))
+  .registerFunction(`string.${matches}(string): bool`, function (this: Evaluator, text: string, pattern: string) {
+    evaluator ??= this
+    const { cost, test } = matcher(pattern)
+    meter.take((text.length + 1) * cost)
+    return test(text)
+  })
 
-/** Reads an expression of CEL that says yes or no. Throws `ExpressionFault` for one that could not. */
+let evaluator: Evaluator | undefined
+environment.evaluate(`"".${matches}("")`)
+const meterOutermost = meterEvaluator(evaluator as unknown as Evaluator, () => meter)
+
+/** Reads a CEL expression that is true or false. Throws `ExpressionFault` for any other. */
 export function conditionOf(expression: string): Condition {
   const { ast } = orFault(() => environment.parse(expression))
   const depth = deepest(ast)
@@ -66,22 +96,34 @@ export function conditionOf(expression: string): Condition {
   const { valid, type, error } = parsed.check()
   if (!valid) throw new ExpressionFault(wordsOf(error))
   if (type !== 'bool' && type !== 'dyn') throw new ExpressionFault(`gives a ${type}, and must say true or false`)
-  return (facts) => {
-    refuseLarge(facts.input, depth)
-    const result: unknown = inWords(() => parsed({ ...facts }))
+  meterOutermost(parsed.ast)
+  return (facts, budget = callBudget()) => {
+    const result: unknown = withinBudget(budget, () => parsed({ ...facts }))
     if (typeof result !== 'boolean') throw new Error('it says neither true nor false')
     return result
   }
 }
 
-function refuseLarge(input: JsonObject, depth: number): void {
-  if (JSON.stringify(input).length > largestInput) throw new Error('the input is too large to be judged')
-  if (depth > 0 && countOf(input) ** depth > mostRounds) throw new Error('the input has too many values to be judged')
+/** The same, and its patterns are compiled too, which rules that are only read have no need of. */
+export function checkExpression(expression: string): void {
+  conditionOf(expression)
+  meter = new Meter()
+  for (const pattern of literalPatterns(environment.parse(expression).ast)) orFault(() => matcher(pattern))
 }
 
-const countOf = (value: Json): number => {
-  const inner = Array.isArray(value) ? value : isObject(value) ? Object.values(value as JsonObject) : []
-  return inner.reduce<number>((count, one) => count + countOf(one), 1)
+/** Some operators of CEL ignore errors of one side, so whether the budget was exceeded is asked at the end, too. */
+function withinBudget<T>(budget: Meter, run: () => T): T {
+  const most = Math.min(mostPerRule, budget.left)
+  meter = new Meter(most)
+  try {
+    const result = inWords(run)
+    if (meter.left < 0) throw new Error(tooMuch)
+    return result
+  } catch (error) {
+    throw meter.left < 0 ? new Error(tooMuch, { cause: error }) : error
+  } finally {
+    budget.left -= most - meter.left
+  }
 }
 
 function orFault<T>(read: () => T): T {
@@ -118,6 +160,15 @@ const calledBy = (node: unknown): unknown =>
 const deepest = (node: unknown): number =>
   Math.max(0, ...childrenOf(node).map(deepest)) + (loops.has(calledBy(node) as string) ? 1 : 0)
 
+const literalPatterns = (node: unknown): string[] => {
+  const inside = childrenOf(node).flatMap(literalPatterns)
+  if (calledBy(node) !== 'matches') return inside
+  const [pattern] = childrenOf((node as { args: unknown[] }).args[2])
+  return isObject(pattern) && pattern.op === 'value' && typeof pattern.args === 'string'
+    ? [...inside, pattern.args]
+    : inside
+}
+
 function withOwnMatches(expression: string, ast: ASTNode): string {
   let found = false
   const renamed = (node: unknown): unknown => {
@@ -126,12 +177,6 @@ function withOwnMatches(expression: string, ast: ASTNode): string {
     if (calledBy(node) !== 'matches') return { ...node, args: renamed(node.args) }
     found = true
     const [, ...rest] = node.args as unknown[]
-    for (const pattern of childrenOf(rest[1])) {
-      if (isObject(pattern) && typeof pattern.args === 'string' && pattern.op === 'value') {
-        const { args } = pattern
-        orFault(() => matcher(args as string))
-      }
-    }
     return { ...node, args: [matches, ...(renamed(rest) as unknown[])] }
   }
   const changed = renamed(ast) as ASTNode

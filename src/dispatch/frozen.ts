@@ -1,5 +1,6 @@
 import type { Entry, Offer } from '../catalogue/catalogue.ts'
 import { unaliased } from '../catalogue/presets.ts'
+import { withoutCredentials } from '../credentials/names.ts'
 import { hashOf } from '../model/canonical.ts'
 import type { Json, JsonObject } from '../model/json.ts'
 import type { Valid } from './call.ts'
@@ -13,16 +14,32 @@ export function sentInput(input: JsonObject, { action, presets }: Offer): JsonOb
 const known = new WeakMap<Offer, string>()
 
 /**
- * Of what the call would do, whatever its input: how it is described, what is fixed, where it goes. Not of how we prove
- * who we are there, for keys are changed while people think.
+ * Fields of a tool that do not change what a call does: they say when a person is asked and how long things may take.
+ * Every other field is part of the definition, including those that are added later.
+ */
+const notDefinition = [
+  ...(['created_at', 'updated_at', 'timeout_seconds', 'approval_timeout_seconds'] as const),
+  ...(['auto_approve', 'ask_destructive', 'pin_definitions'] as const),
+]
+
+/**
+ * Identifies what a call would do, whatever its input: the whole definition of the tool and of the action. Only the
+ * value of a credential is left out, because credentials are rotated while people decide.
  */
 export function definitionHash({ tool }: Entry, offer: Offer): string {
   let hash = known.get(offer)
   if (hash === undefined) {
     const { id, description, schema, definition = null } = offer.action
-    const { url, command, args } = tool.mcp ?? {}
-    const where = { type: tool.type, execute: tool.execute && { ...tool.execute, headers: null }, url, command, args }
-    hash = hashOf(plain({ id, description, schema, definition, presets: offer.presets, where }))
+    const rest = Object.fromEntries(
+      Object.entries(tool).filter(([field]) => !(notDefinition as readonly string[]).includes(field)),
+    )
+    const { execute, mcp } = tool
+    const whole = {
+      ...rest,
+      execute: execute && { ...execute, headers: withoutCredentials(execute.headers) },
+      mcp: mcp && { ...mcp, headers: withoutCredentials(mcp.headers), env: withoutCredentials(mcp.env) },
+    }
+    hash = hashOf(plain({ action: { id, description, schema, definition }, presets: offer.presets, tool: whole }))
     known.set(offer, hash)
   }
   return hash

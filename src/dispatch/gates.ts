@@ -1,7 +1,8 @@
 import type { Gate } from '../model/approval.ts'
 import type { ApprovalRule } from '../model/approval-rule.ts'
+import { transportOf } from '../model/call.ts'
 import type { Valid } from './call.ts'
-import type { Condition, Facts } from './expression.ts'
+import { type Condition, callBudget, type Facts } from './expression.ts'
 
 /** An approval rule that is ready to be asked. */
 export interface ReadyRule extends Pick<ApprovalRule, 'id' | 'name' | 'reason' | 'timeout_seconds' | 'two_people'> {
@@ -48,11 +49,12 @@ const ofServer = ({ server }: Valid): Gate[] =>
 /** A rule that cannot be applied to a call asks too: what nobody can tell is safe is for a person to look at. */
 function rulesThatAsk(call: Valid, rules: readonly ReadyRule[]): { rule: ReadyRule; gate: Gate }[] {
   const facts = factsOf(call)
+  const budget = callBudget()
   return rules.flatMap((rule) => {
     const { id, name, reason, applies } = rule
     const gate: Gate = { gate: 'rule', id, name, ...(reason !== null && { reason }) }
     try {
-      return applies(facts) ? [{ rule, gate }] : []
+      return applies(facts, budget) ? [{ rule, gate }] : []
     } catch (error) {
       const unsure = `The rule could not be applied to this call: ${(error as Error).message}.`
       return [{ rule, gate: { ...gate, reason: reason === null ? unsure : `${unsure} ${reason}` } }]
@@ -69,6 +71,6 @@ const factsOf = ({ merged, entry: { tool }, offer, principal, generation, server
     principal: { id: principal.id, name: principal.name },
     agent: generation ? { id: generation.agentId } : null,
     server: server ? { id: server.id, slug: server.slug } : null,
-    surface,
+    surface: transportOf(surface),
   }
 }

@@ -1,10 +1,18 @@
+import { appOf, type Offer } from '../catalogue/catalogue.ts'
+import type { Redactor } from '../credentials/redactor.ts'
+import { redactorOf } from '../credentials/tool-secrets.ts'
 import type { CallStatus } from '../model/call.ts'
+import { firstBytes, wholeSlice } from '../model/characters.ts'
 import { errorBody, PlatformError } from '../model/errors.ts'
-import type { Output } from '../model/tool.ts'
+import type { Action, Output } from '../model/tool.ts'
 import type { Calls } from '../store/calls.ts'
 import type { CallEnd, CallRow } from '../store/tables.ts'
+import type { ToolRecord } from '../store/tools.ts'
+import { findToolType } from '../tools/index.ts'
 import type { Asked, Resolved, Valid } from './call.ts'
-import { redact, secretsOf } from './redact.ts'
+import { sentInput } from './frozen.ts'
+import { redact } from './redact.ts'
+import { secretPathsOf, shownInput } from './sensitive.ts'
 
 const requestLimit = 32 * 1024
 const responseLimit = 64 * 1024
@@ -13,6 +21,7 @@ const responseLimit = 64 * 1024
 export interface Ended {
   readonly type: string
   readonly status: string
+  /** Without the time that it waited for a person. */
   readonly seconds: number
 }
 
@@ -26,7 +35,9 @@ export class CallRecord {
   /** How long it had taken when it came back. */
   #before: number
   #begun: boolean
-  #secrets: readonly string[] = []
+  #waited: number | null = null
+  #secrets: Redactor | undefined
+  #offer: Offer | undefined
   #type = 'unknown'
   #target: Pick<CallRow, 'project_id' | 'tool_id' | 'tool' | 'app' | 'action'>
 
@@ -42,9 +53,11 @@ export class CallRecord {
   }
 
   /** From here on it is known what is called, however the call ends. */
-  resolved({ entry: { tool, type }, offer: { action } }: Resolved): void {
+  resolved({ entry: { tool, type }, offer }: Resolved): void {
+    const { action } = offer
     this.#type = type.type
-    this.#secrets = secretsOf(tool)
+    this.#offer = offer
+    this.#secrets = redactorOf(tool)
     this.#target = {
       project_id: tool.project_id,
       tool_id: tool.id,
@@ -55,8 +68,21 @@ export class CallRecord {
     }
   }
 
+  /** The tool is known, and the call is refused before all of it is: which action is meant may not be. */
+  found(tool: ToolRecord, action?: Action): void {
+    const type = findToolType(tool.type)
+    this.#type = tool.type
+    this.#secrets = redactorOf(tool)
+    const { project_id, id: tool_id, name } = tool
+    this.#target = {
+      ...{ project_id, tool_id, tool: name },
+      app: type ? appOf(tool, type) : null,
+      action: plain(action?.id ?? null),
+    }
+  }
+
   /** What is answered without a tool, such as a search for actions, is recorded under a name of our own. */
-  aside(projectId: string, name: string): void {
+  aside(projectId: string | null, name: string): void {
     this.#type = 'aside'
     this.#target = {
       project_id: projectId,
@@ -81,10 +107,18 @@ export class CallRecord {
     this.#before = Date.now() - begunAt
   }
 
+  /** How long the call waited for a person before it went on. */
+  waited(milliseconds: number | null): void {
+    this.#waited = milliseconds
+  }
+
   async begin(call: Valid): Promise<void> {
     if (this.#begun) return
     this.#begun = true
-    await this.#calls.begin(this.#row('pending', call.merged), call.offer.action.idempotent ? 'repeatable' : 'once')
+    await this.#calls.begin(
+      this.#row('pending', sentInput(call.input, call.offer)),
+      call.offer.action.idempotent ? 'repeatable' : 'once',
+    )
   }
 
   async succeed(output: Output): Promise<Ended> {
@@ -102,13 +136,17 @@ export class CallRecord {
     return this.#ended(end)
   }
 
-  #ended({ status, duration_ms }: CallEnd): Ended {
-    return { type: this.#type, status, seconds: (duration_ms ?? 0) / 1000 }
+  #ended({ status, duration_ms, waited_ms }: CallEnd): Ended {
+    return { type: this.#type, status, seconds: Math.max(0, (duration_ms ?? 0) - (waited_ms ?? 0)) / 1000 }
   }
 
   #row(status: CallStatus, input: Asked['input']): CallRow {
     const { principal, surface, server, client, parentCallId, generation } = this.#asked
-    const request = capped(redact(JSON.stringify(input), this.#secrets), requestLimit)
+    const { presets, action } = this.#offer ?? {}
+    const secretPaths = action ? secretPathsOf(action.schema) : []
+    const shown = secretPaths.length > 0 ? shownInput(input, secretPaths, 'outside').value : input
+    const request = capped(redact(JSON.stringify(shown), this.#secrets), requestLimit)
+    const presetKeys = Object.keys(presets ?? {})
     return {
       id: this.#id,
       ...this.#target,
@@ -125,37 +163,44 @@ export class CallRecord {
       client_version: plain(client.version),
       request: request.text,
       request_truncated: request.truncated,
+      preset_keys: presetKeys.length > 0 ? JSON.stringify(presetKeys) : null,
       response: null,
       response_truncated: 0,
       error: null,
       duration_ms: null,
+      waited_ms: null,
       created_at: this.#createdAt,
       completed_at: null,
     }
   }
 
   #end(status: CallStatus, output: Output | null, error: PlatformError | null): CallEnd {
-    const response = output && capped(redact(output.text, this.#secrets), responseLimit)
+    const took = Math.round((this.#before + performance.now() - this.#startedAt) * 1000) / 1000
+    // A call whose approval ended without a grant did nothing but wait.
+    const waited = error?.code.startsWith('APPROVAL_') ? took : this.#waited
+    // The tool's own secrets are gone from it by now.
+    const response = output && capped(redact(output.text), responseLimit)
     return {
       id: this.#id,
       status,
       response: response?.text ?? null,
       response_truncated: response?.truncated ?? 0,
       error: error && redact(JSON.stringify(errorBody(error).error), this.#secrets),
-      duration_ms: Math.round((this.#before + performance.now() - this.#startedAt) * 1000) / 1000,
+      duration_ms: took,
+      waited_ms: waited === null ? null : Math.min(waited, took),
       completed_at: Date.now(),
     }
   }
 }
 
 /** Text that every database takes: no lone halves of a character pair, no NUL, and not without end. */
-const plain = (text: string | null): string | null => text?.toWellFormed().replaceAll('\0', '').slice(0, 200) ?? null
+const plain = (text: string | null): string | null =>
+  text === null ? null : wholeSlice(text.toWellFormed().replaceAll('\0', ''), 200)
 
 /** Cut at a number of bytes, never inside a character. */
 function capped(text: string, limit: number): { text: string; truncated: 0 | 1 } {
   if (text.length * 3 <= limit || Buffer.byteLength(text) <= limit) return { text, truncated: 0 }
-  const cut = Buffer.from(text).subarray(0, limit).toString('utf8')
-  return { text: cut.endsWith('\uFFFD') ? cut.replace(/\uFFFD+$/, '') : cut, truncated: 1 }
+  return { text: firstBytes(text, limit), truncated: 1 }
 }
 
 export function statusOf(error: PlatformError, begun: boolean): CallStatus {

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
-import { redact, secretsIn } from './redact.ts'
+import { Redactor } from '../credentials/redactor.ts'
+import { redact } from './redact.ts'
 
-const redacted = (value: unknown, known?: string[]) => JSON.parse(redact(JSON.stringify(value), known))
+const redacted = (value: unknown, known?: Redactor) => JSON.parse(redact(JSON.stringify(value), known))
 
 test('what stands under a secret’s name is taken out, however the name is written and however deep', () => {
   expect(redacted({ Password: 'a', 'api-key': 'b', deep: [{ accessToken: 'c', user: 'ana' }] })).toEqual({
@@ -25,22 +26,9 @@ test('our own keys and bearer tokens are taken out of any text', () => {
 })
 
 test('a value known to be secret is taken out wherever it stands', () => {
-  const known = secretsIn({ Authorization: 'Bearer hunter22', 'X-Team': 'blue' })
+  const known = new Redactor(['hunter22'])
 
   expect(redacted({ echo: 'got hunter22', team: 'blue' }, known)).toEqual({ echo: 'got [redacted]', team: 'blue' })
-})
-
-test('a secret is known by its looks where its name says nothing, and plain words stay', () => {
-  const known = secretsIn({
-    'X-Shop': 'shpat_0a1b2c3d4e5f6a7b8c9d',
-    'X-Shop-Auth': 'hunter22',
-    'X-Team': 'customer-support-team',
-    'X-Version': '2026-11-16',
-    'Content-Type': 'application/vnd.api2+json',
-    'X-Callback': 'https://example.com/hooks/1234567890',
-  })
-
-  expect(known).toEqual(['shpat_0a1b2c3d4e5f6a7b8c9d', 'hunter22'])
 })
 
 test('text without secrets is passed on as it is, without being read', () => {

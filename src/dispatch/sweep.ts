@@ -43,6 +43,7 @@ function endOf(approval: ApprovalSummary): CallEnd {
     response_truncated: 0,
     error: JSON.stringify(errorBody(error).error),
     duration_ms: now - Date.parse(approval.created_at),
+    waited_ms: now - Date.parse(approval.created_at),
     completed_at: now,
   }
 }

@@ -42,7 +42,24 @@ export const Statement = z.strictObject({
 })
 export type Statement = z.infer<typeof Statement>
 
-export const PolicyDocument = z.strictObject({ statement: z.array(Statement).min(1).max(100) })
+/** Characters of JSON. Every request is judged by all statements of its policies. */
+const longestDocument = 64 * 1024
+/** Comparing one character of a pattern may go through the whole of a tag. */
+const longestPatterns = 4096
+
+const patternsIn = (statements: readonly Statement[]): number =>
+  statements
+    .flatMap(({ condition }) => Object.values(condition?.StringLike ?? {}).flat())
+    .reduce((sum, pattern) => sum + pattern.length, 0)
+
+export const PolicyDocument = z
+  .strictObject({ statement: z.array(Statement).min(1).max(100) })
+  .refine((document) => JSON.stringify(document).length <= longestDocument, {
+    error: `is longer than ${longestDocument} characters of JSON: split it into several policies`,
+  })
+  .refine(({ statement }) => patternsIn(statement) <= longestPatterns, {
+    error: `has more than ${longestPatterns} characters of StringLike patterns`,
+  })
 export type PolicyDocument = z.infer<typeof PolicyDocument>
 
 /** What its holders may do. One without a project can be given to the keys of every project. */

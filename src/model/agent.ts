@@ -31,7 +31,7 @@ export const AgentFields = {
   model: Text.min(1).max(200).nullable().describe('Which model; the provider’s default unless given'),
   instructions: Text.max(200_000).nullable().describe('What the model is told first'),
   tool_ids: ToolIds.describe('What it can call'),
-  active_tool_ids: ToolIds.nullable().describe('Which of those the model is told of; all of them unless given'),
+  active_tool_ids: ToolIds.nullable().describe('Which of those the model may call; all of them unless given'),
   tool_choice: ToolChoice.describe('Whether the model must call a tool, or which one'),
   stop_conditions: z.array(StopCondition).max(50).describe('Any of these ends the run'),
   step_rules: z.array(StepRule).max(maxSteps).describe('What is different at some steps'),

@@ -9,6 +9,10 @@ export const ApiKey = z.object({
   name: z.string(),
   key_prefix: z.string().describe('The first characters of the value, to tell keys apart'),
   access_policy_ids: AccessPolicyIds,
+  created_by: z
+    .string()
+    .nullable()
+    .describe('The key that it was created with; null for the first keys, and where that is not known'),
   rate_limit: z.int().nullable().describe('Requests a minute, or null for the platform’s default'),
   expires_at: Timestamp.nullable(),
   last_used_at: Timestamp.nullable(),

@@ -30,6 +30,20 @@ export const Decision = z.object({
 })
 export type Decision = z.infer<typeof Decision>
 
+/** An argument that is hidden from its readers, or that looks like a credential. */
+export const Sensitive = z.object({
+  path: z.string().describe('Where it stands, as in "account.token"'),
+  type: z.enum(['string', 'number', 'boolean', 'array', 'object', 'null']),
+  length: z.int().nullable().describe('Characters, items or fields'),
+  reason: z
+    .enum(['schema', 'api_key', 'name', 'depth'])
+    .describe(
+      'schema: the tool declares it secret; api_key: it holds an API key of this platform; name: only its name sounds like a credential; depth: it is nested too deep to be shown',
+    ),
+  hidden: z.boolean().describe('True: its value is not shown, and runs as it was sent'),
+})
+export type Sensitive = z.infer<typeof Sensitive>
+
 const AnyObject = z.custom<JsonObject>().meta({ type: 'object' })
 
 /** A human's decision on one frozen call. */
@@ -41,10 +55,16 @@ export const Approval = z.object({
   tool: z.string().describe('The tool’s name at the time'),
   action: z.string().describe('namespace:name'),
   status: ApprovalStatus,
-  input: AnyObject.describe('What the caller sent, with secrets hidden'),
+  input: AnyObject.describe('What the caller sent; declared secrets are hidden'),
   edited_input: AnyObject.nullable().describe('What a reviewer made of it; this is what runs'),
   args_hash: z.string().describe('SHA-256 of the arguments that would run, as canonical JSON'),
   preset_keys: z.array(z.string()).describe('The arguments that are fixed on the tool and are not shown'),
+  secret_paths: z
+    .array(z.array(z.string()))
+    .describe('Where the tool’s schema declares secrets; * stands for any key or index'),
+  sensitive: z
+    .array(Sensitive)
+    .describe('Arguments that are hidden, or shown though they look like credentials; look at them before you approve'),
   definition_hash: z.string().describe('Of what the action was when it was asked for'),
   principal: z.object({ id: z.string(), name: z.string() }).describe('Who asked'),
   surface: Surface,
@@ -65,7 +85,7 @@ export const Approval = z.object({
 export type Approval = z.infer<typeof Approval>
 
 /** All but the arguments, which may be large. */
-export const ApprovalSummary = Approval.omit({ input: true, edited_input: true })
+export const ApprovalSummary = Approval.omit({ input: true, edited_input: true, sensitive: true })
 export type ApprovalSummary = z.infer<typeof ApprovalSummary>
 
 /** How long an approved call may be made, once: a caller that has given up has so long to call again. */

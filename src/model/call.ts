@@ -13,9 +13,16 @@ export const CallStatus = z.enum([
 ])
 export type CallStatus = z.infer<typeof CallStatus>
 
+/** Whether a call that ended so got as far as its tool. All others were refused: by a check, a policy or a person. */
+export const wasExecuted = (status: string): boolean => status === 'success' || status === 'execution_error'
+
 export const surfaces = ['rest', 'mcp', 'cli', 'sdk', 'agent', 'web'] as const
 export const Surface = z.enum(surfaces)
 export type Surface = z.infer<typeof Surface>
+
+/** How a request reached us. The command line and the SDK are clients of REST that name themselves, and anyone can. */
+export type Transport = Exclude<Surface, 'cli' | 'sdk'>
+export const transportOf = (surface: Surface): Transport => (surface === 'cli' || surface === 'sdk' ? 'rest' : surface)
 
 /** The record of one trip through the door. */
 export const Call = z.object({
@@ -30,15 +37,17 @@ export const Call = z.object({
   action: z.string().nullable().describe('namespace:name'),
   status: CallStatus,
   principal: z.object({ kind: z.string(), id: z.string(), name: z.string() }),
-  surface: Surface,
+  surface: Surface.describe('How it came; cli and sdk are what a client of REST says of itself'),
   server_id: z.string().nullable().describe('The MCP server of ours that it came by'),
   client: z.object({ name: z.string().nullable(), version: z.string().nullable() }),
-  request: AnyJson.describe('The input; where it was cut, the beginning of its JSON text'),
+  request: AnyJson.describe('What the caller sent, without presets; where it was cut, the beginning of its JSON text'),
   request_truncated: z.boolean(),
+  preset_keys: z.array(z.string()).describe('The arguments that were fixed on the tool; their values are not recorded'),
   response: AnyJson.describe('The output; where it was cut, the beginning of its JSON text'),
   response_truncated: z.boolean(),
   error: z.object({ code: z.string(), message: z.string(), details: z.record(z.string(), AnyJson) }).nullable(),
-  duration_ms: z.number().nullable(),
+  duration_ms: z.number().nullable().describe('From the request to the end, with the time that it waited for a person'),
+  waited_ms: z.number().nullable().describe('How long it waited for a person’s decision; null where none was asked'),
   created_at: Timestamp,
   completed_at: Timestamp.nullable(),
 })

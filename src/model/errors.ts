@@ -18,10 +18,21 @@ export const inWords = (faults: readonly Fault[]) =>
 /** A sentence that someone wrote, with an end. */
 const ended = (text: string) => (/[.!?…]$/.test(text.trim()) ? text.trim() : `${text.trim()}.`)
 
+const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).join(', ')
+
 /** How a run stands that takes no outputs. */
 const standing = (status: string) =>
   ({ requires_action: 'waits for an approval', in_progress: 'is under way' })[status] ??
   (status === 'cancelled' ? 'was cancelled' : `has ${status}`)
+
+interface CatalogueEntry {
+  readonly status: number
+  /** For the reference. */
+  readonly says: string
+  readonly message: (details: never) => string
+  /** HTTP headers that clients expect with it. */
+  readonly headers?: (details: never) => Readonly<Record<string, string>>
+}
 
 export const catalogue = {
   VALIDATION_FAILED: {
@@ -57,14 +68,10 @@ export const catalogue = {
       ({
         'signed out': 'The session has ended: sign in again.',
         missing: 'An API key is needed: send it as "Authorization: Bearer sk_…".',
-        unknown: 'This API key is not known: it may have been revoked.',
+        unknown: 'This API key is not known: check that it is complete. It may also have been revoked.',
         expired: 'This API key has expired: ask for a new one.',
       })[d.reason],
-  },
-  KEY_REFUSED: {
-    status: 403,
-    says: 'The API key sent to an MCP endpoint is unknown, revoked or expired.',
-    message: (_: Record<never, never>) => 'This API key is not valid here: it may have been revoked, or have expired.',
+    headers: () => ({ 'www-authenticate': 'Bearer realm="quartermaster"' }),
   },
   KEY_GONE: {
     status: 403,
@@ -125,9 +132,11 @@ export const catalogue = {
   },
   SELF_APPROVAL: {
     status: 403,
-    says: 'The one who asked for an approval cannot decide on it.',
-    message: (d: { approval_id: string }) =>
-      `${d.approval_id} was asked for with this very key: someone else must decide on it, with a key of their own.`,
+    says: 'The one who asked for an approval cannot decide on it, nor can a key that it created, directly or through other keys.',
+    message: (d: { approval_id: string; reason: 'same key' | 'created by the requester' }) =>
+      d.reason === 'same key'
+        ? `${d.approval_id} was asked for with this very key: someone else must decide on it, with a key of their own.`
+        : `Your key was created by the key that made the call, so both count as one person. ${d.approval_id} must be decided by someone else: with the key that created the requester's key, or with another one that it created.`,
   },
   PERSON_REQUIRED: {
     status: 403,
@@ -138,7 +147,8 @@ export const catalogue = {
   RESOURCE_NOT_FOUND: {
     status: 404,
     says: 'There is no such thing, or this key may not see it.',
-    message: (d: { kind: string; id: string }) => `There is no ${d.kind} "${d.id}".`,
+    message: (d: { kind: string; id: string; did_you_mean?: readonly string[] }) =>
+      `There is no ${d.kind} "${d.id}".${didYouMeanOneOf(d.did_you_mean ?? [])}`,
   },
   GENERATION_NOT_FOUND: {
     status: 404,
@@ -150,9 +160,15 @@ export const catalogue = {
   },
   UNKNOWN_TOOL: {
     status: 404,
-    says: 'A model called a tool that its agent does not have.',
-    message: (d: { tool_name: string; known: readonly string[] }) =>
-      `There is no tool "${d.tool_name}".${d.known.length > 0 ? ` There is ${d.known.map((name) => `"${name}"`).join(', ')}.` : ''}`,
+    says: 'A model or an MCP client called a tool that its agent or server does not have.',
+    message: (d: { tool_name: string; known: readonly string[]; hint?: string }) =>
+      `There is no tool "${d.tool_name}"${d.hint === undefined ? '' : ' on this server'}.${d.hint ?? (d.known.length > 0 ? ` There is ${quoted(d.known)}.` : '')}`,
+  },
+  TOOL_NOT_ACTIVE: {
+    status: 400,
+    says: 'A model called a tool that `active_tool_ids` leaves out in this step.',
+    message: (d: { tool_name: string; active: readonly string[] }) =>
+      `The tool "${d.tool_name}" is not active in this step.${d.active.length > 0 ? ` Active are ${quoted(d.active)}.` : ' No tool is.'}`,
   },
   ROUTE_NOT_FOUND: {
     status: 404,
@@ -165,17 +181,26 @@ export const catalogue = {
     says: 'The path exists, but not with this method.',
     message: (d: { method: string; path: string; allowed: readonly string[] }) =>
       `${d.path} does not take ${d.method}, only ${d.allowed.join(', ')}.`,
+    headers: (d: { allowed: readonly string[] }) => ({ allow: d.allowed.join(', ') }),
   },
   NAME_TAKEN: {
     status: 409,
     says: 'Another record of the project has this name or path.',
     message: (d: { kind: string; name: string }) => `There is already a ${d.kind} "${d.name}": choose another name.`,
   },
+  AMBIGUOUS_NAME: {
+    status: 409,
+    says: 'Several records have the name that was given in place of an id.',
+    message: (d: { kind: string; name: string; candidates: readonly { id: string; app?: string }[] }) =>
+      `Several records of the kind ${d.kind} are named "${d.name}": ${d.candidates
+        .map(({ id, app }) => (app ? `${id} (app ${app})` : id))
+        .join(', ')}. Use the id of one${d.candidates.some(({ app }) => app) ? ', or "app/name"' : ''}.`,
+  },
   HAS_DEPENDENTS: {
     status: 409,
     says: 'Something still uses the record.',
-    message: (d: { kind: string; id: string; dependents: readonly string[] }) =>
-      `The ${d.kind} "${d.id}" is still used by ${d.dependents.join(', ')}: detach or delete those first.`,
+    message: (d: { kind: string; id: string; dependents: readonly string[]; force?: string }) =>
+      `The ${d.kind} "${d.id}" is still used by ${d.dependents.join(', ')}: detach or delete those first${d.force ? `, or repeat the request with ${d.force}` : ''}.`,
   },
   LAST_ADMIN_KEY: {
     status: 409,
@@ -233,9 +258,11 @@ export const catalogue = {
   },
   SECOND_PERSON_REQUIRED: {
     status: 409,
-    says: 'Two different people must approve, and this one has.',
-    message: (d: { approval_id: string }) =>
-      `You have approved ${d.approval_id} already. It needs two people: someone else must approve it, too.`,
+    says: 'Two different people must approve, and this one has. A key and the keys that it created count as one person.',
+    message: (d: { approval_id: string; approved_by?: string }) =>
+      d.approved_by === undefined
+        ? `You have approved ${d.approval_id} already. It needs two people: someone else must approve it, too.`
+        : `"${d.approved_by}" has approved ${d.approval_id}, and one of your two keys created the other, so both count as one person. It needs two people: someone else must approve it, too.`,
   },
   OUTCOME_UNKNOWN: {
     status: 409,
@@ -263,7 +290,8 @@ export const catalogue = {
   BODY_TOO_LARGE: {
     status: 413,
     says: 'The request body is larger than this platform takes.',
-    message: (d: { limit: number }) => `The body is larger than the limit of ${d.limit} bytes.`,
+    message: (d: { limit: number }) =>
+      `The body is larger than the limit of ${d.limit} bytes. QM_BODY_LIMIT sets the limit for JSON, QM_FILE_LIMIT the one for files.`,
   },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
@@ -275,6 +303,7 @@ export const catalogue = {
     status: 416,
     says: 'The Range header asks for bytes that the file does not have.',
     message: (d: { size: number }) => `The file has ${d.size} bytes; the asked range lies outside.`,
+    headers: (d: { size: number }) => ({ 'content-range': `bytes */${d.size}` }),
   },
   TOOL_CALL_NOT_SUPPORTED: {
     status: 422,
@@ -334,6 +363,12 @@ export const catalogue = {
     says: 'The key has made more requests than its limit allows.',
     message: (d: { limit: number; retry_after_seconds: number }) =>
       `This key may make ${d.limit} requests a minute: try again in ${d.retry_after_seconds} s.`,
+    headers: (d: { limit: number; retry_after_seconds: number }) => ({
+      'ratelimit-limit': String(d.limit),
+      'ratelimit-remaining': '0',
+      'ratelimit-reset': String(d.retry_after_seconds),
+      'retry-after': String(d.retry_after_seconds),
+    }),
   },
   TOO_MANY_APPROVALS: {
     status: 429,
@@ -354,6 +389,7 @@ export const catalogue = {
     says: 'Signing in at the dashboard failed too often from one address.',
     message: (d: { retry_after_seconds: number }) =>
       `Too many keys were tried from your address: try again in ${d.retry_after_seconds} s.`,
+    headers: (d: { retry_after_seconds: number }) => ({ 'retry-after': String(d.retry_after_seconds) }),
   },
   CALL_CANCELLED: {
     status: 499,
@@ -429,6 +465,11 @@ export const catalogue = {
     says: 'The tool answered more than the platform takes.',
     message: (d: { limit: number }) => `The tool answered more than the limit of ${d.limit} bytes.`,
   },
+  RESPONSE_TOO_COMPLEX: {
+    status: 502,
+    says: 'The JSON that the tool answered has more values than the platform takes.',
+    message: (d: { reason: string }) => `The JSON that the tool answered ${d.reason}: ask it for less at once.`,
+  },
   TOO_MANY_REDIRECTS: {
     status: 502,
     says: 'The address that a tool calls kept redirecting.',
@@ -443,6 +484,7 @@ export const catalogue = {
     status: 503,
     says: 'The platform is stopping and takes no new work.',
     message: (_: Record<never, never>) => 'The platform is shutting down: try again in a moment.',
+    headers: () => ({ 'retry-after': '5', connection: 'close' }),
   },
   MODEL_TIMEOUT: {
     status: 504,
@@ -456,7 +498,7 @@ export const catalogue = {
     message: (d: { seconds: number }) =>
       `The tool did not answer within ${d.seconds} s. What it did until then is not known.`,
   },
-} as const satisfies Record<string, { status: number; says: string; message: (details: never) => string }>
+} as const satisfies Record<string, CatalogueEntry>
 
 export type ErrorCode = keyof typeof catalogue
 export type ErrorDetails<C extends ErrorCode> = Parameters<(typeof catalogue)[C]['message']>[0]
@@ -473,6 +515,11 @@ export class PlatformError<C extends ErrorCode = ErrorCode> extends Error {
     this.code = code
     this.status = catalogue[code].status
     this.details = details
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    const { headers }: CatalogueEntry = catalogue[this.code]
+    return headers?.(this.details as never) ?? {}
   }
 }
 

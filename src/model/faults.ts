@@ -1,8 +1,14 @@
 import type { z } from 'zod'
 import type { Fault } from './errors.ts'
 
-/** All that is wrong with an input, each with its place, in words of ours. */
-export const faultsOf = (error: z.ZodError): Fault[] => error.issues.flatMap(toFaults)
+const mostReported = 100
+
+/** What is wrong with an input, each with its place, in words of ours: the first hundred, and how many more there are. */
+export function faultsOf(error: z.ZodError): Fault[] {
+  const faults = error.issues.slice(0, mostReported + 1).flatMap(toFaults)
+  if (faults.length <= mostReported) return faults
+  return [...faults.slice(0, mostReported), { path: '', message: 'and many more' }]
+}
 
 function toFaults(issue: z.core.$ZodIssue): Fault[] {
   const path = issue.path.reduce<string>(
@@ -12,7 +18,9 @@ function toFaults(issue: z.core.$ZodIssue): Fault[] {
   )
   switch (issue.code) {
     case 'unrecognized_keys':
-      return issue.keys.map((key) => ({ path: path === '' ? key : `${path}.${key}`, message: 'is not a known field' }))
+      return issue.keys
+        .slice(0, mostReported + 1)
+        .map((key) => ({ path: path === '' ? key : `${path}.${key}`, message: 'is not a known field' }))
     case 'invalid_type':
       return [
         {
@@ -22,7 +30,9 @@ function toFaults(issue: z.core.$ZodIssue): Fault[] {
       ]
     case 'invalid_key':
     case 'invalid_element':
-      return issue.issues.flatMap((inner) => toFaults({ ...inner, path: [...issue.path, ...inner.path] }))
+      return issue.issues
+        .slice(0, mostReported + 1)
+        .flatMap((inner) => toFaults({ ...inner, path: [...issue.path, ...inner.path] }))
     default:
       return [{ path, message: words(issue.message) }]
   }

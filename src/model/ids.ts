@@ -36,6 +36,9 @@ function place(now: number): string {
 export const newId = (prefix: string, now = Date.now()): string =>
   `${prefix}_${now.toString(36).padStart(9, '0')}${place(now)}${random(10)}`
 
+/** Whether a text has the form of an id that was made here. Some records have ids of another form, such as `key_first`. */
+export const isGeneratedId = (text: string): boolean => /^[a-z]+(?:_[a-z]+)*_[0-9a-z]{22}$/.test(text)
+
 /** The smallest id that could have been made at that time. */
 export const firstIdAt = (prefix: string, time: number): string => `${prefix}_${time.toString(36).padStart(9, '0')}`
 

@@ -12,9 +12,24 @@ export const AnyJson = z.custom<Json>()
 
 /** Deeper than anything people write, and shallow enough for every function that walks JSON. */
 export const deepestJson = 100
+/** More than a call or its result is about. Reading, hashing and redacting so many takes some 50 ms each. */
+const mostValues = 250_000
+/** JavaScript copies an object of that many fields in 30 ms. */
+const mostFields = 20_000
 
 /** Whether JSON text is nested deeper than that. What is nested so deep has as many brackets twice. */
-export const isTooDeep = (text: string, most = deepestJson): boolean => text.length > 2 * most && depthOf(text) > most
+export const isTooDeep = (text: string, most = deepestJson): boolean =>
+  text.length > 2 * most && shapeOf(text).depth > most
+
+/** Why JSON text is more than is taken, to follow its subject: "is nested more than 100 deep". Found without reading it. */
+export function excessOf(text: string, deepest = deepestJson): string | undefined {
+  if (text.length <= 2 * deepestJson) return undefined
+  const { depth, values, fields } = shapeOf(text)
+  if (depth > deepest) return `is nested more than ${deepest} deep`
+  if (values > mostValues) return `has more than ${mostValues} values`
+  if (fields > mostFields) return `has an object of more than ${mostFields} fields`
+  return undefined
+}
 
 /** Whether an object has no field. */
 export function isEmpty(object: object | undefined): boolean {
@@ -22,10 +37,22 @@ export function isEmpty(object: object | undefined): boolean {
   return true
 }
 
-/** How deeply brackets are nested, outside of strings. */
-function depthOf(text: string): number {
+interface Shape {
+  /** How deeply brackets are nested. */
+  readonly depth: number
+  /** How many values there are, at least; an empty list counts as two. */
+  readonly values: number
+  /** Of the object with the most. */
+  readonly fields: number
+}
+
+/** Of JSON text; what is in strings does not count. */
+function shapeOf(text: string): Shape {
   let depth = 0
-  let most = 0
+  let deepest = 0
+  let values = 1
+  let mostFieldsSeen = 0
+  const fields: number[] = [0]
   let inString = false
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index)
@@ -33,10 +60,17 @@ function depthOf(text: string): number {
       if (code === 0x5c) index++
       else if (code === 0x22) inString = false
     } else if (code === 0x22) inString = true
-    else if (code === 0x5b || code === 0x7b) {
+    else if (code === 0x2c) values++
+    else if (code === 0x3a) {
+      const count = (fields[depth] ?? 0) + 1
+      fields[depth] = count
+      if (count > mostFieldsSeen) mostFieldsSeen = count
+    } else if (code === 0x5b || code === 0x7b) {
+      values++
       depth++
-      if (depth > most) most = depth
+      fields[depth] = 0
+      if (depth > deepest) deepest = depth
     } else if (code === 0x5d || code === 0x7d) depth--
   }
-  return most
+  return { depth: deepest, values, fields: mostFieldsSeen }
 }

@@ -1,4 +1,4 @@
-import { isAlias, LineCounter, parseDocument, stringify, visit } from 'yaml'
+import { isAlias, isMap, isScalar, LineCounter, parseDocument, stringify, visit } from 'yaml'
 import { z } from 'zod'
 import type { Fault } from './errors.ts'
 import { faultsOf } from './faults.ts'
@@ -145,17 +145,26 @@ function readText(text: string): { value: unknown; faults?: undefined } | { faul
 
 function readYaml(text: string): { value: unknown; faults?: undefined } | { faults: Fault[] } {
   const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines })
-  const faults = document.errors.map(({ pos, message }) => {
-    const { line, col } = lines.linePos(pos[0])
+  // Its own search for keys that stand twice takes the square of their number.
+  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: false })
+  const at = (offset: number, message: string): Fault => {
+    const { line, col } = lines.linePos(offset)
     return { path: `line ${line}, column ${col}`, message: (message.split('\n')[0] ?? '').replace(/ at line .*$/, '') }
-  })
-  if (faults.length > 0) return { faults }
+  }
+  const faults = document.errors.map(({ pos, message }) => at(pos[0], message))
   // A few lines of aliases can stand for gigabytes.
   let aliases = 0
   visit(document, (_, node) => {
     if (isAlias(node)) aliases++
+    if (!isMap(node)) return
+    const keys = new Set<unknown>()
+    for (const { key } of node.items) {
+      if (!isScalar(key)) continue
+      if (keys.has(key.value)) faults.push(at(key.range?.[0] ?? 0, 'Map keys must be unique'))
+      keys.add(key.value)
+    }
   })
+  if (faults.length > 0) return { faults: faults.slice(0, 100) }
   if (aliases > 100) return { faults: [{ path: '', message: 'has more than 100 aliases' }] }
   return { value: document.toJS({ maxAliasCount: 100 }) }
 }

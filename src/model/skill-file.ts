@@ -1,4 +1,5 @@
 import { parse, stringify } from 'yaml'
+import { wholeSlice } from './characters.ts'
 import { PlatformError } from './errors.ts'
 import { isObject } from './json.ts'
 import type { SkillDraft } from './skill.ts'
@@ -38,19 +39,23 @@ export interface ReadSkill {
   readonly notTakenOver: readonly string[]
 }
 
+/** Reading YAML takes the square of the number of its fields. */
+const longestFront = 16 * 1024
+
 /** The skill that a `SKILL.md` holds. */
 export function readSkill({ path, content }: SkillFile): ReadSkill {
   const wrong = (message: string) => new PlatformError('VALIDATION_FAILED', { errors: [{ path, message }] })
   const [, yaml, body = ''] = /^\uFEFF?---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)([\s\S]*)$/.exec(content) ?? []
   if (yaml === undefined) throw wrong('must begin with front matter between two lines of "---"')
+  if (yaml.length > longestFront) throw wrong(`has front matter of more than ${longestFront} characters`)
   const front = parseYaml(yaml, wrong)
   const { name, description, metadata, category: ownCategory, apps: ownApps, ...others } = front
   if (typeof name !== 'string' || name.trim() === '') throw wrong('has no "name" in its front matter')
   const { category: givenCategory, apps: givenApps, ...more } = isObject(metadata) ? metadata : {}
   const category = givenCategory ?? ownCategory
   const draft: SkillDraft = {
-    name: name.trim().slice(0, 200),
-    summary: typeof description === 'string' ? description.slice(0, 2000) : '',
+    name: wholeSlice(name.trim(), 200),
+    summary: typeof description === 'string' ? wholeSlice(description, 2000) : '',
     category: typeof category === 'string' ? category : null,
     apps: listOf(givenApps ?? ownApps),
     content: body.replace(/^\r?\n/, ''),

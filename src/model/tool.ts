@@ -67,6 +67,10 @@ export type McpAddress = z.infer<typeof McpAddress>
 export const Level = z.enum(['open', 'restricted', 'administrative'])
 export type Level = z.infer<typeof Level>
 
+/** The more sensitive of two levels. */
+export const higherLevel = (one: Level, other: Level): Level =>
+  Level.options.indexOf(one) >= Level.options.indexOf(other) ? one : other
+
 const AnyObject = z.custom<JsonObject>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
   {
@@ -110,7 +114,9 @@ export const ToolFields = {
   pin_definitions: z
     .boolean()
     .describe('Withhold an action of an MCP server that is described otherwise than before, until that is accepted'),
-  level: Level.describe('How sensitive it is; above open, a human decides unless auto_approve is set'),
+  level: Level.describe(
+    'How sensitive it is; above open, a human decides unless auto_approve is set. Platform actions on API keys, access policies and projects are administrative in any case',
+  ),
   auto_approve: z.boolean().nullable().describe('Whether calls run without a human’s decision'),
   timeout_seconds: z.number().positive().max(300).nullable().describe('How long a call may take; 60 unless given'),
   ask_destructive: z
@@ -149,6 +155,8 @@ export type Tool = z.infer<typeof Tool>
 export interface ToolDraft {
   readonly name: string
   readonly type: string
+  /** The other name of the type that the caller used, as in `soat` for `platform`: callers see the name that they sent. */
+  readonly type_alias?: string | null
   readonly description: string | null
   readonly parameters: JsonObject | null
   readonly execute: Execute | null

@@ -3,6 +3,7 @@ import { addressOf } from '../agents/models/address.ts'
 import { recordedScript } from '../agents/models/record.ts'
 import { loadScript } from '../agents/models/replay.ts'
 import { AiProvider, AiProviderFields, AiProviderSecrets, ListedAiProvider, Script } from '../model/ai-provider.ts'
+import { wholeSlice } from '../model/characters.ts'
 import { errorBody, type Fault, PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
 import { Id, Paging, pageOf, Text } from '../model/page.ts'
@@ -159,7 +160,7 @@ export const testAiProvider = acts({
           signal: live?.signal ?? new AbortController().signal,
         },
       )
-      return answered({ ok: true, model: answer.model, text: answer.text.slice(0, 1000) })
+      return answered({ ok: true, model: answer.model, text: wholeSlice(answer.text, 1000) })
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error
       return answered({ error: errorBody(error).error })

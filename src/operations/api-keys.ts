@@ -17,6 +17,9 @@ export const apiKey: Kind<ApiKey> = {
 
 const { name, access_policy_ids, rate_limit, expires_at } = ApiKeyFields
 
+/** How many levels of keys may create one another. */
+const deepestLine = 20
+
 export const createApiKey = operation({
   name: 'create-api-key',
   permission: 'api-keys:CreateApiKey',
@@ -47,10 +50,16 @@ export const createApiKey = operation({
       expires_at: key.expires_at === null ? principal.expiresAt : inFuture(key.expires_at),
     }
     requireNoLooser(limits, context)
+    const ancestors = [...((await store.apiKeys.ancestorsOf([principal.id])).get(principal.id) ?? []), principal.id]
+    if (ancestors.length > deepestLine) {
+      const message = `your key was created through ${deepestLine} levels of keys, which is the most: use one of the keys above it`
+      throw new PlatformError('VALIDATION_FAILED', { errors: [{ path: '', message }] })
+    }
     const value = newSecretKey()
     const created = await store.apiKeys.create({
       ...key,
       ...limits,
+      ancestors,
       project_id: projectId,
       key_hash: hashKey(value),
       key_prefix: value.slice(0, 8),

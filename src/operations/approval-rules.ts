@@ -2,9 +2,10 @@ import { z } from 'zod'
 import { evaluate } from '../access/evaluate.ts'
 import type { Entry, Offer } from '../catalogue/catalogue.ts'
 import { toolResource } from '../dispatch/authorize.ts'
-import { conditionOf, ExpressionFault } from '../dispatch/expression.ts'
+import { checkExpression, ExpressionFault } from '../dispatch/expression.ts'
+import { ruleConditionOf } from '../dispatch/rule-condition.ts'
 import { ApprovalRule, ApprovalRuleFields } from '../model/approval-rule.ts'
-import { Surface } from '../model/call.ts'
+import { Surface, transportOf } from '../model/call.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
 import { Id, Paging, pageOf, Text } from '../model/page.ts'
 import { jsonObject } from '../model/tool.ts'
@@ -134,14 +135,14 @@ export const testApprovalRule = creates({
     const { id, app, name: its, level, idempotent, destructive } = offer.action
     const { principal } = context
     try {
-      const asks = conditionOf(text)({
+      const asks = ruleConditionOf(text)({
         input,
         action: { id, app, name: its, level, idempotent, destructive },
         tool: { id: tool.id, name: tool.name },
         principal: { id: principal.id, name: principal.name },
         agent: null,
         server: null,
-        surface,
+        surface: transportOf(surface),
       })
       return { asks, fault: null }
     } catch (error) {
@@ -170,10 +171,17 @@ async function offerOf(
   return { tool: entry.tool, offer }
 }
 
+/** A comparison of `surface` with a name that a client gives itself. */
+const claimedSurface = /\bsurface\s*(?:[!=]=\s*|in\s*\[[^\]]*)["'](cli|sdk)["']|["'](cli|sdk)["']\s*[!=]=\s*surface\b/
+
 function faultsOf(text: string): Fault[] {
   try {
-    conditionOf(text)
-    return []
+    checkExpression(text)
+    const [, after, before] = claimedSurface.exec(text) ?? []
+    const claimed = after ?? before
+    if (claimed === undefined) return []
+    const message = `compares surface with "${claimed}", which it never is: calls of the command line and the SDK come by "rest"`
+    return [{ path: 'expression', message }]
   } catch (error) {
     if (!(error instanceof ExpressionFault)) throw error
     return [{ path: 'expression', message: `is not a condition that can be applied: ${error.message}` }]

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { evaluate } from '../access/evaluate.ts'
+import { descends, isOnePerson, type KeyLine } from '../access/key-line.ts'
 import { checkEdited } from '../dispatch/edit.ts'
 import { shown } from '../dispatch/redact.ts'
 import { Approval, ApprovalStatus, ApprovalSummary, type Decision, grantMs } from '../model/approval.ts'
@@ -165,16 +166,15 @@ interface Verdict {
 /** One decision, on the arguments as they are now; whoever was faster is told to the others. */
 async function decide(context: Context & { readonly target: Approval }, verdict: Verdict): Promise<Approval> {
   const { store, principal } = context
-  if (principal.id === context.target.principal.id) {
-    throw new PlatformError('SELF_APPROVAL', { approval_id: context.target.id })
-  }
   for (let seen = context.target; ; ) {
+    const line = await store.apiKeys.ancestorsOf([principal.id, ...seen.decisions.map(({ by }) => by.id)])
+    requireAnother(seen, principal.id, line)
     if (seen.status !== 'pending' || Date.parse(seen.expires_at) <= Date.now()) throw decidedAlready(seen)
     if (verdict.args_hash !== undefined && verdict.args_hash !== seen.args_hash) {
       throw new PlatformError('APPROVAL_CHANGED', { approval_id: seen.id, args_hash: seen.args_hash })
     }
     const edited = verdict.input && (await checkEdited(verdict.input, seen, context.catalogue))
-    const done = await store.approvals.decide(seen, decided(seen, { ...verdict, input: edited }, principal))
+    const done = await store.approvals.decide(seen, decided(seen, { ...verdict, input: edited }, principal, line))
     if (done) {
       await goOnWith(done, context)
       return shown(done)
@@ -189,17 +189,27 @@ async function goOnWith({ status, generation_id }: Approval, { runner, store }: 
   if (run) await runner.goOn(run)
 }
 
+function requireAnother({ id: approval_id, principal }: Approval, decider: string, line: KeyLine): void {
+  const isSame = decider === principal.id
+  if (!isSame && !descends(decider, principal.id, line)) return
+  throw new PlatformError('SELF_APPROVAL', { approval_id, reason: isSame ? 'same key' : 'created by the requester' })
+}
+
 /** What an approval becomes by a decision. Only those count who approved the arguments as they are now. */
-function decided(seen: Approval, verdict: Verdict, { id, name }: Context['principal']): Decided {
+function decided(seen: Approval, verdict: Verdict, { id, name }: Context['principal'], line: KeyLine): Decided {
   const now = Date.now()
   const by = { id, name }
   const { decision, reason, input } = verdict
   const isOther = input !== undefined && canonical(input) !== canonical(seen.edited_input ?? seen.input)
   const edited_input = isOther ? input : seen.edited_input
   const args_hash = isOther ? hashOf(input) : seen.args_hash
-  const alike = seen.decisions.filter((one) => one.decision === 'approve' && one.args_hash === args_hash)
-  if (decision === 'approve' && alike.some((one) => one.by.id === id)) {
-    throw new PlatformError('SECOND_PERSON_REQUIRED', { approval_id: seen.id })
+  const alike = seen.decisions.filter(
+    (one) => one.decision === 'approve' && one.args_hash === args_hash && line.has(one.by.id),
+  )
+  const before = decision === 'approve' ? alike.find(({ by: other }) => isOnePerson(other.id, id, line)) : undefined
+  if (before) {
+    const approved_by = before.by.id === id ? undefined : before.by.name
+    throw new PlatformError('SECOND_PERSON_REQUIRED', { approval_id: seen.id, ...(approved_by && { approved_by }) })
   }
   const isLast = decision === 'reject' || alike.length + 1 >= seen.approvals_needed
   const status = !isLast ? 'pending' : decision === 'approve' ? 'approved' : 'rejected'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { CallStatus } from '../model/call.ts'
+import { CallStatus, wasExecuted } from '../model/call.ts'
 import { PlatformError } from '../model/errors.ts'
 import { iso, Timestamp } from '../model/page.ts'
 import { sliceLength, type Tally } from '../store/tallies.ts'
@@ -12,15 +12,23 @@ const minute = 60_000
 const Numbers = {
   total: z.int(),
   by_status: z.partialRecord(CallStatus, z.int()),
-  p50_ms: z.number().nullable().describe('Half of the calls that ended took no longer'),
+  executed: z
+    .int()
+    .describe('Calls that reached their tool and ended: the base of the failure rate and of the latency'),
+  failed: z.int().describe('Executed calls that ended with an error'),
+  refused: z.int().describe('Calls that never reached their tool: invalid, not permitted, or rejected by a person'),
+  p50_ms: z.number().nullable().describe('Half of the executed calls took no longer, without waiting for people'),
   p95_ms: z.number().nullable(),
+  waited: z
+    .object({ total: z.int(), p50_ms: z.number().nullable(), p95_ms: z.number().nullable() })
+    .describe('Calls that waited for a person’s decision and ended, and how long they waited'),
 }
 
 export const getCallStats = lists({
   name: 'get-call-stats',
   permission: 'calls:ListCalls',
   route: 'GET /calls/stats',
-  summary: 'Count calls by minute and status, with their latency',
+  summary: 'Count calls by minute and status, with their latency and how long they waited for people',
   of: call,
   input: z.strictObject({
     ...Filters,
@@ -61,23 +69,43 @@ export const getCallStats = lists({
 function summarize(tallies: readonly Tally[]) {
   const byStatus: Record<string, number> = {}
   for (const { status, calls } of tallies) byStatus[status] = (byStatus[status] ?? 0) + calls
-  const ended = tallies.flatMap(({ latency, calls }) => (latency === null ? [] : [{ latency, calls }]))
-  ended.sort((a, b) => a.latency - b.latency)
+  const executed = tallies.filter(({ status }) => wasExecuted(status))
+  const latencies = measured(executed, 'latency')
+  const waits = measured(tallies, 'waited')
+  const total = countOf(tallies)
   return {
-    total: tallies.reduce((sum, { calls }) => sum + calls, 0),
+    total,
     by_status: byStatus,
-    p50_ms: percentile(ended, 0.5),
-    p95_ms: percentile(ended, 0.95),
+    executed: countOf(executed),
+    failed: byStatus.execution_error ?? 0,
+    refused: total - countOf(executed) - (byStatus.pending ?? 0),
+    p50_ms: percentile(latencies, 0.5),
+    p95_ms: percentile(latencies, 0.95),
+    waited: { total: countOf(waits), p50_ms: percentile(waits, 0.5), p95_ms: percentile(waits, 0.95) },
   }
 }
 
-/** The smallest latency that so large a share of the calls did not exceed. */
-function percentile(ended: readonly { latency: number; calls: number }[], share: number): number | null {
-  const wanted = share * ended.reduce((sum, { calls }) => sum + calls, 0)
+const countOf = (tallies: readonly { calls: number }[]): number => tallies.reduce((sum, { calls }) => sum + calls, 0)
+
+interface Measured {
+  /** In tenths of a millisecond. */
+  readonly time: number
+  readonly calls: number
+}
+
+/** Those of which the time is known, the shortest first. */
+const measured = (tallies: readonly Tally[], field: 'latency' | 'waited'): Measured[] =>
+  tallies
+    .flatMap(({ [field]: time, calls }) => (time === null ? [] : [{ time, calls }]))
+    .sort((a, b) => a.time - b.time)
+
+/** The shortest time that so large a share of the calls did not exceed. */
+function percentile(sorted: readonly Measured[], share: number): number | null {
+  const wanted = share * countOf(sorted)
   let seen = 0
-  for (const { latency, calls } of ended) {
+  for (const { time, calls } of sorted) {
     seen += calls
-    if (seen >= wanted) return latency / 10
+    if (seen >= wanted) return time / 10
   }
   return null
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { evaluate } from '../access/evaluate.ts'
 import { openAiStream } from '../agents/openai-stream.ts'
-import { detailOf, failureOf } from '../agents/result.ts'
+import { callView, detailOf, failureOf, pendingOf } from '../agents/result.ts'
 import type { GenerationEvent } from '../agents/watch.ts'
 import { type Agent, AgentFields, StepRule, ToolChoice } from '../model/agent.ts'
 import { PlatformError } from '../model/errors.ts'
@@ -18,7 +18,7 @@ import { newId } from '../model/ids.ts'
 import { AnyJson, isObject, type Json, type JsonObject } from '../model/json.ts'
 import type { ContentPart, Message } from '../model/message.ts'
 import { Id, Paging, pageOf, Text } from '../model/page.ts'
-import type { Grant } from '../model/principal.ts'
+import type { Grant, Principal } from '../model/principal.ts'
 import { Suspended } from '../model/suspended.ts'
 import { jsonObject } from '../model/tool.ts'
 import type { Run } from '../store/generations.ts'
@@ -247,9 +247,28 @@ export const getGeneration = acts({
   on: generation as Kind<Run>,
   input: z.strictObject({ id: Id }),
   output: GenerationDetail,
-  run: async (_, { store, target, runner }) =>
-    detailOf(target, await store.journals.read(target.id), await runner.pending(target.id)),
+  run: async (_, { store, target, runner, principal }) =>
+    detailFor(principal, target, await store.journals.read(target.id), await runner.pending(target.id)),
 })
+
+/** What is fixed on a client tool is told to those who run it, and to nobody who only reads the run. */
+function detailFor(
+  principal: Principal,
+  run: Run,
+  journal: Journal,
+  pending = pendingOf(journal.calls),
+): GenerationDetail {
+  const resource = { projectId: run.project_id, kind: 'agent', id: run.agent_id }
+  const runsTools =
+    run.started_by.id === principal.id || evaluate(principal, 'agents:CreateAgentGeneration', resource).allowed
+  if (runsTools) return detailOf(run, journal, pending)
+  const sent = new Map(journal.calls.map(callView).map(({ tool_call_id, args }) => [tool_call_id, args]))
+  const tool_calls = pending.tool_calls.map((call) => ({
+    ...call,
+    args: (sent.get(call.tool_call_id) ?? {}) as JsonObject,
+  }))
+  return detailOf(run, journal, { ...pending, tool_calls })
+}
 
 export const getGenerationTrace = acts({
   name: 'get-generation-trace',
@@ -262,12 +281,16 @@ export const getGenerationTrace = acts({
   async run(_, { store, target, principal }) {
     const all = await store.generations.trace(target.trace_id)
     const runs = all.filter((run) => evaluate(principal, 'agents:GetGeneration', generation.resource(run)).allowed)
-    const details = await Promise.all(runs.map(async (run) => detailOf(run, await store.journals.read(run.id))))
+    const details = await Promise.all(
+      runs.map(async (run) => detailFor(principal, run, await store.journals.read(run.id))),
+    )
     const nodeOf = (detail: GenerationDetail): TraceNode => ({
       ...detail,
       children: details.filter((one) => one.initiator_generation_id === detail.id).map(nodeOf),
     })
-    return nodeOf(details.find(({ id }) => id === target.id) ?? detailOf(target, await store.journals.read(target.id)))
+    return nodeOf(
+      details.find(({ id }) => id === target.id) ?? detailFor(principal, target, await store.journals.read(target.id)),
+    )
   },
 })
 

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../model/json.ts'
+import type { Level } from '../model/tool.ts'
 import type { PlatformAction } from '../tools/tool-type.ts'
 import * as accessPolicies from './access-policies.ts'
 import * as agents from './agents.ts'
@@ -61,6 +62,12 @@ export const permissions: ReadonlySet<string> = new Set([
   'tools:RunProgram',
 ])
 
+/** Operations that decide who may do what. As platform actions they need approval unless the tool says otherwise. */
+const administrative = new Set(['api-keys', 'access-policies', 'projects'])
+
+const levelOf = ({ permission }: Operation): Level =>
+  administrative.has(permission.slice(0, permission.indexOf(':'))) ? 'administrative' : 'open'
+
 /** The operations that platform tools can offer. */
 export const platformActions: ReadonlyMap<string, PlatformAction> = new Map(
   operations.filter(isAction).map((operation) => [operation.name, actionOf(operation)]),
@@ -70,6 +77,8 @@ function actionOf(operation: Operation): PlatformAction {
   let schema: JsonObject | undefined
   return {
     name: operation.name,
+    permission: operation.permission,
+    level: levelOf(operation),
     description: operation.summary,
     /** Printed for whoever asks: printing them all took a tenth of a start. */
     get schema() {

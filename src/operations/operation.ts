@@ -7,10 +7,12 @@ import type { Resolver } from '../catalogue/resolve/resolver.ts'
 import type { Shelves } from '../catalogue/shelf.ts'
 import type { Vault } from '../credentials/vault.ts'
 import type { Asked } from '../dispatch/call.ts'
-import type { Live, Patience, Surface, Within } from '../model/call.ts'
+import { type Live, type Patience, type Surface, type Transport, transportOf, type Within } from '../model/call.ts'
 import { PlatformError } from '../model/errors.ts'
 import { faultsOf } from '../model/faults.ts'
+import { isGeneratedId } from '../model/ids.ts'
 import { isObject, type JsonObject } from '../model/json.ts'
+import { Id, keepable } from '../model/page.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Server } from '../model/server.ts'
 import type { Output } from '../model/tool.ts'
@@ -19,6 +21,8 @@ import type { Store } from '../store/store.ts'
 import type { Schemas } from '../tools/schema.ts'
 import type { Reach } from '../tools/tool-type.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
+import { findExcess } from './bounded-input.ts'
+import { References } from './references.ts'
 
 /** Who asks, and by which way. */
 export interface Request {
@@ -172,26 +176,45 @@ export class JsonText {
   }
 }
 
+/** Text that a record can be named by, and that every database takes. */
+const isName = (text: string): boolean => text !== '' && text.length <= 200 && text === keepable(text)
+
 const define = <Input extends z.ZodObject, Output extends z.ZodType>(
   common: Common<Input, Output>,
   run: (input: In<Input>, context: Context) => Promise<unknown>,
 ): Operation => {
   const { status = 200, ...rest } = common
+  const references = References.of(common.route, common.permission)
   return {
     ...rest,
     status,
     aliases: aliasesOf(common.route),
     perform: async (input, context) => {
       if (common.byPeople) requirePerson(context)
-      return run(parseInput(common.input, input), context)
+      const reference = isObject(input) && typeof input.id === 'string' ? input.id : undefined
+      if (!references || reference === undefined || isGeneratedId(reference) || !isName(reference)) {
+        return run(parseInput(common.input, input), context)
+      }
+      const id = await references.idOf(reference, context)
+      // A name may hold what no id can.
+      if (id === reference && !Id.safeParse(id).success) {
+        throw await references.hinted(references.notFound(reference), reference, context)
+      }
+      try {
+        return await run(parseInput(common.input, { ...(input as object), id }), context)
+      } catch (error) {
+        throw await references.hinted(error, reference, context)
+      }
     },
   }
 }
 
-/** What a model does comes from within a call, by way of an agent, or over MCP. */
+/** Transports that people use. A model's requests come over any other one, from within a call, or from an agent. */
+const transportsOfPeople: ReadonlySet<Transport> = new Set<Transport>(['rest', 'web'])
+
 function requirePerson({ parentCallId, generation, surface }: Context): void {
-  const isPerson = parentCallId === null && generation === undefined && surface !== 'agent' && surface !== 'mcp'
-  if (!isPerson) throw new PlatformError('PERSON_REQUIRED', {})
+  const isDirect = parentCallId === null && generation === undefined
+  if (!isDirect || !transportsOfPeople.has(transportOf(surface))) throw new PlatformError('PERSON_REQUIRED', {})
 }
 
 /** Makes something in a project. */
@@ -288,6 +311,8 @@ async function projectOf(input: { project_id?: string | null }, { principal, sto
 }
 
 export function parseInput<Input extends z.ZodObject>(schema: Input, input: unknown): z.infer<Input> {
+  const excess = findExcess(schema, input)
+  if (excess) throw new PlatformError('VALIDATION_FAILED', { errors: [excess] })
   const result = schema.safeParse(input)
   if (result.success) return result.data
   throw new PlatformError('VALIDATION_FAILED', { errors: faultsOf(result.error) })

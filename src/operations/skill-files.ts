@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import { PlatformError } from '../model/errors.ts'
 import { Id, Text } from '../model/page.ts'
@@ -31,7 +32,9 @@ export const importSkills = creates({
     const updated: Skill[] = []
     const skipped: { path: string; reason: string }[] = []
     const fields: { path: string; field: string }[] = []
-    for (const [path, content] of Object.entries(files)) {
+    for (const [index, [path, content]] of Object.entries(files).entries()) {
+      // Others are served between them: with SQLite, nothing here waits.
+      if (index % 20 === 19) await setImmediate()
       if (!/(^|\/)SKILL\.md$/i.test(path)) {
         skipped.push({ path, reason: 'Only SKILL.md files are taken over.' })
         continue

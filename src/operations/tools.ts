@@ -1,13 +1,16 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { evaluate, type Resource } from '../access/evaluate.ts'
-import { appOf, autoApproveOf, type Catalogue } from '../catalogue/catalogue.ts'
+import { evaluate, mayAlways, type Resource, resourceName } from '../access/evaluate.ts'
+import { appOf, autoApprovesAll, type Catalogue } from '../catalogue/catalogue.ts'
+import { dependentsOf } from '../catalogue/dependents.ts'
 import { agentNames, generatedName } from '../catalogue/names.ts'
+import { masked, maskedUrl } from '../credentials/tool-secrets.ts'
+import { recordAttempt } from '../dispatch/attempt.ts'
 import { toolResource } from '../dispatch/authorize.ts'
 import { PendingApproval } from '../model/approval.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
-import { AnyJson, type JsonObject } from '../model/json.ts'
+import { AnyJson, isObject, type JsonObject } from '../model/json.ts'
 import { Id, iso, Paging, pageOf, Text } from '../model/page.ts'
 import type { Principal } from '../model/principal.ts'
 import { Suspended } from '../model/suspended.ts'
@@ -22,6 +25,7 @@ import {
   JsonText,
   type Kind,
   lists,
+  type Operation,
   operation,
   type Parts,
   type Request,
@@ -71,10 +75,11 @@ export const createTool = creates({
   input: z.strictObject({ project_id: Id.optional(), name, type: Type.default('http'), ...fields }),
   output: Tool,
   async run({ project_id: _, ...input }, context) {
-    const draft = checked({ ...empty, ...input }, context)
+    const draft = await checked({ ...empty, ...input }, context)
     requireUnbound(draft, undefined, context)
     requireRunning(draft, undefined, { projectId: context.projectId, kind: 'tool', id: '*' }, context)
-    return present(await context.store.tools.create(context.projectId, draft))
+    requireActions(draft, context.projectId, context)
+    return present(await context.store.tools.create(context.projectId, draft), context)
   },
 })
 
@@ -91,10 +96,11 @@ export const listTools = lists({
     ...Paging,
   }),
   output: pageOf(Tool),
-  async run(input, { store, visible, principal }) {
+  async run(input, context) {
+    const { store, visible } = context
     const type = input.type && findToolType(input.type)?.type
     const page = await store.tools.list({ ...input, ...(type && { type }) }, visible)
-    return { ...page, data: page.data.map((record) => presentTo(principal, record)) }
+    return { ...page, data: page.data.map((record) => presentTo(record, context)) }
   },
 })
 
@@ -106,7 +112,7 @@ export const getTool = acts({
   on: tool,
   input: z.strictObject({ id: Id }),
   output: Tool,
-  run: async (_, { target, principal }) => presentTo(principal, target),
+  run: async (_, context) => presentTo(context.target, context),
 })
 
 export const updateTool = acts({
@@ -121,11 +127,12 @@ export const updateTool = acts({
   async run({ id, ...change }, context) {
     const { id: _id, project_id: _project, created_at: _created, updated_at: _updated, ...draft } = context.target
     const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
-    const next = checked({ ...draft, ...given }, context)
+    const next = await checked({ ...draft, ...(change.type && { type_alias: null }), ...given }, context)
     requireUnbound(next, draft, context)
     requireRunning(next, draft, toolResource(context.target), context)
+    requireActions(next, context.target.project_id, context)
     const updated = await context.store.tools.update(id, next)
-    return present(updated ?? context.target)
+    return present(updated ?? context.target, context)
   },
 })
 
@@ -136,9 +143,16 @@ export const deleteTool = acts({
   summary: 'Delete a tool; the record of its calls stays',
   status: 204,
   on: tool,
-  input: z.strictObject({ id: Id }),
+  input: z.strictObject({
+    id: Id,
+    force: z.boolean().optional().describe('Delete it even if agents or servers use it; they continue without it'),
+  }),
   output: z.null(),
-  async run({ id }, { store }) {
+  async run({ id, force }, { store, catalogue, target }) {
+    const dependents = force ? [] : await dependentsOf(target, { store, catalogue })
+    if (dependents.length > 0) {
+      throw new PlatformError('HAS_DEPENDENTS', { kind: 'tool', id: target.name, dependents, force: 'force=true' })
+    }
     await store.tools.remove(id)
     await store.definitions.forget(id)
     return null
@@ -226,7 +240,7 @@ export const getToolHealth = acts({
     },
 })
 
-export const callTool = operation({
+const calling = operation({
   name: 'call-tool',
   permission: 'tools:CallTool',
   route: 'POST /tools/{tool_id}/call',
@@ -255,6 +269,35 @@ export const callTool = operation({
     }
   },
 })
+
+/** A request that cannot be read never reaches the door, and is in the record all the same. */
+export const callTool: Operation = {
+  ...calling,
+  async perform(input, context) {
+    try {
+      return await calling.perform(input, context)
+    } catch (error) {
+      const isUnread = error instanceof PlatformError && error.code === 'VALIDATION_FAILED'
+      if (isUnread && !calling.input.safeParse(input).success) await recordUnread(input, error, context)
+      throw error
+    }
+  },
+}
+
+async function recordUnread(sent: unknown, error: PlatformError, context: Context): Promise<void> {
+  const { id, input } = isObject(sent) ? sent : {}
+  const { principal, store } = context
+  const { data: toolId } = Id.safeParse(id)
+  const found = toolId === undefined ? undefined : await store.tools.find(toolId)
+  // Whoever may not call a tool does not learn from the record that there is one.
+  const may = found && evaluate(principal, 'tools:CallTool', toolResource(found)).allowed
+  const target = may ? { tool: found } : 'UNKNOWN_TOOL'
+  await recordAttempt(
+    store.calls,
+    { ...context, id: newId('call'), projectId: principal.projectId, target, input: input ?? null },
+    error,
+  )
+}
 
 /** What a caller is told who does not wait for the decision. */
 function pending({ id, expiresAt }: { readonly id: string; readonly expiresAt: number }): JsonText {
@@ -310,29 +353,43 @@ function withoutRawAnswer(error: unknown, principal: Principal): unknown {
 }
 
 /** A tool as callers see it, with what was left out filled in. */
-function present(record: ToolRecord): Tool {
+function present({ type_alias, ...record }: ToolRecord, { reach }: Pick<Context, 'reach'>): Tool {
   const type = findToolType(record.type) as ToolType
   return {
     ...record,
+    type: type_alias ?? record.type,
     actions: record.actions && [...record.actions],
     app: appOf(record, type),
-    auto_approve: autoApproveOf(record),
+    auto_approve: autoApprovesAll(record, reach),
   }
 }
 
 /** What is fixed on a tool, and what it sends to prove who it is, are for those who may change them. */
-function presentTo(principal: Principal, record: ToolRecord): Tool {
-  const whole = present(record)
-  if (evaluate(principal, 'tools:UpdateTool', toolResource(record)).allowed) return whole
-  const masked = <T extends { headers?: Values; env?: Values }>(part: T | null): T | null =>
-    part && { ...part, ...(part.headers && { headers: mask(part.headers) }), ...(part.env && { env: mask(part.env) }) }
-  return { ...whole, execute: masked(whole.execute), mcp: masked(whole.mcp), preset_parameters: null }
+function presentTo(record: ToolRecord, context: Pick<Context, 'principal' | 'reach'>): Tool {
+  const whole = present(record, context)
+  if (evaluate(context.principal, 'tools:UpdateTool', toolResource(record)).allowed) return whole
+  const { execute, mcp } = whole
+  return {
+    ...whole,
+    execute: execute && { ...execute, url: maskedUrl(execute.url), ...maskedValues(execute) },
+    mcp: mcp && {
+      ...mcp,
+      ...(mcp.url !== undefined && { url: maskedUrl(mcp.url) }),
+      ...(mcp.args && { args: mcp.args.map(() => masked) }),
+      ...maskedValues(mcp),
+    },
+    preset_parameters: null,
+  }
 }
 
 type Values = Record<string, string> | undefined
 
-const mask = (values: Record<string, string>) =>
-  Object.fromEntries(Object.keys(values).map((name) => [name, '[hidden]']))
+const maskedValues = ({ headers, env }: { headers?: Values; env?: Values }) => ({
+  ...(headers && { headers: mask(headers) }),
+  ...(env && { env: mask(env) }),
+})
+
+const mask = (values: Record<string, string>) => Object.fromEntries(Object.keys(values).map((name) => [name, masked]))
 
 async function viewActions(catalogue: Catalogue, record: ToolRecord): Promise<z.infer<typeof ActionView>[]> {
   const { type, offers } = (await catalogue.find(record.id)) ?? (await catalogue.describe(record))
@@ -352,10 +409,15 @@ async function viewActions(catalogue: Catalogue, record: ToolRecord): Promise<z.
 }
 
 /** Refuses a tool that could not work, with everything that is wrong with it. */
-function checked(given: ToolDraft, { reach, schemas }: Pick<Context, 'reach' | 'schemas'>): ToolDraft {
+async function checked(given: ToolDraft, { reach, schemas }: Pick<Context, 'reach' | 'schemas'>): Promise<ToolDraft> {
   const type = findToolType(given.type) as ToolType
-  const draft: ToolDraft = { ...given, type: type.type }
-  const errors: Fault[] = [...checkFields(draft, type), ...checkParameters(draft, schemas), ...type.check(draft, reach)]
+  const alias = given.type === type.type ? (given.type_alias ?? null) : given.type
+  const draft: ToolDraft = { ...given, type: type.type, type_alias: alias }
+  const errors: Fault[] = [
+    ...checkFields(draft, type),
+    ...(await checkParameters(draft, schemas)),
+    ...type.check(draft, reach),
+  ]
   if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
   return draft
 }
@@ -382,43 +444,63 @@ function requireRunning(
   requireAllowed(principal, 'tools:RunProgram', resource)
 }
 
+/**
+ * A platform tool runs with its caller's rights, on arguments that its presets choose. So you need the permission of each
+ * of its actions, on the whole project; otherwise you could have someone with more rights do what you may not.
+ */
+function requireActions(
+  draft: ToolDraft,
+  projectId: string,
+  { principal, reach }: Pick<Context, 'principal' | 'reach'>,
+): void {
+  for (const name of draft.actions ?? []) {
+    const permission = reach.platformActions.get(name)?.permission
+    if (permission === undefined || mayAlways(principal, permission, projectId)) continue
+    const resource = resourceName({ projectId, kind: '*', id: '*' })
+    const reason = `To put the action "${name}" into a tool you need ${permission} on ${resource}, without exceptions. Ask someone who has that permission to register or change the tool.`
+    throw new PlatformError('FORBIDDEN', { permission, layer: 'access policy', resource, reason })
+  }
+}
+
 const configFields = [...new Set(toolTypes.flatMap(({ config }) => Object.keys(config.shape)))] as (keyof ToolDraft)[]
 
 function checkFields(draft: ToolDraft, type: ToolType): Fault[] {
   return configFields.flatMap((field) => {
     const used = field in type.config.shape
-    if (used && draft[field] === null) return [{ path: field, message: `is missing: ${type.type} tools need it` }]
+    if (used && draft[field] === null) {
+      const hint = field === 'parameters' ? '; for a tool without input, send {"type":"object","properties":{}}' : ''
+      return [{ path: field, message: `is missing: ${type.type} tools need it${hint}` }]
+    }
     if (!used && draft[field] !== null)
       return [{ path: field, message: `is not used by ${type.type} tools: leave it out` }]
     return []
   })
 }
 
-function checkParameters({ parameters, preset_parameters }: ToolDraft, schemas: Context['schemas']): Fault[] {
+async function checkParameters(
+  { parameters, preset_parameters }: ToolDraft,
+  schemas: Context['schemas'],
+): Promise<readonly Fault[]> {
   if (!parameters) return []
   if (parameters.type !== undefined && parameters.type !== 'object') {
     return [{ path: 'parameters.type', message: 'must be "object": the input of a tool is an object' }]
   }
-  const faults = schemas.faultsOf(parameters)
+  const faults = await schemas.faultsOf(parameters)
   if (faults.length > 0) {
     return faults.map(({ path, message }) => ({ path: path === '' ? 'parameters' : `parameters.${path}`, message }))
   }
-  // A preset that breaks the schema would make every call fail, with nothing its caller could do.
-  return Object.entries(preset_parameters ?? {}).flatMap(([key, value]) => {
-    const { properties, $defs, definitions } = parameters as {
-      properties?: JsonObject
-      $defs?: JsonObject
-      definitions?: JsonObject
-    }
-    const schema = properties && Object.hasOwn(properties, key) ? properties[key] : undefined
-    if (typeof schema !== 'object' || schema === null) return []
-    const wrapped: JsonObject = {
-      properties: { [key]: schema },
-      ...($defs && { $defs }),
-      ...(definitions && { definitions }),
-    }
-    return schemas
-      .compile(wrapped)({ [key]: value })
-      .map(({ path, message }) => ({ path: `preset_parameters.${path}`, message }))
-  })
+  return preset_parameters ? checkPresets(parameters, preset_parameters, schemas) : []
+}
+
+/** A preset that breaks the schema would make every call fail, with nothing its caller could do. */
+async function checkPresets(
+  parameters: JsonObject,
+  presets: JsonObject,
+  schemas: Context['schemas'],
+): Promise<readonly Fault[]> {
+  const { properties = {}, $defs, definitions } = parameters as Record<string, JsonObject>
+  const fixed = Object.fromEntries(Object.entries(properties).filter(([key]) => Object.hasOwn(presets, key)))
+  const schema: JsonObject = { properties: fixed, ...($defs && { $defs }), ...(definitions && { definitions }) }
+  const faults = await schemas.compile(schema)(presets)
+  return faults.map(({ path, message }) => ({ path: `preset_parameters.${path}`, message }))
 }

@@ -1,6 +1,9 @@
 import { z } from 'zod'
+import { evaluate } from '../access/evaluate.ts'
+import { maskedUrl } from '../credentials/tool-secrets.ts'
 import { PlatformError } from '../model/errors.ts'
 import { Id, Paging, pageOf, Text } from '../model/page.ts'
+import type { Principal } from '../model/principal.ts'
 import {
   Delivery,
   DeliveryStatus,
@@ -18,6 +21,12 @@ const webhook: Kind<Webhook> = {
 }
 
 const { name, url, events, enabled } = WebhookFields
+
+/** The query of its address may hold a key, which is for those who may change it. */
+const presentTo = (one: Webhook, principal: Principal): Webhook =>
+  evaluate(principal, 'webhooks:UpdateWebhook', webhook.resource(one)).allowed
+    ? one
+    : { ...one, url: maskedUrl(one.url) }
 
 export const createWebhook = creates({
   name: 'create-webhook',
@@ -40,7 +49,10 @@ export const listWebhooks = lists({
   of: webhook,
   input: z.strictObject({ project_id: Id.optional(), ...Paging }),
   output: pageOf(Webhook),
-  run: (input, { store, visible }) => store.webhooks.list(input, visible),
+  async run(input, { store, visible, principal }) {
+    const page = await store.webhooks.list(input, visible)
+    return { ...page, data: page.data.map((one) => presentTo(one, principal)) }
+  },
 })
 
 export const getWebhook = acts({
@@ -51,7 +63,7 @@ export const getWebhook = acts({
   on: webhook,
   input: z.strictObject({ id: Id }),
   output: Webhook,
-  run: async (_, { target }) => target,
+  run: async (_, { target, principal }) => presentTo(target, principal),
 })
 
 export const updateWebhook = acts({

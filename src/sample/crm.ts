@@ -21,36 +21,41 @@ const aString = (description: string) => ({ type: 'string', description })
 const tools = [
   {
     name: 'find_contacts',
-    description: 'Finds customers by a part of their name or company',
-    inputSchema: anObject({ query: aString('A part of a name, as in "Ada"') }, ['query']),
+    description:
+      'Find customers by part of their name or company. Returns a list of {id, name, company, email}, empty if nobody matches.',
+    inputSchema: anObject({ query: aString('Part of a name, such as "Ada"') }, ['query']),
     annotations: { readOnlyHint: true },
   },
   {
     name: 'get_contact',
-    description: 'Everything that is known of one customer',
-    inputSchema: anObject({ id: aString('As found, such as "c1"') }, ['id']),
+    description: 'Get one customer with all notes. Call find_contacts first to get the id.',
+    inputSchema: anObject({ id: aString('Contact id from find_contacts, such as "c1"') }, ['id']),
     annotations: { readOnlyHint: true },
   },
   {
     name: 'create_contact',
-    description: 'Adds a customer',
-    inputSchema: anObject({ name: aString('Full name'), company: aString('Company'), email: aString('E-mail') }, [
-      'name',
-      'email',
-    ]),
+    description:
+      'Add a customer. Call find_contacts first: do not add somebody who already exists. Returns the new contact with its id.',
+    inputSchema: anObject(
+      { name: aString('Full name'), company: aString('Company'), email: aString('Email address') },
+      ['name', 'email'],
+    ),
     annotations: { destructiveHint: false },
   },
   {
     name: 'add_note',
-    description: 'Writes a note about a customer',
-    inputSchema: anObject({ id: aString('Whose'), note: aString('What to remember') }, ['id', 'note']),
+    description: 'Add a note to a customer. Returns the contact with all notes.',
+    inputSchema: anObject({ id: aString('Contact id from find_contacts'), note: aString('Text of the note') }, [
+      'id',
+      'note',
+    ]),
     annotations: { destructiveHint: false },
   },
 ]
 
 /**
- * A company that is not there, for a first look: a small CRM as an MCP server, and an API with exchange rates and payments.
- * It remembers what it is told until the program ends.
+ * The services of the sample project: a small CRM as an MCP server, and an API with exchange rates and refunds. Changes
+ * are kept in memory until the program ends.
  */
 export function sampleCompany(): Hono {
   const contacts = new Map<string, Contact>(
@@ -101,7 +106,7 @@ export function sampleCompany(): Hono {
   )
 
   const rates: Record<string, number> = { EUR: 1, USD: 1.09, BRL: 6.2, SEK: 11.4, NGN: 1720 }
-  const app = new Hono()
+  const app = new Hono().basePath('/sample')
   app.all('/crm/mcp', (context) => handler.fetch(context.req.raw))
   app.get('/rates/:currency', (context) => {
     const currency = context.req.param('currency').toUpperCase()

@@ -1,19 +1,19 @@
 import { type Outcome, Quartermaster } from '../sdk/index.ts'
 
-/** What the first lines to try are made of. */
+/** What the commands that the first start prints need. */
 export interface Sample {
-  /** A key that may call tools and no more. Whoever asks for an approval cannot give it, so it is not the admin's. */
+  /** A key that can only call tools. It is not the admin key, because nobody can approve their own call. */
   readonly callerKey: string
   readonly rateTool: string
   readonly refundTool: string
 }
 
 function must<Data>({ data, error }: Outcome<Data>): Data {
-  if (error) throw new Error(`the sample project could not be made: ${error.message}`)
+  if (error) throw new Error(`the sample project could not be created: ${error.message}`)
   return data as Data
 }
 
-/** Fills an empty platform with something to look at, the way anyone would: over its API. */
+/** Creates the sample project on an empty platform, through its API. */
 export async function createSample(baseUrl: string, token: string): Promise<Sample> {
   const qm = new Quartermaster({ baseUrl, token })
   const base = `${baseUrl}/sample`
@@ -22,11 +22,12 @@ export async function createSample(baseUrl: string, token: string): Promise<Samp
       body: {
         name: 'exchange-rate',
         app: 'finance',
-        description: 'How much of a currency one euro buys today',
+        description:
+          'Get how much of a currency one euro buys today. Returns {currency, per_euro}. Fails with 404 and the list of known currencies if there is no rate.',
         execute: { url: `${base}/rates/{currency}`, method: 'GET' },
         parameters: {
           type: 'object',
-          properties: { currency: { type: 'string', description: 'Three letters, such as USD' } },
+          properties: { currency: { type: 'string', description: 'ISO 4217 code: three letters', examples: ['USD'] } },
           required: ['currency'],
         },
       },
@@ -37,13 +38,14 @@ export async function createSample(baseUrl: string, token: string): Promise<Samp
       body: {
         name: 'refund-order',
         app: 'finance',
-        description: 'Pays an order back to the customer. A person approves each refund.',
+        description:
+          'Refund an order to the customer. A person approves each refund, so it can take some minutes. Ask for the order number and the amount first. Returns a reference for the customer. It cannot be undone.',
         execute: { url: `${base}/refunds` },
         parameters: {
           type: 'object',
           properties: {
-            order: { type: 'string', description: 'The number of the order' },
-            amount: { type: 'number', exclusiveMinimum: 0, description: 'In euros' },
+            order: { type: 'string', description: 'Order number', examples: ['1042'] },
+            amount: { type: 'number', exclusiveMinimum: 0, description: 'Amount in euros, such as 20.50' },
           },
           required: ['order', 'amount'],
         },
@@ -59,7 +61,7 @@ export async function createSample(baseUrl: string, token: string): Promise<Samp
       body: {
         name: 'ask_person',
         type: 'client',
-        description: 'Asks the person at the other end, and gives the answer',
+        description: 'Ask the user a question and return the answer. Use it when no other tool has the information.',
         parameters: { type: 'object', properties: { question: { type: 'string' } }, required: ['question'] },
       },
     }),
@@ -67,16 +69,17 @@ export async function createSample(baseUrl: string, token: string): Promise<Samp
   const skills = [
     {
       name: 'Refund an order',
-      summary: 'When a customer wants money back',
+      summary: 'Use when a customer wants a refund',
       apps: ['finance', 'crm'],
       content:
         '1. Find the customer with `find_contacts`.\n2. Ask for the number of the order and the amount.\n3. Call `refund-order`; a person approves it.\n4. Write a note about it with `add_note`.\n',
     },
     {
       name: 'Welcome a new customer',
-      summary: 'When somebody buys for the first time',
+      summary: 'Use when somebody buys for the first time',
       apps: ['crm'],
-      content: '1. Look whether the customer is there already.\n2. Add the contact.\n3. Write down what they bought.\n',
+      content:
+        '1. Check with `find_contacts` whether the customer exists.\n2. If not, add the contact with `create_contact`.\n3. Note what they bought with `add_note`.\n',
     },
   ]
   for (const body of skills) must(await qm.skills.createSkill({ body }))
@@ -91,7 +94,7 @@ export async function createSample(baseUrl: string, token: string): Promise<Samp
       body: {
         slug: 'assistant',
         name: 'Assistant',
-        description: 'The same, found by what is wanted',
+        description: 'The same tools in agent mode',
         agent_mode: true,
         ...everything,
       },
@@ -116,7 +119,7 @@ export async function createSample(baseUrl: string, token: string): Promise<Samp
       {
         when: { turn_step: 3 },
         answer:
-          'Thank you. This is a sample: a script answers, not a model. Give the agent an AI provider of your own, and ask what you like.',
+          'Thank you. This sample agent answers from a script, not from a model. Give it your own AI provider to ask anything.',
       },
     ],
   }
@@ -137,7 +140,7 @@ export async function createSample(baseUrl: string, token: string): Promise<Samp
     await qm.accessPolicies.createAccessPolicy({
       body: {
         name: 'sample caller',
-        description: 'May call tools, use servers and run agents, and nothing else',
+        description: 'Can call tools, use servers and run agents, and nothing else',
         document: {
           statement: [
             {

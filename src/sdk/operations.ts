@@ -243,6 +243,8 @@ export interface Operations {
         /** The first characters of the value, to tell keys apart */
         key_prefix: string
         access_policy_ids: Array<string>
+        /** The key that it was created with; null for the first keys, and where that is not known */
+        created_by: string | null
         /** Requests a minute, or null for the platform’s default */
         rate_limit: number | null
         expires_at: string | null
@@ -273,6 +275,8 @@ export interface Operations {
         /** The first characters of the value, to tell keys apart */
         key_prefix: string
         access_policy_ids: Array<string>
+        /** The key that it was created with; null for the first keys, and where that is not known */
+        created_by: string | null
         /** Requests a minute, or null for the platform’s default */
         rate_limit: number | null
         expires_at: string | null
@@ -299,6 +303,8 @@ export interface Operations {
           /** The first characters of the value, to tell keys apart */
           key_prefix: string
           access_policy_ids: Array<string>
+          /** The key that it was created with; null for the first keys, and where that is not known */
+          created_by: string | null
           /** Requests a minute, or null for the platform’s default */
           rate_limit: number | null
           expires_at: string | null
@@ -330,6 +336,8 @@ export interface Operations {
         /** The first characters of the value, to tell keys apart */
         key_prefix: string
         access_policy_ids: Array<string>
+        /** The key that it was created with; null for the first keys, and where that is not known */
+        created_by: string | null
         /** Requests a minute, or null for the platform’s default */
         rate_limit: number | null
         expires_at: string | null
@@ -581,7 +589,7 @@ export interface Operations {
         app?: string | null
         /** Withhold an action of an MCP server that is described otherwise than before, until that is accepted */
         pin_definitions?: boolean
-        /** How sensitive it is; above open, a human decides unless auto_approve is set */
+        /** How sensitive it is; above open, a human decides unless auto_approve is set. Platform actions on API keys, access policies and projects are administrative in any case */
         level?: 'open' | 'restricted' | 'administrative'
         /** Whether calls run without a human’s decision */
         auto_approve?: boolean | null
@@ -637,6 +645,10 @@ export interface Operations {
     deleteTool: {
       path: {
         tool_id: string
+      }
+      query?: {
+        /** Delete it even if agents or servers use it; they continue without it */
+        force?: boolean
       }
       answer: null
     }
@@ -960,7 +972,7 @@ export interface Operations {
         app?: string | null
         /** Withhold an action of an MCP server that is described otherwise than before, until that is accepted */
         pin_definitions?: boolean
-        /** How sensitive it is; above open, a human decides unless auto_approve is set */
+        /** How sensitive it is; above open, a human decides unless auto_approve is set. Platform actions on API keys, access policies and projects are administrative in any case */
         level?: 'open' | 'restricted' | 'administrative'
         /** Whether calls run without a human’s decision */
         auto_approve?: boolean | null
@@ -1797,7 +1809,7 @@ export interface Operations {
         instructions?: string | null
         /** What it can call */
         tool_ids?: Array<string>
-        /** Which of those the model is told of; all of them unless given */
+        /** Which of those the model may call; all of them unless given */
         active_tool_ids?: Array<string> | null
         /** Whether the model must call a tool, or which one */
         tool_choice?: 'auto' | 'required' | 'none' | {
@@ -1850,7 +1862,7 @@ export interface Operations {
         instructions: string | null
         /** What it can call */
         tool_ids: Array<string>
-        /** Which of those the model is told of; all of them unless given */
+        /** Which of those the model may call; all of them unless given */
         active_tool_ids: Array<string> | null
         /** Whether the model must call a tool, or which one */
         tool_choice: 'auto' | 'required' | 'none' | {
@@ -2040,7 +2052,7 @@ export interface Operations {
         instructions: string | null
         /** What it can call */
         tool_ids: Array<string>
-        /** Which of those the model is told of; all of them unless given */
+        /** Which of those the model may call; all of them unless given */
         active_tool_ids: Array<string> | null
         /** Whether the model must call a tool, or which one */
         tool_choice: 'auto' | 'required' | 'none' | {
@@ -2209,7 +2221,7 @@ export interface Operations {
           instructions: string | null
           /** What it can call */
           tool_ids: Array<string>
-          /** Which of those the model is told of; all of them unless given */
+          /** Which of those the model may call; all of them unless given */
           active_tool_ids: Array<string> | null
           /** Whether the model must call a tool, or which one */
           tool_choice: 'auto' | 'required' | 'none' | {
@@ -2410,7 +2422,7 @@ export interface Operations {
         instructions?: string | null
         /** What it can call */
         tool_ids?: Array<string>
-        /** Which of those the model is told of; all of them unless given */
+        /** Which of those the model may call; all of them unless given */
         active_tool_ids?: Array<string> | null
         /** Whether the model must call a tool, or which one */
         tool_choice?: 'auto' | 'required' | 'none' | {
@@ -2463,7 +2475,7 @@ export interface Operations {
         instructions: string | null
         /** What it can call */
         tool_ids: Array<string>
-        /** Which of those the model is told of; all of them unless given */
+        /** Which of those the model may call; all of them unless given */
         active_tool_ids: Array<string> | null
         /** Whether the model must call a tool, or which one */
         tool_choice: 'auto' | 'required' | 'none' | {
@@ -2833,6 +2845,7 @@ export interface Operations {
           id: string
           name: string
         }
+        /** How it came; cli and sdk are what a client of REST says of itself */
         surface: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
         /** The MCP server of ours that it came by */
         server_id: string | null
@@ -2840,9 +2853,11 @@ export interface Operations {
           name: string | null
           version: string | null
         }
-        /** The input; where it was cut, the beginning of its JSON text */
+        /** What the caller sent, without presets; where it was cut, the beginning of its JSON text */
         request: unknown
         request_truncated: boolean
+        /** The arguments that were fixed on the tool; their values are not recorded */
+        preset_keys: Array<string>
         /** The output; where it was cut, the beginning of its JSON text */
         response: unknown
         response_truncated: boolean
@@ -2851,12 +2866,15 @@ export interface Operations {
           message: string
           details: Record<string, unknown>
         } | null
+        /** From the request to the end, with the time that it waited for a person */
         duration_ms: number | null
+        /** How long it waited for a person’s decision; null where none was asked */
+        waited_ms: number | null
         created_at: string
         completed_at: string | null
       }
     }
-    /** Count calls by minute and status, with their latency */
+    /** Count calls by minute and status, with their latency and how long they waited for people */
     getCallStats: {
       query?: {
         project_id?: string
@@ -2884,17 +2902,41 @@ export interface Operations {
         complete: boolean
         total: number
         by_status: Record<string, number>
-        /** Half of the calls that ended took no longer */
+        /** Calls that reached their tool and ended: the base of the failure rate and of the latency */
+        executed: number
+        /** Executed calls that ended with an error */
+        failed: number
+        /** Calls that never reached their tool: invalid, not permitted, or rejected by a person */
+        refused: number
+        /** Half of the executed calls took no longer, without waiting for people */
         p50_ms: number | null
         p95_ms: number | null
+        /** Calls that waited for a person’s decision and ended, and how long they waited */
+        waited: {
+          total: number
+          p50_ms: number | null
+          p95_ms: number | null
+        }
         /** Those in which there were calls, oldest first */
         minutes: Array<{
           at: string
           total: number
           by_status: Record<string, number>
-          /** Half of the calls that ended took no longer */
+          /** Calls that reached their tool and ended: the base of the failure rate and of the latency */
+          executed: number
+          /** Executed calls that ended with an error */
+          failed: number
+          /** Calls that never reached their tool: invalid, not permitted, or rejected by a person */
+          refused: number
+          /** Half of the executed calls took no longer, without waiting for people */
           p50_ms: number | null
           p95_ms: number | null
+          /** Calls that waited for a person’s decision and ended, and how long they waited */
+          waited: {
+            total: number
+            p50_ms: number | null
+            p95_ms: number | null
+          }
         }>
       }
     }
@@ -2946,6 +2988,7 @@ export interface Operations {
             id: string
             name: string
           }
+          /** How it came; cli and sdk are what a client of REST says of itself */
           surface: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
           /** The MCP server of ours that it came by */
           server_id: string | null
@@ -2954,13 +2997,18 @@ export interface Operations {
             version: string | null
           }
           request_truncated: boolean
+          /** The arguments that were fixed on the tool; their values are not recorded */
+          preset_keys: Array<string>
           response_truncated: boolean
           error: {
             code: string
             message: string
             details: Record<string, unknown>
           } | null
+          /** From the request to the end, with the time that it waited for a person */
           duration_ms: number | null
+          /** How long it waited for a person’s decision; null where none was asked */
+          waited_ms: number | null
           created_at: string
           completed_at: string | null
         }>
@@ -3008,6 +3056,7 @@ export interface Operations {
           id: string
           name: string
         }
+        /** How it came; cli and sdk are what a client of REST says of itself */
         surface: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
         /** The MCP server of ours that it came by */
         server_id: string | null
@@ -3016,13 +3065,18 @@ export interface Operations {
           version: string | null
         }
         request_truncated: boolean
+        /** The arguments that were fixed on the tool; their values are not recorded */
+        preset_keys: Array<string>
         response_truncated: boolean
         error: {
           code: string
           message: string
           details: Record<string, unknown>
         } | null
+        /** From the request to the end, with the time that it waited for a person */
         duration_ms: number | null
+        /** How long it waited for a person’s decision; null where none was asked */
+        waited_ms: number | null
         created_at: string
         completed_at: string | null
       }>>
@@ -3288,7 +3342,7 @@ export interface Operations {
         /** namespace:name */
         action: string
         status: 'pending' | 'approved' | 'rejected' | 'expired' | 'cancelled' | 'used'
-        /** What the caller sent, with secrets hidden */
+        /** What the caller sent; declared secrets are hidden */
         input: Record<string, unknown>
         /** What a reviewer made of it; this is what runs */
         edited_input: Record<string, unknown> | null
@@ -3296,6 +3350,20 @@ export interface Operations {
         args_hash: string
         /** The arguments that are fixed on the tool and are not shown */
         preset_keys: Array<string>
+        /** Where the tool’s schema declares secrets; * stands for any key or index */
+        secret_paths: Array<Array<string>>
+        /** Arguments that are hidden, or shown though they look like credentials; look at them before you approve */
+        sensitive: Array<{
+          /** Where it stands, as in "account.token" */
+          path: string
+          type: 'string' | 'number' | 'boolean' | 'array' | 'object' | 'null'
+          /** Characters, items or fields */
+          length: number | null
+          /** schema: the tool declares it secret; api_key: it holds an API key of this platform; name: only its name sounds like a credential; depth: it is nested too deep to be shown */
+          reason: 'schema' | 'api_key' | 'name' | 'depth'
+          /** True: its value is not shown, and runs as it was sent */
+          hidden: boolean
+        }>
         /** Of what the action was when it was asked for */
         definition_hash: string
         /** Who asked */
@@ -3363,7 +3431,7 @@ export interface Operations {
         /** namespace:name */
         action: string
         status: 'pending' | 'approved' | 'rejected' | 'expired' | 'cancelled' | 'used'
-        /** What the caller sent, with secrets hidden */
+        /** What the caller sent; declared secrets are hidden */
         input: Record<string, unknown>
         /** What a reviewer made of it; this is what runs */
         edited_input: Record<string, unknown> | null
@@ -3371,6 +3439,20 @@ export interface Operations {
         args_hash: string
         /** The arguments that are fixed on the tool and are not shown */
         preset_keys: Array<string>
+        /** Where the tool’s schema declares secrets; * stands for any key or index */
+        secret_paths: Array<Array<string>>
+        /** Arguments that are hidden, or shown though they look like credentials; look at them before you approve */
+        sensitive: Array<{
+          /** Where it stands, as in "account.token" */
+          path: string
+          type: 'string' | 'number' | 'boolean' | 'array' | 'object' | 'null'
+          /** Characters, items or fields */
+          length: number | null
+          /** schema: the tool declares it secret; api_key: it holds an API key of this platform; name: only its name sounds like a credential; depth: it is nested too deep to be shown */
+          reason: 'schema' | 'api_key' | 'name' | 'depth'
+          /** True: its value is not shown, and runs as it was sent */
+          hidden: boolean
+        }>
         /** Of what the action was when it was asked for */
         definition_hash: string
         /** Who asked */
@@ -3438,7 +3520,7 @@ export interface Operations {
         /** namespace:name */
         action: string
         status: 'pending' | 'approved' | 'rejected' | 'expired' | 'cancelled' | 'used'
-        /** What the caller sent, with secrets hidden */
+        /** What the caller sent; declared secrets are hidden */
         input: Record<string, unknown>
         /** What a reviewer made of it; this is what runs */
         edited_input: Record<string, unknown> | null
@@ -3446,6 +3528,20 @@ export interface Operations {
         args_hash: string
         /** The arguments that are fixed on the tool and are not shown */
         preset_keys: Array<string>
+        /** Where the tool’s schema declares secrets; * stands for any key or index */
+        secret_paths: Array<Array<string>>
+        /** Arguments that are hidden, or shown though they look like credentials; look at them before you approve */
+        sensitive: Array<{
+          /** Where it stands, as in "account.token" */
+          path: string
+          type: 'string' | 'number' | 'boolean' | 'array' | 'object' | 'null'
+          /** Characters, items or fields */
+          length: number | null
+          /** schema: the tool declares it secret; api_key: it holds an API key of this platform; name: only its name sounds like a credential; depth: it is nested too deep to be shown */
+          reason: 'schema' | 'api_key' | 'name' | 'depth'
+          /** True: its value is not shown, and runs as it was sent */
+          hidden: boolean
+        }>
         /** Of what the action was when it was asked for */
         definition_hash: string
         /** Who asked */
@@ -3527,6 +3623,8 @@ export interface Operations {
           args_hash: string
           /** The arguments that are fixed on the tool and are not shown */
           preset_keys: Array<string>
+          /** Where the tool’s schema declares secrets; * stands for any key or index */
+          secret_paths: Array<Array<string>>
           /** Of what the action was when it was asked for */
           definition_hash: string
           /** Who asked */
@@ -3603,7 +3701,7 @@ export interface Operations {
         /** namespace:name */
         action: string
         status: 'pending' | 'approved' | 'rejected' | 'expired' | 'cancelled' | 'used'
-        /** What the caller sent, with secrets hidden */
+        /** What the caller sent; declared secrets are hidden */
         input: Record<string, unknown>
         /** What a reviewer made of it; this is what runs */
         edited_input: Record<string, unknown> | null
@@ -3611,6 +3709,20 @@ export interface Operations {
         args_hash: string
         /** The arguments that are fixed on the tool and are not shown */
         preset_keys: Array<string>
+        /** Where the tool’s schema declares secrets; * stands for any key or index */
+        secret_paths: Array<Array<string>>
+        /** Arguments that are hidden, or shown though they look like credentials; look at them before you approve */
+        sensitive: Array<{
+          /** Where it stands, as in "account.token" */
+          path: string
+          type: 'string' | 'number' | 'boolean' | 'array' | 'object' | 'null'
+          /** Characters, items or fields */
+          length: number | null
+          /** schema: the tool declares it secret; api_key: it holds an API key of this platform; name: only its name sounds like a credential; depth: it is nested too deep to be shown */
+          reason: 'schema' | 'api_key' | 'name' | 'depth'
+          /** True: its value is not shown, and runs as it was sent */
+          hidden: boolean
+        }>
         /** Of what the action was when it was asked for */
         definition_hash: string
         /** Who asked */
@@ -3687,6 +3799,8 @@ export interface Operations {
         args_hash: string
         /** The arguments that are fixed on the tool and are not shown */
         preset_keys: Array<string>
+        /** Where the tool’s schema declares secrets; * stands for any key or index */
+        secret_paths: Array<Array<string>>
         /** Of what the action was when it was asked for */
         definition_hash: string
         /** Who asked */
@@ -3896,7 +4010,6 @@ export type PlatformErrorCode =
   | 'PROJECT_REQUIRED'
   | 'ANSWER_NOT_AWAITED'
   | 'UNAUTHENTICATED'
-  | 'KEY_REFUSED'
   | 'KEY_GONE'
   | 'FOREIGN_ORIGIN'
   | 'FORGED_REQUEST'
@@ -3910,9 +4023,11 @@ export type PlatformErrorCode =
   | 'RESOURCE_NOT_FOUND'
   | 'GENERATION_NOT_FOUND'
   | 'UNKNOWN_TOOL'
+  | 'TOOL_NOT_ACTIVE'
   | 'ROUTE_NOT_FOUND'
   | 'METHOD_NOT_ALLOWED'
   | 'NAME_TAKEN'
+  | 'AMBIGUOUS_NAME'
   | 'HAS_DEPENDENTS'
   | 'LAST_ADMIN_KEY'
   | 'ACTION_WITHHELD'
@@ -3956,6 +4071,7 @@ export type PlatformErrorCode =
   | 'TOOL_PROTOCOL_ERROR'
   | 'TOOL_SCHEMA_INVALID'
   | 'RESPONSE_TOO_LARGE'
+  | 'RESPONSE_TOO_COMPLEX'
   | 'TOO_MANY_REDIRECTS'
   | 'TOO_MANY_LISTENERS'
   | 'SHUTTING_DOWN'

@@ -75,6 +75,17 @@ export class Agents {
     return pageOfRows(where, filter, visible, toAgent)
   }
 
+  /** The names of the agents that have a tool. */
+  async namesUsing(projectId: string, toolId: string): Promise<string[]> {
+    const query = this.#engine.db
+      .selectFrom('agents')
+      .select('name')
+      .where('project_id', '=', projectId)
+      .where('tool_ids', 'like', `%${JSON.stringify(toolId)}%`)
+      .orderBy('name')
+    return (await query.execute()).map(({ name }) => name)
+  }
+
   async update(id: string, draft: AgentDraft): Promise<Agent | undefined> {
     const row = await uniquely(this.#engine, 'agent', draft.name, () =>
       this.#engine.db

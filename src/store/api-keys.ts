@@ -13,6 +13,7 @@ const toApiKey = (row: ApiKeyRow): ApiKey => ({
   name: row.name,
   key_prefix: row.key_prefix,
   access_policy_ids: JSON.parse(row.access_policy_ids),
+  created_by: (JSON.parse(row.ancestors) as string[]).at(-1) ?? null,
   rate_limit: row.rate_limit,
   expires_at: row.expires_at === null ? null : iso(row.expires_at),
   last_used_at: row.last_used_at === null ? null : iso(row.last_used_at),
@@ -27,6 +28,8 @@ export interface NewApiKey {
   readonly key_hash: string
   readonly key_prefix: string
   readonly access_policy_ids: readonly string[]
+  /** From the first key to the one that creates this one. */
+  readonly ancestors?: readonly string[]
   readonly rate_limit: number | null
   readonly expires_at: number | null
 }
@@ -53,6 +56,7 @@ export class ApiKeys {
       ...key,
       id: key.id ?? newId('key', now),
       access_policy_ids: JSON.stringify(key.access_policy_ids),
+      ancestors: JSON.stringify(key.ancestors ?? []),
       last_used_at: null,
       created_at: now,
       updated_at: now,
@@ -73,6 +77,13 @@ export class ApiKeys {
 
   findRow(id: string): Promise<ApiKeyRow | undefined> {
     return this.#engine.db.selectFrom('api_keys').selectAll().where('id', '=', id).executeTakeFirst()
+  }
+
+  /** The ancestors of those keys that still exist, by key. */
+  async ancestorsOf(ids: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
+    if (ids.length === 0) return new Map()
+    const query = this.#engine.db.selectFrom('api_keys').select(['id', 'ancestors']).where('id', 'in', ids)
+    return new Map((await query.execute()).map(({ id, ancestors }) => [id, JSON.parse(ancestors)]))
   }
 
   list(filter: { project_id?: string } & Window, visible: Visible): Promise<Page<ApiKey>> {

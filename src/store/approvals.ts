@@ -17,7 +17,18 @@ const time = (milliseconds: number | null) => (milliseconds === null ? null : is
 
 /** All but the arguments, which may be large. */
 const summaryColumns = [
-  ...(['id', 'project_id', 'call_id', 'tool_id', 'tool', 'action', 'status', 'args_hash', 'preset_keys'] as const),
+  ...([
+    'id',
+    'project_id',
+    'call_id',
+    'tool_id',
+    'tool',
+    'action',
+    'status',
+    'args_hash',
+    'preset_keys',
+    'secret_paths',
+  ] as const),
   ...(['definition_hash', 'principal_id', 'principal_name', 'surface', 'client_name', 'client_version'] as const),
   ...(['agent_id', 'generation_id', 'server_id', 'why', 'approvals_needed', 'decisions', 'decided_by'] as const),
   ...(['decided_by_name', 'decided_at', 'reason', 'expires_at', 'used_at', 'created_at'] as const),
@@ -33,6 +44,7 @@ const toSummary = (row: Pick<ApprovalRow, (typeof summaryColumns)[number]>): App
   status: row.status as ApprovalStatus,
   args_hash: row.args_hash,
   preset_keys: JSON.parse(row.preset_keys),
+  secret_paths: row.secret_paths === null ? [] : JSON.parse(row.secret_paths),
   definition_hash: row.definition_hash,
   principal: { id: row.principal_id, name: row.principal_name },
   surface: row.surface as Approval['surface'],
@@ -53,11 +65,12 @@ const toSummary = (row: Pick<ApprovalRow, (typeof summaryColumns)[number]>): App
 
 const toApproval = (row: ApprovalRow): Approval => ({
   ...toSummary(row),
+  sensitive: [],
   input: unseal(row.input),
   edited_input: row.edited_input === null ? null : unseal(row.edited_input),
 })
 
-type Given = 'project_id' | 'call_id' | 'tool_id' | 'tool' | 'action' | 'args_hash' | 'preset_keys'
+type Given = 'project_id' | 'call_id' | 'tool_id' | 'tool' | 'action' | 'args_hash' | 'preset_keys' | 'secret_paths'
 type Asker = 'definition_hash' | 'principal' | 'surface' | 'client' | 'agent_id' | 'generation_id' | 'server_id'
 
 export interface ApprovalDraft extends Pick<Approval, Given | Asker | 'why' | 'approvals_needed' | 'input'> {
@@ -109,7 +122,7 @@ export class Approvals {
 
   /** Undefined where the same call is open already. */
   async create(draft: ApprovalDraft, now = Date.now()): Promise<Approval | undefined> {
-    const { principal, client, preset_keys, why, input, ...rest } = draft
+    const { principal, client, preset_keys, secret_paths, why, input, ...rest } = draft
     const row: ApprovalRow = {
       ...rest,
       id: newId('apr', now),
@@ -119,6 +132,7 @@ export class Approvals {
       client_name: client.name,
       client_version: client.version,
       preset_keys: JSON.stringify(preset_keys),
+      secret_paths: JSON.stringify(secret_paths),
       why: JSON.stringify(why),
       input: seal(input),
       edited_input: null,

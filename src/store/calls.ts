@@ -1,5 +1,5 @@
 import { setImmediate as othersFirst } from 'node:timers/promises'
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { type Call, type CallSummary, matchesText } from '../model/call.ts'
 import { firstIdAt } from '../model/ids.ts'
 import type { JsonObject } from '../model/json.ts'
@@ -34,10 +34,12 @@ function toCall(row: CallRow): Call {
     client: { name: row.client_name, version: row.client_version },
     request: kept(row.request, row.request_truncated),
     request_truncated: row.request_truncated === 1,
+    preset_keys: row.preset_keys === null ? [] : JSON.parse(row.preset_keys),
     response: kept(row.response, row.response_truncated),
     response_truncated: row.response_truncated === 1,
     error: errorOf(row),
     duration_ms: row.duration_ms,
+    waited_ms: row.waited_ms,
     created_at: iso(row.created_at),
     completed_at: row.completed_at === null ? null : iso(row.completed_at),
   }
@@ -66,7 +68,16 @@ const summaryColumns = [
     'client_name',
     'client_version',
   ] as const),
-  ...(['request_truncated', 'response_truncated', 'error', 'duration_ms', 'created_at', 'completed_at'] as const),
+  ...([
+    'request_truncated',
+    'preset_keys',
+    'response_truncated',
+    'error',
+    'duration_ms',
+    'waited_ms',
+    'created_at',
+    'completed_at',
+  ] as const),
 ]
 
 function toCallSummary(row: Omit<CallRow, 'request' | 'response'>): CallSummary {
@@ -111,12 +122,16 @@ export interface RecordedAnswer {
 }
 
 /** As exact as anyone reads it, and coarse enough that there are few different ones to count. */
-const latencyOf = sql<number | null>`case
-  when duration_ms is null then null
-  when duration_ms < 10 then cast(duration_ms * 10 as integer)
-  when duration_ms < 1000 then cast(duration_ms as integer) * 10
-  else cast(duration_ms / 10 as integer) * 100
+const coarse = (milliseconds: RawBuilder<number | null>) => sql<number | null>`case
+  when ${milliseconds} is null then null
+  when ${milliseconds} < 10 then cast(${milliseconds} * 10 as integer)
+  when ${milliseconds} < 1000 then cast(${milliseconds} as integer) * 10
+  else cast(${milliseconds} / 10 as integer) * 100
 end`
+
+/** Without the time that it waited for a person. */
+const latencyOf = coarse(sql`(duration_ms - coalesce(waited_ms, 0))`)
+const waitedOf = coarse(sql`waited_ms`)
 
 const sliceOf = sql<number>`created_at / ${sql.lit(sliceLength)}`
 
@@ -360,7 +375,7 @@ export class Calls {
     if (!visible) return this.#tallies.between(filter, from, to, mostCounted)
     // Who may see some calls only has them counted one by one.
     const rows = await this.#matching({ ...filter, from, to })
-      .select(['id', 'project_id', 'status', sliceOf.as('slice'), latencyOf.as('latency')])
+      .select(['id', 'project_id', 'status', sliceOf.as('slice'), latencyOf.as('latency'), waitedOf.as('waited')])
       .orderBy('id', 'desc')
       .limit(mostSeen)
       .execute()
@@ -370,8 +385,9 @@ export class Calls {
 
   #count(filter: CallFilter): Promise<Tally[]> {
     return this.#matching(filter)
-      .select(({ fn }) => ['status', sliceOf.as('slice'), latencyOf.as('latency'), fn.countAll<number>().as('calls')])
-      .groupBy(['slice', 'status', 'latency'])
+      .select(['status', sliceOf.as('slice'), latencyOf.as('latency'), waitedOf.as('waited')])
+      .select(({ fn }) => fn.countAll<number>().as('calls'))
+      .groupBy(['slice', 'status', 'latency', 'waited'])
       .execute()
   }
 

@@ -93,7 +93,7 @@ async function endCalls(pool: pg.Pool, ended: readonly CallEnd[]): Promise<void>
   const query = {
     name: 'end-calls',
     text: `update calls set status = e.status, response = e.response, response_truncated = e.response_truncated,
-             error = e.error, duration_ms = e.duration_ms, completed_at = e.completed_at
+             error = e.error, duration_ms = e.duration_ms, waited_ms = e.waited_ms, completed_at = e.completed_at
            from json_populate_recordset(null::calls, $1::json) e
            where calls.id = e.id and calls.completed_at is null`,
     values: [JSON.stringify([...ended].sort((a, b) => (a.id < b.id ? -1 : 1)))],

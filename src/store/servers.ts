@@ -1,6 +1,6 @@
 import { newId } from '../model/ids.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
-import type { Server, ServerDraft } from '../model/server.ts'
+import type { Server, ServerApp, ServerDraft } from '../model/server.ts'
 import type { Engine } from './engine.ts'
 import type { Notices } from './notices.ts'
 import { pageOfRows, type Visible } from './page.ts'
@@ -80,6 +80,21 @@ export class Servers {
     let where = this.#engine.db.selectFrom('servers')
     if (filter.project_id) where = where.where('project_id', '=', filter.project_id)
     return pageOfRows(where, filter, visible, toServer)
+  }
+
+  /** The servers that name an app, with what they say of it. */
+  async offering(projectId: string, app: string): Promise<{ slug: string; app: ServerApp }[]> {
+    const rows = await this.#engine.db
+      .selectFrom('servers')
+      .select(['slug', 'apps'])
+      .where('project_id', '=', projectId)
+      .where('apps', 'is not', null)
+      .orderBy('slug')
+      .execute()
+    return rows.flatMap(({ slug, apps }) => {
+      const named = (JSON.parse(apps ?? '[]') as ServerApp[]).find((one) => one.slug === app)
+      return named ? [{ slug, app: named }] : []
+    })
   }
 
   async update(id: string, draft: ServerDraft): Promise<Server | undefined> {

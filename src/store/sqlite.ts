@@ -120,10 +120,12 @@ const callColumns = [
   'client_version',
   'request',
   'request_truncated',
+  'preset_keys',
   'response',
   'response_truncated',
   'error',
   'duration_ms',
+  'waited_ms',
   'created_at',
   'completed_at',
 ] as const satisfies readonly (keyof CallRow)[]
@@ -149,10 +151,12 @@ const callValues = (row: CallRow): SQLInputValue[] => [
   row.client_version,
   row.request,
   row.request_truncated,
+  row.preset_keys,
   row.response,
   row.response_truncated,
   row.error,
   row.duration_ms,
+  row.waited_ms,
   row.created_at,
   row.completed_at,
 ]
@@ -194,7 +198,7 @@ export function openSqlite(folder: string, syncCalls = false): Engine {
         `insert into calls (${callColumns.join(', ')}) values (${callColumns.map(() => '?').join(', ')})`,
       ),
       end: database.prepare(
-        `update calls set status = ?, response = ?, response_truncated = ?, error = ?, duration_ms = ?, completed_at = ? where id = ? and completed_at is null`,
+        `update calls set status = ?, response = ?, response_truncated = ?, error = ?, duration_ms = ?, waited_ms = ?, completed_at = ? where id = ? and completed_at is null`,
       ),
     }
     return statements
@@ -206,7 +210,8 @@ export function openSqlite(folder: string, syncCalls = false): Engine {
     try {
       for (const row of begun) begin.run(...callValues(row))
       for (const row of ended) {
-        end.run(row.status, row.response, row.response_truncated, row.error, row.duration_ms, row.completed_at, row.id)
+        const { status, response, response_truncated, error, duration_ms, waited_ms, completed_at, id } = row
+        end.run(status, response, response_truncated, error, duration_ms, waited_ms, completed_at, id)
       }
       commit.run()
       checkpoints.wrote()

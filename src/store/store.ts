@@ -14,6 +14,7 @@ import { Generations } from './generations.ts'
 import { IdempotencyKeys } from './idempotency-keys.ts'
 import { Journals } from './journal.ts'
 import { migrate } from './migrate.ts'
+import { Names } from './names.ts'
 import { Notices } from './notices.ts'
 import { Projects } from './projects.ts'
 import { Results } from './results.ts'
@@ -48,6 +49,7 @@ export interface Store {
   readonly skills: Skills
   readonly aiProviders: AiProviders
   readonly idempotencyKeys: IdempotencyKeys
+  readonly names: Names
   readonly settings: Settings
   readonly sealed: Sealed
   readonly vectors: Vectors
@@ -90,6 +92,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     skills: new Skills(engine, notices),
     aiProviders: new AiProviders(engine),
     idempotencyKeys: new IdempotencyKeys(engine),
+    names: new Names(engine),
     settings: new Settings(engine),
     sealed: new Sealed(engine),
     vectors: new Vectors(engine),

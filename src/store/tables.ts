@@ -17,6 +17,8 @@ export interface ApiKeyRow {
   key_hash: string
   key_prefix: string
   access_policy_ids: string
+  /** JSON: the ids of the keys it was created with, from the first one to its creator. They may have been deleted. */
+  ancestors: string
   rate_limit: number | null
   expires_at: number | null
   last_used_at: number | null
@@ -39,6 +41,7 @@ export interface ToolRow {
   project_id: string
   name: string
   type: string
+  type_alias: string | null
   description: string | null
   parameters: string | null
   execute: string | null
@@ -106,10 +109,14 @@ export interface CallRow {
   client_version: string | null
   request: string
   request_truncated: number
+  /** A list in JSON; null where nothing was fixed. */
+  preset_keys: string | null
   response: string | null
   response_truncated: number
   error: string | null
   duration_ms: number | null
+  /** How much of that it waited for a person; null where none was asked. */
+  waited_ms: number | null
   created_at: number
   completed_at: number | null
 }
@@ -117,7 +124,7 @@ export interface CallRow {
 /** How a call ended: the columns that its completion fills. */
 export type CallEnd = Pick<
   CallRow,
-  'id' | 'status' | 'response' | 'response_truncated' | 'error' | 'duration_ms' | 'completed_at'
+  'id' | 'status' | 'response' | 'response_truncated' | 'error' | 'duration_ms' | 'waited_ms' | 'completed_at'
 >
 
 export interface IdempotencyRow {
@@ -312,6 +319,7 @@ export interface ApprovalRow {
   status: string
   args_hash: string
   preset_keys: string
+  secret_paths: string | null
   definition_hash: string
   principal_id: string
   principal_name: string

@@ -4,8 +4,10 @@ export interface Tally {
   /** Which ten seconds since 1970. */
   readonly slice: number
   readonly status: string
-  /** In tenths of a millisecond; null for a call that has not ended. */
+  /** In tenths of a millisecond, without waiting for people; null for a call that has not ended. */
   readonly latency: number | null
+  /** In tenths of a millisecond; null for a call that waited for nobody. */
+  readonly waited: number | null
   readonly calls: number
 }
 

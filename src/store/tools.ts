@@ -23,6 +23,7 @@ const toTool = (row: ToolRow): ToolRecord => ({
   project_id: row.project_id,
   name: row.name,
   type: row.type,
+  type_alias: row.type_alias,
   description: row.description,
   parameters: parse(row.parameters),
   execute: parse(row.execute),
@@ -43,6 +44,7 @@ const toTool = (row: ToolRow): ToolRecord => ({
 const toColumns = (draft: ToolDraft) => ({
   name: draft.name,
   type: draft.type,
+  type_alias: draft.type_alias ?? null,
   description: draft.description,
   parameters: print(draft.parameters),
   execute: print(draft.execute),

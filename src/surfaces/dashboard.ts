@@ -5,6 +5,7 @@ import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { gzip as gzipCallback } from 'node:zlib'
+import type { Exchange } from '../server/exchange.ts'
 
 const gzip = promisify(gzipCallback)
 
@@ -58,10 +59,10 @@ export const isBuilt = (folder: URL): boolean => existsSync(new URL('index.html'
 const notForPeople = new Set(['api', 'mcp', 'assets', 'sample'])
 
 export interface Dashboard {
-  /** Nothing for a path that is not the dashboard's. */
-  answer(request: Request): Promise<Response | undefined>
-  /** For someone at a path that nobody has: a page that says so and leads on. Nothing for a program. */
-  lost(request: Request): Promise<Response | undefined>
+  /** Answers what is the dashboard's; false for any other path. */
+  serve(exchange: Exchange): Promise<boolean>
+  /** For a person at a path that does not exist: a page that says so. False for a program. */
+  serveNotFound(exchange: Exchange): Promise<boolean>
 }
 
 /** Serves the built dashboard from memory. */
@@ -75,23 +76,22 @@ export function dashboard(folder: URL): Dashboard {
     if (assets.size === 0) loading = undefined
     return assets
   }
-  const answerPage = async (request: Request) => {
-    const path = decoded(new URL(request.url).pathname)
-    const isPage = path === '/' || (pages.has(firstOf(path)) && wantsPage(request))
-    if (!isPage && !path.startsWith('/assets/') && path !== '/icon.svg') return undefined
-    const assets = await load()
-    if (assets.size === 0) return notBuilt()
-    const asset = assets.get(isPage ? '/index.html' : path)
-    return asset && answer(asset, request)
-  }
   return {
-    answer: answerPage,
-    async lost(request) {
-      if (request.method !== 'GET' || !wantsPage(request) || notForPeople.has(firstOf(new URL(request.url).pathname))) {
-        return undefined
-      }
+    async serve(exchange) {
+      const path = decoded(exchange.path)
+      const isPage = path === '/' || (pages.has(firstOf(path)) && wantsPage(exchange))
+      if (!isPage && !path.startsWith('/assets/') && path !== '/icon.svg') return false
+      const assets = await load()
+      const asset = assets.get(isPage ? '/index.html' : path)
+      if (assets.size === 0) sendNotBuilt(exchange)
+      else if (asset) sendAsset(exchange, asset)
+      return assets.size === 0 || asset !== undefined
+    },
+    async serveNotFound(exchange) {
+      if (exchange.method !== 'GET' || !wantsPage(exchange) || notForPeople.has(firstOf(exchange.path))) return false
       const page = (await load()).get('/index.html')
-      return page && new Response(new Uint8Array(page.bytes), { status: 404, headers: page.headers })
+      if (page) exchange.send(404, page.headers, page.bytes)
+      return page !== undefined
     },
   }
 }
@@ -99,7 +99,7 @@ export function dashboard(folder: URL): Dashboard {
 const firstOf = (path: string) => path.split('/')[1] ?? ''
 
 /** Some of our pages are called as some of our routes are. A browser that goes to a page says that it wants HTML. */
-const wantsPage = ({ headers }: Request) => (headers.get('accept') ?? '').includes('text/html')
+const wantsPage = ({ headers }: Exchange) => (headers.accept ?? '').includes('text/html')
 
 const decoded = (path: string) => {
   try {
@@ -134,22 +134,20 @@ async function readAsset(file: string, name: string): Promise<Asset> {
   }
 }
 
-function answer({ bytes, zipped, headers }: Asset, request: Request): Response {
-  if (request.headers.get('if-none-match')?.includes(headers.etag as string)) {
-    return new Response(null, { status: 304, headers })
-  }
-  const isZipped = /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '') && zipped.length < bytes.length
-  const body = isZipped ? zipped : bytes
-  return new Response(request.method === 'HEAD' ? null : new Uint8Array(body), {
-    headers: { ...headers, 'content-length': String(body.length), ...(isZipped && { 'content-encoding': 'gzip' }) },
-  })
+function sendAsset(exchange: Exchange, { bytes, zipped, headers }: Asset): void {
+  const isZipped = /\bgzip\b/.test(exchange.headers['accept-encoding'] ?? '') && zipped.length < bytes.length
+  const isKnown = exchange.headers['if-none-match']?.includes(headers.etag as string)
+  if (isKnown) exchange.send(304, headers)
+  else if (isZipped) exchange.send(200, { ...headers, 'content-encoding': 'gzip' }, zipped)
+  else exchange.send(200, headers, bytes)
 }
 
-const notBuilt = () =>
-  new Response(
+const sendNotBuilt = (exchange: Exchange) =>
+  exchange.send(
+    503,
+    { ...safety, 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' },
     `<!doctype html><html lang="en"><meta charset="utf-8"><title>Quartermaster</title>
 <h1>The dashboard is not built</h1>
 <p>The platform runs, but the files of its dashboard are missing. Run <code>npm run build</code> in its folder and reload
 this page; there is no need to restart. The <a href="/api/docs">reference of the API</a> is here already.</p></html>`,
-    { status: 503, headers: { ...safety, 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' } },
   )

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto'
 import { PlatformError } from '../model/errors.ts'
+import type { EventStream } from '../operations/operation.ts'
+import { opening, printEvent } from '../server/event-stream.ts'
 import type { IdempotencyKeys } from '../store/idempotency-keys.ts'
+import type { RestReply } from './rest-reply.ts'
 
 export interface Repeatable {
   readonly principalId: string
@@ -8,7 +11,6 @@ export interface Repeatable {
   /** What must be the same for a request to be a repeat. */
   readonly fingerprint: string
   readonly secretFields?: readonly string[] | undefined
-  readonly headers: Readonly<Record<string, string>>
 }
 
 /**
@@ -19,64 +21,64 @@ export interface Repeatable {
  */
 export async function idempotently(
   keys: IdempotencyKeys,
-  request: Repeatable,
-  run: () => Promise<Response>,
-  asResponse: (error: unknown) => Response,
-): Promise<Response> {
-  const { principalId, key } = request
+  { principalId, key, fingerprint, secretFields }: Repeatable,
+  run: () => Promise<RestReply>,
+  errorReply: (error: unknown) => RestReply & { readonly text: string },
+): Promise<RestReply> {
   if (!/^[\x20-\x7e]{1,255}$/.test(key)) {
     throw new PlatformError('VALIDATION_FAILED', {
       errors: [{ path: 'Idempotency-Key', message: 'must be 1 to 255 printable characters' }],
     })
   }
-  const hash = createHash('sha256').update(request.fingerprint).digest('hex')
+  const hash = createHash('sha256').update(fingerprint).digest('hex')
   const kept = await keys.claim(principalId, key, hash)
   if (kept) {
     if (kept.request_hash !== hash) throw new PlatformError('IDEMPOTENCY_KEY_REUSED', { key })
     if (!kept.answer) throw new PlatformError('IDEMPOTENCY_IN_PROGRESS', { key })
-    const type = isEvents(kept.answer.body) ? eventStream : 'application/json'
-    return new Response(kept.answer.body, {
-      status: kept.answer.status,
-      headers: { ...request.headers, 'content-type': type, 'idempotency-replayed': 'true' },
-    })
+    const { status, body } = kept.answer
+    const isStream = body.startsWith(opening)
+    const headers = { 'idempotency-replayed': 'true', ...(isStream && { 'content-type': 'text/event-stream' }) }
+    return { status, text: body, headers }
   }
-  const keep = (response: Response, body: string) => keys.keep(principalId, key, { status: response.status, body })
+  const keep = (status: number, body: string) => keys.keep(principalId, key, { status, body })
   try {
-    const response = await run()
-    // The answer is still to come, so the same request is to be made again.
-    if (response.status === 202) await keys.release(principalId, key)
-    else if (response.headers.get('content-type') === eventStream) return passedOn(response, keep)
-    else await keep(response, withoutSecrets(await response.clone().text(), request.secretFields))
-    return response
+    const reply = await run()
+    // 202: the answer is still to come, so the same request is to be made again.
+    if (reply.status === 202) await keys.release(principalId, key)
+    else if (reply.events) return { ...reply, events: recorded(reply.events, (body) => keep(reply.status, body)) }
+    else await keep(reply.status, withoutSecrets(reply.text ?? '', secretFields))
+    return reply
   } catch (error) {
-    if (hadNoEffect(error)) await keys.release(principalId, key)
-    else {
-      const response = asResponse(error)
-      await keep(response, await response.clone().text())
-      return response
+    if (hadNoEffect(error)) {
+      await keys.release(principalId, key)
+      throw error
     }
-    throw error
+    const reply = errorReply(error)
+    await keep(reply.status, reply.text)
+    return reply
   }
 }
 
-/** A stream is passed on as it comes, and ends for its reader once it is kept; a reader who leaves before loses nothing. */
-function passedOn(response: Response, keep: (response: Response, body: string) => Promise<unknown>): Response {
-  const kept = response
-    .clone()
-    .text()
-    .then((body) => keep(response, body))
-    .then(
-      () => {},
-      () => {},
+/** Passes events on as they come, and ends once they are kept. A reader who leaves early loses nothing. */
+const recorded = (source: EventStream, keep: (body: string) => Promise<unknown>): EventStream => ({
+  async subscribe(send, end) {
+    let reader: { send: typeof send; end: typeof end } | undefined = { send, end }
+    let body = opening
+    await source.subscribe(
+      (event) => {
+        body += printEvent(event)
+        reader?.send(event)
+      },
+      () =>
+        void keep(body)
+          .catch(() => {})
+          .then(() => reader?.end()),
     )
-  const body = response.body?.pipeThrough(new TransformStream<Uint8Array, Uint8Array>({ flush: () => kept }))
-  return new Response(body ?? null, response)
-}
-
-const eventStream = 'text/event-stream'
-
-/** No JSON begins like that, and every stream of ours does. */
-const isEvents = (body: string): boolean => body.startsWith(':')
+    return () => {
+      reader = undefined
+    }
+  },
+})
 
 const hadNoEffect = (error: unknown): boolean =>
   error instanceof PlatformError && (error.status < 500 || error.code === 'SHUTTING_DOWN')

@@ -1,26 +1,21 @@
-import { Hono, type Context as HonoContext } from 'hono'
 import type { Logger } from 'pino'
-import type { Keys } from '../access/keys.ts'
-import type { RateLimit } from '../access/rate-limit.ts'
-import type { Sessions } from '../access/sessions.ts'
 import { PlatformError } from '../model/errors.ts'
 import type { JsonObject } from '../model/json.ts'
 import { inputSchema } from '../operations/json-schema.ts'
-import { type Request as Asking, type Operation, type Parts, parametersOf, routeOf } from '../operations/operation.ts'
-import { lineageHeader } from '../tools/lineage.ts'
-import { answer, answerError } from './answer.ts'
-import { asking, clientOf, rateHeaders } from './asking.ts'
+import { type Context, type Operation, type Parts, parametersOf, routeOf } from '../operations/operation.ts'
+import type { Admission, Admit } from '../server/admit.ts'
+import { fieldsOf, readJson } from '../server/body.ts'
+import { errorReply, sendError } from '../server/error-reply.ts'
+import type { Exchange, Params, ReplyHeaders } from '../server/exchange.ts'
+import type { Metrics } from '../server/metrics.ts'
+import type { Route } from '../server/router.ts'
 import { idempotently } from './idempotency.ts'
-import { type Identity, identify } from './identify.ts'
-import type { Metrics } from './metrics.ts'
-import { cut, fieldsOf, readJson } from './read-json.ts'
+import { type RestReply, replyOf, sendReply } from './rest-reply.ts'
 
-export interface RestParts {
+export interface RestDeps {
   readonly operations: readonly Operation[]
   readonly parts: Parts
-  readonly keys: Keys
-  readonly sessions: Sessions
-  readonly rateLimit: RateLimit
+  readonly admit: Admit
   readonly metrics: Metrics
   readonly log: Logger
   readonly bodyLimit: number
@@ -28,63 +23,57 @@ export interface RestParts {
   readonly closing: AbortSignal
 }
 
-/** REST is a loop over the operations. */
-export function rest(host: RestParts): Hono {
-  const app = new Hono()
-  // A fixed path must be asked for before one with a parameter in its place.
-  const inOrder = [...host.operations].sort((a, b) => parametersOf(a.route).length - parametersOf(b.route).length)
-  for (const operation of inOrder) {
+/** REST is a table from routes to operations. */
+export function restRoutes(deps: RestDeps): Route[] {
+  // A fixed path comes before one with a parameter in its place.
+  const inOrder = [...deps.operations].sort((a, b) => parametersOf(a.route).length - parametersOf(b.route).length)
+  return inOrder.map((operation) => {
     const { method, path } = routeOf(operation)
-    const handle = handler(operation, host)
-    app.on(method, path.replaceAll(/\{(\w+)\}/g, ':$1'), async (context) => {
-      const response = await handle(context).catch((error: unknown) => answerError(error, host.log))
-      host.metrics.answered(operation.name, response.status)
-      return response
-    })
-  }
-  return app
+    return { method, path: path.replaceAll(/\{(\w+)\}/g, ':$1'), handle: handler(operation, deps) }
+  })
 }
 
-function handler(operation: Operation, host: RestParts) {
-  const readInput = inputReader(operation, host.bodyLimit)
-  const { method } = routeOf(operation)
-
-  const run = async (who: Identity, req: HonoRequest, headers: Record<string, string>): Promise<Response> => {
-    const { principal, surface } = who
-    const input = await readInput(req)
-    // What a browser says of itself tells nothing about who asked.
-    const asker = asking(principal, surface, clientOf(surface === 'web' ? 'dashboard' : req.header('user-agent')))
-    const descent = host.parts.reach.lineage.read(req.header(lineageHeader))
-    const gone = () => req.raw.signal
-    const context = { ...host.parts, ...asker, ...descent, ...extras(operation, req), gone }
-    const perform = async () => answer(operation, await operation.perform(input, context), headers, host.closing)
-
-    const key = method === 'POST' ? req.header('idempotency-key') : undefined
-    if (key === undefined) return perform()
-    const fingerprint = `${operation.name}\n${JSON.stringify(input)}`
-    const { secretFields } = operation
-    return idempotently(
-      host.parts.store.idempotencyKeys,
-      { principalId: principal.id, key, fingerprint, secretFields, headers },
-      perform,
-      (error) => answerError(error, host.log, headers),
-    )
-  }
-
-  return async ({ req }: HonoContext): Promise<Response> => {
-    if (host.closing.aborted) throw new PlatformError('SHUTTING_DOWN', {})
-    const who = await identify(req.raw, host)
-    const headers = rateHeaders(host.rateLimit.take(who.principal.id, who.principal.rateLimit))
-    return run(who, req, headers).catch((error: unknown) => answerError(error, host.log, headers))
+function handler(operation: Operation, deps: RestDeps) {
+  const { admit, metrics, log, closing } = deps
+  const readInput = inputReader(operation, deps.bodyLimit)
+  return async (exchange: Exchange, params: Params): Promise<void> => {
+    let headers: ReplyHeaders = {}
+    let status: number
+    try {
+      const admission = await admit(exchange, 'rest')
+      headers = admission.headers
+      const input = await readInput(exchange, params)
+      const reply = await perform(operation, input, admission, exchange, deps)
+      status = reply.status
+      await sendReply(exchange, reply, headers, closing)
+    } catch (error) {
+      status = sendError(exchange, error, log, headers)
+    }
+    metrics.answered(operation.name, status)
   }
 }
 
-type HonoRequest = HonoContext['req']
+function perform(
+  operation: Operation,
+  input: unknown,
+  { caller }: Admission,
+  exchange: Exchange,
+  { parts, log }: RestDeps,
+): Promise<RestReply> {
+  const context: Context = { ...parts, ...caller, ...extras(operation, exchange) }
+  const run = async () => replyOf(operation, await operation.perform(input, context))
+  const key = exchange.method === 'POST' ? exchange.headers['idempotency-key'] : undefined
+  if (key === undefined) return run()
+  const fingerprint = `${operation.name}\n${JSON.stringify(input)}`
+  const request = { principalId: caller.principal.id, key, fingerprint, secretFields: operation.secretFields }
+  return idempotently(parts.store.idempotencyKeys, request, run, (error) => errorReply(error, log))
+}
 
-const extras = (operation: Operation, req: HonoRequest): Pick<Asking, 'body' | 'range'> => ({
-  ...(operation.accepts === 'bytes' && { body: cut(req.raw.body, Number.POSITIVE_INFINITY) }),
-  ...(operation.answers === 'bytes' && { range: req.header('range') }),
-})
+const extras = (operation: Operation, exchange: Exchange): Pick<Context, 'body' | 'range'> | undefined => {
+  if (operation.accepts === 'bytes') return { body: exchange.chunks() }
+  const { range } = exchange.headers
+  return operation.answers === 'bytes' && range !== undefined ? { range } : undefined
+}
 
 /** Collects an operation's input from where REST keeps it: the path, and then the query or the body. */
 function inputReader(operation: Operation, bodyLimit: number) {
@@ -94,20 +83,27 @@ function inputReader(operation: Operation, bodyLimit: number) {
   const inBody = method === 'POST' || method === 'PATCH' || (method === 'PUT' && !operation.accepts)
   const fields = (inputSchema(operation).properties ?? {}) as Record<string, JsonObject>
 
-  return async (req: HonoRequest): Promise<unknown> => {
-    const fromPath = Object.fromEntries(parameters.map(({ name, field }) => [field, req.param(name)]))
-    const query = req.url.includes('?') ? readQuery(req.queries(), fields) : {}
-    if (!inBody) return { ...query, ...fromPath }
-    const errors = Object.keys(query).map((name) => ({ path: name, message: 'belongs in the body, not in the query' }))
-    if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
-    return { ...fieldsOf(await readJson(req.raw, bodyLimit), inPath), ...fromPath }
+  return async (exchange: Exchange, params: Params): Promise<unknown> => {
+    const input: Record<string, unknown> = exchange.query === '' ? {} : readQuery(exchange.query, fields)
+    if (inBody) {
+      const errors = Object.keys(input).map((name) => ({
+        path: name,
+        message: 'belongs in the body, not in the query',
+      }))
+      if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
+      Object.assign(input, fieldsOf(await readJson(exchange, bodyLimit), inPath))
+    }
+    for (const { name, field } of parameters) input[field] = params[name]
+    return input
   }
 }
 
 /** Everything in a query is text; what the schema wants as something else is turned into it, where it can be. */
-function readQuery(query: Record<string, string[]>, fields: Record<string, JsonObject>): Record<string, unknown> {
+function readQuery(query: string, fields: Record<string, JsonObject>): Record<string, unknown> {
+  const sent = new URLSearchParams(query)
   return Object.fromEntries(
-    Object.entries(query).map(([name, values]) => {
+    [...new Set(sent.keys())].map((name) => {
+      const values = sent.getAll(name)
       const type = Object.hasOwn(fields, name) ? fields[name]?.type : undefined
       if (type === 'array') return [name, values.flatMap((value) => value.split(','))]
       const [value = '', second] = values

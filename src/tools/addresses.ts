@@ -57,8 +57,8 @@ export function createAddressRules(options: {
   }
 }
 
-/** The two families are kept apart because a `BlockList` sees every IPv4 address inside of `::/3`. */
-class Ranges {
+/** A set of addresses. The two families are kept apart because a `BlockList` sees every IPv4 address inside of `::/3`. */
+export class Ranges {
   readonly #ipv4 = new BlockList()
   readonly #ipv6 = new BlockList()
 

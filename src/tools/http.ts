@@ -1,8 +1,10 @@
 import { z } from 'zod'
 import { inject } from '../credentials/inject.ts'
+import { maskedUrl, redactorOf } from '../credentials/tool-secrets.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
-import type { Json, JsonObject } from '../model/json.ts'
+import { excessOf, type Json, type JsonObject } from '../model/json.ts'
 import { done, Execute, type Output } from '../model/tool.ts'
+import type { ToolRecord } from '../store/tools.ts'
 import { lineageHeader } from './lineage.ts'
 import type { OutboundResponse } from './outbound.ts'
 import { contextHeaders, defineToolType } from './tool-type.ts'
@@ -30,21 +32,24 @@ export const http = defineToolType({
     const { url, rest } = fill(execute.url, input)
     const inBody = execute.method === 'POST' || execute.method === 'PUT' || execute.method === 'PATCH'
     if (!inBody) appendQuery(url, rest)
-    const response = await outbound.request({
+    const own = lowerCased(inject(execute.headers ?? {}, findSecret(tool.project_id)))
+    // The address is part of it: some services take their key in the query.
+    const owner = { project: tool.project_id, credentials: ['http', execute.url, own] }
+    const response = await outbound.client(owner).request({
       url,
       method: execute.method,
       headers: {
         accept: 'application/json, text/*;q=0.9, */*;q=0.5',
         'user-agent': 'quartermaster',
         ...(inBody && { 'content-type': 'application/json' }),
-        ...lowerCased(inject(execute.headers ?? {}, findSecret(tool.project_id))),
+        ...own,
         ...contextHeaders(context),
         [lineageHeader]: lineage.print({ callId, depth }),
       },
       body: inBody ? JSON.stringify(rest) : undefined,
       signal,
     })
-    if (response.status < 200 || response.status > 299) throw refused(execute, response)
+    if (response.status < 200 || response.status > 299) throw refused(tool, response)
     return execute.method === 'HEAD'
       ? done({ status: response.status, headers: { ...response.headers } })
       : read(response)
@@ -155,6 +160,8 @@ function read({ headers, body }: OutboundResponse): Output {
 }
 
 function parsed(text: string): Output {
+  const excess = excessOf(text, Number.POSITIVE_INFINITY)
+  if (excess !== undefined) throw new PlatformError('RESPONSE_TOO_COMPLEX', { reason: excess })
   try {
     return done(JSON.parse(text), text)
   } catch {
@@ -162,11 +169,19 @@ function parsed(text: string): Output {
   }
 }
 
-const refused = (execute: Execute, { status, body }: OutboundResponse) =>
-  new PlatformError('TOOL_HTTP_ERROR', {
+const longestError = 16_384
+
+/** Secrets are taken out before the body is cut, because half of one would not be found. */
+function refused(tool: Pick<ToolRecord, 'execute' | 'mcp'>, { status, body }: OutboundResponse): PlatformError {
+  const execute = tool.execute as Execute
+  const redactor = redactorOf(tool)
+  const text = redactor.text(body.subarray(0, 2 * longestError).toString('utf8'))
+  const whole = redactor.value(parsed(text).value)
+  return new PlatformError('TOOL_HTTP_ERROR', {
     tool_status_code: status,
-    // As registered, because the filled-in address may hold preset values.
-    tool_url: execute.url,
+    // As registered, because the filled-in address may hold preset values; and without what is fixed in its query.
+    tool_url: maskedUrl(execute.url),
     tool_method: execute.method,
-    tool_response_body: parsed(body.subarray(0, 16_384).toString('utf8')).value,
+    tool_response_body: text.length <= longestError ? whole : text.slice(0, longestError),
   })
+}

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { inject } from '../credentials/inject.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
-import { isObject, isTooDeep, type JsonObject } from '../model/json.ts'
+import { excessOf, isObject, type JsonObject } from '../model/json.ts'
 import { McpAddress, type Output } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import { lineageHeader } from './lineage.ts'
@@ -57,10 +57,9 @@ export const mcp = defineToolType({
     const upstream = upstreamOf(tool, reach)
     const result = await upstream.call({ name, schema, input, signal, timeoutMs, live, headers })
     const value = withoutItsName(result as unknown as JsonObject)
-    const text = printed(value)
-    if (text === undefined) {
-      const reason = `its answer is nested more than ${deepestAnswer} deep`
-      throw new PlatformError('TOOL_PROTOCOL_ERROR', { host: upstream.host, reason })
+    const { text, excess } = printed(value)
+    if (excess !== undefined) {
+      throw new PlatformError('TOOL_PROTOCOL_ERROR', { host: upstream.host, reason: `its answer ${excess}` })
     }
     return { value, text, shape: 'mcp', failed: result.isError === true }
   },
@@ -87,7 +86,7 @@ function upstreamOf(tool: ToolRecord, { upstreams, findSecret, allowStdio }: Rea
     const reason = 'programs are not started here: an operator allows it with QM_ALLOW_STDIO=true'
     throw new PlatformError('TOOL_UNREACHABLE', { host: address.command, reason })
   }
-  const user = { tool: tool.id, app: tool.app ?? tool.name.toLowerCase() }
+  const user = { project: tool.project_id, tool: tool.id, app: tool.app ?? tool.name.toLowerCase() }
   if (!headers && !env) return upstreams.at(address, user)
   const secrets = findSecret(tool.project_id)
   const filled = { ...(headers && { headers: inject(headers, secrets) }), ...(env && { env: inject(env, secrets) }) }
@@ -97,12 +96,12 @@ function upstreamOf(tool: ToolRecord, { upstreams, findSecret, allowStdio }: Rea
 /** Deeper than any tree that a tool answers with, and not too deep to be printed again by whoever passes it on. */
 const deepestAnswer = 1000
 
-function printed(value: JsonObject): string | undefined {
+function printed(value: JsonObject): { readonly text: string; readonly excess?: string | undefined } {
   try {
     const text = JSON.stringify(value)
-    return isTooDeep(text, deepestAnswer) ? undefined : text
+    return { text, excess: excessOf(text, deepestAnswer) }
   } catch (error) {
-    if (error instanceof RangeError) return undefined
+    if (error instanceof RangeError) return { text: '', excess: `is nested more than ${deepestAnswer} deep` }
     throw error
   }
 }

@@ -6,7 +6,11 @@ export class TooMuchWork extends Error {}
 
 /** Counts work down. */
 export class Meter {
-  left = Infinity
+  left: number
+
+  constructor(left = Number.POSITIVE_INFINITY) {
+    this.left = left
+  }
 
   readonly take = (work: number): void => {
     this.left -= work

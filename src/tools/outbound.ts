@@ -1,66 +1,114 @@
-import { type LookupAddress, type LookupAllOptions, lookup as lookUpInDns } from 'node:dns'
-import { isIP, type LookupFunction } from 'node:net'
+import { hash } from 'node:crypto'
+import { lookup as lookUpInDns } from 'node:dns'
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib'
-import { Agent, buildConnector, Response as FetchResponse, fetch as fetchWith } from 'undici'
+import { Client, Dispatcher, Response as FetchResponse, fetch as fetchWith, Pool } from 'undici'
 import { PlatformError } from '../model/errors.ts'
-import { createAddressRules, type FindObjection } from './addresses.ts'
-import { type HttpResponse, type Opening, openingOf, tooLarge } from './http1.ts'
-import { readWire, Wire, type WireRequest } from './wire.ts'
+import { createAddressRules } from './addresses.ts'
+import { Exchange, type OutboundRequest, type OutboundResponse, tooLarge } from './exchange.ts'
+import { guardedConnector, type Lookup, Refusal } from './guard.ts'
+import { keepAliveMaxMs, Pools } from './pools.ts'
+import { createProxiedPool, createProxyRules, createTargetJudge, ProxyFailure, type ProxySettings } from './proxy.ts'
 
-type Lookup = (
-  hostname: string,
-  options: LookupAllOptions,
-  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
-) => void
+export type { OutboundRequest, OutboundResponse } from './exchange.ts'
 
 export interface OutboundOptions {
   readonly allowLoopback: boolean
   /** Ranges like `10.0.0.0/8` that an operator allows, or the word `private` for all private ones. */
   readonly allow: readonly string[]
   readonly maxResponseBytes: number
+  /** The operator's HTTP proxies. */
+  readonly proxy?: ProxySettings
   /** How host names become addresses; the system's way unless given. */
   readonly lookup?: Lookup
 }
 
-export type OutboundRequest = WireRequest
+/** Whose connections a request may use. */
+export interface Owner {
+  /** The id of a project; undefined for requests of the platform itself. */
+  readonly project: string | undefined
+  /** Whatever identifies the credentials that are sent: ids, addresses, headers. Only a hash of it is kept. */
+  readonly credentials: readonly unknown[]
+}
 
-export type OutboundResponse = HttpResponse
+/** Sends requests on connections that no other owner uses. */
+export interface HttpClient {
+  /** Sends a request, follows redirects, and reads the whole response. */
+  request(request: OutboundRequest): Promise<OutboundResponse>
+  /** For libraries that make their own requests. It does not re-check redirects. */
+  readonly fetch: typeof fetch
+}
 
 const maxRedirects = 5
 
 /**
  * The one way out to addresses that users choose. What may be called is decided where a connection is made, on the
- * address that is connected to, so neither a redirect nor a host name that changes its mind gets around it.
+ * address that is connected to, so neither a redirect nor a host name that changes its address gets around it.
+ *
+ * HTTP/1.1 cannot tell a late or surplus response from the answer to the next request on a connection. So connections are
+ * never shared between projects, nor between credentials of one project.
  */
 export class Outbound {
-  readonly #wire: Wire
-  readonly #agent: Agent
+  readonly #pools: Pools
   readonly #limit: number
 
   constructor(options: OutboundOptions) {
-    const connector = (onread?: typeof readWire) =>
-      guardedConnector(createAddressRules(options), options.lookup ?? lookUpInDns, onread)
+    const rules = createAddressRules(options)
+    const lookUp = options.lookup ?? lookUpInDns
+    const connect = guardedConnector(rules, lookUp)
+    const judge = createTargetJudge(rules, lookUp)
+    const findProxy = createProxyRules(options.proxy ?? {})
     this.#limit = options.maxResponseBytes
-    this.#wire = new Wire(connector(readWire), this.#limit)
-    // The caller's signal is the time limit.
-    this.#agent = new Agent({
-      connect: connector(),
-      connections: 128,
-      allowH2: false,
-      headersTimeout: 0,
-      bodyTimeout: 0,
+    this.#pools = new Pools((origin) => {
+      const proxy = findProxy(new URL(origin))
+      if (proxy) return createProxiedPool(origin, proxy, judge, poolOptions)
+      return new Pool(origin, { ...poolOptions, connect })
     })
   }
 
-  /** What many requests begin with, judged once. */
-  open(url: URL, headers: Readonly<Record<string, string>>): Opening {
-    checkUrl(url)
-    try {
-      return openingOf(url, headers)
-    } catch (error) {
-      throw explain(error, url.host)
-    }
+  client({ project, credentials }: Owner): HttpClient {
+    const owner = hash('sha256', JSON.stringify([project, credentials]), 'base64')
+    return new OwnedClient(owner, this.#pools, this.#limit)
+  }
+
+  /** Ends what is still in flight with `SHUTTING_DOWN`. To let calls finish, wait for them first. */
+  close(): Promise<void> {
+    return this.#pools.close()
+  }
+}
+
+/**
+ * A pool stops using a client that reports that it is busy until the client reports that it is not. Undici's client also
+ * reports busy, and never otherwise, after a request that is not valid: 128 of those and no connection is left.
+ */
+class PooledClient extends Client {
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    return super.dispatch(options, handler) || (handler instanceof Exchange && handler.over)
+  }
+}
+
+const poolOptions = {
+  factory: (origin: URL, options: object) => new PooledClient(origin, options),
+  connections: 128,
+  pipelining: 1,
+  allowH2: false,
+  // The caller's signal is the time limit.
+  headersTimeout: 0,
+  bodyTimeout: 0,
+  // Servers count from their answer, which a busy process may read later.
+  keepAliveTimeoutThreshold: 1000,
+  keepAliveMaxTimeout: keepAliveMaxMs,
+} satisfies Pool.Options
+
+class OwnedClient implements HttpClient {
+  readonly #owner: string
+  readonly #pools: Pools
+  readonly #limit: number
+
+  constructor(owner: string, pools: Pools, limit: number) {
+    this.#owner = owner
+    this.#pools = pools
+    this.#limit = limit
   }
 
   async request(request: OutboundRequest): Promise<OutboundResponse> {
@@ -76,24 +124,22 @@ export class Outbound {
     }
   }
 
-  /** For libraries that make their own requests: the same guard and limit of size, but no redirects of ours. */
   readonly fetch = (async (input, init) => {
-    const response = await fetchWith(input as string, { ...(init as object), dispatcher: this.#agent })
+    const dispatcher = new OwnedDispatcher(this.#owner, this.#pools)
+    const response = await fetchWith(input as string, { ...(init as object), dispatcher })
     return response.body === null ? response : limited(response, this.#limit)
   }) as typeof fetch
 
-  /** Ends what is still in flight with `SHUTTING_DOWN`: whoever wants calls to finish waits for them first. */
-  close(): Promise<void> {
-    this.#wire.close()
-    return this.#agent.destroy()
-  }
-
   async #send(request: OutboundRequest): Promise<OutboundResponse> {
-    const { url, signal } = request
+    const { url, method, headers, body, signal } = request
     signal.throwIfAborted()
-    if (!request.opening) checkUrl(url)
+    checkUrl(url)
     try {
-      return await this.#wire.request(request)
+      return await new Promise((resolve, reject) => {
+        const exchange = new Exchange(request, this.#limit, resolve, reject)
+        const path = url.pathname + url.search
+        this.#pools.get(this.#owner, url.origin).dispatch({ path, method, headers, body: body ?? null }, exchange)
+      })
     } catch (error) {
       throw signal.aborted ? signal.reason : explain(error, url.host)
     }
@@ -128,47 +174,19 @@ function checkUrl(url: URL): void {
   if (url.username !== '' || url.password !== '') throw blocked(url, 'the address holds a user name or password')
 }
 
-/** The guard's no. It does not say to which host, because the request knows that better than its connection. */
-class Refusal extends Error {}
+/** What `fetch` sends its requests by: the pools of one owner. */
+class OwnedDispatcher extends Dispatcher {
+  readonly #owner: string
+  readonly #pools: Pools
 
-function guardedConnector(
-  findObjection: FindObjection,
-  lookUp: Lookup,
-  onread?: typeof readWire,
-): buildConnector.connector {
-  const guardedLookup: LookupFunction = (hostname, options, callback) =>
-    lookUp(hostname, { ...options, all: true }, (error, addresses) => {
-      if (error) return callback(error, [])
-      const open = addresses.filter(({ address }) => findObjection(address) === undefined)
-      const [first] = open
-      if (!first) {
-        return callback(new Refusal(`it resolves to ${findObjection(addresses[0]?.address ?? '')}`), [])
-      }
-      return options.all ? callback(null, open) : callback(null, first.address, first.family)
-    })
-  const connect = buildConnector({ lookup: guardedLookup, timeout: 10_000, allowH2: false, ...(onread && { onread }) })
-
-  const findFault = (remoteAddress: string | undefined) => {
-    // Only a connection that is closed already has no address.
-    if (remoteAddress === undefined) return Object.assign(new Error('closed at once'), { code: 'ECONNRESET' })
-    const objection = findObjection(remoteAddress)
-    return objection === undefined ? undefined : new Refusal(`it leads to ${objection}`)
+  constructor(owner: string, pools: Pools) {
+    super()
+    this.#owner = owner
+    this.#pools = pools
   }
 
-  return (options, callback) => {
-    // A literal address is not looked up.
-    const objection = isIP(options.hostname) === 0 ? undefined : findObjection(options.hostname)
-    if (objection !== undefined) {
-      queueMicrotask(() => callback(new Refusal(`it is ${objection}`), null))
-      return
-    }
-    connect(options, (error, socket) => {
-      if (error) return callback(error, null)
-      const fault = findFault(socket.remoteAddress)
-      if (!fault) return callback(null, socket)
-      socket.destroy()
-      return callback(fault, null)
-    })
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    return this.#pools.get(this.#owner, String(options.origin)).dispatch(options, handler)
   }
 }
 
@@ -219,12 +237,12 @@ function follow(request: OutboundRequest, status: number, location: string): Out
   const { method } = request
   const asGet = status === 303 ? method !== 'HEAD' : status < 303 && method === 'POST'
   const crosses = url.origin !== request.url.origin
-  const kept = Object.entries({ ...request.opening?.headers, ...request.headers }).filter(([given]) => {
+  const kept = Object.entries(request.headers).filter(([given]) => {
     const name = given.toLowerCase()
     return !(asGet && name.startsWith('content-')) && (!crosses || harmless.has(name))
   })
   const headers = Object.fromEntries(kept)
-  return { ...request, url, headers, opening: undefined, ...(asGet && { method: 'GET', body: undefined }) }
+  return { ...request, url, headers, ...(asGet && { method: 'GET', body: undefined }) }
 }
 
 function locate(location: string, base: URL): URL {
@@ -265,8 +283,9 @@ export function explain(error: unknown, host: string): PlatformError {
     const reason = `${error.message}, which an operator can allow with QM_EGRESS_ALLOW`
     return new PlatformError('EGRESS_BLOCKED', { host, reason }, options)
   }
+  if (error instanceof ProxyFailure) return unreachable(host, error.message, error)
   const code = codeOf(error)
-  return /^(WIRE_CLOSED|UND_ERR_(DESTROYED|CLOSED))$/.test(code)
+  return /^UND_ERR_(DESTROYED|CLOSED)$/.test(code)
     ? new PlatformError('SHUTTING_DOWN', {}, options)
     : unreachable(host, reasonOf(code), error)
 }
@@ -286,12 +305,12 @@ const reasons: readonly (readonly [codes: RegExp, reason: string])[] = [
   [/^EAI_/, 'the host name could not be looked up'],
   [/^(ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/, 'connecting took too long'],
   [/^(EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/, 'there is no way to it from here'],
-  [/^(ECONNRESET|ECONNABORTED|EPIPE|WIRE_BROKE_OFF)$/, 'the connection broke off'],
+  [/^(ECONNRESET|ECONNABORTED|EPIPE)$/, 'the connection broke off'],
   [/^UND_ERR_(SOCKET|RES_CONTENT_LENGTH_MISMATCH)$/, 'the connection broke off'],
   [/^(EPROTO$|ERR_SSL_)/, 'no secure connection could be made'],
   [/CERT|^UNABLE_TO_|^INVALID_(CA|PURPOSE)$|^HOSTNAME_MISMATCH$/, 'certificate not trusted'],
-  [/^(WIRE_BAD_RESPONSE$|HPE_|HTTPParserError$|UND_ERR_HEADERS_OVERFLOW$)/, 'the response is not valid HTTP'],
-  [/^(WIRE_BAD_REQUEST|UND_ERR_(INVALID_ARG|NOT_SUPPORTED))$/, 'a header or the address is not valid'],
+  [/^(HPE_|HTTPParserError$|UND_ERR_HEADERS_OVERFLOW$)/, 'the response is not valid HTTP'],
+  [/^UND_ERR_(INVALID_ARG|NOT_SUPPORTED)$/, 'a header or the address is not valid'],
   [/^UND_ERR_REQ_CONTENT_LENGTH_MISMATCH$/, 'a header or the address is not valid'],
 ]
 

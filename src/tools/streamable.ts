@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
@@ -13,8 +14,7 @@ import {
 import type { Live } from '../model/call.ts'
 import { isObject, type JsonObject } from '../model/json.ts'
 import { EventStream } from './event-stream.ts'
-import type { Opening } from './http1.ts'
-import type { Outbound, OutboundResponse } from './outbound.ts'
+import type { HttpClient, OutboundResponse } from './outbound.ts'
 
 export const self = { name: 'quartermaster', version: '1' }
 
@@ -33,8 +33,8 @@ export interface UpstreamCall {
 /** What the SDK has agreed on with a server. */
 export interface Session {
   readonly url: URL
-  /** What every call begins with, its headers among it. */
-  readonly opening: Opening
+  /** The headers of every call. */
+  readonly headers: Readonly<Record<string, string>>
   readonly version: string
   readonly isModern: boolean
   /** Told what the server says that is not about the call that is under way. */
@@ -48,7 +48,6 @@ export function sessionOf(
   client: Client,
   address: string,
   given: Readonly<Record<string, string>>,
-  outbound: Outbound,
 ): Session | undefined {
   const { transport } = client
   const version = client.getNegotiatedProtocolVersion()
@@ -67,7 +66,7 @@ export function sessionOf(
   }
   return {
     url,
-    opening: outbound.open(url, headers),
+    headers,
     version,
     isModern,
     onOther: (message) => transport.onmessage?.(message as never),
@@ -98,9 +97,6 @@ export function mentionsHeaders(schema: JsonObject): boolean {
   return answer
 }
 
-/** So that nothing of ours is taken for something of the SDK's, which counts in numbers. */
-let count = 0
-
 /**
  * The short way to an MCP server: one POST and its answer, on the session that the SDK made, without the SDK in between.
  * Progress reaches the caller; whatever else a server says meanwhile is handed to the SDK.
@@ -110,28 +106,29 @@ export function postCall(
   call: UpstreamCall,
   session: Session,
   onOther: (message: JsonObject) => void,
-  outbound: Outbound,
+  http: HttpClient,
 ): Promise<JsonObject> {
-  const id = `q${++count}`
+  // Not a number, as the SDK's ids are, and not to be guessed: a server cannot answer a call that it was not sent.
+  const id = randomUUID()
   const { signal } = call
   const answer = new Answer(id, call, onOther)
   const events = new EventStream((data) => answer.take(data))
-  const { url, opening } = session
+  const { url } = session
   const listening = { signal, onEvents: (part: Buffer) => events.feed(part), hasEnough: () => answer.isThere }
   const headers = session.isModern
-    ? { ...call.headers, 'mcp-method': 'tools/call', 'mcp-name': call.name }
-    : call.headers
+    ? { ...session.headers, ...call.headers, 'mcp-method': 'tools/call', 'mcp-name': call.name }
+    : { ...session.headers, ...call.headers }
   const whole =
     call.live?.onProgress || session.isModern ? { ...params, _meta: metaOf(params, call, id, session) } : params
   const request = JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: whole })
 
   const exchange = async () => {
-    answer.read(await outbound.request({ url, opening, method: 'POST', headers, body: request, ...listening }))
+    answer.read(await http.request({ url, method: 'POST', headers, body: request, ...listening }))
     // A server may hang up and be asked again for the rest.
     while (!answer.isThere && events.lastId !== undefined && !session.isModern) {
       await pause(events.retryMs ?? 1000, signal)
-      const again = { ...opening.headers, ...headers, accept: 'text/event-stream', 'last-event-id': events.lastId }
-      answer.read(await outbound.request({ url, method: 'GET', headers: again, ...listening }))
+      const again = { ...headers, accept: 'text/event-stream', 'last-event-id': events.lastId }
+      answer.read(await http.request({ url, method: 'GET', headers: again, ...listening }))
     }
     if (!answer.isThere) throw new SdkError(SdkErrorCode.ConnectionClosed, 'the stream ended without an answer')
   }

@@ -4,7 +4,7 @@ import type { Live, Patience, Within } from '../model/call.ts'
 import type { Fault } from '../model/errors.ts'
 import type { JsonObject } from '../model/json.ts'
 import type { Principal } from '../model/principal.ts'
-import type { Action, Output, ToolDraft } from '../model/tool.ts'
+import type { Action, Level, Output, ToolDraft } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import type { Lineage } from './lineage.ts'
 import type { Outbound } from './outbound.ts'
@@ -14,6 +14,9 @@ import type { Upstreams } from './upstreams.ts'
 /** An operation of the platform, as a platform tool sees it. */
 export interface PlatformAction {
   readonly name: string
+  /** What a caller needs to run it, and what you need to put it into a tool. */
+  readonly permission: string
+  readonly level: Level
   readonly description: string
   readonly schema: JsonObject
   readonly aliases: Readonly<Record<string, string>>
@@ -23,7 +26,7 @@ export interface PlatformAction {
 
 /** What a type may reach, handed to it so that it is tested without the rest. */
 export interface Reach {
-  readonly outbound: Pick<Outbound, 'request'>
+  readonly outbound: Pick<Outbound, 'client'>
   readonly upstreams: Upstreams
   readonly lineage: Lineage
   /** Whether tools may start programs of this machine. */
@@ -70,7 +73,10 @@ export const contextHeaders = (context: Asker['context']): Record<string, string
 export type ActionSketch = Pick<
   Action,
   'name' | 'description' | 'schema' | 'idempotent' | 'destructive' | 'aliases' | 'definition'
->
+> & {
+  /** The least level of the action; the tool's own level can raise it. */
+  readonly level?: Level
+}
 
 /** One of the things a tool can be. */
 export interface ToolType {

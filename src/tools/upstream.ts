@@ -12,13 +12,15 @@ import {
   type Tool,
 } from '@modelcontextprotocol/client'
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio'
+import { Redactor } from '../credentials/redactor.ts'
+import { secretsAt } from '../credentials/tool-secrets.ts'
 import type { Abilities, Round } from '../model/asking.ts'
 import type { Live } from '../model/call.ts'
 import { PlatformError } from '../model/errors.ts'
 import { isEmpty, type JsonObject } from '../model/json.ts'
 import type { McpAddress } from '../model/tool.ts'
 import { listTools, mostPages } from './list-tools.ts'
-import { explain, type Outbound } from './outbound.ts'
+import { explain, type HttpClient } from './outbound.ts'
 import { Program } from './program.ts'
 import { CallsInFlight, inRounds, passOn } from './questions.ts'
 import { isPlain, postCall, type Session, self, sessionOf, type UpstreamCall } from './streamable.ts'
@@ -60,7 +62,7 @@ export interface Watcher {
 export class Upstream {
   readonly host: string
   readonly #address: McpAddress
-  readonly #outbound: Outbound
+  readonly #http: HttpClient
   readonly #watcher: Watcher
   #connection: Promise<Client> | undefined
   /** The connection that was made, and not just begun. */
@@ -81,16 +83,19 @@ export class Upstream {
   #lastFailure: PlatformError | null = null
   #era: string | null = null
   readonly #abilities: Abilities
+  /** The server may say in an error, or a program on its standard error, what we gave it. */
+  readonly #secrets: Redactor
   readonly #calls = new CallsInFlight()
   /** The same server, told that its client can be asked something: for callers who can. */
   readonly #knowing = new Map<string, Upstream>()
   #inUse = 0
   #usedAt = Date.now()
 
-  constructor(address: McpAddress, outbound: Outbound, watcher: Watcher = {}, abilities: Abilities = {}) {
+  constructor(address: McpAddress, http: HttpClient, watcher: Watcher = {}, abilities: Abilities = {}) {
     this.#address = address
     this.#abilities = abilities
-    this.#outbound = outbound
+    this.#secrets = new Redactor(secretsAt(address))
+    this.#http = http
     this.#watcher = watcher
     this.host = address.url === undefined ? String(address.command) : new URL(address.url).host
   }
@@ -175,7 +180,7 @@ export class Upstream {
     const session = this.#sessions.get(client)
     if (session && isPlain(call, session)) {
       const onOther = (message: JsonObject) => this.#calls.within(call, () => session.onOther(message))
-      return postCall(params, call, session, onOther, this.#outbound)
+      return postCall(params, call, session, onOther, this.#http)
     }
     const options = {
       signal,
@@ -194,7 +199,7 @@ export class Upstream {
     if (this.#era === null) await this.#use(async () => {})
     if (this.#era !== 'legacy') return undefined
     const key = JSON.stringify(abilities)
-    const knowing = this.#knowing.get(key) ?? new Upstream(this.#address, this.#outbound, {}, abilities)
+    const knowing = this.#knowing.get(key) ?? new Upstream(this.#address, this.#http, {}, abilities)
     this.#knowing.set(key, knowing)
     return knowing
   }
@@ -274,7 +279,7 @@ export class Upstream {
       const inherited = getDefaultEnvironment()
       this.#said = ''
       const onSaid = (text: string) => {
-        this.#said = (this.#said + text).slice(-longestReason)
+        this.#said = this.#secrets.text(this.#said + text).slice(-longestReason)
       }
       return this.#open(new Program({ command, args, env: { ...inherited, ...env }, onSaid, ...(cwd && { cwd }) }))
     }
@@ -283,7 +288,7 @@ export class Upstream {
     const fetch: typeof globalThis.fetch = (input, init) => {
       const headers = new Headers(init?.headers)
       for (const [name, value] of Object.entries(this.#calls.headers)) headers.set(name, value)
-      return this.#outbound.fetch(input, { ...init, headers })
+      return this.#http.fetch(input, { ...init, headers })
     }
     const options = { fetch, requestInit: { headers: this.#address.headers ?? {} } }
     try {
@@ -321,7 +326,7 @@ export class Upstream {
       this.#tools = undefined
     }
     const { url, headers = {} } = this.#address
-    const session = url === undefined ? undefined : sessionOf(client, url, headers, this.#outbound)
+    const session = url === undefined ? undefined : sessionOf(client, url, headers)
     if (session) this.#sessions.set(client, session)
     // What was listed over another connection may be old; the one who opens the first is about to list.
     if (this.#client && this.#tools) this.#changed()
@@ -360,7 +365,7 @@ export class Upstream {
     }
     // With an error of JSON-RPC, which is an answer.
     this.#answered()
-    return this.#protocolError(reasonOf(error), error)
+    return this.#protocolError(this.#reasonOf(error), error)
   }
 
   #protocolError(reason: string, cause: unknown): PlatformError {
@@ -383,6 +388,17 @@ export class Upstream {
       this.#pausedUntil = Date.now() + pause * (0.7 + Math.random() * 0.3)
     }
     return error
+  }
+
+  #reasonOf(error: unknown): string {
+    if (error instanceof SdkError && error.code === SdkErrorCode.ListPaginationExceeded) {
+      return `its list of tools has more than ${mostPages} pages`
+    }
+    if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult) {
+      return 'its answer does not have the shape that MCP asks for'
+    }
+    if (!(error instanceof Error)) return 'it answered an error'
+    return this.#secrets.text(error.message).slice(0, longestReason).toWellFormed()
   }
 
   #unreachable(reason: string, cause?: unknown) {
@@ -436,13 +452,3 @@ function reasonNotStarted(error: unknown, { command = '', cwd }: McpAddress): st
 }
 
 const isFolder = (path: string): boolean => existsSync(`${path}/.`)
-
-function reasonOf(error: unknown): string {
-  if (error instanceof SdkError && error.code === SdkErrorCode.ListPaginationExceeded) {
-    return `its list of tools has more than ${mostPages} pages`
-  }
-  if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult) {
-    return 'its answer does not have the shape that MCP asks for'
-  }
-  return error instanceof Error ? error.message.slice(0, longestReason).toWellFormed() : 'it answered an error'
-}

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Outbound } from './outbound.ts'
 import { Upstreams } from './upstreams.ts'
 
-const user = (tool: string) => ({ tool, app: 'test' })
+const user = (tool: string) => ({ project: 'proj_1', tool, app: 'test' })
 
 const start = () => {
   const outbound = new Outbound({ allowLoopback: true, allow: [], maxResponseBytes: 1000 })

@@ -11,13 +11,14 @@ const programLifetime = 30 * 60_000
 
 /** A tool that uses an upstream. */
 interface User {
+  readonly project: string
   readonly tool: string
   readonly app: string
 }
 
-export interface UpstreamState extends User, Pick<UpstreamHealth, 'state'> {}
+export interface UpstreamState extends Pick<User, 'tool' | 'app'>, Pick<UpstreamHealth, 'state'> {}
 
-/** The upstreams in use, one for each address and set of headers, until no tool uses it any more. */
+/** The upstreams in use, one for each project, address and set of headers, until no tool uses it any more. */
 export class Upstreams {
   readonly #outbound: Outbound
   readonly #all = new Map<string, { readonly upstream: Upstream; readonly users: Map<string, string> }>()
@@ -34,12 +35,17 @@ export class Upstreams {
 
   /** For a tool of an app: whoever asks how its upstreams are, asks by these. */
   at(address: McpAddress, user: User): Upstream {
-    const key = this.#keyOf(address)
+    const key = `${user.project} ${this.#keyOf(address)}`
     let known = this.#all.get(key)
     if (!known) {
       if (address.command !== undefined) this.#makeRoom(address.command)
       const users = new Map<string, string>()
-      known = { upstream: new Upstream(address, this.#outbound, this.#watcher(users)), users }
+      const { url, headers = {} } = address
+      const http = this.#outbound.client({
+        project: user.project,
+        credentials: ['mcp', url, Object.entries(headers).sort()],
+      })
+      known = { upstream: new Upstream(address, http, this.#watcher(users)), users }
       this.#all.set(key, known)
     }
     known.users.set(user.tool, user.app)

@@ -1,4 +1,7 @@
-import { explain, type Outbound } from '../tools/outbound.ts'
+import { Redactor } from '../credentials/redactor.ts'
+import { secretsInUrl } from '../credentials/tool-secrets.ts'
+import { wholeSlice } from '../model/characters.ts'
+import { explain, type HttpClient } from '../tools/outbound.ts'
 
 /** How a delivery was answered. Without an error it was taken. */
 export interface Answered {
@@ -11,6 +14,8 @@ export interface Post {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
+  /** What the target knows and its answer must not tell. */
+  readonly secrets: Iterable<string>
   readonly signal?: AbortSignal | undefined
 }
 
@@ -19,11 +24,11 @@ const readBytes = 16 * 1024
 const keptCharacters = 2000
 
 /** Sends a delivery. Whatever the target does is an answer, not an error: no redirect is followed, and little is read. */
-export async function post(outbound: Pick<Outbound, 'fetch'>, request: Post): Promise<Answered> {
+export async function post(http: Pick<HttpClient, 'fetch'>, request: Post): Promise<Answered> {
   const limit = AbortSignal.timeout(timeLimitMs)
   let status: number | null = null
   try {
-    const response = await outbound.fetch(request.url, {
+    const response = await http.fetch(request.url, {
       method: 'POST',
       headers: { ...request.headers, 'content-type': 'application/json', 'user-agent': 'Quartermaster-Webhooks' },
       body: request.body,
@@ -31,7 +36,7 @@ export async function post(outbound: Pick<Outbound, 'fetch'>, request: Post): Pr
       signal: request.signal ? AbortSignal.any([request.signal, limit]) : limit,
     })
     status = response.status
-    const excerpt = await beginningOf(response)
+    const excerpt = await beginningOf(response, new Redactor([...request.secrets, ...secretsInUrl(request.url)]))
     return { status, error: faultOf(status), excerpt }
   } catch (error) {
     // The headers have said how it went; that its words were not to be had changes nothing.
@@ -60,7 +65,7 @@ function faultOf(status: number): string | null {
 }
 
 /** As much of the body as helps to find out what is wrong, in text that every database can keep. */
-async function beginningOf(response: Response): Promise<string | null> {
+async function beginningOf(response: Response, secrets: Redactor): Promise<string | null> {
   if (response.body === null) return null
   const parts: Uint8Array[] = []
   let size = 0
@@ -70,5 +75,5 @@ async function beginningOf(response: Response): Promise<string | null> {
     if (size >= readBytes) break
   }
   const text = new TextDecoder().decode(Buffer.concat(parts).subarray(0, readBytes))
-  return text.replaceAll('\0', '�').slice(0, keptCharacters).toWellFormed()
+  return wholeSlice(secrets.text(text).replaceAll('\0', '�'), keptCharacters)
 }

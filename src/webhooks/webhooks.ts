@@ -19,7 +19,7 @@ export interface Seal {
 export interface WebhookParts {
   readonly store: WebhookStore
   readonly queue: Queue
-  readonly outbound: Pick<Outbound, 'fetch'>
+  readonly outbound: Pick<Outbound, 'client'>
   readonly seal: Seal
   /** Told of deliveries that came to their end here. */
   onEnd?(status: 'delivered' | 'failed', count: number): void
@@ -199,8 +199,10 @@ export class Webhooks {
     signal?: AbortSignal,
   ): Promise<Answered> {
     try {
-      const headers = signed({ id, body, at: Date.now() }, await this.#secretsOf(webhook.id))
-      return await post(this.#parts.outbound, { url: webhook.url, headers, body, signal })
+      const secrets = await this.#secretsOf(webhook.id)
+      const headers = signed({ id, body, at: Date.now() }, secrets)
+      const owner = { project: webhook.project_id, credentials: ['webhook', webhook.id, webhook.url] }
+      return await post(this.#parts.outbound.client(owner), { url: webhook.url, headers, body, secrets, signal })
     } catch (error) {
       // A secret that does not open, say: the delivery log is where people look.
       if (error instanceof PlatformError) return { status: null, error: error.message, excerpt: null }

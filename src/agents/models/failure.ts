@@ -1,4 +1,6 @@
 import { AISDKError, APICallError } from '@ai-sdk/provider'
+import type { Redactor } from '../../credentials/redactor.ts'
+import { wholeSlice } from '../../model/characters.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { isObject } from '../../model/json.ts'
 import type { AiProviderRecord } from '../../store/ai-providers.ts'
@@ -45,7 +47,7 @@ export class SdkFailure extends Error {}
 export interface Asked {
   readonly provider: AiProviderRecord
   readonly model: string
-  readonly secrets: readonly string[]
+  readonly secrets: Redactor
 }
 
 export function failureOf(thrown: unknown, asked: Asked): Failure {
@@ -199,16 +201,14 @@ export function retryAfterOf(headers: Readonly<Record<string, string>>, body = '
 const mostShown = 300
 
 /** The beginning of what a provider said, in one line and without what looks like a key. */
-export function excerptOf(text: string, secrets: readonly string[]): string {
-  let shown = text.slice(0, 20_000)
-  // What is shorter is no secret, and may stand in any word.
-  for (const secret of secrets) if (secret.length >= 6) shown = shown.replaceAll(secret, '[redacted]')
-  shown = shown
+export function excerptOf(text: string, secrets: Redactor): string {
+  const shown = secrets
+    .text(text.slice(0, 20_000))
     .replaceAll(/\b(?:(?:sk|pk|key|gsk|xai)[-_]|AIza)[A-Za-z0-9*._-]{12,}/g, '[redacted]')
     .replaceAll(/\bBearer\s+\S+/gi, 'Bearer [redacted]')
     .replaceAll(/\s+/g, ' ')
     .trim()
-  return shown.length > mostShown ? `${shown.slice(0, mostShown)}…` : shown
+  return shown.length > mostShown ? `${wholeSlice(shown, mostShown)}…` : shown
 }
 
 function findInCauses(error: unknown, isIt: (error: unknown) => boolean): unknown {

@@ -5,15 +5,15 @@ import type { ReplayStep } from '../../model/replay-script.ts'
 import type { AiProviderRecord } from '../../store/ai-providers.ts'
 import { sealedAt } from '../../store/sealed.ts'
 import type { Outbound } from '../../tools/outbound.ts'
+import { askRedacted, type Credentials, redactorOf } from './credentials.ts'
 import { type Failure, failureOf, ProviderError } from './failure.ts'
 import type { ModelAnswer, ModelDelta, ModelRequest, Models, ModelUsage } from './model.ts'
 import { recordedStep } from './record.ts'
 import { loadScript, Player } from './replay.ts'
-import type { Credentials } from './sdk.ts'
 import { Watch } from './watch.ts'
 
 export interface ModelsOptions {
-  readonly outbound: Pick<Outbound, 'fetch'>
+  readonly outbound: Pick<Outbound, 'client'>
   readonly vault: Pick<Vault, 'open'>
   readonly recordings: { addRecorded(providerId: string, step: ReplayStep): Promise<void> }
   /** What is told when an answer could not be recorded: that must not cost the answer. */
@@ -42,19 +42,13 @@ class ProviderModels implements Models {
     const signal = AbortSignal.any([request.signal, this.#closing.signal])
     signal.throwIfAborted()
     const credentials = this.#credentialsOf(provider)
-    const asked = {
-      provider,
-      model: request.model,
-      secrets: [credentials.apiKey ?? '', ...Object.values(credentials.headers)],
-    }
+    const secrets = redactorOf(credentials)
+    const asked = { provider, model: request.model, secrets }
     for (let attempts = 1; ; attempts++) {
       const told = { any: false }
       try {
-        const answer = await this.#attempt(
-          provider,
-          { ...request, signal, onDelta: telling(request, told) },
-          credentials,
-        )
+        const attempt = { ...request, signal, onDelta: telling(request, told) }
+        const answer = await askRedacted(attempt, secrets, (each) => this.#attempt(provider, each, credentials))
         if (provider.record) await this.#record(provider, request, answer)
         return answer
       } catch (error) {
@@ -91,7 +85,11 @@ class ProviderModels implements Models {
       if (provider.type === 'replay') return await askScript(this.#playerOf(provider), request, watch)
       // Loaded when first used: it takes longer to load than all the rest.
       const { askBySdk } = await import('./sdk.ts')
-      return await askBySdk(provider, request, credentials, { outbound: this.#options.outbound, watch })
+      const http = this.#options.outbound.client({
+        project: provider.project_id,
+        credentials: ['provider', provider.id, credentials],
+      })
+      return await askBySdk(provider, request, credentials, { http, watch })
     } catch (error) {
       // Whatever the end of an attempt looks like from inside, this is why.
       throw watch.signal.aborted ? watch.signal.reason : error

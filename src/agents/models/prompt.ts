@@ -8,7 +8,7 @@ import type {
   LanguageModelV4ToolResultPart,
 } from '@ai-sdk/provider'
 import type { ProviderType } from '../../model/ai-provider.ts'
-import { isObject, type JsonObject } from '../../model/json.ts'
+import { isObject, type Json, type JsonObject } from '../../model/json.ts'
 import { type ContentPart, type Message, textOf } from '../../model/message.ts'
 import type { ModelRequest } from './model.ts'
 
@@ -122,11 +122,19 @@ function outputOf(
     }))
     return { type: 'content', value: [{ type: 'text', text }, ...files] }
   }
-  // Its API has no word for a result that is an error, and its package, unlike OpenAI's, makes none up.
-  if (isError && type === 'openai-compatible') return { type: 'json', value: { error: output as never } }
-  return typeof output === 'string'
-    ? { type: isError ? 'error-text' : 'text', value: output }
-    : { type: isError ? 'error-json' : 'json', value: output as never }
+  if (isError) return failureOf(output, type)
+  return typeof output === 'string' ? { type: 'text', value: output } : { type: 'json', value: output as never }
+}
+
+/**
+ * The platform's own errors are `{ error: … }`. The packages of OpenAI and Google put any error into such an object, so
+ * theirs get what is inside. The API of the compatible ones has no word for an error either, and its package adds none.
+ */
+function failureOf(output: Json, type: ProviderType): LanguageModelV4ToolResultPart['output'] {
+  const inner = isObject(output) && Object.keys(output).join() === 'error' ? (output.error as Json) : output
+  if (type === 'openai-compatible') return { type: 'json', value: { error: inner as never } }
+  const told = type === 'anthropic' ? output : inner
+  return typeof told === 'string' ? { type: 'error-text', value: told } : { type: 'error-json', value: told as never }
 }
 
 function answerOf(message: Assistant, type: ProviderType): AssistantContent {

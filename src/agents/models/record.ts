@@ -1,3 +1,4 @@
+import { wholeSlice } from '../../model/characters.ts'
 import { isObject, type JsonObject } from '../../model/json.ts'
 import { textOf } from '../../model/message.ts'
 import type { ReplayScript, ReplayStep, When } from '../../model/replay-script.ts'
@@ -14,7 +15,7 @@ export function recordedStep({ messages }: ModelRequest, answer: ModelAnswer): R
   const when: When = {
     step: messages.filter(({ role }) => role === 'assistant').length + 1,
     ...(said !== '' && {
-      last_user: said.length > longestKnown ? { contains: said.slice(0, longestKnown) } : { equals: said },
+      last_user: said.length > longestKnown ? { contains: wholeSlice(said, longestKnown) } : { equals: said },
     }),
     last_tool: last?.role === 'tool' ? { name: last.tool_name, is_error: last.is_error } : null,
   }

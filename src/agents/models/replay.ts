@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { wholeSlice } from '../../model/characters.ts'
 import { type Fault, PlatformError } from '../../model/errors.ts'
 import { isObject, type Json } from '../../model/json.ts'
 import { type Message, type ToolCallPart, textOf } from '../../model/message.ts'
@@ -10,6 +11,7 @@ import {
   type TextMatch,
   type When,
 } from '../../model/replay-script.ts'
+import { Meter, TooMuchWork } from '../../tools/meter.ts'
 import { type Matcher, matcherOf } from '../../tools/pattern.ts'
 import type { FinishReason, ModelUsage } from './model.ts'
 
@@ -38,6 +40,8 @@ export type Played =
   | { readonly kind: 'error'; readonly failure: ReplayFailure }
 
 const mostCounted = 10_000
+/** What finding and filling in one answer may cost, in units of 50 ns at worst. */
+const mostWork = 1_500_000
 
 /**
  * Plays a script. What it answers follows from the conversation alone, so that whoever asks again after a crash gets the
@@ -53,8 +57,20 @@ export class Player {
   }
 
   play(conversation: Conversation): Played {
+    try {
+      return this.#play(conversation)
+    } catch (error) {
+      if (!(error instanceof TooMuchWork)) throw error
+      const message = 'is too much work for this conversation: use simpler patterns, fewer steps or fewer placeholders'
+      throw new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'script', message }] }, { cause: error })
+    }
+  }
+
+  #play(conversation: Conversation): Played {
     const facts = factsOf(conversation)
-    const at = this.#script.steps.findIndex((step, index) => fits(step.when ?? { step: index + 1 }, facts, this.#test))
+    const at = this.#script.steps.findIndex((step, index) =>
+      fits(step.when ?? { step: index + 1 }, facts, (pattern, text) => this.#test(pattern, text, facts)),
+    )
     const step = this.#script.steps[at]
     if (!step) {
       const expected = this.#script.steps.slice(0, 20).map((one, index) => describe(one, index))
@@ -71,9 +87,10 @@ export class Player {
     return { kind: 'answer', performance: perform(step, this.#script, facts) }
   }
 
-  readonly #test = (pattern: string, text: string): boolean => {
+  #test(pattern: string, text: string, { meter }: Facts): boolean {
     const matcher = this.#patterns.get(pattern) ?? matcherOf(pattern)
     this.#patterns.set(pattern, matcher)
+    meter.take(1000 + (text.length + 1) * matcher.cost)
     return matcher.test(text)
   }
 
@@ -130,6 +147,9 @@ interface Facts {
   readonly tools: readonly string[]
   readonly model: string
   readonly characters: number
+  readonly meter: Meter
+  /** Texts that placeholders look into, read as JSON once. */
+  readonly parsed: Map<string, Json>
 }
 
 function factsOf({ messages, tools, model }: Conversation): Facts {
@@ -147,6 +167,8 @@ function factsOf({ messages, tools, model }: Conversation): Facts {
     tools,
     model,
     characters: JSON.stringify(messages).length,
+    meter: new Meter(mostWork),
+    parsed: new Map(),
   }
 }
 
@@ -159,25 +181,27 @@ function fits(when: When, facts: Facts, test: Test): boolean {
     (turn_step === undefined || turn_step === facts.turnStep) &&
     (model === undefined || model === facts.model) &&
     (tools === undefined || tools.every((tool) => facts.tools.includes(tool))) &&
-    matches(last_user, facts.lastUser, test) &&
-    matches(system, facts.system, test) &&
-    fitsTool(last_tool, facts.lastTool, test)
+    matches(last_user, facts.lastUser, facts, test) &&
+    matches(system, facts.system, facts, test) &&
+    fitsTool(last_tool, facts, test)
   )
 }
 
-function fitsTool(wanted: When['last_tool'], last: Facts['lastTool'], test: Test): boolean {
+function fitsTool(wanted: When['last_tool'], facts: Facts, test: Test): boolean {
+  const { lastTool: last } = facts
   if (wanted === undefined) return true
   if (wanted === null || last === undefined) return wanted === null && last === undefined
   const { name, is_error, output } = typeof wanted === 'string' ? { name: wanted } : wanted
   return (
     (name === undefined || name === last.tool_name) &&
     (is_error === undefined || is_error === last.is_error) &&
-    matches(output, asText(last.output), test)
+    matches(output, output === undefined ? '' : asText(last.output), facts, test)
   )
 }
 
-function matches(match: TextMatch | undefined, text: string, test: Test): boolean {
+function matches(match: TextMatch | undefined, text: string, { meter }: Facts, test: Test): boolean {
   if (!match) return true
+  meter.take(10 + text.length / 8)
   return (
     (match.contains === undefined || text.includes(match.contains)) &&
     (match.equals === undefined || text === match.equals) &&
@@ -242,25 +266,33 @@ function placed(name: string, path: string, facts: Facts): Json {
     .split('.')
     .slice(1)
     .reduce<Json>((value, key) => {
-      const inside = typeof value === 'string' ? readJson(value) : value
+      const inside = typeof value === 'string' ? readJson(value, facts) : value
       if (Array.isArray(inside)) return inside[Number(key)] ?? null
       return isObject(inside) && Object.hasOwn(inside, key) ? (inside[key] as Json) : null
     }, values[name] ?? null)
 }
 
-function readJson(text: string): Json {
+function readJson(text: string, { parsed, meter }: Facts): Json {
+  const known = parsed.get(text)
+  if (known !== undefined) return known
+  meter.take(text.length / 4)
+  let value: Json = text
   try {
-    return JSON.parse(text)
+    value = JSON.parse(text)
   } catch {
-    return text
+    // It stays text.
   }
+  parsed.set(text, value)
+  return value
 }
 
 const filled = (text: string, facts: Facts): string =>
   text.includes('{{')
     ? text.replaceAll(placeholder, (_, name: string, path: string) => {
         const value = placed(name, path, facts)
-        return value === null ? '' : asText(value)
+        const shown = value === null ? '' : asText(value)
+        facts.meter.take(10 + shown.length / 2)
+        return shown
       })
     : text
 
@@ -275,7 +307,7 @@ function filledDeep(value: Json, facts: Facts): Json {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, filledDeep(inner as Json, facts)]))
 }
 
-const cut = (text: string) => (text.length > 120 ? `${text.slice(0, 120)}…` : text)
+const cut = (text: string) => (text.length > 120 ? `${wholeSlice(text, 120)}…` : text)
 
 const describeFacts = ({ step, lastUser, lastTool, tools }: Facts): string =>
   [

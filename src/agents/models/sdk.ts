@@ -2,51 +2,116 @@ import { createAnthropic } from '@ai-sdk/anthropic'
 import { createGoogle } from '@ai-sdk/google'
 import { createOpenAI } from '@ai-sdk/openai'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
-import type { LanguageModelV4, LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider'
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4StreamPart,
+  LanguageModelV4Usage,
+} from '@ai-sdk/provider'
 import { PlatformError } from '../../model/errors.ts'
 import type { JsonObject } from '../../model/json.ts'
 import type { ToolCallPart } from '../../model/message.ts'
 import type { AiProviderRecord } from '../../store/ai-providers.ts'
-import type { Outbound } from '../../tools/outbound.ts'
+import type { HttpClient } from '../../tools/outbound.ts'
 import { addressOf } from './address.ts'
+import { type Credentials, redactorOf } from './credentials.ts'
 import { excerptOf, ProviderError, SdkFailure } from './failure.ts'
 import type { FinishReason, ModelAnswer, ModelRequest, ModelUsage } from './model.ts'
 import { type KeptPart, optionsOf } from './prompt.ts'
 import type { Watch } from './watch.ts'
-
-/** The key and the headers of a provider, open. */
-export interface Credentials {
-  readonly apiKey: string | null
-  readonly headers: Readonly<Record<string, string>>
-}
 
 /** Asks by way of the AI SDK's provider packages, once. */
 export async function askBySdk(
   provider: AiProviderRecord,
   request: ModelRequest,
   credentials: Credentials,
-  { outbound, watch }: { outbound: Pick<Outbound, 'fetch'>; watch: Watch },
+  { http, watch }: { http: Pick<HttpClient, 'fetch'>; watch: Watch },
 ): Promise<ModelAnswer> {
-  const model = languageModelOf(
-    provider,
-    request.model,
-    credentials,
-    guardedFetch(provider, credentials, outbound, watch),
-  )
+  const modelBy = (fetch: typeof globalThis.fetch) => languageModelOf(provider, request.model, credentials, fetch)
   const options = { ...optionsOf(request, provider.type), abortSignal: watch.signal }
-  const { stream } = await bySdk(() => model.doStream(options))
   const reader = new AnswerReader(provider, request)
+  const send = guardedFetch(provider, credentials, http, watch)
+  let whole: Response | undefined
+  const streaming = modelBy(async (input, init) => {
+    const response = await send(input, init)
+    if (!response.ok || !isJson(response)) return response
+    whole = response
+    throw new Error('the provider ignored "stream" and answered at once')
+  })
+  try {
+    await readStream(streaming, options, reader)
+  } catch (error) {
+    if (!whole) throw error
+    await readWhole(whole, modelBy, options, reader, { provider, credentials })
+  }
+  return reader.answer()
+}
+
+async function readStream(model: LanguageModelV4, options: LanguageModelV4CallOptions, reader: AnswerReader) {
+  const { stream } = await bySdk(() => model.doStream(options))
   const parts = stream.getReader()
   try {
     for (;;) {
       const { done, value } = await bySdk(() => parts.read())
-      if (done) return reader.answer()
+      if (done) return
       reader.take(value)
     }
   } finally {
     // Whoever stops in the middle hangs up.
     void parts.cancel().catch(() => {})
   }
+}
+
+/** Some providers do not stream whatever they are asked. The answer that came is read as one to a request without `stream`. */
+async function readWhole(
+  { status, headers, body }: Response,
+  modelBy: (fetch: typeof globalThis.fetch) => LanguageModelV4,
+  options: LanguageModelV4CallOptions,
+  reader: AnswerReader,
+  { provider, credentials }: { provider: AiProviderRecord; credentials: Credentials },
+): Promise<void> {
+  const text = await bySdk(() => new Response(body).text())
+  const model = modelBy(async () => new Response(text, { status, headers }))
+  const result = await model.doGenerate(options).then(
+    (one) => one,
+    () => undefined,
+  )
+  // Google's package takes any JSON for an answer that says nothing.
+  if (!result || (result.content.length === 0 && result.finishReason.raw === undefined)) {
+    throw answerInvalid('it is application/json and neither a stream of events nor a whole answer', text, {
+      provider,
+      credentials,
+    })
+  }
+  for (const part of streamPartsOf(result)) reader.take(part)
+}
+
+/** A whole answer in the parts that a stream would have brought. */
+function streamPartsOf({ content, finishReason, usage, response }: LanguageModelV4GenerateResult) {
+  const parts = content.flatMap((part, index): LanguageModelV4StreamPart[] => {
+    if (part.type === 'tool-call') return [part]
+    if (part.type !== 'text' && part.type !== 'reasoning') return []
+    const { type, text: delta, providerMetadata } = part
+    return [{ type: `${type}-delta`, id: String(index), delta, ...(providerMetadata && { providerMetadata }) }]
+  })
+  const start: LanguageModelV4StreamPart[] = response?.modelId
+    ? [{ type: 'response-metadata', modelId: response.modelId }]
+    : []
+  return [...start, ...parts, { type: 'finish', finishReason, usage } satisfies LanguageModelV4StreamPart]
+}
+
+const typeOf = (response: Response): string => response.headers.get('content-type')?.split(';')[0]?.trim() ?? ''
+
+const isJson = (response: Response): boolean => /^application\/([\w.-]+\+)?json$/i.test(typeOf(response))
+
+function answerInvalid(
+  reason: string,
+  text: string,
+  { provider, credentials }: { provider: AiProviderRecord; credentials: Credentials },
+): PlatformError {
+  const excerpt = excerptOf(text, redactorOf(credentials))
+  return new PlatformError('MODEL_ANSWER_INVALID', { provider: provider.name, reason, excerpt })
 }
 
 async function bySdk<T>(work: () => PromiseLike<T>): Promise<T> {
@@ -83,30 +148,26 @@ const keyHeaders = ['authorization', 'x-api-key', 'x-goog-api-key']
 /** The guarded way out. Redirects are not followed: another address must not get the key. */
 function guardedFetch(
   provider: AiProviderRecord,
-  { apiKey, headers: own }: Credentials,
-  outbound: Pick<Outbound, 'fetch'>,
+  credentials: Credentials,
+  http: Pick<HttpClient, 'fetch'>,
   watch: Watch,
 ): typeof globalThis.fetch {
+  const { apiKey, headers: own } = credentials
   return async (input, init) => {
     const headers = new Headers(init?.headers)
     if (apiKey === null) for (const name of keyHeaders) headers.delete(name)
     // Last and by themselves, so that they replace what the package has set under another spelling.
     for (const [name, value] of Object.entries(own)) headers.set(name, value)
-    const response = await outbound.fetch(input, { ...init, headers: Object.fromEntries(headers), redirect: 'manual' })
+    const response = await http.fetch(input, { ...init, headers: Object.fromEntries(headers), redirect: 'manual' })
     watch.touch()
     if (response.status >= 300 && response.status < 400) {
       await response.body?.cancel()
       const message = `it redirects to ${response.headers.get('location') ?? 'another address'}: set that as base_url`
       throw new ProviderError({ status: response.status, codes: [], message })
     }
-    const type = response.headers.get('content-type') ?? ''
-    if (response.ok && /^(text\/html|application\/json)\b/i.test(type)) {
-      const secrets = [apiKey ?? '', ...Object.values(own)]
-      throw new PlatformError('MODEL_ANSWER_INVALID', {
-        provider: provider.name,
-        reason: `it is ${type.split(';')[0]} and no stream of events`,
-        excerpt: excerptOf(await response.text(), secrets),
-      })
+    const type = typeOf(response)
+    if (response.ok && type.toLowerCase() === 'text/html') {
+      throw answerInvalid(`it is ${type} and no stream of events`, await response.text(), { provider, credentials })
     }
     const body = response.body?.pipeThrough(
       new TransformStream<Uint8Array, Uint8Array>({

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Outbound } from '../../tools/outbound.ts'
+import type { HttpClient, Outbound } from '../../tools/outbound.ts'
 import type { Embedder } from './embedder.ts'
 import { quantized, type Vector } from './vectors.ts'
 
@@ -21,12 +21,12 @@ export class RemoteModel implements Embedder {
   readonly model: string
   readonly #url: URL
   readonly #options: RemoteOptions
-  readonly #outbound: Pick<Outbound, 'request'>
+  readonly #http: HttpClient
 
-  constructor(options: RemoteOptions, outbound: Pick<Outbound, 'request'>) {
+  constructor(options: RemoteOptions, outbound: Pick<Outbound, 'client'>) {
     this.#options = options
-    this.#outbound = outbound
     this.#url = new URL(`${options.url.replace(/\/+$/, '')}/embeddings`)
+    this.#http = outbound.client({ project: undefined, credentials: ['embeddings', this.#url, options.key] })
     this.model = `${this.#url.host}/${options.model}`
   }
 
@@ -37,7 +37,7 @@ export class RemoteModel implements Embedder {
 
   async embed(texts: readonly string[], signal: AbortSignal): Promise<Vector[]> {
     const { model, key } = this.#options
-    const { status, body } = await this.#outbound.request({
+    const { status, body } = await this.#http.request({
       url: this.#url,
       method: 'POST',
       headers: { 'content-type': 'application/json', ...(key && { authorization: `Bearer ${key}` }) },

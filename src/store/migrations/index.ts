@@ -12,6 +12,10 @@ import * as approvals from './2026-11-18-approvals.ts'
 import * as webSessions from './2026-11-18-web-sessions.ts'
 import * as callServer from './2026-11-21-call-server.ts'
 import * as definitionTexts from './2026-11-22-definition-texts.ts'
+import * as callWaiting from './2026-11-23-call-waiting.ts'
+import * as keyAncestors from './2026-11-23-key-ancestors.ts'
+import * as masking from './2026-11-23-masking.ts'
+import * as toolTypeAlias from './2026-11-23-tool-type-alias.ts'
 
 export type MigrationStep = (db: Kysely<unknown>, engine: EngineName) => Promise<void>
 
@@ -29,4 +33,8 @@ export const migrations: Readonly<Record<string, MigrationStep>> = {
   '2026-11-18-web-sessions': webSessions.up,
   '2026-11-21-call-server': callServer.up,
   '2026-11-22-definition-texts': definitionTexts.up,
+  '2026-11-23-tool-type-alias': toolTypeAlias.up,
+  '2026-11-23-call-waiting': callWaiting.up,
+  '2026-11-23-key-ancestors': keyAncestors.up,
+  '2026-11-23-masking': masking.up,
 }

@@ -3,8 +3,9 @@ import type { Found } from '../../catalogue/resolve/resolver.ts'
 import type { Shelved } from '../../catalogue/shelf.ts'
 import type { Live } from '../../model/call.ts'
 import { PlatformError } from '../../model/errors.ts'
-import { deepestJson, isObject, isTooDeep, type Json, type JsonObject } from '../../model/json.ts'
+import { excessOf, isObject, type Json, type JsonObject } from '../../model/json.ts'
 import { orDidYouMean } from '../../model/nearest.ts'
+import type { Server } from '../../model/server.ts'
 import type { Output } from '../../model/tool.ts'
 import { parseInput } from '../../operations/operation.ts'
 import { Requests } from '../../operations/resolve.ts'
@@ -12,12 +13,34 @@ import type { RecordedInput } from '../../store/calls.ts'
 import { hintBudget, withExamples } from './examples.ts'
 import { keptIfLarge, type Large } from './large-results.ts'
 import { inputSchemaOf } from './listing.ts'
+import { recordIfRefused } from './refused.ts'
 import { asks, dataOf, type ToolResult, textBlock, textResult, toResult } from './results.ts'
 import { type Known, withSources } from './sources.ts'
 import type { Visit } from './visit.ts'
 
 const order =
   'Order of work: if GET_KNOWLEDGE_INDEX is there, browse it first and load what is relevant with LOAD_SKILL; then RESOLVE_ACTIONS; then EXECUTE_ACTION, only after RESOLVE_ACTIONS returned a plan.'
+
+/** What an agent is told at the start of a session on a server in agent mode. */
+export function agentInstructions({ retrieve_skill, result_limit }: Server): string {
+  const steps = [
+    ...(retrieve_skill
+      ? [
+          'GET_KNOWLEDGE_INDEX: look through the skills, proven procedures for multi-step work.',
+          'LOAD_SKILL: if a skill is relevant, load it and follow it.',
+        ]
+      : []),
+    'RESOLVE_ACTIONS: describe each action that the request needs, with its app, one entry each. It returns the slug, identifier, type and json_schema of the actions to run.',
+    'EXECUTE_ACTION: run the resolved actions, one call for each. Pass the slug as application_slug, the identifier as action_id, the type, and an input_payload that follows json_schema. Call it only after RESOLVE_ACTIONS returned a plan.',
+  ]
+  return [
+    'Work in this order:',
+    ...steps.map((step, index) => `${index + 1}. ${step}`),
+    ...(result_limit === null
+      ? []
+      : ['If a result is too large, it comes with a result_id: read on with READ_RESULT.']),
+  ].join('\n')
+}
 
 const Resolve = z.strictObject({
   integration_query: z
@@ -112,8 +135,12 @@ const hasInputs = (schema: JsonObject): boolean =>
 
 export async function executeAction(input: unknown, visit: Visit, live: Live): Promise<ToolResult> {
   try {
-    const { application_slug: slug, action_id: id, input_payload: payload, type } = parseInput(Execute, input)
-    const answered = await visit.call(await find(slug, id, type, visit), readPayload(payload), live)
+    const { shelved, payload } = await recordIfRefused(visit, 'EXECUTE_ACTION', input, async () => {
+      const { application_slug: slug, action_id: id, input_payload, type } = parseInput(Execute, input)
+      return { shelved: await find(slug, id, type, visit), payload: input_payload }
+    })
+    const read = await recordIfRefused(visit, shelved, payload, () => readPayload(payload))
+    const answered = await visit.call(shelved, read, live)
     const { output } = answered
     if (asks(output)) return toResult(output)
     const large = await keptIfLarge(answered, visit)
@@ -167,7 +194,8 @@ export function readPayload(payload: unknown): JsonObject {
   const wrong = (message: string) => wrongly('input_payload', message)
   let value = payload
   if (typeof payload === 'string') {
-    if (isTooDeep(payload)) throw wrong(`is nested more than ${deepestJson} deep`)
+    const excess = excessOf(payload)
+    if (excess !== undefined) throw wrong(excess)
     try {
       value = payload.trim() === '' ? {} : (JSON.parse(payload) as Json)
     } catch {

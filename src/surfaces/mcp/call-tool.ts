@@ -8,6 +8,7 @@ import { executeAction, readPayload, resolveActions } from './agent-mode.ts'
 import { askedToWait } from './approvals.ts'
 import { readResult, toFittingResult } from './large-results.ts'
 import { faultOf } from './questions.ts'
+import { recordIfRefused } from './refused.ts'
 import { type ToolResult, toErrorResult } from './results.ts'
 import { knowledgeIndex, loadSkill } from './skills.ts'
 import type { Visit } from './visit.ts'
@@ -27,8 +28,13 @@ export async function callTool(one: Visit, name: string, input: JsonObject, live
     const shelved = one.server.agent_mode
       ? undefined
       : (one.known(name) ?? (await one.find(name)) ?? (await one.findWithheld(name)))
-    if (!shelved) throw await unknownTool(name, one)
-    return await toFittingResult(await one.call(shelved, unwrapped(input, shelved), live), one)
+    if (!shelved) {
+      const unknown = await unknownTool(name, one)
+      await one.refused('UNKNOWN_TOOL', input, unknown)
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, unknown.message)
+    }
+    const payload = await unwrapped(input, shelved, one)
+    return await toFittingResult(await one.call(shelved, payload, live), one)
   } catch (error) {
     const asked = askedToWait(error, one.linkToApproval)
     if (asked) return asked
@@ -40,22 +46,19 @@ export async function callTool(one: Visit, name: string, input: JsonObject, live
 }
 
 /** Some agents send `{ input_payload: … }` where the fields themselves are asked for. */
-function unwrapped(input: JsonObject, { offer }: Shelved): JsonObject {
+function unwrapped(input: JsonObject, shelved: Shelved, one: Visit): JsonObject | Promise<JsonObject> {
   const isWrapped = Object.keys(input).length === 1 && Object.hasOwn(input, 'input_payload')
-  const { properties } = offer.action.schema
+  const { properties } = shelved.action.schema
   const isOwnField = isObject(properties) && Object.hasOwn(properties, 'input_payload')
-  return isWrapped && !isOwnField ? readPayload(input.input_payload) : input
+  return isWrapped && !isOwnField ? recordIfRefused(one, shelved, input, () => readPayload(input.input_payload)) : input
 }
 
-async function unknownTool(name: string, one: Visit): Promise<ProtocolError> {
+async function unknownTool(name: string, one: Visit): Promise<PlatformError> {
   const hint = one.server.agent_mode
     ? ' It is in agent mode: find actions with RESOLVE_ACTIONS, and run them with EXECUTE_ACTION.'
     : didYouMean(
         name,
         (await one.named()).map(([known]) => known),
       ) || ' tools/list shows those there are.'
-  return new ProtocolError(
-    ProtocolErrorCode.InvalidParams,
-    `There is no tool "${name.slice(0, 200).toWellFormed()}" on this server.${hint}`,
-  )
+  return new PlatformError('UNKNOWN_TOOL', { tool_name: name.slice(0, 200).toWellFormed(), known: [], hint })
 }

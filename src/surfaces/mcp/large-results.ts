@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { countCharacters, firstBytes, wholeSlice } from '../../model/characters.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { isObject, type Json, type JsonObject } from '../../model/json.ts'
 import { Id } from '../../model/page.ts'
@@ -45,11 +46,11 @@ export async function keptIfLarge({ callId, output }: Answered, visit: Visit): P
   const { text, value, others } = parted(output)
   if (!isLonger(text, limit)) return { kept: undefined, text, others }
 
-  const beginning = startOf(text, Math.min(Math.floor(limit / 2), longestBeginning))
+  const beginning = firstBytes(text, Math.min(Math.floor(limit / 2), longestBeginning))
   const bytes = Buffer.byteLength(text)
-  const id = await visit.keepResult(callId, { text, bytes, characters: charactersIn(text) })
+  const id = await visit.keepResult(callId, { text, bytes, characters: countCharacters(text) })
   const summary = `${describe(value ?? parsed(text), text)}, ${bytes} bytes`
-  return { kept: { summary, result_id: id, next_offset: charactersIn(beginning) }, text: beginning, others }
+  return { kept: { summary, result_id: id, next_offset: countCharacters(beginning) }, text: beginning, others }
 }
 
 /** The JSON of a result is never shorter than its text. */
@@ -83,8 +84,8 @@ export async function readResult(input: unknown, visit: Visit): Promise<ToolResu
     const message = `is beyond the end: the result has ${total} characters`
     throw new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'offset', message }] })
   }
-  const part = startOf(found.part, most)
-  const end = offset + charactersIn(part)
+  const part = firstBytes(found.part, most)
+  const end = offset + countCharacters(part)
   const onwards = end < total ? `Read on with offset ${end}.` : 'This is the end.'
   return { content: [textBlock(part), textBlock(`Characters ${offset} to ${end} of ${total}. ${onwards}`)] }
 }
@@ -136,13 +137,6 @@ const keepable = (text: string): string => text.toWellFormed().replaceAll('\0', 
 const isLonger = (text: string, bytes: number): boolean =>
   text.length > bytes || (text.length * 3 > bytes && Buffer.byteLength(text) > bytes)
 
-/** As many whole characters as fit into so many bytes. */
-const startOf = (text: string, bytes: number): string =>
-  text.slice(0, new TextEncoder().encodeInto(text, new Uint8Array(bytes)).read)
-
-/** As people count them, and databases: what takes a pair of code units is one. */
-const charactersIn = (text: string): number => text.length - (text.match(/[\uD800-\uDBFF]/g)?.length ?? 0)
-
 function describe(value: Json | undefined, text: string): string {
   if (Array.isArray(value)) return `a JSON array of ${value.length} items`
   if (isObject(value)) return `a JSON object with the keys ${keysOf(value as JsonObject)}`
@@ -156,7 +150,7 @@ function keysOf(value: JsonObject): string {
   const named: string[] = []
   let length = 0
   for (const [key, inner] of entries) {
-    const one = `${JSON.stringify(key.slice(0, 60))}${Array.isArray(inner) ? ` (an array of ${inner.length})` : ''}`
+    const one = `${JSON.stringify(wholeSlice(key, 60))}${Array.isArray(inner) ? ` (an array of ${inner.length})` : ''}`
     length += one.length
     if (length > longestKeys) break
     named.push(one)

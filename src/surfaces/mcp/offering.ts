@@ -1,14 +1,12 @@
-import { CLIENT_INFO_META_KEY } from '@modelcontextprotocol/server'
 import type { SkillsExtension } from '@modelcontextprotocol/server/ext/skills'
 import type { Live } from '../../model/call.ts'
 import type { JsonObject } from '../../model/json.ts'
 import type { Context } from '../../operations/operation.ts'
+import { agentInstructions } from './agent-mode.ts'
 import { callTool } from './call-tool.ts'
 import { Listed, type ListPage, pageOf } from './listing.ts'
-import type { Caller, Connection, Incoming } from './live.ts'
 import { callOperation, listOperations } from './management.ts'
 import type { ToolResult } from './results.ts'
-import { clientNameOf } from './session.ts'
 import { skillsExtension } from './skill-resources.ts'
 import { introduceSkills } from './skills.ts'
 import { listTools } from './tool-list.ts'
@@ -25,25 +23,19 @@ export interface Offering {
   /** Of the input of a tool, as the caller sees it. */
   schemaOf(tool: string): Promise<JsonObject | undefined>
   readonly skills: (() => SkillsExtension) | undefined
-  answer(name: string, input: JsonObject, incoming: Incoming, connection: Connection): Promise<JsonObject>
+  /** `client` is what the caller's program calls itself in this very request, if it does. */
+  call(name: string, input: JsonObject, live: Live, client: Client | undefined): Promise<ToolResult>
 }
 
-/** Runs a call and answers whoever made it. */
-export type Answer = (
-  incoming: Incoming,
-  caller: Caller,
-  call: (live: Live) => Promise<ToolResult>,
-) => Promise<JsonObject>
+type Client = Context['client']
 
 export class ServerOffering implements Offering {
   readonly #visit: Visit
   readonly #version: string
-  readonly #answer: Answer
 
-  constructor(visit: Visit, version: string, answer: Answer) {
+  constructor(visit: Visit, version: string) {
     this.#visit = visit
     this.#version = version
-    this.#answer = answer
   }
 
   get key(): string {
@@ -60,9 +52,10 @@ export class ServerOffering implements Offering {
   }
 
   async instructions(): Promise<string> {
-    const { retrieve_skill, description } = this.#visit.server
-    const skills = retrieve_skill ? await introduceSkills(this.#visit) : undefined
-    return [description, skills].filter((text) => text).join('\n\n')
+    const { server } = this.#visit
+    const order = server.agent_mode ? agentInstructions(server) : undefined
+    const skills = server.retrieve_skill ? await introduceSkills(this.#visit) : undefined
+    return [server.description, order, skills].filter((text) => text).join('\n\n')
   }
 
   list(cursor: string | undefined): Promise<ListPage> {
@@ -77,30 +70,22 @@ export class ServerOffering implements Offering {
     return this.#visit.server.retrieve_skill ? () => skillsExtension(this.#visit) : undefined
   }
 
-  answer(name: string, input: JsonObject, incoming: Incoming, { era, session }: Connection): Promise<JsonObject> {
-    const caller = { era, session, principalId: this.principalId, endpoint: this.key, tool: name }
-    const client = clientNameOf(incoming.envelope[CLIENT_INFO_META_KEY])
-    const visit = client ? this.#visit.by(client) : this.#visit
-    return this.#answer(incoming, caller, (live) => callTool(visit, name, input, live))
+  call(name: string, input: JsonObject, live: Live, client: Client | undefined): Promise<ToolResult> {
+    return callTool(client ? this.#visit.by(client) : this.#visit, name, input, live)
   }
 }
 
 /** The platform itself: its operations. */
-export function managementOffering(context: Context, version: string, answer: Answer): Offering {
-  const principalId = context.principal.id
+export function managementOffering(context: Context, version: string): Offering {
   return {
     key: 'the platform itself',
-    principalId,
+    principalId: context.principal.id,
     info: { name: 'quartermaster', title: 'Quartermaster', version },
     instructions: async () =>
       'Manages a Quartermaster: its tools, servers, skills, keys, documents and files, and the record of calls.',
     list: async (cursor) => pageOf(listOperations(context), (value) => new Listed(value), cursor),
     schemaOf: async () => undefined,
     skills: undefined,
-    answer: (name, input, incoming, connection) => {
-      const caller = { ...connection, principalId, endpoint: '', tool: name }
-      const client = clientNameOf(incoming.envelope[CLIENT_INFO_META_KEY]) ?? context.client
-      return answer(incoming, caller, (live) => callOperation(name, input, { ...context, client, live }))
-    },
+    call: (name, input, live, client = context.client) => callOperation(name, input, { ...context, client, live }),
   }
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Abilities, abilitiesOf, type LogLevel } from '../../model/asking.ts'
+import { wholeSlice } from '../../model/characters.ts'
 import { isObject, type JsonObject } from '../../model/json.ts'
 import type { Request as Asking } from '../../operations/operation.ts'
 
@@ -15,8 +16,8 @@ export function clientNameOf(info: unknown): Asking['client'] | undefined {
   if (!isObject(info) || typeof info.name !== 'string' || info.name === '') return undefined
   const { name, version } = info
   return {
-    name: name.slice(0, longestName),
-    version: typeof version === 'string' ? version.slice(0, longestName) : null,
+    name: wholeSlice(name, longestName),
+    version: typeof version === 'string' ? wholeSlice(version, longestName) : null,
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Keys } from '../../access/keys.ts'
+import type { Authenticator } from '../../access/authenticator.ts'
 import type { Principal } from '../../model/principal.ts'
 import type { Notices } from '../../store/notices.ts'
 
@@ -11,14 +11,14 @@ const longestWait = 2 ** 31 - 1
  */
 export function whileAllowed(
   principalId: string,
-  { keys, notices }: { keys: Pick<Keys, 'principal'>; notices: Notices },
+  { authenticator, notices }: { authenticator: Authenticator; notices: Notices },
   tell: () => void,
   isAllowed: (principal: Principal) => Promise<boolean>,
 ): () => void {
   let timer: NodeJS.Timeout | undefined
   let isOver = false
   const look = async () => {
-    const principal = await keys.principal(principalId)
+    const principal = await authenticator.principal(principalId)
     const allowed = principal !== undefined && (await isAllowed(principal))
     if (isOver) return
     if (!allowed) return tell()
@@ -40,23 +40,4 @@ export function whileAllowed(
     clearTimeout(timer)
     for (const stop of stops) stop()
   }
-}
-
-/** The same stream, which also ends when whoever watches says so. */
-export function endedBy(watch: (end: () => void) => () => void, { body, status, headers }: Response): Response {
-  if (!body || !headers.get('content-type')?.startsWith('text/event-stream')) {
-    return new Response(body, { status, headers })
-  }
-  const reader = body.getReader()
-  const stop = watch(() => void reader.cancel().catch(() => {}))
-  reader.closed.catch(() => {}).finally(stop)
-  const watched = new ReadableStream<Uint8Array>({
-    async pull(stream) {
-      const { done, value } = await reader.read()
-      if (done) stream.close()
-      else stream.enqueue(value)
-    },
-    cancel: (reason) => reader.cancel(reason),
-  })
-  return new Response(watched, { status, headers })
 }

@@ -1,4 +1,5 @@
 import { type Skill as Entry, SkillsExtension, skillEntry } from '@modelcontextprotocol/server/ext/skills'
+import { wholeSlice } from '../../model/characters.ts'
 import type { Skill } from '../../model/skill.ts'
 import { folderOf, printSkill, takeFolder } from '../../model/skill-file.ts'
 import { startOf } from './pages.ts'
@@ -70,7 +71,7 @@ async function servedBy(visit: Visit): Promise<Served[]> {
     .sort((a, b) => (a.id < b.id ? -1 : 1))
     .map((skill) => {
       const path = takeFolder(folderOf(skill.name), taken)
-      const summary = skill.summary.trim().slice(0, longestDescription) || skill.name
+      const summary = wholeSlice(skill.summary.trim(), longestDescription) || skill.name
       const { content: text } = printSkill({ ...skill, name: path, summary })
       return { path, uri: `skill://${path}/SKILL.md`, text, skill }
     })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { countCharacters, firstCharacters, wholeSlice } from '../../model/characters.ts'
 import { PlatformError } from '../../model/errors.ts'
 import type { JsonObject } from '../../model/json.ts'
 import type { Skill } from '../../model/skill.ts'
@@ -6,7 +7,7 @@ import { parseInput } from '../../operations/operation.ts'
 import { type ToolResult, textResult } from './results.ts'
 import type { Visit } from './visit.ts'
 
-/** Longer content is cut, and says so. */
+/** In characters. Longer content is truncated, and says so. */
 const longest = 100_000
 
 /** The two tools by which an agent finds and loads skills. */
@@ -50,7 +51,7 @@ export async function introduceSkills(visit: Visit): Promise<string | undefined>
   const lines: string[] = []
   let room = introduced.characters
   for (const { name, summary } of all.slice(0, introduced.most)) {
-    const line = `- ${`${name}: ${summary}`.replaceAll(/\s+/g, ' ').slice(0, 300).toWellFormed()}`
+    const line = `- ${wholeSlice(`${name}: ${summary}`.replaceAll(/\s+/g, ' '), 300)}`
     room -= line.length
     if (room < 0) break
     lines.push(line)
@@ -60,7 +61,6 @@ export async function introduceSkills(visit: Visit): Promise<string | undefined>
     'There are skills here: proven procedures for multi-step work. Where one is relevant, load it with LOAD_SKILL before you plan.',
     ...lines,
     ...(more > 0 ? [`And ${more} more, which GET_KNOWLEDGE_INDEX lists.`] : []),
-    ...(visit.server.agent_mode ? ['Then go on with RESOLVE_ACTIONS and EXECUTE_ACTION.'] : []),
   ].join('\n')
 }
 
@@ -112,7 +112,8 @@ const findSkill = (skills: readonly Skill[], id: unknown, name: unknown): Skill 
   skills.find((skill) => skill.name === name) ??
   skills.find((skill) => typeof name === 'string' && skill.name.toLowerCase() === name.trim().toLowerCase())
 
-const cut = (content: string): string =>
-  content.length <= longest
-    ? content
-    : `${content.slice(0, longest)}\n\n[Truncated: the skill has ${content.length} characters, of which these are the first ${longest}.]`
+function cut(content: string): string {
+  const beginning = firstCharacters(content, longest)
+  if (beginning.length === content.length) return content
+  return `${beginning}\n\n[Truncated: the skill has ${countCharacters(content)} characters, of which these are the first ${longest}.]`
+}

@@ -1,7 +1,7 @@
 import { isPlural } from '../../catalogue/resolve/profile.ts'
 import { findVerb, nounsOf, splitWords, toTerms } from '../../catalogue/resolve/words.ts'
 import type { Shelved } from '../../catalogue/shelf.ts'
-import { hidden } from '../../dispatch/redact.ts'
+import { hidden } from '../../credentials/redactor.ts'
 import { isObject, type Json, type JsonObject } from '../../model/json.ts'
 import type { RecordedAnswer, RecordedInput } from '../../store/calls.ts'
 

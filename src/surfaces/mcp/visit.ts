@@ -1,11 +1,13 @@
 import { evaluate } from '../../access/evaluate.ts'
 import type { Found } from '../../catalogue/resolve/resolver.ts'
 import type { Named, Shelf, Shelved } from '../../catalogue/shelf.ts'
+import { recordAttempt } from '../../dispatch/attempt.ts'
 import { toolResource } from '../../dispatch/authorize.ts'
 import { CallRecord } from '../../dispatch/record.ts'
 import type { Live } from '../../model/call.ts'
+import type { PlatformError } from '../../model/errors.ts'
 import { newId } from '../../model/ids.ts'
-import type { JsonObject } from '../../model/json.ts'
+import type { Json, JsonObject } from '../../model/json.ts'
 import type { Principal } from '../../model/principal.ts'
 import type { Server } from '../../model/server.ts'
 import type { Skill } from '../../model/skill.ts'
@@ -136,6 +138,13 @@ export class Visit {
       await record.fail(error)
       throw error
     }
+  }
+
+  /** Records a call that was refused before it reached a tool. */
+  async refused(target: Shelved | string, input: Json, error: PlatformError): Promise<void> {
+    const { server } = this
+    const attempt = { ...this.#asking, id: newId('call'), server, projectId: server.project_id, target, input }
+    await recordAttempt(this.#parts.store.calls, attempt, error)
   }
 
   get #owner(): { principalId: string; serverId: string } {

@@ -4,11 +4,12 @@ import { askAll, qm, type Tool } from '../../api.ts'
 import { plural } from '../../format.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
+import { isMany } from '../tools/draft.ts'
 
 /** The names by which a model calls what each of some tools offers, as far as they are known. */
 export function useModelNames(tools: readonly Tool[]): ReadonlyMap<string, readonly string[]> {
   // Those of a single action have the tool's own name; only the others need to be asked.
-  const many = tools.filter(({ type }) => type === 'mcp' || type === 'platform')
+  const many = tools.filter(isMany)
   const asked = useQueries({
     queries: many.map(({ id }) => ({
       queryKey: ['tool-actions', id],

@@ -13,6 +13,7 @@ import { changesBetween } from './changes.ts'
 import { Countdown } from './countdown.tsx'
 import { Decide } from './decide.tsx'
 import { Diff } from './diff.tsx'
+import { SensitiveNotes } from './sensitive.tsx'
 import { Values } from './values.tsx'
 import { approvedBy, clientOf, gateInWords, statusTone, statusWord, surfaceWord, throughWhat } from './words.ts'
 
@@ -54,6 +55,7 @@ function Whole({ approval, hasKeys, onDecided }: Props & { approval: Approval })
         )
       }
     >
+      <SensitiveNotes sensitive={approval.sensitive} />
       <Values key={approval.args_hash} value={runs} />
       {approval.edited_input && (
         <div className="mt-3 border-t border-line pt-3">

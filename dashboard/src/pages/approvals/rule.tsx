@@ -129,7 +129,7 @@ const names = [
   ['tool, principal', 'id, name'],
   ['agent', 'id; null where no agent calls'],
   ['server', 'id, slug; null where none is in between'],
-  ['surface', 'mcp, rest, sdk, cli, agent, web'],
+  ['surface', 'mcp, rest (also the SDK and the command line), agent, web'],
 ] as const
 
 const Names = () => (

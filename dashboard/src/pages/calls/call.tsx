@@ -121,17 +121,17 @@ function Whole({ call }: { call: CallRecord }) {
                 ['Client', [call.client.name, call.client.version].filter(Boolean).join(' ') || 'unknown'],
                 [
                   'Tool',
-                  call.tool_id ? (
+                  call.tool_id && call.tool ? (
                     <Link
                       key="tool"
                       to="/tools/$toolId"
                       params={{ toolId: call.tool_id }}
                       className="text-accent hover:underline"
                     >
-                      {call.tool ?? call.tool_id}
+                      {call.tool}
                     </Link>
                   ) : (
-                    (call.tool ?? 'unknown')
+                    (call.tool ?? call.tool_id ?? 'none')
                   ),
                 ],
                 ['App', call.app ?? '–'],

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react'
 import { count, duration } from '../../format.ts'
-import { failedOf, type Minute, roundUp } from './minutes.ts'
+import { type Minute, roundUp } from './minutes.ts'
 
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
 const timeOf = ({ at }: Minute) => clock.format(new Date(at))
@@ -92,16 +92,20 @@ export function CallsChart({ minutes }: Props) {
         <span className="flex gap-4">
           <Key mark="bg-accent">succeeded</Key>
           <Key mark="bg-bad">failed</Key>
+          <Key mark="bg-warn">refused</Key>
           <Key mark="bg-edge">pending</Key>
         </span>
       }
-      read={(minute) => `${count(minute.total)} calls, ${count(failedOf(minute))} failed`}
+      read={(minute) =>
+        `${count(minute.total)} calls, ${count(minute.failed)} failed, ${count(minute.refused)} refused`
+      }
     >
       <div className="absolute inset-0 flex items-end gap-px">
         {minutes.map((minute) => (
           <div key={minute.at} className="flex h-full min-w-0 flex-1 flex-col justify-end">
             <div className="bg-edge" style={share(minute.by_status.pending ?? 0)} />
-            <div className="bg-bad" style={share(failedOf(minute))} />
+            <div className="bg-warn" style={share(minute.refused)} />
+            <div className="bg-bad" style={share(minute.failed)} />
             <div className="bg-accent" style={share(minute.by_status.success ?? 0)} />
           </div>
         ))}
@@ -183,7 +187,7 @@ export const MinutesTable = ({ minutes }: Props) => {
               <tr key={minute.at} className="border-t border-line">
                 <td className="px-2 py-1">{timeOf(minute)}</td>
                 <td className="px-2 py-1">{count(minute.total)}</td>
-                <td className="px-2 py-1">{count(failedOf(minute))}</td>
+                <td className="px-2 py-1">{count(minute.failed)}</td>
                 <td className="px-2 py-1">{duration(minute.p50_ms)}</td>
                 <td className="px-2 py-1">{duration(minute.p95_ms)}</td>
               </tr>

@@ -5,6 +5,11 @@ export type Minute = Stats['minutes'][number]
 
 const length = 60_000
 
+const none = {
+  ...{ total: 0, by_status: {}, executed: 0, failed: 0, refused: 0, p50_ms: null, p95_ms: null },
+  waited: { total: 0, p50_ms: null, p95_ms: null },
+}
+
 /** Every minute of the time that was asked about, also those in which nothing happened. */
 export function everyMinute({ from, to, minutes }: Stats): Minute[] {
   const known = new Map(minutes.map((minute) => [Date.parse(minute.at), minute]))
@@ -12,18 +17,13 @@ export function everyMinute({ from, to, minutes }: Stats): Minute[] {
   const last = Math.floor(Date.parse(to) / length)
   return Array.from({ length: last - first + 1 }, (_, index) => {
     const at = (first + index) * length
-    return known.get(at) ?? { at: new Date(at).toISOString(), total: 0, by_status: {}, p50_ms: null, p95_ms: null }
+    return known.get(at) ?? { at: new Date(at).toISOString(), ...none }
   })
 }
 
-/** Calls that ended otherwise than they should. */
-export const failedOf = ({ total, by_status }: Pick<Stats, 'total' | 'by_status'>): number =>
-  total - (by_status.success ?? 0) - (by_status.pending ?? 0)
-
-export const errorRate = (numbers: Pick<Stats, 'total' | 'by_status'>): number | null => {
-  const ended = numbers.total - (numbers.by_status.pending ?? 0)
-  return ended === 0 ? null : failedOf(numbers) / ended
-}
+/** The share of executed calls that failed. A call that was refused, by a check or by a person, is no failure. */
+export const errorRate = ({ executed, failed }: Pick<Stats, 'executed' | 'failed'>): number | null =>
+  executed === 0 ? null : failed / executed
 
 /** A round number that is not smaller: the top of a scale. */
 export function roundUp(value: number): number {

@@ -6,7 +6,6 @@ import { count, duration } from '../../format.ts'
 import { useCallStream } from '../../live.ts'
 import { useProjectId } from '../../project.ts'
 import { useServers, useTools } from '../../queries.ts'
-import { statusName } from '../../ui/badge.tsx'
 import { buttonLook } from '../../ui/button.tsx'
 import { HelpLink } from '../../ui/help-link.tsx'
 import { LiveMark } from '../../ui/live.tsx'
@@ -15,7 +14,7 @@ import { PageHead, Panel } from '../../ui/panel.tsx'
 import { useWaiting } from '../../waiting.ts'
 import { CallRows } from '../calls/rows.tsx'
 import { CallsChart, LatencyChart, MinutesTable } from './charts.tsx'
-import { errorRate, everyMinute, failedOf, type Stats } from './minutes.ts'
+import { errorRate, everyMinute, type Stats } from './minutes.ts'
 import { Upstreams } from './upstreams.tsx'
 
 /** However fast calls come, the numbers are asked for no oftener than this. */
@@ -78,7 +77,6 @@ function Numbers({ stats }: { stats: Stats }) {
   const lastFive = minutes.slice(-6, -1)
   const perMinute = lastFive.reduce((sum, { total }) => sum + total, 0) / Math.max(1, lastFive.length)
   const rate = errorRate(stats)
-  const failures = Object.entries(stats.by_status).filter(([status]) => status !== 'success' && status !== 'pending')
   return (
     <>
       <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-lg border border-line bg-line lg:grid-cols-5">
@@ -94,15 +92,13 @@ function Numbers({ stats }: { stats: Stats }) {
           value={rate === null ? '–' : `${(rate * 100).toFixed(rate < 0.1 ? 1 : 0)} %`}
           bad={rate !== null && rate >= 0.05}
         >
-          {failures.length === 0
-            ? 'none'
-            : failures.map(([status, number]) => `${count(number)} ${statusName(status)}`).join(', ')}
+          {`${count(stats.failed)} of ${count(stats.executed)} executed; ${count(stats.refused)} refused`}
         </Figure>
         <Figure name="Latency p50" value={duration(stats.p50_ms)}>
-          half of the calls
+          half of the executed calls
         </Figure>
         <Figure name="Latency p95" value={duration(stats.p95_ms)}>
-          95 in 100 calls
+          95 in 100 executed calls
         </Figure>
       </dl>
       <div className="grid gap-4 lg:grid-cols-2">
@@ -113,7 +109,9 @@ function Numbers({ stats }: { stats: Stats }) {
         <Panel title="Latency">
           <LatencyChart minutes={minutes} />
           <p className="mt-3 text-xs text-soft">
-            {failedOf(stats) > 0 ? 'Failed calls are counted as well.' : 'From the request until the answer.'}
+            {stats.waited.total === 0
+              ? 'Executed calls, from the request until the answer.'
+              : `Without waiting for approval: ${count(stats.waited.total)} calls waited, half of them ${duration(stats.waited.p50_ms)} or less.`}
           </p>
         </Panel>
       </div>

@@ -60,14 +60,17 @@ export const emptyDraft: Draft = {
   presets: null,
 }
 
-const isMany = (type: string) => type === 'mcp' || type === 'platform'
+/** A tool is shown with the name of its type that it was registered with; `soat` is another one for `platform`. */
+export const typeOf = ({ type }: Pick<Tool, 'type'>): ToolType => (type === 'soat' ? 'platform' : type) as ToolType
+
+export const isMany = (tool: Pick<Tool, 'type'>) => ['mcp', 'platform'].includes(typeOf(tool))
 
 export const draftOf = (tool: Tool): Draft => ({
   ...emptyDraft,
   name: tool.name,
-  type: tool.type as ToolType,
+  type: typeOf(tool),
   description: tool.description ?? '',
-  app: tool.app === (isMany(tool.type) ? tool.name.toLowerCase() : 'tools') ? '' : tool.app,
+  app: tool.app === (isMany(tool) ? tool.name.toLowerCase() : 'tools') ? '' : tool.app,
   level: tool.level,
   approval: tool.auto_approve === (tool.level === 'open') ? 'level' : tool.auto_approve ? 'never' : 'always',
   asksDestructive: tool.ask_destructive,

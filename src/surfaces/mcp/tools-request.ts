@@ -1,0 +1,174 @@
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  LOG_LEVEL_META_KEY,
+  PROTOCOL_VERSION_META_KEY,
+  ProtocolError,
+  ProtocolErrorCode,
+  SERVER_INFO_META_KEY,
+} from '@modelcontextprotocol/server'
+import { isObject, type JsonObject } from '../../model/json.ts'
+import { streamHeaders } from '../../server/event-stream.ts'
+import { type Exchange, type ReplyStream, sendJson } from '../../server/exchange.ts'
+import type { Conversations } from './conversations.ts'
+import { findMismatch } from './mirrored-params.ts'
+import type { Offering } from './offering.ts'
+import { findParamsFault, findProtocolFault, headerMismatch, type Message, sendRefusal } from './request-rules.ts'
+import { print } from './results.ts'
+import { clientNameOf } from './session.ts'
+
+/**
+ * `tools/call` and `tools/list`, which are nearly all that MCP clients ask, in both protocol eras: JSON in, dispatch, JSON
+ * out. The SDK answers every other method; it would take ten times as long for these.
+ */
+export const isToolsMethod = (method: string): boolean => method === 'tools/call' || method === 'tools/list'
+
+export async function answerTools(
+  message: Message,
+  offering: Offering,
+  conversations: Conversations,
+  exchange: Exchange,
+): Promise<void> {
+  const { id, method, params } = message
+  const fault = findProtocolFault(message, exchange.headers) ?? findFieldFault(message) ?? undefined
+  if (fault) return sendRefusal(exchange, fault, id)
+  const reply = new Reply(id, exchange)
+  try {
+    if (method === 'tools/list') return reply.end(await list(message, offering))
+    const mismatch = message.isModern && (await findParamMismatch(params, offering, exchange))
+    if (mismatch) return sendRefusal(exchange, headerMismatch(mismatch.header, mismatch.body), id)
+    reply.end(await call(message, offering, conversations, reply))
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error
+    reply.fail(error, message.isModern)
+  }
+}
+
+/** The usual case is plain to see; what is wrong is for the schema to say. */
+function findFieldFault(message: Message) {
+  const { method, params } = message
+  const { name, arguments: input, cursor } = params
+  const isFine =
+    method === 'tools/call'
+      ? typeof name === 'string' && (input === undefined || isObject(input))
+      : cursor === undefined || typeof cursor === 'string'
+  return isFine ? undefined : findParamsFault(message)
+}
+
+/** A tool may want fields of its input repeated in headers. */
+async function findParamMismatch({ name, arguments: input = {} }: JsonObject, offering: Offering, exchange: Exchange) {
+  const schema = await offering.schemaOf(name as string)
+  return schema && findMismatch(schema, input as JsonObject, exchange.headers)
+}
+
+async function list({ params, isModern }: Message, offering: Offering): Promise<string> {
+  const { tools, rest } = await offering.list(params.cursor as string | undefined)
+  const more = JSON.stringify({ ...rest, ...(isModern && { resultType: 'complete', _meta: signature(offering) }) })
+  return `{"tools":[${tools.map(({ text }) => text).join(',')}],${more.slice(1)}`
+}
+
+async function call(
+  { id, params, isModern }: Message,
+  offering: Offering,
+  conversations: Conversations,
+  reply: Reply,
+): Promise<string> {
+  const { name, arguments: input = {}, _meta, inputResponses, requestState } = params
+  const tool = name as string
+  const said = (isObject(_meta) ? _meta : {}) as JsonObject
+  const { envelope, meta } = isModern ? partsOf(said) : { envelope: {}, meta: said }
+  const say = async (message: JsonObject) => reply.say(message)
+  const incoming = {
+    id,
+    cancelling: reply.cancelling,
+    meta,
+    envelope,
+    inputResponses: isModern ? acceptedResponses(inputResponses) : undefined,
+    requestState: isModern && typeof requestState === 'string' ? requestState : undefined,
+    notify: say,
+    ask: say,
+  }
+  const caller = {
+    era: isModern ? ('modern' as const) : ('legacy' as const),
+    session: reply.session,
+    principalId: offering.principalId,
+    endpoint: offering.key,
+    tool,
+  }
+  const client = isModern ? clientNameOf(envelope[CLIENT_INFO_META_KEY]) : undefined
+  const result = await conversations.call(incoming, caller, (live) =>
+    offering.call(tool, input as JsonObject, live, client),
+  )
+  if (!isModern) return print(result)
+  const own = { ...signature(offering), ...(isObject(result._meta) && result._meta) }
+  return JSON.stringify({ resultType: 'complete', ...result, _meta: own })
+}
+
+const inEnvelope = new Set<string>([
+  PROTOCOL_VERSION_META_KEY,
+  CLIENT_INFO_META_KEY,
+  CLIENT_CAPABILITIES_META_KEY,
+  LOG_LEVEL_META_KEY,
+])
+
+/** What a client of 2026 says of itself, and what it sends along. */
+function partsOf(said: JsonObject): { envelope: JsonObject; meta: JsonObject } {
+  const envelope: JsonObject = {}
+  const meta: JsonObject = {}
+  for (const [key, value] of Object.entries(said)) (inEnvelope.has(key) ? envelope : meta)[key] = value
+  return { envelope, meta }
+}
+
+/** Answers are bare results; one that is wrapped is none, and its question is asked again. */
+function acceptedResponses(responses: unknown): JsonObject | undefined {
+  if (!isObject(responses)) return undefined
+  const isBare = ([, one]: [string, unknown]) => isObject(one) && !('method' in one) && !('result' in one)
+  return Object.fromEntries(Object.entries(responses).filter(isBare)) as JsonObject
+}
+
+const signature = ({ info }: Offering): JsonObject => ({ [SERVER_INFO_META_KEY]: info })
+
+/** One JSON reply; or, once something is to be said before it, a stream of events that ends with it. */
+class Reply {
+  readonly session: string | null
+  readonly #id: string | number
+  readonly #exchange: Exchange
+  #stream: ReplyStream | undefined
+
+  constructor(id: string | number, exchange: Exchange) {
+    this.#id = id
+    this.#exchange = exchange
+    this.session = exchange.headers['mcp-session-id'] ?? null
+  }
+
+  /** Aborted when the client leaves, and when it says that it has given up. */
+  get cancelling(): AbortController {
+    const cancelling = new AbortController()
+    const { gone } = this.#exchange
+    if (gone.aborted) cancelling.abort()
+    else gone.addEventListener('abort', () => cancelling.abort(), { once: true })
+    return cancelling
+  }
+
+  say(message: JsonObject): void {
+    this.#stream ??= this.#exchange.stream(200, streamHeaders)
+    this.#stream.write(event(JSON.stringify({ jsonrpc: '2.0', ...message })))
+  }
+
+  end(result: string): void {
+    this.#end(200, `"result":${result}`)
+  }
+
+  fail({ code, message, data }: ProtocolError, isModern: boolean): void {
+    const status = isModern && code === ProtocolErrorCode.MissingRequiredClientCapability ? 400 : 200
+    this.#end(status, `"error":${JSON.stringify({ code, message, data })}`)
+  }
+
+  #end(status: number, outcome: string): void {
+    const text = `{"jsonrpc":"2.0","id":${JSON.stringify(this.#id)},${outcome}}`
+    if (this.#stream) this.#stream.end(event(text))
+    else sendJson(this.#exchange, status, text)
+  }
+}
+
+const event = (data: string) => `event: message\ndata: ${data}\n\n`

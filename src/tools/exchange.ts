@@ -1,0 +1,136 @@
+import type { Dispatcher } from 'undici'
+import { PlatformError } from '../model/errors.ts'
+
+export interface OutboundRequest {
+  readonly url: URL
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string | undefined
+  readonly signal: AbortSignal
+  /** Receives an event stream as it arrives. The response, which follows when the stream ends, then has no body. */
+  onEvents?(part: Buffer): void
+  /** Whether the caller needs no more events. */
+  hasEnough?(): boolean
+}
+
+export interface OutboundResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer
+}
+
+export const tooLarge = (limit: number) => new PlatformError('RESPONSE_TOO_LARGE', { limit })
+
+/** How long an event stream that nobody needs any more may take to end, so that its connection can be reused. */
+const goodbyeMs = 1000
+
+const nothing = Buffer.alloc(0)
+
+class BrokenOff extends Error {
+  readonly code = 'ECONNABORTED'
+}
+
+/** One request and its response. A dispatch handler collects the body without a stream or a promise per chunk. */
+export class Exchange implements Dispatcher.DispatchHandler {
+  /** Whether undici is done with the request. The caller may have its answer before that. */
+  over = false
+  readonly #request: OutboundRequest
+  readonly #limit: number
+  readonly #resolve: (response: OutboundResponse) => void
+  readonly #reject: (reason: unknown) => void
+  #controller: Dispatcher.DispatchController | undefined
+  #status = 0
+  #headers: Record<string, string> = {}
+  #isEvents = false
+  #goodbye: NodeJS.Timeout | undefined
+  #body: Buffer = nothing
+  #size = 0
+
+  constructor(
+    request: OutboundRequest,
+    limit: number,
+    resolve: (response: OutboundResponse) => void,
+    reject: (reason: unknown) => void,
+  ) {
+    this.#request = request
+    this.#limit = limit
+    this.#resolve = resolve
+    this.#reject = reject
+    request.signal.addEventListener('abort', this)
+  }
+
+  /** The signal was aborted. A request that was sent cannot be taken back, so its connection is closed. */
+  handleEvent(): void {
+    this.#reject(this.#request.signal.reason)
+    this.#controller?.abort(new BrokenOff('aborted by the caller'))
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    // Aborting here would close a connection on which nothing has been sent; throwing only drops the request.
+    if (this.#request.signal.aborted) throw new BrokenOff('aborted by the caller')
+    this.#controller = controller
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
+    if (status < 200) return
+    this.#status = status
+    for (const name in headers) {
+      const value = headers[name]
+      if (value !== undefined) this.#headers[name] = typeof value === 'string' ? value : value.join(', ')
+    }
+    const { 'content-type': type = '', 'content-length': length } = this.#headers
+    this.#isEvents = this.#request.onEvents !== undefined && /^text\/event-stream\b/i.test(type)
+    // Responses to HEAD and 304 declare the length of a body that they do not have.
+    if (length === undefined || this.#request.method === 'HEAD' || status === 304) return
+    if (Number(length) > this.#limit) throw tooLarge(this.#limit)
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const size = this.#size + chunk.length
+    if (size > this.#limit) throw tooLarge(this.#limit)
+    if (this.#isEvents) this.#takeEvents(chunk)
+    else if (this.#size === 0) this.#body = chunk
+    else this.#append(chunk, size)
+    this.#size = size
+  }
+
+  onResponseEnd(): void {
+    this.#end()
+    const body = this.#isEvents ? nothing : this.#body.subarray(0, this.#size)
+    this.#resolve({ status: this.#status, headers: this.#headers, body })
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+    this.#end()
+    this.#reject(error)
+  }
+
+  #takeEvents(chunk: Buffer): void {
+    const { signal } = this.#request
+    if (signal.aborted) return
+    this.#request.onEvents?.(chunk)
+    if (this.#goodbye || signal.aborted || !this.#request.hasEnough?.()) return
+    this.#goodbye = setTimeout(() => this.#controller?.abort(new BrokenOff('no more events needed')), goodbyeMs).unref()
+  }
+
+  /** One growing buffer, not a list: a list of a body sent byte by byte would take a hundred times its size. */
+  #append(chunk: Buffer, size: number): void {
+    if (size > this.#body.length) {
+      const declared = Number(this.#headers['content-length'] ?? 0)
+      const grown = Buffer.allocUnsafeSlow(declared > 0 ? declared : Math.min(size * 2, this.#limit))
+      this.#body.copy(grown, 0, 0, this.#size)
+      this.#body = grown
+    }
+    chunk.copy(this.#body, this.#size)
+  }
+
+  #end(): void {
+    this.over = true
+    clearTimeout(this.#goodbye)
+    this.#request.signal.removeEventListener('abort', this)
+  }
+}

@@ -1,0 +1,60 @@
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+
+export interface TestProxy extends AsyncDisposable {
+  readonly url: string
+  /** `GET http://…` for forwarded requests and `CONNECT host:port` for tunnels, in order. */
+  readonly asked: string[]
+  /** What came as `proxy-authorization`. */
+  readonly credentials: (string | undefined)[]
+  readonly ports: Set<number | undefined>
+}
+
+/** A real HTTP proxy on loopback that takes every host name for 127.0.0.1, or refuses everything with a status. */
+export async function startProxy(refusal?: number): Promise<TestProxy> {
+  const asked: string[] = []
+  const credentials: (string | undefined)[] = []
+  const ports = new Set<number | undefined>()
+  const server = createServer(async (request, response) => {
+    asked.push(`${request.method} ${request.url}`)
+    credentials.push(request.headers['proxy-authorization'])
+    ports.add(request.socket.remotePort)
+    const { port, pathname, search } = new URL(request.url ?? '')
+    const { 'proxy-authorization': _, connection: _own, ...headers } = request.headers
+    const parts: Buffer[] = []
+    for await (const part of request) parts.push(part)
+    const answer = await fetch(`http://127.0.0.1:${port}${pathname}${search}`, {
+      method: request.method ?? 'GET',
+      headers: headers as Record<string, string>,
+      redirect: 'manual',
+      ...(parts.length > 0 && { body: Buffer.concat(parts) }),
+    })
+    const kept = [...answer.headers].filter(([name]) => !/^(connection|keep-alive|transfer-encoding)$/.test(name))
+    response.writeHead(answer.status, Object.fromEntries(kept)).end(Buffer.from(await answer.arrayBuffer()))
+  })
+  server.on('connect', (request, socket) => {
+    asked.push(`CONNECT ${request.url}`)
+    credentials.push(request.headers['proxy-authorization'])
+    socket.on('error', () => {})
+    if (refusal) {
+      socket.end(`HTTP/1.1 ${refusal} No\r\ncontent-length: 0\r\n\r\n`)
+      return
+    }
+    const target = connect(Number(request.url?.split(':').at(-1)), '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
+      socket.pipe(target).pipe(socket)
+    })
+    target.on('error', () => socket.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    credentials,
+    ports,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}

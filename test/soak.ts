@@ -1,0 +1,30 @@
+/**
+ * Some promises hold for any moment or any number, and proving them for all takes long. `npm test` tries a sample, chosen by
+ * a seed that is printed; `npm run test:soak` tries all. `QM_SEED` repeats a sample.
+ */
+export const soak = process.env.QM_SOAK === '1'
+
+const seed = Number(process.env.QM_SEED ?? Math.floor(Math.random() * 1_000_000))
+
+/** So many of them, in their order; all of them in a soak. */
+export function sample<T>(all: readonly T[], count: number): T[] {
+  if (soak || all.length <= count) return [...all]
+  console.log(`sampling ${count} of ${all.length} with QM_SEED=${seed}`)
+  let state = seed + all.length
+  const next = () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+    return state
+  }
+  const chosen = new Set<number>()
+  while (chosen.size < count) chosen.add(next() % all.length)
+  return all.filter((_, index) => chosen.has(index))
+}
+
+/** Everything, but only so many at a time. */
+export async function inParallel<T>(all: readonly T[], width: number, work: (one: T) => Promise<void>): Promise<void> {
+  const left = [...all]
+  const worker = async () => {
+    for (let one = left.shift(); one !== undefined; one = left.shift()) await work(one)
+  }
+  await Promise.all(Array.from({ length: width }, worker))
+}
