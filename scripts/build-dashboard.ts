@@ -9,7 +9,13 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const built = join(root, 'dashboard/dist/index.html')
-const sources = ['dashboard/src/**/*', 'dashboard/public/*', 'dashboard/*.{html,ts,json}', 'src/sdk/*.ts']
+const sources = [
+  'dashboard/src/**/*',
+  'dashboard/public/*',
+  'dashboard/*.{html,ts,json}',
+  'src/sdk/*.ts',
+  'docs/guides/*.md',
+]
 
 const changedAt = () =>
   Math.max(

@@ -1,9 +1,11 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, vi } from 'vitest'
 import { Quartermaster } from '../src/sdk/index.ts'
 import { until } from './approving.ts'
 import { faultsOf } from './axe.ts'
-import { launchBrowser, signIn, sizes, browserTest as test, visit } from './browser.ts'
+import { launchBrowser, signIn, sizes, browserTest as test, type Visit, visit } from './browser.ts'
+import { as, runCli } from './clients.ts'
 import { adminKey, type Service, startService } from './kit.ts'
 import { startProcess, temporaryFolder } from './process.ts'
 import { picture } from './screenshots.ts'
@@ -112,7 +114,7 @@ describe('a call that waits', () => {
     await using desk = await startDesk()
     await using visitor = await at(desk, '/approvals', desk.keys.rita)
     const { page, complaints } = visitor
-    await page.getByText('Nothing waits for you').waitFor()
+    await page.getByText('No pending approvals').waitFor()
     await live(page)
 
     const began = performance.now()
@@ -121,10 +123,10 @@ describe('a call that waits', () => {
     console.log(`a call that waits is seen after ${Math.round(performance.now() - began)} ms`)
     await seen(page, 'A-17')
     await expect.poll(() => page.title()).toBe('(1) Approvals · Quartermaster')
-    await page.getByRole('link', { name: 'Approvals 1 waiting' }).waitFor()
+    await page.getByRole('link', { name: 'Approvals 1 pending' }).waitFor()
     expect(await page.locator('link[rel=icon]').getAttribute('href')).toContain('waiting')
     expect(await looked(page).textContent()).toMatch(/support bot/)
-    expect(await looked(page).textContent()).toMatch(/Every call of “refund” is decided by a person/)
+    expect(await looked(page).textContent()).toMatch(/Every call of “refund” requires approval/)
     expect(await looked(page).locator('time').first().textContent()).toMatch(/^[45]:\d\d left/)
     expect(desk.service.received).toEqual([])
 
@@ -133,7 +135,7 @@ describe('a call that waits', () => {
     expect(await answer).toMatchObject({ status: 200, data: { ok: true } })
     console.log(`the caller is answered ${Math.round(performance.now() - pressed)} ms after the key`)
     await page.getByText('Approved: shop:refund.').waitFor()
-    await page.getByText('Nothing waits for you').waitFor()
+    await page.getByText('No pending approvals').waitFor()
     await expect.poll(() => page.title()).toBe('Approvals · Quartermaster')
     expect(desk.service.received).toHaveLength(1)
     expect(complaints).toEqual([])
@@ -149,12 +151,12 @@ describe('a call that waits', () => {
 
     await page.keyboard.press('r')
     // Letters that are typed decide nothing.
-    await page.getByLabel('Why?').pressSequentially('area: too much, reject')
+    await page.getByLabel('Reason').pressSequentially('area: too much, reject')
     await page.keyboard.press('Enter')
 
     expect(await answer).toMatchObject({ status: 403, error: { code: 'APPROVAL_REJECTED' } })
     expect((await answer).error?.message).toContain('area: too much, reject')
-    await page.getByText('Rejected: shop:refund. The caller is told why.').waitFor()
+    await page.getByText('Rejected: shop:refund. The caller was told why.').waitFor()
     expect(desk.service.received).toEqual([])
 
     await page.getByRole('link', { name: 'History' }).click()
@@ -180,7 +182,7 @@ describe('a call that waits', () => {
     await expect.poll(() => page.getByRole('alert').textContent()).toMatch(/VALIDATION_FAILED.*order/)
     await page.getByLabel('order').fill('')
     await page.getByLabel('amount').fill('90')
-    const changes = page.getByRole('list', { name: 'What you change' })
+    const changes = page.getByRole('list', { name: 'Your changes' })
     await expect.poll(() => changes.innerText()).toMatch(/amount[\s\S]*900[\s\S]*90/)
     await picture(page, 'approval-edit', 'desktop')
     await save.click()
@@ -194,10 +196,10 @@ describe('a call that waits', () => {
     await page.getByText('Approved with changes').waitFor()
     const { data } = await desk.qm.approvals.listApprovals()
     await page.goto(`${desk.url}/approvals/${data?.data[0]?.id}`)
-    const kept = page.getByRole('list', { name: 'Other than it was asked for' })
+    const kept = page.getByRole('list', { name: 'Changes to the original request' })
     await expect.poll(() => kept.innerText()).toMatch(/amount[\s\S]*900[\s\S]*90/)
     await looked(page)
-      .getByText(/approved it, and the call was made/)
+      .getByText(/approved the call, and it ran/)
       .waitFor()
     expect(complaints).toEqual([])
   })
@@ -216,7 +218,7 @@ describe('a call that waits', () => {
 
     await page.keyboard.press('e')
     await page.getByLabel('Input, as JSON').fill('{ "amount": 4, "token": "[redacted]" ')
-    await page.getByText('It is not JSON yet.').waitFor()
+    await page.getByText('Not valid JSON yet.').waitFor()
     await page.getByLabel('Input, as JSON').fill('{ "amount": 4, "token": "[redacted]" }')
     await page.getByRole('button', { name: 'Approve with these changes' }).click()
     await page.getByText('Approved with changes').waitFor()
@@ -235,7 +237,7 @@ describe('a call that waits', () => {
     await looked(page).locator('time[data-urgent]').first().waitFor()
     await looked(page).getByText('decide now').waitFor()
 
-    await page.getByText('Nothing waits for you').waitFor()
+    await page.getByText('No pending approvals').waitFor()
     await looked(page).getByText('Nobody decided in time').waitFor()
     expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0)
     expect(await answer).toMatchObject({ status: 403, error: { code: 'APPROVAL_EXPIRED' } })
@@ -255,7 +257,7 @@ describe('two who decide at once', () => {
     await seen(rob.page, '7')
     await Promise.all([rita.page.keyboard.press('a'), rob.page.keyboard.press('a')])
 
-    const told = (page: Page) => page.getByText(/has approved it already. You came second/)
+    const told = (page: Page) => page.getByText(/already approved this call. Your decision was not saved/)
     const won = (page: Page) => page.getByText('Approved: shop:refund.')
     const winner = await until(async () => {
       if (await won(rita.page).isVisible()) return 'Rita'
@@ -263,7 +265,7 @@ describe('two who decide at once', () => {
     })
     const loser = winner === 'Rita' ? rob.page : rita.page
     await told(loser)
-      .or(loser.getByText(`${winner} approved it`))
+      .or(loser.getByText(`${winner} approved the call`))
       .first()
       .waitFor()
     expect(await loser.getByText(winner).count()).toBeGreaterThan(0)
@@ -287,9 +289,7 @@ describe('two who decide at once', () => {
 
     await page.keyboard.press('a')
 
-    await page
-      .getByText(/^admin .* has rejected it already. You came second, and nothing of yours was done.$/)
-      .waitFor()
+    await page.getByText(/^admin .* already rejected this call. Your decision was not saved.$/).waitFor()
     await looked(page).getByText('“no”').waitFor()
     expect(desk.service.received).toEqual([])
   })
@@ -309,10 +309,10 @@ describe('two who decide at once', () => {
     await using admin = await at(desk, '/approvals', adminKey)
     await seen(rita.page, '500')
     await seen(admin.page, '500')
-    await looked(rita.page).getByText('The rule “Large refunds” asks: Money is checked twice.').waitFor()
+    await looked(rita.page).getByText('The rule “Large refunds” requires approval: Money is checked twice.').waitFor()
 
     await rita.page.keyboard.press('a')
-    await rita.page.getByText('You have approved it. It needs two people').waitFor()
+    await rita.page.getByText('You approved this call. It needs two people').waitFor()
     expect(await rita.page.getByRole('button', { name: 'Approve' }).isDisabled()).toBe(true)
     await looked(admin.page).getByText('1 of 2 people').waitFor()
     await looked(admin.page)
@@ -323,9 +323,9 @@ describe('two who decide at once', () => {
     await admin.page.keyboard.press('e')
     await admin.page.getByLabel('amount').fill('400')
     await admin.page.getByRole('button', { name: 'Approve with these changes' }).click()
-    await looked(rita.page).getByText('has changed the arguments while you were looking').waitFor()
+    await looked(rita.page).getByText('changed the arguments while you were reviewing').waitFor()
     expect(await rita.page.getByRole('button', { name: 'Approve' }).isDisabled()).toBe(true)
-    await rita.page.getByRole('button', { name: 'I have seen it' }).click()
+    await rita.page.getByRole('button', { name: 'Continue with these arguments' }).click()
     await rita.page.waitForTimeout(500)
     await rita.page.keyboard.press('a')
 
@@ -345,33 +345,31 @@ describe('a call that is tried on the dashboard and needs approval', () => {
       until(async () => (await rita.approvals.listApprovals({ query: { status: 'pending' } })).data?.data[0]?.id)
 
     await page.getByLabel('amount').fill('30')
-    await page.getByRole('button', { name: 'Call it' }).click()
-    await wait.getByText('waits for approval').waitFor()
-    await wait.getByText('Someone else than you decides').waitFor()
+    await page.getByRole('button', { name: 'Run', exact: true }).click()
+    await wait.getByText('waiting for approval').waitFor()
+    await wait.getByText('Someone else must approve the call').waitFor()
     expect(await page.getByText('pending_approval').count()).toBe(0)
     expect(await faultsOf(page)).toEqual([])
     const first = await waitingId()
-    expect(await wait.getByRole('link', { name: 'See it in the inbox' }).getAttribute('href')).toBe(
-      `/approvals/${first}`,
-    )
+    expect(await wait.getByRole('link', { name: 'Open the approval' }).getAttribute('href')).toBe(`/approvals/${first}`)
     expect(desk.service.received).toEqual([])
     await rita.approvals.approveCall({ path: { approval_id: first }, body: {} })
     await page.getByText('"ok": true').waitFor()
     expect(await wait.count()).toBe(0)
     expect(desk.service.received).toHaveLength(1)
 
-    await page.getByRole('button', { name: 'Call it' }).click()
-    await wait.getByText('waits for approval').waitFor()
+    await page.getByRole('button', { name: 'Run', exact: true }).click()
+    await wait.getByText('waiting for approval').waitFor()
     const body = { reason: 'Once is enough' }
     await rita.approvals.rejectCall({ path: { approval_id: await waitingId() }, body })
-    await wait.getByText('Rita said no: Once is enough. The call was not made.').waitFor()
+    await wait.getByText('Rita rejected the call: Once is enough. Nothing was sent.').waitFor()
 
     await page.goto(`${desk.url}/calls?tool=refund&status=success`)
     await page.getByRole('link', { name: 'shop:refund' }).first().click()
     await page.getByRole('button', { name: 'Repeat this call' }).click()
-    await wait.getByText('waits for approval').waitFor()
+    await wait.getByText('waiting for approval').waitFor()
     await rita.approvals.approveCall({ path: { approval_id: await waitingId() }, body: {} })
-    await page.getByText('It answered').waitFor()
+    await page.locator('summary', { hasText: 'Output' }).waitFor()
     expect(desk.service.received).toHaveLength(2)
     expect(complaints).toEqual([])
   })
@@ -383,9 +381,9 @@ describe('a call that is tried on the dashboard and needs approval', () => {
     const project = page.getByRole('listitem').filter({ hasText: 'proj_' }).first()
 
     await project.getByRole('button', { name: 'Change' }).click()
-    await page.getByLabel('Time to decide').fill('900')
+    await page.getByLabel('Approval timeout').fill('900')
     await page.getByRole('button', { name: 'Save' }).click()
-    await project.getByText('900 seconds to decide').waitFor()
+    await project.getByText('approval timeout 900 seconds').waitFor()
     const id = await desk.ask({ amount: 5 })
 
     const { data } = await desk.qm.approvals.getApproval({ path: { approval_id: id } })
@@ -395,6 +393,144 @@ describe('a call that is tried on the dashboard and needs approval', () => {
   })
 })
 
+describe('a call from each surface that can ask is decided in the browser', () => {
+  let desk: Desk
+  let reviewer: Visit
+  let agentId: string
+
+  beforeAll(async () => {
+    desk = await startDesk()
+    await desk.qm.servers.createServer({ body: { slug: 'desk' } })
+    // Passes the order on that it is told of, and then says what the tool returned.
+    const script = {
+      steps: [
+        { when: { last_tool: 'refund' }, answer: 'The refund is done.' },
+        { when: {}, answer: { tool_calls: [{ name: 'refund', args: { amount: 7, order: '{{last_user}}' } }] } },
+      ],
+    }
+    const provider = await desk.qm.aiProviders.createAiProvider({ body: { name: 'Script', type: 'replay', script } })
+    const agent = await desk.qm.agents.createAgent({
+      body: { name: 'Support', ai_provider_id: provider.data?.id ?? '', tool_ids: [desk.toolId] },
+    })
+    agentId = agent.data?.id ?? ''
+    reviewer = await at(desk, '/approvals', desk.keys.rita)
+    await live(reviewer.page)
+  }, 90_000)
+  afterAll(async () => {
+    await reviewer?.[Symbol.asyncDispose]()
+    await desk?.[Symbol.asyncDispose]()
+  })
+
+  const overRest = async (order: string) => {
+    const response = await fetch(`${desk.url}/api/v1/tools/${desk.toolId}/call`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${desk.keys.bot}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ input: { amount: 7, order } }),
+    })
+    return response.text()
+  }
+  const overSdk = async (order: string) => JSON.stringify((await desk.call({ amount: 7, order })).data)
+  const overMcp = (mode: 'legacy' | 'auto') => async (order: string) => {
+    const client = new Client({ name: 'test', version: '1' }, { capabilities: {}, versionNegotiation: { mode } })
+    const requestInit = { headers: { authorization: `Bearer ${desk.keys.bot}` } }
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${desk.url}/mcp/desk`), { requestInit }))
+    const result = await client.callTool({ name: 'shop_refund_action', arguments: { amount: 7, order } })
+    await client.close()
+    return JSON.stringify(result)
+  }
+  const onCommandLine = async (order: string) => {
+    const args = ['call', 'refund', '--amount', '7', '--order', order]
+    const { stdout, stderr } = await runCli(args, as(desk.url))
+    return stdout + stderr
+  }
+  const byAgent = async (order: string) => {
+    const path = { agent_id: agentId }
+    const { data, error } = await desk.qm.agents.createAgentGeneration({ path, body: { prompt: order } })
+    if (data?.status !== 'requires_action') throw new Error(JSON.stringify(data ?? error))
+    return until(async () => {
+      const { data: run } = await desk.qm.agents.getGeneration({ path: { generation_id: data.id } })
+      return run?.status === 'completed' ? JSON.stringify(run.output) : undefined
+    }, 30_000)
+  }
+  const inTryIt = async (order: string) => {
+    await using visitor = await at(desk, `/tools/${desk.toolId}`, adminKey)
+    const { page } = visitor
+    await page.getByLabel('amount').fill('7')
+    await page.getByLabel('order').fill(order)
+    await page.getByRole('button', { name: 'Run', exact: true }).click()
+    await page.getByText('"ok": true').waitFor()
+    return 'ok'
+  }
+  const inChat = async (order: string) => {
+    await using visitor = await at(desk, `/agents/${agentId}`, adminKey)
+    const { page } = visitor
+    await page.getByLabel('Message').fill(order)
+    await page.getByLabel('Message').press('Enter')
+    await page.getByText('The refund is done.').waitFor()
+    return 'done'
+  }
+
+  test.each([
+    ['REST', 'REST', overRest, 'ok'],
+    ['the SDK', 'REST', overSdk, 'ok'],
+    ['an MCP client of 2025', 'MCP', overMcp('legacy'), 'ok'],
+    ['an MCP client of 2026', 'MCP', overMcp('auto'), 'ok'],
+    ['the command line', 'REST', onCommandLine, 'ok'],
+    ['an agent run', 'an agent', byAgent, 'done'],
+    ['“Try it”', 'the dashboard', inTryIt, 'ok'],
+    ['the chat', 'an agent', inChat, 'done'],
+  ] as const)('%s (S4.24)', async (name, surface, call, answer) => {
+    const { page } = reviewer
+    const order = name.replaceAll(/[^A-Za-z0-9]/g, '').slice(0, 20)
+    const before = desk.service.received.length
+
+    const answered = call(order)
+    const row = waiting(page).filter({ hasText: `order: ${order}` })
+    await row.getByRole('link').click()
+    await seen(page, order)
+    expect(await looked(page).innerText()).toContain(`Surface\n${surface}`)
+    expect(desk.service.received).toHaveLength(before)
+    await page.getByRole('button', { name: 'Approve' }).click()
+
+    expect(await answered).toContain(answer)
+    expect(JSON.parse(desk.service.received.at(-1)?.body ?? '')).toEqual({ amount: 7, order })
+    expect(desk.service.received).toHaveLength(before + 1)
+  })
+
+  test('a rejection in the browser reaches the caller in words, and nothing is sent (S4.24)', async () => {
+    const { page } = reviewer
+    const before = desk.service.received.length
+
+    const answered = onCommandLine('rejected')
+    await waiting(page).filter({ hasText: 'order: rejected' }).getByRole('link').click()
+    await seen(page, 'rejected')
+    await page.getByRole('button', { name: 'Reject' }).click()
+    await page.getByLabel('Reason').fill('Not on Mondays')
+    await page.getByRole('dialog').getByRole('button', { name: 'Reject' }).click()
+
+    expect(await answered).toContain('Not on Mondays')
+    expect(desk.service.received).toHaveLength(before)
+    expect(reviewer.complaints).toEqual([])
+  })
+})
+
+test('rows show the arguments that tell calls of one action apart, and editing happens in their place', async () => {
+  await using desk = await startDesk()
+  for (const order of ['A-1', 'A-2', 'A-3']) await desk.ask({ amount: 20, order, note: 'broken cup' })
+  await using visitor = await at(desk, '/approvals', adminKey)
+  const { page } = visitor
+
+  const marked = () => waiting(page).locator('mark').allInnerTexts()
+  await expect.poll(marked).toEqual(['order: A-1', 'order: A-2', 'order: A-3'])
+  await waiting(page).first().getByText('amount: 20').waitFor()
+  const place = await looked(page).getByRole('heading', { name: 'Arguments' }).boundingBox()
+  await page.keyboard.press('e')
+  const form = looked(page).getByRole('heading', { name: 'Edit arguments' })
+  await form.waitFor()
+  expect((await form.boundingBox())?.y).toBe(place?.y)
+  expect((await page.getByLabel('order').boundingBox())?.y).toBeLessThan(700)
+})
+
 test('whoever asked cannot decide, and is told why before trying; they may withdraw', async () => {
   await using desk = await startDesk()
   const id = await desk.ask({ amount: 3 }, desk.qm)
@@ -402,7 +538,7 @@ test('whoever asked cannot decide, and is told why before trying; they may withd
   const { page } = visitor
   await seen(page, '3')
 
-  await page.getByText('You are signed in with the key that asked for this').waitFor()
+  await page.getByText('You are signed in with the key that made this call').waitFor()
   for (const name of ['Approve', 'Edit', 'Reject']) {
     expect(await page.getByRole('button', { name, exact: true }).isDisabled()).toBe(true)
   }
@@ -431,13 +567,13 @@ test('arguments are shown as text, whatever they hold: markup, characters that h
 
   await looked(page).getByText(markup).first().waitFor()
   await looked(page).getByText('pay \\u{202e}evil').waitFor()
-  await looked(page).getByText('has characters that are not seen').waitFor()
+  await looked(page).getByText('Contains invisible characters').waitFor()
   expect(Number(await page.evaluate('document.body.innerText.length'))).toBeLessThan(20_000)
   await page.getByRole('button', { name: 'Show all 120' }).click()
   await looked(page).getByText('item 119').waitFor()
   await page.getByRole('button', { name: 'Show all 500,000 characters' }).click()
   await page.getByText('The first 20,000 of 500,000 characters.').waitFor()
-  await page.getByRole('button', { name: 'Show it as JSON' }).click()
+  await page.getByRole('button', { name: 'Show as JSON' }).click()
   await looked(page).locator('pre').first().waitFor()
   expect(await page.evaluate('window.hacked')).toBeUndefined()
   expect(complaints).toEqual([])
@@ -472,8 +608,8 @@ test('keys move, open and go back, hold nothing down, and can be switched off', 
   await page.waitForTimeout(300)
   expect((await desk.qm.approvals.listApprovals({ query: { status: 'pending' } })).data?.total).toBe(2)
 
-  await page.getByRole('button', { name: 'Sound and keys' }).click()
-  await page.getByLabel('Decide with single keys').click()
+  await page.getByRole('button', { name: 'Notifications and shortcuts' }).click()
+  await page.getByLabel('Keyboard shortcuts').click()
   await page.getByLabel('Play a sound').click()
   await page.keyboard.press('Escape')
   await page.waitForTimeout(600)
@@ -482,7 +618,7 @@ test('keys move, open and go back, hold nothing down, and can be switched off', 
   expect((await desk.qm.approvals.listApprovals({ query: { status: 'pending' } })).data?.total).toBe(2)
   await page.goto(`${desk.url}/settings`)
   await expect.poll(() => page.getByLabel('Play a sound').getAttribute('aria-checked')).toBe('true')
-  await expect.poll(() => page.getByLabel('Decide with single keys').getAttribute('aria-checked')).toBe('false')
+  await expect.poll(() => page.getByLabel('Keyboard shortcuts').getAttribute('aria-checked')).toBe('false')
 })
 
 test('rules are written, told of their faults where they are, tried, switched off and deleted', async () => {
@@ -539,7 +675,7 @@ test('a webhook is made with a secret that is shown once, tried, and what was se
   await page.getByLabel('URL').fill(`${target.url}/hook`)
   await page.getByRole('button', { name: 'Create the webhook' }).click()
   expect(await page.getByTestId('secret').textContent()).toMatch(/^whsec_/)
-  await page.getByRole('button', { name: 'I have it' }).click()
+  await page.getByRole('button', { name: 'Done' }).click()
 
   await page.getByRole('heading', { name: 'on call' }).waitFor()
   await page.getByRole('button', { name: 'Send a test' }).click()
@@ -551,7 +687,7 @@ test('a webhook is made with a secret that is shown once, tried, and what was se
   await row.getByRole('button').click()
   await page.getByRole('dialog').getByText('apr_').first().waitFor()
   const before = target.received.length
-  await page.getByRole('button', { name: 'Send it again' }).click()
+  await page.getByRole('button', { name: 'Redeliver' }).click()
   await expect.poll(() => target.received.length).toBeGreaterThan(before)
   await page.getByRole('button', { name: 'Close' }).last().click()
 
@@ -609,7 +745,7 @@ test('thousands that wait are scrolled without a pause, and few of them are in t
   }
   await using visitor = await at(desk, '/approvals', desk.keys.rita)
   const { page } = visitor
-  await page.getByText('2,000 waiting, newest first').waitFor()
+  await page.getByText('2,000 pending, newest first').waitFor()
   await waiting(page).first().waitFor()
   await browser.startTracing(page, { categories: ['toplevel', 'disabled-by-default-devtools.timeline'] })
   const scroller = page.getByRole('list', { name: 'Waiting' }).locator('..')
@@ -623,10 +759,10 @@ test('thousands that wait are scrolled without a pause, and few of them are in t
   })
   await expect.poll(async () => Number(await waiting(page).last().getAttribute('aria-posinset'))).toBe(number)
   await waiting(page).last().getByRole('link').waitFor()
-  await page.getByText('2,000 waiting, soonest to expire first').waitFor()
+  await page.getByText('2,000 pending, soonest to expire first').waitFor()
   const inPage = await waiting(page).count()
   await desk.ask({ amount: 2 })
-  await page.getByText('2,001 waiting, soonest').waitFor()
+  await page.getByText('2,001 pending, soonest').waitFor()
   for (let step = 0; step < 20; step++) await page.keyboard.press('j')
   const longest = longestTask(await browser.stopTracing())
 

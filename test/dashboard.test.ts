@@ -131,7 +131,7 @@ describe('a tool', () => {
 
     await page.getByRole('heading', { name: 'by-form' }).waitFor()
     await page.getByLabel('city').fill('Recife')
-    await page.getByRole('button', { name: 'Call it' }).click()
+    await page.getByRole('button', { name: 'Run', exact: true }).click()
     await page.getByText('"temperature": 29').waitFor()
     expect(here.service.received.at(-1)?.url).toBe('/weather/Recife')
 
@@ -161,7 +161,7 @@ describe('a tool', () => {
     await page.getByLabel('sku').fill('tea')
     await page.getByLabel('quantity').fill('3')
     await page.getByLabel('priority').selectOption('urgent')
-    await page.getByRole('button', { name: 'Call it' }).click()
+    await page.getByRole('button', { name: 'Run', exact: true }).click()
     await page.getByText('"ok": true').waitFor()
 
     expect(await page.getByLabel('account').count()).toBe(0)
@@ -187,7 +187,7 @@ describe('a tool', () => {
     await page.getByRole('link', { name: 'taken' }).click()
     await page.getByLabel('Action').selectOption({ label: 'search_issues' })
     await page.getByLabel('query').fill('lost parcel')
-    await page.getByRole('button', { name: 'Call it' }).click()
+    await page.getByRole('button', { name: 'Run', exact: true }).click()
 
     await page.getByText('{"query":"lost parcel"}').waitFor()
   })
@@ -269,7 +269,7 @@ test('a server is made, narrowed down to an app, and its lines for clients hold 
   expect(data?.apps?.map(({ slug }) => slug)).not.toContain('tracker')
 
   await page.getByRole('tab', { name: 'Find actions' }).click()
-  await page.getByLabel('What is wanted').fill('Place an order in the shop')
+  await page.getByLabel('Request').fill('Place an order in the shop')
   await page.getByRole('button', { name: 'Find actions' }).click()
   await page.getByText('place-order').waitFor()
   await page.getByRole('tab', { name: 'Cost' }).click()
@@ -287,10 +287,10 @@ describe('calls', () => {
     await call()
     await page.getByRole('link', { name: 'tools:read-page' }).first().click()
     await page.getByRole('heading', { name: 'tools:read-page' }).waitFor()
-    await page.getByText('Who and how').waitFor()
+    await page.getByText('Request details').waitFor()
     const before = here.service.received.length
     await page.getByRole('button', { name: 'Repeat this call' }).click()
-    await page.getByText('It answered').waitFor()
+    await page.locator('summary', { hasText: 'Output' }).waitFor()
     expect(here.service.received.length).toBe(before + 1)
 
     await page.getByRole('link', { name: 'Overview' }).click()
@@ -353,7 +353,7 @@ describe('what tools say', () => {
     await page.getByText('<script>window.hacked=1</script>').first().waitFor()
 
     await page.goto(`${here.platform.url}/tools/${here.tools.page}`)
-    await page.getByRole('button', { name: 'Call it' }).click()
+    await page.getByRole('button', { name: 'Run', exact: true }).click()
     await page.locator('pre').filter({ hasText: '<img src=x' }).waitFor()
     await page.getByRole('tab', { name: 'What the model sees' }).click()
     await page.getByText('Reads a page. <img').waitFor()
@@ -372,7 +372,7 @@ describe('what tools say', () => {
     await using visitor = await at('/tools')
     const { page } = visitor
     await page.getByRole('link', { name: 'read-large' }).click()
-    await page.getByRole('button', { name: 'Call it' }).click()
+    await page.getByRole('button', { name: 'Run', exact: true }).click()
     await page.getByText('of 5,242,880 characters').waitFor()
 
     const began = performance.now()
@@ -396,19 +396,19 @@ describe('access', () => {
 
     await page.getByRole('button', { name: 'New key' }).click()
     await page.getByLabel('Name').fill('made here')
-    await page.getByRole('button', { name: 'Make the key' }).click()
+    await page.getByRole('button', { name: 'Create key' }).click()
     const value = (await page.getByTestId('new-key').textContent()) ?? ''
     expect(
       (await fetch(`${here.platform.url}/api/v1/tools`, { headers: { authorization: `Bearer ${value}` } })).status,
     ).toBe(200)
-    await page.getByRole('button', { name: 'I have it' }).click()
+    await page.getByRole('button', { name: 'Done' }).click()
 
-    await page.getByRole('tab', { name: 'May they?' }).click()
+    await page.getByRole('tab', { name: 'Policy simulator' }).click()
     await page.getByLabel('Key', { exact: true }).selectOption({ label: 'made here' })
-    await page.getByRole('button', { name: 'Ask' }).click()
+    await page.getByRole('button', { name: 'Check access' }).click()
     await page.getByText('"caller" allows it.').waitFor()
     await page.getByLabel('Permission').fill('tools:DeleteTool')
-    await page.getByRole('button', { name: 'Ask' }).click()
+    await page.getByRole('button', { name: 'Check access' }).click()
     await page.getByText('No access policy of the key allows it.').waitFor()
 
     await page.getByRole('tab', { name: 'API keys' }).click()
@@ -416,7 +416,7 @@ describe('access', () => {
       .getByRole('row', { name: /made here/ })
       .getByRole('button', { name: 'Revoke' })
       .click()
-    await page.getByRole('button', { name: 'Revoke the key' }).click()
+    await page.getByRole('button', { name: 'Revoke key' }).click()
     // While it is open, nothing behind it is there for a reader.
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await soon(() => page.getByRole('row', { name: /made here/ }).count()).toBe(0)
@@ -431,8 +431,9 @@ describe('access', () => {
     const { page } = visitor
 
     await page.getByLabel('Name').fill('mistaken')
+    await page.getByRole('button', { name: 'JSON', exact: true }).click()
     await page.getByLabel('Document').fill('{ "statement": [{ "effect": "Allow", "action": ["tools:CalTool"] }] }')
-    await page.getByRole('button', { name: 'Create the access policy' }).click()
+    await page.getByRole('button', { name: 'Create access policy' }).click()
 
     await soon(() => page.getByRole('alert').textContent()).toMatch(
       /document\.statement\[0\]\.action\[0\].*did you mean/,
@@ -462,7 +463,7 @@ test('on the first day every page says what to do next', async () => {
   const { page, complaints } = visitor
   await signIn(page, platform.url, adminKey)
 
-  await page.getByText('No calls yet, and nothing to call').waitFor()
+  await page.getByText('No tools yet').waitFor()
   await page.getByRole('link', { name: 'Import MCP servers' }).click()
   await page.getByRole('dialog', { name: 'Import MCP servers' }).waitFor()
   expect(await seriousFaults(page)).toEqual([])
@@ -471,7 +472,7 @@ test('on the first day every page says what to do next', async () => {
   for (const [link, words] of [
     ['Servers', 'No servers yet'],
     ['Skills', 'No skills yet'],
-    ['Calls', 'Nothing was called yet'],
+    ['Calls', 'No tool has been called yet'],
   ] as const) {
     await page.getByRole('link', { name: link }).click()
     await page.getByText(words).waitFor()
@@ -488,7 +489,7 @@ test('where there are several projects, one is chosen for what is seen and what 
   await signIn(page, `${platform.url}/settings`, adminKey)
 
   await page.getByLabel('New project').fill('second')
-  await page.getByRole('button', { name: 'Create the project' }).click()
+  await page.getByRole('button', { name: 'Create project' }).click()
   await page.getByRole('link', { name: 'Servers' }).click()
   await page.getByRole('link', { name: 'New server' }).click()
   await page.getByLabel('Name').fill('Of the second')

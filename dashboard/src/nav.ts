@@ -17,11 +17,11 @@ const all: readonly (Destination & { readonly needs?: string })[] = [
     to: '/approvals',
     label: 'Approvals',
     icon: 'approvals',
-    about: 'Calls that wait for a decision',
+    about: 'Calls waiting for a decision',
     needs: 'approvals',
   },
-  { to: '/calls', label: 'Calls', icon: 'calls', about: 'The record of every call' },
-  { to: '/tools', label: 'Tools', icon: 'tools', about: 'What can be called' },
+  { to: '/calls', label: 'Calls', icon: 'calls', about: 'The log of every call' },
+  { to: '/tools', label: 'Tools', icon: 'tools', about: 'Actions that agents can call' },
   { to: '/servers', label: 'Servers', icon: 'servers', about: 'MCP endpoints for clients to connect to' },
   {
     to: '/agents',
@@ -33,20 +33,36 @@ const all: readonly (Destination & { readonly needs?: string })[] = [
   },
   { to: '/skills', label: 'Skills', icon: 'skills', about: 'Procedures that agents can load' },
   {
+    to: '/documents',
+    label: 'Documents',
+    icon: 'documents',
+    about: 'Documents and files that tools can read',
+    needs: 'documents',
+    within: ['/files'],
+  },
+  {
     to: '/connections',
     label: 'Connections',
     icon: 'connections',
     about: 'Accounts that tools act for',
     needs: 'connections',
   },
-  { to: '/webhooks', label: 'Webhooks', icon: 'webhooks', about: 'Who is told of events', needs: 'webhooks' },
+  {
+    to: '/webhooks',
+    label: 'Webhooks',
+    icon: 'webhooks',
+    about: 'Send events to your own services',
+    needs: 'webhooks',
+  },
   { to: '/access', label: 'Access', icon: 'access', about: 'API keys and access policies' },
   { to: '/settings', label: 'Settings', icon: 'settings', about: 'Projects, appearance and this session' },
+  { to: '/help', label: 'Help', icon: 'help', about: 'Guides and references' },
 ]
 
 /** The pages that there is a route for: a place in the navigation leads somewhere. */
 const built = new Set([
-  ...['/', '/approvals', '/calls', '/tools', '/servers', '/agents', '/skills', '/webhooks', '/access', '/settings'],
+  ...['/', '/approvals', '/calls', '/tools', '/servers', '/agents', '/skills', '/documents', '/webhooks'],
+  ...['/access', '/settings', '/help'],
 ])
 
 export const destinations: readonly Destination[] = all.filter(

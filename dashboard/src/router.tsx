@@ -14,7 +14,7 @@ const withTab = (search: Record<string, unknown>): { tab?: string | undefined } 
   return tab ? { tab } : {}
 }
 
-const callFilters = ['status', 'tool', 'app', 'action', 'surface', 'principal_id', 'from', 'to'] as const
+const callFilters = ['q', 'status', 'tool', 'app', 'action', 'surface', 'principal_id', 'from', 'to'] as const
 export type CallSearch = { readonly [Name in (typeof callFilters)[number]]?: string | undefined }
 
 export interface GenerationSearch {
@@ -187,6 +187,32 @@ const routes = [
     getParentRoute,
     path: '/settings',
     component: lazyRouteComponent(() => import('./pages/settings.tsx'), 'Settings'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/documents',
+    validateSearch: withTab,
+    component: lazyRouteComponent(() => import('./pages/documents/documents.tsx'), 'Documents'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/documents/$documentId',
+    component: lazyRouteComponent(() => import('./pages/documents/document.tsx'), 'Document'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/files/$fileId',
+    component: lazyRouteComponent(() => import('./pages/documents/file.tsx'), 'StoredFile'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/help',
+    component: lazyRouteComponent(() => import('./pages/help/help.tsx'), 'Help'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/help/$guide',
+    component: lazyRouteComponent(() => import('./pages/help/guide.tsx'), 'Guide'),
   }),
 ] as const
 

@@ -61,6 +61,10 @@ const slugOf = (text: string) =>
     .replaceAll(/[^a-z0-9]+/g, '_')
     .replaceAll(/^_+|_+$/g, '')
 
+/** The name of an action at a server, unless another one there has it already. */
+export const generatedName = ({ app, name }: Action, kind: 'action' | 'workflow' = 'action'): string =>
+  safeName(`${slugOf(app)}_${slugOf(name)}_${kind}`)
+
 /**
  * Names for the tools of a server: `salesforce_create_contact_action`, or those the actions have where they come from.
  * Where two would be alike, the one whose id sorts first keeps the name and the others are numbered.
@@ -73,8 +77,7 @@ export function serverNames<T extends { readonly action: Action; readonly kind: 
   /** The last number of each name that several want, so that thousands of them are not counted from the start. */
   const counts = new Map<string, number>()
   for (const one of [...actions].sort((a, b) => (a.action.id < b.action.id ? -1 : 1))) {
-    const { app, name } = one.action
-    const wanted = safeName(style === 'original' ? name : `${slugOf(app)}_${slugOf(name)}_${one.kind}`)
+    const wanted = style === 'original' ? safeName(one.action.name) : generatedName(one.action, one.kind)
     let own = wanted
     let count = counts.get(wanted) ?? 1
     while (names.has(own)) own = `${wanted.slice(0, longest - 4)}_${++count}`

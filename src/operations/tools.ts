@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { evaluate, mayAlways, type Resource, resourceName } from '../access/evaluate.ts'
 import { appOf, autoApprovesAll, type Catalogue } from '../catalogue/catalogue.ts'
 import { dependentsOf } from '../catalogue/dependents.ts'
-import { agentNames } from '../catalogue/names.ts'
+import { agentNames, generatedName } from '../catalogue/names.ts'
 import { masked, maskedUrl } from '../credentials/tool-secrets.ts'
 import { recordAttempt } from '../dispatch/attempt.ts'
 import { toolResource } from '../dispatch/authorize.ts'
@@ -162,7 +162,12 @@ export const deleteTool = acts({
 const ActionView = z.object({
   id: z.string().describe('namespace:name'),
   name: z.string().describe('The action’s name within its tool'),
-  tool_name: z.string().describe('The name that a model sees'),
+  tool_name: z.string().describe('The name that an agent sees'),
+  server_tool_name: z
+    .string()
+    .describe(
+      'The name that an MCP client sees at a server in direct mode, unless another action there has it already',
+    ),
   description: z.string().nullable(),
   app: z.string(),
   level: Level,
@@ -375,6 +380,7 @@ async function viewActions(catalogue: Catalogue, record: ToolRecord): Promise<z.
     id: action.id,
     name: action.name,
     tool_name: toolName,
+    server_tool_name: generatedName(action),
     description: action.description,
     app: action.app,
     level: action.level,

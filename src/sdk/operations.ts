@@ -874,8 +874,10 @@ export interface Operations {
           id: string
           /** The action’s name within its tool */
           name: string
-          /** The name that a model sees */
+          /** The name that an agent sees */
           tool_name: string
+          /** The name that an MCP client sees at a server in direct mode, unless another action there has it already */
+          server_tool_name: string
           description: string | null
           app: string
           level: 'open' | 'restricted' | 'administrative'

@@ -25,7 +25,8 @@ const safety = {
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    "img-src 'self'",
+    // Images that tools return. An image runs nothing, also not SVG with scripts in it.
+    "img-src 'self' data:",
     "font-src 'self'",
     "connect-src 'self'",
     "base-uri 'none'",
@@ -42,7 +43,7 @@ const safety = {
 /** The pages that the dashboard has; what lies below each is its own to tell. */
 const pages = new Set([
   ...['sign-in', 'tools', 'servers', 'calls', 'skills', 'access', 'settings'],
-  ...['approvals', 'agents', 'generations', 'ai-providers', 'connections', 'webhooks'],
+  ...['approvals', 'agents', 'generations', 'ai-providers', 'connections', 'webhooks', 'documents', 'files', 'help'],
 ])
 
 interface Asset {

@@ -22,7 +22,7 @@ export function Settings() {
         <Projects />
         <div className="space-y-4">
           <Appearance />
-          <Panel title="When a call waits for approval">
+          <Panel title="Approval notifications and shortcuts">
             <AlertSwitches />
           </Panel>
           {session && (
@@ -31,7 +31,7 @@ export function Settings() {
                 facts={[
                   ['Key', session.key.name],
                   ['Project', session.key.project_id ?? 'all'],
-                  ['Lasts until', `${when(session.expires_at)}, later with every use`],
+                  ['Expires', `${when(session.expires_at)} (extended on use)`],
                 ]}
               />
             </Panel>
@@ -48,7 +48,7 @@ export function Settings() {
                   </Row>,
                 ],
                 [
-                  'Operation',
+                  'Monitoring',
                   <Row key="operation">
                     <Outside href="/metrics">Metrics</Outside>
                     <Outside href="/ready">Readiness</Outside>
@@ -70,7 +70,7 @@ const Outside = ({ href, children }: { href: string; children: string }) => (
 )
 
 const themes: readonly (readonly [Theme, string])[] = [
-  ['system', 'As the system'],
+  ['system', 'System'],
   ['light', 'Light'],
   ['dark', 'Dark'],
 ]
@@ -128,11 +128,11 @@ function Projects() {
           required
           value={name}
           onChange={(event) => setName(event.target.value)}
-          hint="A tenant: tools, servers and calls of one are unseen by keys of another"
+          hint="Keys of one project cannot see another project’s tools, servers or calls"
         />
         <ErrorNotice error={create.error} />
         <Button type="submit" busy={create.busy}>
-          Create the project
+          Create project
         </Button>
       </form>
     </Panel>
@@ -153,7 +153,9 @@ function ProjectLine({ project }: { project: Project }) {
         <div className="flex flex-wrap items-center justify-between gap-2">
           <span className="min-w-0">
             <span className="font-medium break-words">{project.name}</span>
-            {seconds !== null && <span className="ml-2 text-xs text-soft">{plural(seconds, 'second')} to decide</span>}
+            {seconds !== null && (
+              <span className="ml-2 text-xs text-soft">approval timeout {plural(seconds, 'second')}</span>
+            )}
             <code className="block font-mono text-xs text-soft">{project.id}</code>
           </span>
           <Row>
@@ -164,7 +166,7 @@ function ProjectLine({ project }: { project: Project }) {
               label="Delete"
               look="quiet"
               title={`Delete ${project.name}?`}
-              confirm="Delete the project"
+              confirm="Delete project"
               onConfirm={() => remove.runAsync()}
             >
               Only an empty project can be deleted.
@@ -196,12 +198,12 @@ function ProjectForm({ project, onClose }: { project: Project; onClose: () => vo
     <Form form={form} label="Save" onCancel={onClose}>
       <TextField label="Name" required autoFocus {...form.text('name')} />
       <TextField
-        label="Time to decide"
+        label="Approval timeout"
         type="number"
         min={1}
         max={604_800}
         {...form.text('seconds', 'approval_timeout_seconds')}
-        hint="Seconds that a person has for a call that needs approval, unless a rule, the tool or the server says; empty is the platform’s own limit"
+        hint="Seconds, unless a rule, the tool or the server sets it. Empty: the platform’s default"
       />
     </Form>
   )

@@ -117,14 +117,14 @@ const Brand = () => (
   </Link>
 )
 
-/** How many calls wait for a person; nothing where none does. */
+/** The number of pending approvals. */
 function WaitingCount() {
   const waiting = useWaiting() ?? 0
   if (waiting === 0) return null
   return (
     <span className="ml-auto rounded-full bg-accent px-1.5 text-xs font-semibold text-on-accent tabular-nums">
       {waiting > 9999 ? `${count(Math.floor(waiting / 1000))}k` : count(waiting)}
-      <span className="sr-only"> waiting</span>
+      <span className="sr-only"> pending</span>
     </span>
   )
 }
@@ -145,7 +145,7 @@ function WaitingLink() {
   )
 }
 
-/** Only where there is a choice. */
+/** Scopes every list to one project. A key that is bound to a project, or sees only one, has nothing to choose. */
 function ProjectChoice() {
   const { data: projects = [] } = useProjects()
   const chosen = useProjectId()
@@ -153,7 +153,9 @@ function ProjectChoice() {
   useEffect(() => {
     if (isGone) chooseProject(undefined)
   }, [isGone])
-  if (projects.length < 2) return null
+  const only = projects.length === 1 ? projects[0] : undefined
+  if (only) return <p className="mb-2 truncate px-2 text-sm text-soft">Project: {only.name}</p>
+  if (projects.length === 0) return null
   return (
     <div className="mb-2">
       <select
@@ -189,7 +191,7 @@ function Foot({ session }: { session: Session }) {
         onClick={() => setTheme(next[theme])}
         className="flex w-full items-center justify-between rounded-md px-2 py-1 text-soft hover:bg-hover hover:text-ink"
       >
-        Appearance <span className="text-xs">{theme === 'system' ? 'as the system' : theme}</span>
+        Appearance <span className="text-xs">{theme === 'system' ? 'system' : theme}</span>
       </button>
       <div className="flex items-center justify-between gap-2 pl-2">
         <span className="truncate text-soft" title={`Signed in with the key “${session.key.name}”`}>

@@ -19,7 +19,7 @@ interface Props {
   onCancel?(): void
 }
 
-/** The fields of a form; then what is wrong with it, its button, and that it was saved. */
+/** The fields of a form, its errors and its buttons. In a dialog, where it can be cancelled, the main button is on the right. */
 export const Form = ({ form, label, disabled = false, className = '', children, onCancel }: Props) => (
   <form
     className={`space-y-4 ${className}`}
@@ -30,12 +30,12 @@ export const Form = ({ form, label, disabled = false, className = '', children, 
   >
     <Fragment key={form.round}>{children}</Fragment>
     <ErrorNotice error={form.error} />
-    <Row>
+    <Row className={onCancel ? 'justify-end' : ''}>
+      {onCancel && <Button onClick={onCancel}>Cancel</Button>}
       <Button look="main" type="submit" busy={form.busy} disabled={disabled}>
         {label}
       </Button>
-      {onCancel && <Button onClick={onCancel}>Cancel</Button>}
-      <span role="status" className="text-sm text-good">
+      <span role="status" className="text-sm text-good empty:hidden">
         {form.isSaved ? 'Saved' : ''}
       </span>
     </Row>

@@ -13,7 +13,7 @@ test('what skills are written in is shown as it is meant', () => {
   expect(shown).toContain('<ol><li><em>Ask</em> for <code>it</code></li>')
   expect(shown).toContain('<li><strong>Do</strong> it<ul><li>twice</li></ul></li>')
   expect(shown).toContain('<blockquote><p>Mind</p></blockquote>')
-  expect(shown).toContain('<pre><code># code</code></pre>')
+  expect(shown).toContain('<pre tabindex="0"><code># code</code></pre>')
   expect(shown).toContain('<th>a</th>')
   expect(shown).toContain('<td>2</td>')
   expect(shown).toContain('<hr')
@@ -44,4 +44,17 @@ test.each([
   html(text)
 
   expect(performance.now() - began).toBeLessThan(5000)
+})
+
+test('indented lines are code, and links to pages of ours lead there', () => {
+  const shown = renderToStaticMarkup(
+    <Markdown
+      text={'Run:\n\n    npm start\n\n[next](next.md) [odd](odd.md)'}
+      pageOf={(target) => (target === 'next.md' ? '/help/next' : undefined)}
+    />,
+  )
+
+  expect(shown).toContain('<code>npm start</code>')
+  expect(shown).toContain('<a href="/help/next">next</a>')
+  expect(shown).toContain('<span title="odd.md">odd</span>')
 })

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react'
+import { createContext, type ReactNode, useContext } from 'react'
 
 /** A page of a book has 2,000 characters; whoever writes fifty of them has seen enough of a preview. */
 const most = 100_000
@@ -9,12 +9,19 @@ const deepest = 8
  * Markdown as elements of the page, never as HTML: markup in the text stays text. It reads what skills are written in:
  * headings, lists, quotes, code, tables, links and emphasis. Text that was made to take long takes no longer than other.
  */
-export const Markdown = ({ text }: { text: string }) => (
-  <div className="prose">
-    {blocks(text.slice(0, most).replaceAll('\r\n', '\n'), 0)}
-    {text.length > most && <p className="text-soft">The preview ends here.</p>}
-  </div>
+export const Markdown = ({ text, pageOf = noPage }: { text: string; pageOf?: PageOf }) => (
+  <Pages value={pageOf}>
+    <div className="prose">
+      {blocks(text.slice(0, most).replaceAll('\r\n', '\n'), 0)}
+      {text.length > most && <p className="text-soft">The preview ends here.</p>}
+    </div>
+  </Pages>
 )
+
+/** The page of ours that a link in the text leads to, if it is one. */
+type PageOf = (target: string) => string | undefined
+const noPage: PageOf = () => undefined
+const Pages = createContext(noPage)
 
 function blocks(text: string, depth: number): ReactNode[] {
   if (depth > deepest) return [text]
@@ -36,11 +43,10 @@ function blocks(text: string, depth: number): ReactNode[] {
       at++
       const code = take((next) => !next.trim().startsWith(fence))
       at++
-      result.push(
-        <pre key={key}>
-          <code>{code.join('\n')}</code>
-        </pre>,
-      )
+      result.push(<CodeBlock key={key}>{code.join('\n')}</CodeBlock>)
+    } else if (/^ {4}\S/.test(line)) {
+      const code = take((next) => /^( {4}|\s*$)/.test(next)).map((next) => next.slice(4))
+      result.push(<CodeBlock key={key}>{code.join('\n').trimEnd()}</CodeBlock>)
     } else if (heading) {
       at++
       result.push(<Heading key={key} level={heading[1]?.length ?? 1} text={heading[2] ?? ''} />)
@@ -66,6 +72,13 @@ function blocks(text: string, depth: number): ReactNode[] {
   }
   return result
 }
+
+const CodeBlock = ({ children }: { children: string }) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: an area that scrolls must be reachable by keyboard
+  <pre tabIndex={0}>
+    <code>{children}</code>
+  </pre>
+)
 
 const item = /^\s*([-*+]|\d{1,9}[.)])\s+/
 
@@ -170,11 +183,13 @@ function inline(text: string): ReactNode[] {
 }
 
 /** Only what leads to a page: an address that would run something stays text. */
-const SafeLink = ({ label, target }: { label: string; target: string }) =>
-  /^(https?:|mailto:)/i.test(target) ? (
+function SafeLink({ label, target }: { label: string; target: string }) {
+  const page = useContext(Pages)(target)
+  if (page) return <a href={page}>{inline(label)}</a>
+  if (!/^(https?:|mailto:)/i.test(target)) return <span title={target}>{inline(label)}</span>
+  return (
     <a href={target} target="_blank" rel="noreferrer noopener">
-      {label}
+      {inline(label)}
     </a>
-  ) : (
-    <span title={target}>{label}</span>
   )
+}

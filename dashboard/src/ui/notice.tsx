@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import { Failure } from '../api.ts'
 import { Button } from './button.tsx'
+import { UpstreamError } from './upstream-error.tsx'
 
 /** What went wrong, in words and with the code. */
 export function ErrorNotice({ error, retry }: { error: unknown; retry?: () => void }) {
@@ -10,7 +11,7 @@ export function ErrorNotice({ error, retry }: { error: unknown; retry?: () => vo
     <div role="alert" className="rounded-md border border-bad/40 bg-bad-wash px-3 py-2 text-sm">
       <p className="break-words">
         {failure && <span className="mr-2 font-mono text-xs font-semibold text-bad">{failure.code}</span>}
-        {failure && failure.faults.length > 0 ? 'Some fields are not right:' : (error as Error).message}
+        {failure && failure.faults.length > 0 ? 'Some fields are invalid:' : (error as Error).message}
       </p>
       {failure && failure.faults.length > 0 && (
         <ul className="mt-1 list-disc pl-5">
@@ -21,6 +22,7 @@ export function ErrorNotice({ error, retry }: { error: unknown; retry?: () => vo
           ))}
         </ul>
       )}
+      {failure && <UpstreamError details={failure.details} />}
       {retry && (
         <Button className="mt-2" onClick={retry}>
           Try again

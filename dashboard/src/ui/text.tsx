@@ -47,34 +47,3 @@ export function JsonView({ value, name = 'value.json' }: { value: unknown; name?
   const text = useMemo(() => pretty(value), [value])
   return <TextView text={text} name={name} />
 }
-
-interface TextContent {
-  readonly type: 'text'
-  readonly text: string
-}
-
-const textsOf = (value: unknown): TextContent[] => {
-  const { content } = (typeof value === 'object' && value !== null ? value : {}) as { content?: unknown }
-  return Array.isArray(content) && content.length > 0 && content.every((part) => part?.type === 'text') ? content : []
-}
-
-/** What a tool answered: text as text, the text of an MCP result as text, and anything else as JSON. */
-export function OutputView({ value }: { value: unknown }) {
-  const [isRaw, setRaw] = useState(false)
-  const texts = textsOf(value)
-  if (typeof value === 'string') return <TextView text={value} name="output.txt" />
-  if (texts.length === 0) return <JsonView value={value} name="output.json" />
-  return (
-    <div className="space-y-2">
-      {isRaw ? (
-        <JsonView value={value} name="output.json" />
-      ) : (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the parts of an answer have no other name than their place
-        texts.map(({ text }, index) => <TextView key={index} text={text} name="output.txt" />)
-      )}
-      <Button look="quiet" onClick={() => setRaw(!isRaw)}>
-        {isRaw ? 'Show the text' : 'Show the whole result as JSON'}
-      </Button>
-    </div>
-  )
-}

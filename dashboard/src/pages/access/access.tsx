@@ -10,7 +10,7 @@ export function Access() {
   const navigate = useNavigate({ from: '/access' })
   return (
     <>
-      <PageHead title="Access">Who may do what: keys say who, access policies say what.</PageHead>
+      <PageHead title="Access">API keys identify callers, and access policies say what they may do.</PageHead>
       <Tabs
         label="Access"
         value={tab}
@@ -18,7 +18,7 @@ export function Access() {
         tabs={[
           { id: 'keys', label: 'API keys', content: () => <Keys /> },
           { id: 'policies', label: 'Access policies', content: () => <Policies /> },
-          { id: 'check', label: 'May they?', content: () => <Check /> },
+          { id: 'check', label: 'Policy simulator', content: () => <Check /> },
         ]}
       />
     </>

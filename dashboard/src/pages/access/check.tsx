@@ -11,7 +11,7 @@ import { Panel } from '../../ui/panel.tsx'
 import { useAction } from '../../use-action.ts'
 import { faultsOf } from '../../use-form.ts'
 
-/** May this key do that? And which rule says so? */
+/** Whether a key has a permission on a resource, and which policy decides. */
 export function Check() {
   const { data: keys = [] } = useKeys()
   const { data: permissions = [] } = usePermissions()
@@ -32,7 +32,7 @@ export function Check() {
   const faultOf = faultsOf(check.error)
   return (
     <div className="max-w-2xl space-y-4">
-      <Panel title="May this key do that?">
+      <Panel title="Policy simulator">
         <form
           className="space-y-4"
           onSubmit={(event) => {
@@ -71,12 +71,12 @@ export function Check() {
             placeholder={suggested}
             value={resource}
             onChange={(event) => setResource(event.target.value)}
-            hint="qm:project:kind:id, as in qm:proj_…:tool:tool_…; an id of * is one that is yet to be made"
+            hint="qm:project:kind:id, as in qm:proj_…:tool:tool_…. Use * as the id of something not created yet"
             error={faultOf('resource')}
           />
           <ErrorNotice error={check.error} />
           <Button look="main" type="submit" busy={check.busy} disabled={keyId === ''}>
-            Ask
+            Check access
           </Button>
         </form>
       </Panel>
@@ -92,7 +92,7 @@ export function Check() {
                   params={{ policyId: check.data.access_policy_id }}
                   className="text-sm text-accent hover:underline"
                 >
-                  See the policy
+                  View policy
                 </Link>
               )}
             </p>

@@ -30,8 +30,8 @@ export function Keys() {
         label="API keys"
         columns={columns}
         empty={
-          <Empty title="No keys that you may see" action={add}>
-            Give each client, application and person a key of its own: what it does is then recorded as theirs.
+          <Empty title="No API keys" action={add}>
+            Give each client, application and person its own key, so that the call log tells them apart.
           </Empty>
         }
       />
@@ -64,7 +64,7 @@ function useColumns(): Column<ApiKey>[] {
       ),
     },
     {
-      name: 'May',
+      name: 'Policies',
       wideOnly: true,
       cell: ({ access_policy_ids }) =>
         access_policy_ids.length === 0 ? (
@@ -90,10 +90,10 @@ function useColumns(): Column<ApiKey>[] {
           label="Revoke"
           look="quiet"
           title={`Revoke ${name}?`}
-          confirm="Revoke the key"
+          confirm="Revoke key"
           onConfirm={() => remove.runAsync(id)}
         >
-          Whatever uses it is refused from this moment on
+          Requests with this key are refused from now on
           {session?.key.id === id ? ', and you are signed out' : ''}. This cannot be undone.
         </ConfirmButton>
       ),
@@ -130,15 +130,15 @@ function NewKey({ onClose }: { onClose: () => void }) {
   const { draft, set, text } = form
   if (form.data) {
     return (
-      <Dialog open onClose={onClose} title="The key is made" description="Copy its value now: it is shown this once.">
+      <Dialog open onClose={onClose} title="API key created" description="Copy the key now. It is not shown again.">
         <div className="space-y-3">
           <code data-testid="new-key" className="block rounded-md bg-sunken p-3 font-mono text-sm break-all select-all">
             {form.data.key}
           </code>
           <Row className="justify-end">
-            <CopyButton text={form.data.key} label="Copy the key" />
+            <CopyButton text={form.data.key} label="Copy key" />
             <Button look="main" onClick={onClose}>
-              I have it
+              Done
             </Button>
           </Row>
         </div>
@@ -147,17 +147,17 @@ function NewKey({ onClose }: { onClose: () => void }) {
   }
   return (
     <Dialog open onClose={onClose} title="New API key">
-      <Form form={form} label="Make the key" onCancel={onClose}>
+      <Form form={form} label="Create key" onCancel={onClose}>
         <TextField
           label="Name"
           required
           placeholder="cursor on my laptop"
           {...text('name')}
-          hint="Who or what will hold it: this is the name in the record"
+          hint="Who or what uses the key. The call log shows this name"
         />
         <fieldset>
           <legend className="mb-1 text-sm font-medium">Access policies</legend>
-          <ul className="max-h-48 space-y-1 overflow-y-auto text-sm">
+          <ul className="space-y-1 text-sm">
             {policies.map(({ id, name: policy, description }) => (
               <li key={id}>
                 <label className="flex items-start gap-2">

@@ -22,7 +22,7 @@ export function Policies() {
       <Listing
         query={policies}
         label="Access policies"
-        empty={<Empty title="No access policies that you may see" action={add} />}
+        empty={<Empty title="No access policies" action={add} />}
         columns={[
           {
             name: 'Name',

@@ -1,18 +1,21 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
-import { type AccessPolicy, ask, type Body, qm } from '../../api.ts'
+import { useState } from 'react'
+import { type AccessPolicy, ask, qm } from '../../api.ts'
+import { Button, Row } from '../../ui/button.tsx'
 import { ConfirmButton } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
+import { HelpLink } from '../../ui/help-link.tsx'
 import { JsonField } from '../../ui/json-field.tsx'
 import { Answered } from '../../ui/notice.tsx'
 import { PageHead, Panel } from '../../ui/panel.tsx'
 import { useAction } from '../../use-action.ts'
 import { useForm } from '../../use-form.ts'
+import { documentOf, type PolicyDocument, statementsOf } from './statement-draft.ts'
+import { StatementsEditor } from './statements.tsx'
 
-type Document = Body<'accessPolicies', 'createAccessPolicy'>['document']
-
-const example: Document = {
+const example: PolicyDocument = {
   statement: [{ effect: 'Allow', action: ['tools:CallTool', 'servers:UseServer'], resource: ['*'] }],
 }
 
@@ -39,7 +42,7 @@ function Editor({ policy }: { policy: AccessPolicy | undefined }) {
     },
     version: policy?.updated_at,
     save({ name, description, document }) {
-      const body = { name: name.trim(), description: description.trim() || null, document: document as Document }
+      const body = { name: name.trim(), description: description.trim() || null, document: document as PolicyDocument }
       return ask(
         policy
           ? qm.accessPolicies.updateAccessPolicy({ path: { access_policy_id: policy.id }, body })
@@ -50,6 +53,8 @@ function Editor({ policy }: { policy: AccessPolicy | undefined }) {
     onDone: toList,
   })
   const { draft, set, text, faultOf } = form
+  const [isJson, setJson] = useState(false)
+  const statements = statementsOf(draft.document)
   const remove = useAction(
     async () => policy && ask(qm.accessPolicies.deleteAccessPolicy({ path: { access_policy_id: policy.id } })),
     { changes: ['access-policies'], onDone: toList },
@@ -63,34 +68,51 @@ function Editor({ policy }: { policy: AccessPolicy | undefined }) {
             <ConfirmButton
               label="Delete"
               title={`Delete ${policy.name}?`}
-              confirm="Delete the access policy"
+              confirm="Delete access policy"
               onConfirm={() => remove.runAsync()}
             >
-              It can be deleted only while no key holds it.
+              Only an access policy that no key uses can be deleted.
             </ConfirmButton>
           )
         }
       >
-        What is not allowed is denied, and a Deny wins over any Allow. A change takes effect at once.
+        Anything not allowed is denied, and Deny wins over Allow. Changes take effect at once.{' '}
+        <HelpLink guide="first-tool">Keys and access policies</HelpLink>
       </PageHead>
       <Panel>
-        <Form form={form} label={policy ? 'Save' : 'Create the access policy'} disabled={!draft.document}>
+        <Form form={form} label={policy ? 'Save' : 'Create access policy'} disabled={!draft.document}>
           <TextField label="Name" required {...text('name')} />
           <TextField label="Description" {...text('description')} />
-          <JsonField
-            label="Document"
-            rows={16}
-            value={draft.document}
-            onChange={(document) => set({ document })}
-            error={faultOf('document')}
-            hint={
-              <>
-                Actions are written <code className="font-mono">module:Operation</code>, resources{' '}
-                <code className="font-mono">qm:project:kind:id</code>; either may be{' '}
-                <code className="font-mono">*</code>.
-              </>
-            }
-          />
+          <Row>
+            <Button aria-pressed={!isJson} look={isJson ? 'quiet' : 'plain'} onClick={() => setJson(false)}>
+              Form
+            </Button>
+            <Button aria-pressed={isJson} look={isJson ? 'plain' : 'quiet'} onClick={() => setJson(true)}>
+              JSON
+            </Button>
+          </Row>
+          {!isJson && statements && (
+            <StatementsEditor statements={statements} onChange={(next) => set({ document: documentOf(next) })} />
+          )}
+          {!isJson && !statements && (
+            <p className="text-sm text-soft">The form cannot show this document. Edit it as JSON.</p>
+          )}
+          {isJson && (
+            <JsonField
+              label="Document"
+              rows={16}
+              value={draft.document}
+              onChange={(document) => set({ document })}
+              error={faultOf('document')}
+              hint={
+                <>
+                  Actions are written <code className="font-mono">module:Operation</code>, resources{' '}
+                  <code className="font-mono">qm:project:kind:id</code>; either may be{' '}
+                  <code className="font-mono">*</code>.
+                </>
+              }
+            />
+          )}
         </Form>
       </Panel>
     </div>

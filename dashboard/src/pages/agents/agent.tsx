@@ -28,7 +28,7 @@ function Whole({ agent }: { agent: AgentRecord }) {
         {provider && (
           <>
             {provider.type === 'replay' ? (
-              'Plays '
+              'Replays the script of '
             ) : (
               <>
                 <code className="font-mono text-xs">{modelOf(agent.model, provider)}</code> by{' '}

@@ -7,19 +7,19 @@ import { Switch } from '../../ui/field.tsx'
 
 export const keysPlace = 'qm-approval-keys'
 
-/** How this browser draws attention to a call that waits. */
+/** How this browser notifies of pending approvals. */
 export function Alerts() {
   const [isOpen, setOpen] = useState(false)
   return (
     <>
       <Button look="quiet" onClick={() => setOpen(true)}>
-        Sound and keys
+        Notifications and shortcuts
       </Button>
       <Dialog
         open={isOpen}
         onClose={() => setOpen(false)}
-        title="When a call waits"
-        description="In this browser only."
+        title="Notifications and shortcuts"
+        description="Apply to this browser only."
       >
         <AlertSwitches />
       </Dialog>
@@ -41,7 +41,7 @@ export function AlertSwitches() {
     <div className="space-y-4">
       <Switch
         label="Play a sound"
-        hint="Two short notes when a new call waits"
+        hint="When a new call needs approval"
         checked={hasSound}
         onChange={(isOn) => {
           keep(soundPlace, isOn)
@@ -49,15 +49,15 @@ export function AlertSwitches() {
         }}
       />
       <Switch
-        label="Show a notice of the system"
+        label="Show desktop notifications"
         hint={noticeHint(permission)}
         checked={hasNotices && permission === 'granted'}
         disabled={permission === 'denied'}
         onChange={(isOn) => void setNotices(isOn)}
       />
       <Switch
-        label="Decide with single keys"
-        hint="a approves, r rejects, e edits, j and k move; never while you type"
+        label="Keyboard shortcuts"
+        hint="a approves, r rejects, e edits, j and k move. Off while you type"
         checked={hasKeys}
         onChange={(isOn) => keep(keysPlace, isOn)}
       />
@@ -66,7 +66,7 @@ export function AlertSwitches() {
 }
 
 function noticeHint(permission: NotificationPermission): string {
-  if (!canNotify()) return 'The browser allows these only over HTTPS or on this machine'
-  if (permission === 'denied') return 'The browser was told not to show any: change that in its settings for this site'
-  return 'When this page is not in sight; the browser asks you once'
+  if (!canNotify()) return 'Available only over HTTPS or on localhost'
+  if (permission === 'denied') return 'Blocked in the browser’s settings for this site'
+  return 'When this page is not visible. The browser asks for permission once'
 }

@@ -11,7 +11,7 @@ function left(milliseconds: number): string {
   return `${minutes}:${two(seconds % 60)}`
 }
 
-/** How long there is to decide. The last minute stands out, and not by colour alone. */
+/** The time left to decide. The last minute stands out, and not by colour alone. */
 export function Countdown({ until, long = false }: { until: string; long?: boolean }) {
   const rest = Date.parse(until) - useNow()
   const look =
@@ -23,7 +23,7 @@ export function Countdown({ until, long = false }: { until: string; long?: boole
       data-urgent={rest <= 60_000 || undefined}
       className={`inline-flex items-center rounded-sm px-1.5 py-0.5 text-xs whitespace-nowrap tabular-nums ${look}`}
     >
-      {rest <= 0 ? 'time is up' : `${left(rest)}${long ? ' left' : ''}`}
+      {rest <= 0 ? 'expired' : `${left(rest)}${long ? ' left' : ''}`}
       {long && rest > 0 && rest <= 60_000 && ': decide now'}
     </time>
   )

@@ -15,6 +15,10 @@ import { approvedBy, decidedInWords } from './words.ts'
 const glance = 400
 
 interface Props {
+  /** The arguments, which the form to edit them takes the place of. */
+  readonly args: ReactNode
+  /** Shown below the arguments. */
+  readonly children: ReactNode
   readonly approval: Approval
   /** Whether something has to be looked at first. */
   readonly isHeld: boolean
@@ -28,8 +32,8 @@ type Verdict =
   | { readonly approve: true; readonly input?: Record<string, unknown>; readonly reason?: string }
   | { readonly approve: false; readonly reason: string }
 
-/** Approve, reject or change what one looks at. Whoever may not is told why before trying. */
-export function Decide({ approval, isHeld, hasKeys, onDecided, onLate }: Props) {
+/** Approve, reject or edit the call. Those who may not are told why before they try. */
+export function Decide({ args, children, approval, isHeld, hasKeys, onDecided, onLate }: Props) {
   const { id, action, args_hash, principal } = approval
   const queries = useQueryClient()
   const { data: session } = useSession()
@@ -100,63 +104,70 @@ export function Decide({ approval, isHeld, hasKeys, onDecided, onLate }: Props) 
 
   if (step === 'edit') {
     return (
-      <Edit
-        approval={approval}
-        busy={decide.busy}
-        error={decide.error && <Refusal error={decide.error} id={id} />}
-        onChange={() => decide.error && decide.reset()}
-        onCancel={() => {
-          decide.reset()
-          setStep('look')
-        }}
-        onApprove={(input, reason) => decide.run({ approve: true, input, reason })}
-      />
+      <>
+        <Edit
+          approval={approval}
+          busy={decide.busy}
+          error={decide.error && <Refusal error={decide.error} id={id} />}
+          onChange={() => decide.error && decide.reset()}
+          onCancel={() => {
+            decide.reset()
+            setStep('look')
+          }}
+          onApprove={(input, reason) => decide.run({ approve: true, input, reason })}
+        />
+        {children}
+      </>
     )
   }
   return (
-    <div className="sticky bottom-0 z-10 -mx-4 space-y-2 border-t border-line bg-page px-4 py-3 lg:mx-0 lg:px-0">
-      {isOwn && (
-        <Note>
-          You are signed in with the key that asked for this, “{principal.name}”: someone else must decide on it. You
-          may withdraw it.
-        </Note>
-      )}
-      {hasApproved && <Note>You have approved it. It needs two people: someone else must approve it, too.</Note>}
-      <Refusal error={decide.error ?? withdraw.error} id={id} />
-      <Row>
-        <Button
-          look="main"
-          icon="check"
-          busy={decide.busy}
-          disabled={!canApprove}
-          aria-keyshortcuts="a"
-          onClick={() => decide.run({ approve: true })}
-        >
-          Approve <Key on={hasKeys}>a</Key>
-        </Button>
-        <Button disabled={!canReject} aria-keyshortcuts="e" onClick={() => setStep('edit')}>
-          Edit <Key on={hasKeys}>e</Key>
-        </Button>
-        <Button look="danger" disabled={!canReject} aria-keyshortcuts="r" onClick={() => setStep('reject')}>
-          Reject <Key on={hasKeys}>r</Key>
-        </Button>
+    <>
+      {args}
+      {children}
+      <div className="sticky bottom-0 z-10 -mx-4 space-y-2 border-t border-line bg-page px-4 py-3 lg:mx-0 lg:px-0">
         {isOwn && (
-          <Button busy={withdraw.busy} onClick={() => withdraw.run()}>
-            Withdraw
-          </Button>
+          <Note>
+            You are signed in with the key that made this call, “{principal.name}”. Someone else must decide on it. You
+            can withdraw it.
+          </Note>
         )}
-      </Row>
-      {step === 'reject' && (
-        <Reject
-          action={action}
-          busy={decide.busy}
-          error={decide.error}
-          id={id}
-          onClose={() => setStep('look')}
-          onReject={(reason) => decide.run({ approve: false, reason })}
-        />
-      )}
-    </div>
+        {hasApproved && <Note>You approved this call. It needs two people, so someone else must approve it too.</Note>}
+        <Refusal error={decide.error ?? withdraw.error} id={id} />
+        <Row>
+          <Button
+            look="main"
+            icon="check"
+            busy={decide.busy}
+            disabled={!canApprove}
+            aria-keyshortcuts="a"
+            onClick={() => decide.run({ approve: true })}
+          >
+            Approve <Key on={hasKeys}>a</Key>
+          </Button>
+          <Button disabled={!canReject} aria-keyshortcuts="e" onClick={() => setStep('edit')}>
+            Edit <Key on={hasKeys}>e</Key>
+          </Button>
+          <Button look="danger" disabled={!canReject} aria-keyshortcuts="r" onClick={() => setStep('reject')}>
+            Reject <Key on={hasKeys}>r</Key>
+          </Button>
+          {isOwn && (
+            <Button busy={withdraw.busy} onClick={() => withdraw.run()}>
+              Withdraw
+            </Button>
+          )}
+        </Row>
+        {step === 'reject' && (
+          <Reject
+            action={action}
+            busy={decide.busy}
+            error={decide.error}
+            id={id}
+            onClose={() => setStep('look')}
+            onReject={(reason) => decide.run({ approve: false, reason })}
+          />
+        )}
+      </div>
+    </>
   )
 }
 
@@ -173,8 +184,8 @@ const Key = ({ on, children }: { on: boolean; children: string }) =>
 
 function wordsFor({ status, action, approvals_needed }: Approval, verdict: Verdict): string {
   if (status === 'pending')
-    return `You approved ${action}. It needs ${approvals_needed} people: one more must approve it.`
-  if (!verdict.approve) return `Rejected: ${action}. The caller is told${verdict.reason ? ' why' : ''}.`
+    return `You approved ${action}. It needs ${approvals_needed} people, so one more must approve it.`
+  if (!verdict.approve) return `Rejected: ${action}. The caller was told${verdict.reason ? ' why' : ''}.`
   return verdict.input ? `Approved with changes: ${action}.` : `Approved: ${action}.`
 }
 
@@ -186,8 +197,8 @@ function Refusal({ error, id }: { error: unknown; id: string }) {
   if (failure?.code === 'APPROVAL_CHANGED') {
     return (
       <div role="alert" className="space-y-2 rounded-md border border-warn/40 bg-warn-wash px-3 py-2 text-sm">
-        <p>Someone has changed the arguments since you looked at them, so your decision was not taken.</p>
-        <Button onClick={look}>Look at them as they are now</Button>
+        <p>Someone changed the arguments after you opened them, so your decision was not saved.</p>
+        <Button onClick={look}>Show the current arguments</Button>
       </div>
     )
   }
@@ -212,7 +223,7 @@ function Reject({
 }) {
   const [reason, setReason] = useState('')
   return (
-    <Dialog open onClose={onClose} title={`Reject ${action}?`} description="The call is not made.">
+    <Dialog open onClose={onClose} title={`Reject ${action}?`} description="Nothing is sent to the tool.">
       <form
         className="space-y-3"
         onSubmit={(event) => {
@@ -221,13 +232,13 @@ function Reject({
         }}
       >
         <TextField
-          label="Why?"
+          label="Reason"
           autoFocus
           maxLength={2000}
           spellCheck
           value={reason}
           onChange={(event) => setReason(event.target.value)}
-          hint="The caller reads this: an agent can then try something else"
+          hint="Shown to the caller, so that an agent can try something else"
         />
         <Refusal error={error} id={id} />
         <Row className="justify-end">

@@ -22,12 +22,12 @@ interface Props {
   onDecided(approval: Approval, words: string): void
 }
 
-/** One call that waits, or has waited: what it would do, who wants it, why a person is asked, and the decision. */
+/** One approval: the call, who requested it, why it needs approval, and the decision. */
 export function Detail({ id, ...rest }: Props & { id: string }) {
   const approval = useQuery({
     queryKey: ['approval', id],
     queryFn: () => ask(qm.approvals.getApproval({ path: { approval_id: id } })),
-    // That an approved call was made is not told to those who listen.
+    // The stream does not report that an approved call was made.
     refetchInterval: ({ state }) => (state.data?.status === 'approved' ? 2000 : false),
   })
   return <Answered query={approval}>{(whole) => <Whole approval={whole} {...rest} />}</Answered>
@@ -35,7 +35,7 @@ export function Detail({ id, ...rest }: Props & { id: string }) {
 
 function Whole({ approval, hasKeys, onDecided }: Props & { approval: Approval }) {
   const now = useNow()
-  // What was on the screen first. If it changes, nothing is decided before that was seen.
+  // What was shown first. If it changes, a decision has to wait until the change was acknowledged.
   const [seen, setSeen] = useState(approval)
   const [late, setLate] = useState('')
   const { data: session } = useSession()
@@ -43,6 +43,36 @@ function Whole({ approval, hasKeys, onDecided }: Props & { approval: Approval })
   const isChanged = seen.args_hash !== approval.args_hash && editor?.id !== session?.key.id
   const runs = approval.edited_input ?? approval.input
   const isOpen = approval.status === 'pending' && Date.parse(approval.expires_at) > now
+
+  const args = (
+    <Panel
+      title={approval.edited_input ? 'Arguments (edited)' : 'Arguments'}
+      aside={
+        approval.preset_keys.length > 0 && (
+          <span className="text-xs text-soft">
+            Preset on the tool, not shown: <code className="font-mono">{approval.preset_keys.join(', ')}</code>
+          </span>
+        )
+      }
+    >
+      <SensitiveNotes sensitive={approval.sensitive} />
+      <Values key={approval.args_hash} value={runs} />
+      {approval.edited_input && (
+        <div className="mt-3 border-t border-line pt-3">
+          <h3 className="mb-2">Changes to the original request</h3>
+          <Diff
+            label="Changes to the original request"
+            changes={changesBetween(approval.input, approval.edited_input)}
+          />
+        </div>
+      )}
+    </Panel>
+  )
+  const details = (
+    <Panel title="Request details">
+      <Facts facts={useFacts(approval)} />
+    </Panel>
+  )
 
   return (
     <article aria-label={approval.action} className="space-y-4">
@@ -54,7 +84,7 @@ function Whole({ approval, hasKeys, onDecided }: Props & { approval: Approval })
         {isOpen && <Countdown until={approval.expires_at} long />}
       </header>
       <p className="text-sm text-soft">
-        <span className="font-medium text-ink">{approval.principal.name}</span> asks, by {throughWhat(approval)},{' '}
+        Requested by <span className="font-medium text-ink">{approval.principal.name}</span> via {throughWhat(approval)}{' '}
         {ago(approval.created_at, now)}.
       </p>
       {late !== '' && (
@@ -65,22 +95,22 @@ function Whole({ approval, hasKeys, onDecided }: Props & { approval: Approval })
       {!isOpen && <Outcome approval={approval} />}
       {isChanged && isOpen && (
         <div role="alert" className="space-y-2 rounded-md border border-warn/40 bg-warn-wash px-3 py-2 text-sm">
-          <p>{editor?.name ?? 'Someone'} has changed the arguments while you were looking at them.</p>
+          <p>{editor?.name ?? 'Someone'} changed the arguments while you were reviewing them.</p>
           <Diff
-            label="Changed while you looked"
+            label="Changed while you reviewed"
             changes={changesBetween(seen.edited_input ?? seen.input, approval.edited_input ?? approval.input)}
           />
-          <Button onClick={() => setSeen(approval)}>I have seen it</Button>
+          <Button onClick={() => setSeen(approval)}>Continue with these arguments</Button>
         </div>
       )}
-      <Panel title="Why a person is asked">
+      <Panel title="Reason for approval">
         <ul className="list-disc space-y-1 pl-5 text-sm">
           {approval.why.map((gate) => (
             <li key={`${gate.gate} ${gate.id}`} className="break-words">
               {gateInWords(gate)}{' '}
               {gate.gate === 'rule' && gate.id && (
                 <Link to="/approvals/rules/$ruleId" params={{ ruleId: gate.id }} className="text-accent underline">
-                  See the rule
+                  View rule
                 </Link>
               )}
             </li>
@@ -88,37 +118,23 @@ function Whole({ approval, hasKeys, onDecided }: Props & { approval: Approval })
         </ul>
         <People approval={approval} />
       </Panel>
-      <Panel
-        title={approval.edited_input ? 'Arguments, as changed' : 'Arguments'}
-        aside={
-          approval.preset_keys.length > 0 && (
-            <span className="text-xs text-soft">
-              Fixed on the tool, and not shown: <code className="font-mono">{approval.preset_keys.join(', ')}</code>
-            </span>
-          )
-        }
-      >
-        <SensitiveNotes sensitive={approval.sensitive} />
-        <Values key={approval.args_hash} value={runs} />
-        {approval.edited_input && (
-          <div className="mt-3 border-t border-line pt-3">
-            <h3 className="mb-2">Other than it was asked for</h3>
-            <Diff label="Other than it was asked for" changes={changesBetween(approval.input, approval.edited_input)} />
-          </div>
-        )}
-      </Panel>
-      <Panel title="Who and how">
-        <Facts facts={useFacts(approval)} />
-      </Panel>
-      {isOpen && (
+      {isOpen ? (
         <Decide
           key={approval.args_hash}
+          args={args}
           approval={approval}
           isHeld={isChanged}
           hasKeys={hasKeys}
           onDecided={onDecided}
           onLate={setLate}
-        />
+        >
+          {details}
+        </Decide>
+      ) : (
+        <>
+          {args}
+          {details}
+        </>
       )}
     </article>
   )
@@ -135,14 +151,14 @@ function People({ approval }: { approval: Approval }) {
         <strong className="font-semibold">
           {approved.length} of {needed} people
         </strong>{' '}
-        have approved it.
+        approved this call.
       </p>
       <ul className="mt-1 space-y-0.5 text-soft">
         {decisions.map((one) => (
           <li key={one.at}>
             {one.by.name} {one.decision === 'approve' ? 'approved' : 'rejected'} {ago(one.at)}
             {one.reason && `: ${one.reason}`}
-            {one.decision === 'approve' && one.args_hash !== args_hash && ' (other arguments, so it does not count)'}
+            {one.decision === 'approve' && one.args_hash !== args_hash && ' (different arguments, not counted)'}
           </li>
         ))}
       </ul>
@@ -154,14 +170,14 @@ function Outcome({ approval }: { approval: Approval }) {
   const { status, decided_by, decided_at, reason, used_at } = approval
   const words =
     status === 'approved' || status === 'used'
-      ? `${decided_by?.name} approved it${used_at ? ', and the call was made' : ''}.`
+      ? `${decided_by?.name} approved the call${used_at ? ', and it ran' : ''}.`
       : status === 'rejected'
-        ? `${decided_by?.name} rejected it. The call is not made.`
+        ? `${decided_by?.name} rejected the call. Nothing was sent.`
         : status === 'cancelled'
-          ? 'It was withdrawn, or its tool was changed. The call is not made.'
+          ? 'The request was withdrawn, or its tool was changed. Nothing was sent.'
           : decided_by
-            ? `${decided_by.name} approved it, and the call was not made in time.`
-            : 'Nobody decided in time, so it counts as rejected. The call is not made.'
+            ? `${decided_by.name} approved the call, but it was not repeated in time. Nothing was sent.`
+            : 'Nobody decided in time, so the call counts as rejected. Nothing was sent.'
   return (
     <div className="rounded-md border border-line bg-sunken px-3 py-2 text-sm">
       <p>
@@ -181,8 +197,8 @@ function useFacts(approval: Approval): (readonly [string, ReactNode])[] {
   })
   const server = servers.find(({ id }) => id === approval.server_id)
   return [
-    ['Asked by', approval.principal.name],
-    ['Through', surfaceWord(approval.surface)],
+    ['Requested by', approval.principal.name],
+    ['Surface', surfaceWord(approval.surface)],
     ...(clientOf(approval) ? [['Client', clientOf(approval)] as const] : []),
     ...(approval.agent_id ? [['Agent', agent?.name ?? approval.agent_id] as const] : []),
     ...(approval.server_id ? [['Server', server?.name ?? approval.server_id] as const] : []),
@@ -197,7 +213,7 @@ function useFacts(approval: Approval): (readonly [string, ReactNode])[] {
         {approval.tool}
       </Link>,
     ],
-    ['Asked', `${when(approval.created_at)}, ${ago(approval.created_at)}`],
+    ['Requested', `${when(approval.created_at)}, ${ago(approval.created_at)}`],
     [
       'Call',
       <Link

@@ -4,7 +4,7 @@ import { plain } from './plain.ts'
 
 const asText = (value: unknown) => (typeof value === 'string' ? value : pretty(value))
 
-/** What is other than before, place by place. */
+/** The changes between two values, path by path. */
 export const Diff = ({ changes, label }: { changes: readonly Change[]; label: string }) => (
   <ul aria-label={label} className="space-y-2">
     {changes.map(({ path, before, after }) => {
@@ -14,12 +14,12 @@ export const Diff = ({ changes, label }: { changes: readonly Change[]; label: st
           : whereTheyDiffer(asText(before), asText(after))
       return (
         <li key={path} className="min-w-0">
-          <code className="font-mono text-xs break-words text-soft">{path === '' ? 'all of it' : plain(path)}</code>
+          <code className="font-mono text-xs break-words text-soft">{path === '' ? 'whole value' : plain(path)}</code>
           {before !== undefined && <Line sign="−" word="was" text={was} look="bg-bad-wash text-bad" />}
           {after !== undefined ? (
             <Line sign="+" word="is now" text={is} look="bg-good-wash text-good" />
           ) : (
-            <p className="text-xs text-soft">and is left out now</p>
+            <p className="text-xs text-soft">removed</p>
           )}
         </li>
       )

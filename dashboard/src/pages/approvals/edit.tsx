@@ -21,7 +21,7 @@ interface Props {
   onChange(): void
 }
 
-/** Other arguments for the call: by the form of its action where one may see it, else as JSON. */
+/** Edits the arguments in place: with the form of the action where the reviewer may see it, else as JSON. */
 export function Edit({ approval, busy, error, onApprove, onCancel, onChange }: Props) {
   const before = approval.edited_input ?? approval.input
   const actions = useToolActions(approval.tool_id)
@@ -45,7 +45,7 @@ export function Edit({ approval, busy, error, onApprove, onCancel, onChange }: P
 
   if (!isReady) return <Loading />
   return (
-    <Panel title="Edit the arguments">
+    <Panel title="Edit arguments">
       <form
         ref={form}
         className="space-y-4"
@@ -64,34 +64,34 @@ export function Edit({ approval, busy, error, onApprove, onCancel, onChange }: P
         <SchemaForm schema={schema ?? {}} value={draft ?? before} onChange={set} />
         {hasHidden && (
           <p className="text-xs text-soft">
-            What reads <code className="font-mono">[redacted]</code> is hidden from you. Left as it is, the value behind
-            it stays.
+            Values shown as <code className="font-mono">[redacted]</code> are hidden from you. Leave them as they are to
+            keep the original value.
           </p>
         )}
         <div className="border-t border-line pt-3">
-          <h3 className="mb-2">What you change</h3>
+          <h3 className="mb-2">Your changes</h3>
           {draft === undefined ? (
-            <p className="text-sm text-soft">It is not JSON yet.</p>
+            <p className="text-sm text-soft">Not valid JSON yet.</p>
           ) : changes.length === 0 ? (
-            <p className="text-sm text-soft">Nothing yet.</p>
+            <p className="text-sm text-soft">None yet.</p>
           ) : (
-            <Diff label="What you change" changes={changes} />
+            <Diff label="Your changes" changes={changes} />
           )}
         </div>
         <TextField
-          label="Why?"
+          label="Reason"
           maxLength={2000}
           spellCheck
           value={reason}
           onChange={(event) => setReason(event.target.value)}
-          hint="Kept with the decision"
+          hint="Saved with the decision"
         />
         {error}
-        <Row>
+        <Row className="justify-end">
+          <Button onClick={onCancel}>Cancel</Button>
           <Button look="main" type="submit" busy={busy} disabled={draft === undefined || changes.length === 0}>
             Approve with these changes
           </Button>
-          <Button onClick={onCancel}>Cancel</Button>
         </Row>
       </form>
     </Panel>

@@ -16,7 +16,7 @@ import { allStatuses, statusTone, statusWord } from './words.ts'
 
 const pageSize = 200
 
-/** What was asked for and what became of it, newest first. */
+/** All approvals, newest first. */
 export function History() {
   const search = useSearch({ from: '/approvals/history' })
   const navigate = useNavigate({ from: '/approvals/history' })
@@ -85,10 +85,10 @@ export function History() {
           const total = data.pages[0]?.total ?? 0
           if (total === 0) {
             return (
-              <Empty title="Nothing to show">
+              <Empty title="No approvals">
                 {Object.keys(search).length > 0
-                  ? 'None fits what is asked for above: ask for less.'
-                  : 'No call has needed a person’s decision yet.'}
+                  ? 'No approvals match these filters.'
+                  : 'No call has needed approval yet.'}
               </Empty>
             )
           }
@@ -135,7 +135,7 @@ function Rows({ list, onEnd }: { list: readonly ApprovalSummary[]; onEnd: () => 
         aria-hidden="true"
         className={`${columns} hidden border-b border-line py-2 text-xs font-medium text-soft md:grid`}
       >
-        {['Asked', 'Status', 'Action', 'Who asked', 'Decided by'].map((name) => (
+        {['Requested', 'Status', 'Action', 'Requested by', 'Decided by'].map((name) => (
           <span key={name}>{name}</span>
         ))}
       </div>

@@ -4,6 +4,7 @@ import type { Approval } from '../../api.ts'
 import { count, plural } from '../../format.ts'
 import { useKept } from '../../kept.ts'
 import { useMedia } from '../../media.ts'
+import { HelpLink } from '../../ui/help-link.tsx'
 import { Empty, ErrorNotice, Loading } from '../../ui/notice.tsx'
 import { useKeys } from '../../use-keys.ts'
 import { Alerts, keysPlace } from './alerts.tsx'
@@ -12,7 +13,7 @@ import { PendingList } from './list.tsx'
 import { Sections } from './sections.tsx'
 import { usePending } from './use-pending.ts'
 
-/** What waits for a person, and the one that is looked at. */
+/** The pending approvals, and the one that is open. */
 export function Inbox() {
   const { approvalId } = useParams({ from: '/approvals/{-$approvalId}' })
   const navigate = useNavigate()
@@ -89,19 +90,18 @@ export function Inbox() {
           <div className="min-w-0 lg:sticky lg:top-4">
             {!isLoaded && !pending.error && <Loading />}
             {isLoaded && list.length === 0 && (
-              <Empty title="Nothing waits for you">
-                When a call needs a person’s decision, it appears here at once. Which calls do is said by their tools,
-                by servers, and by{' '}
+              <Empty title="No pending approvals">
+                Calls that need approval appear here at once. Tools, servers and{' '}
                 <Link to="/approvals/rules" className="text-accent underline">
                   rules
-                </Link>
-                .
+                </Link>{' '}
+                determine which calls need approval. <HelpLink guide="approvals">How approvals work</HelpLink>
               </Empty>
             )}
             {list.length > 0 && (
               <>
                 <p className="mb-2 text-sm text-soft">
-                  {count(pending.total)} waiting
+                  {count(pending.total)} pending
                   {pending.total > 1 && (pending.isWhole ? ', soonest to expire first' : ', newest first')}
                 </p>
                 <PendingList pending={pending} chosen={chosen} />
@@ -113,7 +113,7 @@ export function Inbox() {
         <div ref={detail} tabIndex={-1} className="min-w-0 outline-none">
           {!isListShown && (
             <button type="button" onClick={() => open(undefined)} className="mb-3 text-sm text-accent hover:underline">
-              ← {list.length > 0 ? `All ${plural(list.length, 'call')} that wait` : 'All that wait'}
+              ← {list.length > 0 ? `All ${plural(list.length, 'pending call')}` : 'All pending calls'}
             </button>
           )}
           {chosen && <Detail key={chosen} id={chosen} hasKeys={hasKeys} onDecided={onDecided} />}

@@ -1,14 +1,16 @@
+import { useQueries } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useRef } from 'react'
-import type { ApprovalSummary } from '../../api.ts'
+import { useEffect, useMemo, useRef } from 'react'
+import { type Approval, type ApprovalSummary, ask, qm } from '../../api.ts'
+import { type Argument, argumentLines } from './arguments-line.ts'
 import { Countdown } from './countdown.tsx'
 import type { Pending } from './use-pending.ts'
 import { approvedBy, gateInShort, throughWhat } from './words.ts'
 
-const height = 72
+const height = 92
 
-/** The calls that wait, one of which is looked at. Only those in sight are in the page, however many there are. */
+/** The pending calls, one of which is open. Only the rows in view are rendered, however many there are. */
 export function PendingList({ pending, chosen }: { pending: Pending; chosen: string | undefined }) {
   const { list, total, loadMore } = pending
   const scroller = useRef<HTMLDivElement>(null)
@@ -23,6 +25,9 @@ export function PendingList({ pending, chosen }: { pending: Pending; chosen: str
   useEffect(() => {
     if (last >= list.length - 20 && list.length < total) loadMore()
   }, [last, list.length, total, loadMore])
+
+  const shown = visible.flatMap(({ index }) => list[index] ?? [])
+  const lines = useArguments(shown, rows.isScrolling)
 
   const at = list.findIndex(({ id }) => id === chosen)
   // biome-ignore lint/correctness/useExhaustiveDependencies: it follows whoever moves, and not a list that grows
@@ -47,7 +52,7 @@ export function PendingList({ pending, chosen }: { pending: Pending; chosen: str
               style={{ height, transform: `translateY(${start}px)` }}
             >
               {approval ? (
-                <Row approval={approval} isChosen={approval.id === chosen} />
+                <Row approval={approval} isChosen={approval.id === chosen} args={lines.get(approval.id)} />
               ) : (
                 <span className="block p-4 text-xs text-soft">…</span>
               )}
@@ -59,7 +64,32 @@ export function PendingList({ pending, chosen }: { pending: Pending; chosen: str
   )
 }
 
-const Row = ({ approval, isChosen }: { approval: ApprovalSummary; isChosen: boolean }) => (
+/** A list has no arguments, which may be large. They are read for the rows in view, once scrolling has stopped. */
+function useArguments(shown: readonly ApprovalSummary[], isScrolling: boolean) {
+  const approvals = useQueries({
+    queries: shown.map(({ id }) => ({
+      queryKey: ['approval', id],
+      enabled: !isScrolling,
+      staleTime: 5 * 60_000,
+      queryFn: () => ask<Approval>(qm.approvals.getApproval({ path: { approval_id: id } })),
+    })),
+    combine: (answers) => answers.flatMap(({ data }) => data ?? []),
+  })
+  return useMemo(
+    () => argumentLines(approvals.map((one) => ({ ...one, input: one.edited_input ?? one.input }))),
+    [approvals],
+  )
+}
+
+const Row = ({
+  approval,
+  isChosen,
+  args = [],
+}: {
+  approval: ApprovalSummary
+  isChosen: boolean
+  args: readonly Argument[] | undefined
+}) => (
   <Link
     to="/approvals/{-$approvalId}"
     params={{ approvalId: approval.id }}
@@ -74,8 +104,23 @@ const Row = ({ approval, isChosen }: { approval: ApprovalSummary; isChosen: bool
       <span className="truncate font-mono text-xs font-semibold">{approval.action}</span>
       <Countdown until={approval.expires_at} />
     </span>
+    <span data-testid="arguments" className="truncate font-mono text-xs text-soft">
+      {args.map(({ name, value, differs }, index) => (
+        <span key={name}>
+          {index > 0 && ' · '}
+          {differs ? (
+            <mark className="rounded-sm bg-warn-wash px-0.5 font-semibold text-warn">
+              {name}: {value}
+            </mark>
+          ) : (
+            `${name}: ${value}`
+          )}
+        </span>
+      ))}
+      {args.length === 0 && <span>&nbsp;</span>}
+    </span>
     <span className="truncate text-sm">
-      {approval.principal.name} <span className="text-soft">by {throughWhat(approval)}</span>
+      {approval.principal.name} <span className="text-soft">via {throughWhat(approval)}</span>
     </span>
     <span className="truncate text-xs text-soft">
       {approval.approvals_needed > 1 && `${approvedBy(approval).length} of ${approval.approvals_needed} people · `}

@@ -1,13 +1,14 @@
 import { Link, useRouterState } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { has } from '../../api.ts'
+import { HelpLink } from '../../ui/help-link.tsx'
 import { LiveMark } from '../../ui/live.tsx'
 import { PageHead } from '../../ui/panel.tsx'
 import { useApprovalsLive } from '../../waiting.ts'
 
 const link = 'tab data-here:border-accent data-here:text-ink'
 
-/** The head that the pages about approvals share. */
+/** The header of all approval pages. */
 export function Sections({ actions, children }: { actions?: ReactNode; children: ReactNode }) {
   const live = useApprovalsLive()
   const path = useRouterState({ select: (state) => state.location.pathname })
@@ -23,7 +24,7 @@ export function Sections({ actions, children }: { actions?: ReactNode; children:
           </>
         }
       >
-        Calls that wait until a person has looked at them.
+        Calls that run only after a person approved them. <HelpLink guide="approvals">Guide</HelpLink>
       </PageHead>
       <nav aria-label="Approvals" className="tab-list mb-4">
         <Link
@@ -32,7 +33,7 @@ export function Sections({ actions, children }: { actions?: ReactNode; children:
           data-here={here === 'waiting' || undefined}
           className={link}
         >
-          Waiting
+          Pending
         </Link>
         <Link to="/approvals/history" data-here={here === 'history' || undefined} className={link}>
           History

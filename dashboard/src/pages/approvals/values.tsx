@@ -21,13 +21,13 @@ function partsOf(value: unknown, so = 0): number {
 export function Values({ value }: { value: Record<string, unknown> }) {
   const isLarge = useMemo(() => partsOf(value) > mostParts, [value])
   const [isJson, setJson] = useState(isLarge)
-  if (Object.keys(value).length === 0) return <p className="text-sm text-soft">None: it is called with no input.</p>
+  if (Object.keys(value).length === 0) return <p className="text-sm text-soft">No arguments.</p>
   return (
     <div className="space-y-2">
       {isJson ? <JsonView value={value} name="arguments.json" /> : <Part value={value} depth={0} />}
       {!isLarge && (
         <Button look="quiet" className="-ml-2.5" onClick={() => setJson(!isJson)}>
-          {isJson ? 'Show it as a list' : 'Show it as JSON'}
+          {isJson ? 'Show as a list' : 'Show as JSON'}
         </Button>
       )}
     </div>
@@ -42,7 +42,7 @@ function Part({ value, depth }: { value: unknown; depth: number }) {
   }
   const entries = Object.entries(value)
   const isList = Array.isArray(value)
-  if (entries.length === 0) return <span className="text-sm text-soft">{isList ? 'an empty list' : 'empty'}</span>
+  if (entries.length === 0) return <span className="text-sm text-soft">{isList ? 'empty list' : 'empty'}</span>
   if (depth >= deepest) return <code className="font-mono text-xs break-all">{plain(pretty(value))}</code>
   const shown = isWhole ? entries : entries.slice(0, mostItems)
   return (
@@ -85,7 +85,7 @@ export function Text({ text }: { text: string }) {
       {isCut && '…'}
       {hides(text) && (
         <span className="ml-2">
-          <Badge tone="warn">has characters that are not seen</Badge>
+          <Badge tone="warn">Contains invisible characters</Badge>
         </span>
       )}
       {isCut && (

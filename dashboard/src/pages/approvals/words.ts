@@ -5,9 +5,9 @@ type Status = ApprovalSummary['status']
 type Gate = ApprovalSummary['why'][number]
 
 const statuses: Record<Status, readonly [Tone, string]> = {
-  pending: ['accent', 'waiting'],
+  pending: ['accent', 'pending'],
   approved: ['good', 'approved'],
-  used: ['good', 'approved, made'],
+  used: ['good', 'approved, executed'],
   rejected: ['bad', 'rejected'],
   expired: ['plain', 'expired'],
   cancelled: ['plain', 'withdrawn'],
@@ -30,11 +30,11 @@ export const surfaceWord = (surface: ApprovalSummary['surface']): string => surf
 export const clientOf = ({ client }: ApprovalSummary): string | undefined =>
   client.name ? [client.name, client.version].filter(Boolean).join(' ') : undefined
 
-/** By which way the call came, as far as it says. */
+/** Where the call came from. */
 export const throughWhat = (approval: ApprovalSummary): string =>
   [surfaceWord(approval.surface), clientOf(approval)].filter(Boolean).join(', ')
 
-/** Why it asked, in a few words for a line of a list. */
+/** Why the call needs approval, for a line of a list. */
 export function gateInShort({ gate, name }: Gate): string {
   switch (gate) {
     case 'rule':
@@ -42,46 +42,46 @@ export function gateInShort({ gate, name }: Gate): string {
     case 'server':
       return `server ${name ?? ''}`.trim()
     case 'annotation':
-      return 'may destroy'
+      return 'destructive action'
     case 'level':
-      return 'level'
+      return 'restricted level'
     default:
-      return 'every call'
+      return 'always requires approval'
   }
 }
 
-/** Why it asked, in a sentence. */
+/** Why the call needs approval, in a sentence. */
 export function gateInWords({ gate, name, reason }: Gate): string {
   switch (gate) {
     case 'tool':
-      return `Every call of “${name}” is decided by a person.`
+      return `Every call of “${name}” requires approval.`
     case 'level':
-      return `“${name}” is above the level open${reason ? `: ${reason}` : ''}.`
+      return `The level of “${name}” requires approval${reason ? `: ${reason}` : ''}.`
     case 'annotation':
-      return `It may destroy something: nothing says that this action of “${name}” is harmless.`
+      return `The action may be destructive: “${name}” does not declare it as safe.`
     case 'server':
-      return `Every call through the server “${name}” is decided by a person.`
+      return `Every call through the server “${name}” requires approval.`
     default:
-      return `The rule “${name}” asks${reason ? `: ${reason}` : '.'}`
+      return `The rule “${name}” requires approval${reason ? `: ${reason}` : '.'}`
   }
 }
 
-/** What has become of it, for whoever was too late. */
+/** What happened, for a reviewer who decided too late. */
 export function decidedInWords(status: string, by: string | null): string {
   const who = by ?? 'Someone'
   switch (status) {
     case 'approved':
     case 'used':
-      return `${who} has approved it already. You came second, and nothing of yours was done.`
+      return `${who} already approved this call. Your decision was not saved.`
     case 'rejected':
-      return `${who} has rejected it already. You came second, and nothing of yours was done.`
+      return `${who} already rejected this call. Your decision was not saved.`
     case 'cancelled':
-      return 'It was withdrawn before you decided. The call is not made.'
+      return 'The request was withdrawn before you decided. Nothing was sent.'
     default:
-      return 'Its time was up before you decided. It counts as rejected, and the call is not made.'
+      return 'The request expired before you decided. It counts as rejected, and nothing was sent.'
   }
 }
 
-/** Who has approved the arguments as they are now: only those count. */
+/** Approvals of the current arguments. Only those count. */
 export const approvedBy = ({ decisions, args_hash }: ApprovalSummary): ApprovalSummary['decisions'] =>
   decisions.filter((one) => one.decision === 'approve' && one.args_hash === args_hash)

@@ -8,8 +8,10 @@ import { ApprovalWait } from '../../ui/approval-wait.tsx'
 import { Badge, Status } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Answered, ErrorNotice } from '../../ui/notice.tsx'
+import { OutputView } from '../../ui/output.tsx'
 import { Facts, PageHead, Panel } from '../../ui/panel.tsx'
-import { JsonView, OutputView, TextView } from '../../ui/text.tsx'
+import { JsonView, TextView } from '../../ui/text.tsx'
+import { UpstreamError } from '../../ui/upstream-error.tsx'
 import { nameOf } from './rows.tsx'
 
 export function Call() {
@@ -50,7 +52,7 @@ function Whole({ call }: { call: CallRecord }) {
   return (
     <>
       <PageHead title={<span className="font-mono text-lg">{nameOf(call)}</span>} actions={<Repeat call={call} />}>
-        {approval ? <Badge tone="accent">waits for approval</Badge> : <Status status={call.status} />}{' '}
+        {approval ? <Badge tone="accent">waiting for approval</Badge> : <Status status={call.status} />}{' '}
         <code className="ml-1 font-mono text-xs">{call.id}</code>
       </PageHead>
       <div className="grid gap-4 lg:grid-cols-[minmax(0,2fr)_minmax(16rem,1fr)]">
@@ -61,36 +63,40 @@ function Whole({ call }: { call: CallRecord }) {
                 <span className="mr-2 font-mono text-xs font-semibold text-bad">{call.error.code}</span>
                 {call.error.message}
               </p>
+              <UpstreamError details={call.error.details} />
               {Object.keys(call.error.details).length > 0 && (
-                <div className="mt-3">
+                <details className="mt-3">
+                  <summary className="mb-2 text-sm text-soft">Error details</summary>
                   <JsonView value={call.error.details} name="error.json" />
-                </div>
+                </details>
               )}
             </Panel>
           )}
-          <Panel title="Input" aside={call.request_truncated && <Badge tone="warn">cut in the record</Badge>}>
+          <Panel title="Input" aside={call.request_truncated && <Badge tone="warn">truncated in the log</Badge>}>
             {call.request_truncated ? (
               <TextView text={String(call.request)} name="input.txt" />
             ) : (
               <JsonView value={call.request} name="input.json" />
             )}
           </Panel>
-          <Panel title="Output" aside={call.response_truncated && <Badge tone="warn">cut in the record</Badge>}>
+          <Panel title="Output" aside={call.response_truncated && <Badge tone="warn">truncated in the log</Badge>}>
             {approval && (
               <p className="text-sm">
-                Nothing was sent yet: a person decides first.{' '}
+                Nothing has been sent yet. The call is waiting for approval.{' '}
                 <Link
                   to="/approvals/{-$approvalId}"
                   params={{ approvalId: approval.id }}
                   className="text-accent hover:underline"
                 >
-                  See it in the inbox
+                  Open the approval
                 </Link>
               </p>
             )}
             {!approval && call.response === null && (
               <p className="text-sm text-soft">
-                {call.status === 'pending' ? 'None yet: it runs, or it was cut off.' : 'There was none.'}
+                {call.status === 'pending'
+                  ? 'No output yet. The call is still running or was interrupted.'
+                  : 'The call returned no output.'}
               </p>
             )}
             {call.response !== null && <OutputView value={call.response} />}
@@ -100,19 +106,19 @@ function Whole({ call }: { call: CallRecord }) {
           <Panel title="Timing">
             <Facts
               facts={[
-                ['Began', exactly(call.created_at)],
+                ['Started', exactly(call.created_at)],
                 ['Ended', call.completed_at ? exactly(call.completed_at) : 'not yet'],
-                ['Took', duration(call.duration_ms)],
+                ['Duration', duration(call.duration_ms)],
               ]}
             />
           </Panel>
-          <Panel title="Who and how">
+          <Panel title="Request details">
             <Facts
               facts={[
                 ['Key', call.principal.name],
                 ['Surface', call.surface],
                 ...(call.server_id ? [['Server', <ServerLink key="server" id={call.server_id} />] as const] : []),
-                ['Client', [call.client.name, call.client.version].filter(Boolean).join(' ') || 'did not say'],
+                ['Client', [call.client.name, call.client.version].filter(Boolean).join(' ') || 'unknown'],
                 [
                   'Tool',
                   call.tool_id && call.tool ? (
@@ -132,7 +138,7 @@ function Whole({ call }: { call: CallRecord }) {
                 ...(call.parent_call_id
                   ? [
                       [
-                        'Made by',
+                        'Parent call',
                         <Link
                           key="parent"
                           to="/calls/$callId"
@@ -160,7 +166,7 @@ function Whole({ call }: { call: CallRecord }) {
   )
 }
 
-/** The same call again. What was cut or hidden in the record cannot be sent again. */
+/** The same call again. Input that was truncated in the log cannot be sent again. */
 function Repeat({ call }: { call: CallRecord }) {
   const again = useToolCall(['calls', 'overview'])
   const cannot = call.tool_id === null || call.request_truncated
@@ -169,7 +175,7 @@ function Repeat({ call }: { call: CallRecord }) {
       <Button
         busy={again.busy}
         disabled={cannot}
-        title={cannot ? 'The record does not hold enough of it' : undefined}
+        title={cannot ? 'The log does not have the whole input' : undefined}
         onClick={() =>
           again.run({
             toolId: call.tool_id ?? '',
@@ -187,7 +193,7 @@ function Repeat({ call }: { call: CallRecord }) {
         {again.waits && !again.busy && <ApprovalWait {...again.waits} />}
         {again.answer && (
           <details open className="text-sm">
-            <summary>It answered</summary>
+            <summary>Output</summary>
             <OutputView value={again.answer.output} />
           </details>
         )}

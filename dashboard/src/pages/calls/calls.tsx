@@ -1,15 +1,17 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
+import { useProjectId } from '../../project.ts'
 import { useKeys, useTools } from '../../queries.ts'
 import type { CallSearch } from '../../router.tsx'
 import { statusName } from '../../ui/badge.tsx'
-import { Button } from '../../ui/button.tsx'
+import { Button, buttonLook, Row } from '../../ui/button.tsx'
 import { Choice } from '../../ui/choice.tsx'
+import { HelpLink } from '../../ui/help-link.tsx'
 import { PageHead } from '../../ui/panel.tsx'
 import { CallList } from './list.tsx'
 
 const statuses = ['success', 'execution_error', 'validation_error', 'permission_denied', 'rejected', 'pending']
-const surfaces = ['mcp', 'rest', 'sdk', 'cli', 'web', 'agent', 'xml', 'workflow']
+const surfaces = ['mcp', 'rest', 'sdk', 'cli', 'web', 'agent']
 const times = [
   ['', 'Any time'],
   ['15', 'Last 15 minutes'],
@@ -30,12 +32,20 @@ export function Calls() {
         Object.fromEntries(Object.entries({ ...before, ...change }).filter(([, value]) => value)) as CallSearch,
       replace: true,
     })
+  const clear = () => {
+    setMinutes('')
+    void navigate({ search: {}, replace: true })
+  }
   const apps = [...new Set(tools.map(({ app }) => app))].sort()
+  const isFiltered = Object.keys(search).length > 0
 
   return (
     <>
-      <PageHead title="Calls">Every call that came to the door, also those that were turned away.</PageHead>
+      <PageHead title="Calls" actions={<Export search={search} />}>
+        All tool calls, including denied ones. <HelpLink guide="command-line">Call log on the command line</HelpLink>
+      </PageHead>
       <search aria-label="Calls" className="mb-3 grid grid-cols-2 gap-2 sm:grid-cols-3 lg:grid-cols-6">
+        <TextSearch value={search.q} onChange={(q) => set({ q })} />
         <Choice
           label="Status"
           value={search.status}
@@ -61,14 +71,14 @@ export function Calls() {
           options={surfaces.map((surface) => [surface, surface])}
         />
         <Choice
-          label="Who"
+          label="Caller"
           value={search.principal_id}
           onChange={(principal_id) => set({ principal_id })}
           options={keys.map(({ id, name }) => [id, name])}
         />
         <select
           aria-label="Time"
-          className="control text-sm"
+          className={`control text-sm ${minutes ? 'border-accent text-accent' : ''}`}
           value={minutes}
           onChange={(event) => {
             const { value } = event.target
@@ -83,7 +93,7 @@ export function Calls() {
           ))}
         </select>
       </search>
-      {(search.action || search.to || (search.from && minutes === '')) && (
+      {isFiltered && (
         <div className="mb-3 flex flex-wrap items-center gap-2 text-sm text-soft">
           {search.action && (
             <span>
@@ -92,12 +102,57 @@ export function Calls() {
           )}
           {search.from && minutes === '' && <span>from {search.from}</span>}
           {search.to && <span>until {search.to}</span>}
-          <Button look="quiet" icon="close" onClick={() => set({ action: undefined, from: undefined, to: undefined })}>
-            Clear
+          <Button look="quiet" icon="close" onClick={clear}>
+            Clear filters
           </Button>
         </div>
       )}
-      <CallList search={search} />
+      <CallList search={search} onClear={clear} />
     </>
+  )
+}
+
+/** How long after the last key the search starts. */
+const pause = 300
+
+function TextSearch({ value = '', onChange }: { value: string | undefined; onChange: (q: string) => void }) {
+  const [text, setText] = useState(value)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: follows the address, not each new function
+  useEffect(() => {
+    if (text.trim() === value) return
+    const timer = setTimeout(() => onChange(text.trim()), pause)
+    return () => clearTimeout(timer)
+  }, [text])
+  useEffect(() => setText((now) => (now.trim() === value ? now : value)), [value])
+  return (
+    <input
+      type="search"
+      aria-label="Search calls"
+      placeholder="Search by action, tool, error or call ID"
+      maxLength={200}
+      className={`control col-span-full text-sm ${value ? 'border-accent' : ''}`}
+      value={text}
+      onChange={(event) => setText(event.target.value)}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter') onChange(text.trim())
+      }}
+    />
+  )
+}
+
+/** What is listed, as a file. The browser sends the session's cookie with the link. */
+function Export({ search }: { search: CallSearch }) {
+  const projectId = useProjectId()
+  const linkTo = (format: 'csv' | 'jsonl') =>
+    `/api/v1/calls/export?${new URLSearchParams({ format, ...(projectId && { project_id: projectId }), ...search })}`
+  return (
+    <Row>
+      <a href={linkTo('csv')} download="calls.csv" className={buttonLook()}>
+        Export CSV
+      </a>
+      <a href={linkTo('jsonl')} download="calls.jsonl" className={buttonLook()}>
+        Export JSON lines
+      </a>
+    </Row>
   )
 }

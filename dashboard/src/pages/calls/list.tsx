@@ -12,7 +12,7 @@ import { Empty, ErrorNotice, Loading } from '../../ui/notice.tsx'
 import { CallCells, columns } from './rows.tsx'
 
 const pageSize = 100
-/** Beyond this a browser can no longer place a row exactly; whoever looks for something older names a time. */
+/** A browser cannot position rows exactly beyond this. Older calls are found by choosing a time range. */
 const mostRows = 400_000
 /** So many new calls are kept above the list before it is asked for anew. */
 const mostFresh = 300
@@ -31,7 +31,8 @@ const usePhone = () =>
  * Calls, newest first. The list stands still: it is what there was when it was asked for, so that places in it do not
  * move, and pages of it are fetched as they come into sight. What comes in later is put on top.
  */
-export function CallList({ search }: { search: CallSearch }) {
+export function CallList({ search, onClear }: { search: CallSearch; onClear: () => void }) {
+  const isFiltered = Object.keys(search).length > 0
   const projectId = useProjectId()
   const [round, setRound] = useState(0)
   const { from, to, ...rest } = search
@@ -69,21 +70,21 @@ export function CallList({ search }: { search: CallSearch }) {
       <div className="mb-2 flex flex-wrap items-center justify-between gap-2 text-sm text-soft">
         <span role="status">
           {count(total + shown.length)} {total + shown.length === 1 ? 'call' : 'calls'}
-          {total > mostRows && `, of which the newest ${count(mostRows)} are listed: choose a time to see others`}
+          {total > mostRows && `. The newest ${count(mostRows)} are listed; choose a time range to see others`}
         </span>
         {!to && (
           <span className="flex items-center gap-3">
             {isPaused && added.length > 0 && <span>{count(added.length)} new</span>}
             <LiveMark state={isPaused ? 'off' : state} />
-            <Button onClick={() => setPaused(!isPaused)}>{isPaused ? 'Go on' : 'Pause'}</Button>
+            <Button onClick={() => setPaused(!isPaused)}>{isPaused ? 'Resume' : 'Pause'}</Button>
           </span>
         )}
       </div>
       {total + shown.length === 0 ? (
-        <Empty title="No calls">
-          {Object.keys(search).length > 0
-            ? 'None fits what is asked for above: ask for less.'
-            : 'Nothing was called yet. Try a tool on its page, or connect a client to a server.'}
+        <Empty title="No calls" action={isFiltered && <Button onClick={onClear}>Clear filters</Button>}>
+          {isFiltered
+            ? 'No calls match these filters.'
+            : 'No tool has been called yet. Try a tool on its page, or connect a client to a server.'}
         </Empty>
       ) : (
         <Rows
@@ -189,13 +190,13 @@ function Rows({ total, added, updates, firstPage, load }: RowsProps) {
         aria-hidden="true"
         className={`${columns} hidden border-b border-line py-2 text-xs font-medium text-soft md:grid`}
       >
-        {['Time', 'Status', 'Action', 'Who', 'Surface'].map((name) => (
+        {['Time', 'Status', 'Action', 'Caller', 'Surface'].map((name) => (
           <span key={name}>{name}</span>
         ))}
-        <span className="text-right">Took</span>
+        <span className="text-right">Duration</span>
       </div>
       {failure && <ErrorNotice error={failure.error} retry={() => failure.refetch()} />}
-      <div ref={scroller} className="h-[calc(100dvh-18rem)] md:h-[calc(100dvh-15.5rem)] min-h-80 overflow-y-auto">
+      <div ref={scroller} className="h-[calc(100dvh-18rem)] md:h-[calc(100dvh-19rem)] min-h-80 overflow-y-auto">
         <ol aria-label="Calls" className="relative" style={{ height: rows.getTotalSize() }}>
           {visible.map(({ index, start }) => {
             const call = callAt(index)

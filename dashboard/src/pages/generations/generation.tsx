@@ -107,17 +107,17 @@ function Whole({ trace }: { trace: TraceNode }) {
             <Said text={trace.output.content} />
           </Panel>
         )}
-        <Panel title="Facts">
+        <Panel title="Details">
           <Facts
             facts={[
               ['Started', exactly(trace.started_at)],
-              ['By', trace.started_by.name],
+              ['Started by', trace.started_by.name],
               ['Model', trace.model ?? '–'],
-              ['It ended', ends[trace.stop_reason ?? ''] ?? trace.stop_reason ?? 'not yet'],
+              ['Stop reason', ends[trace.stop_reason ?? ''] ?? trace.stop_reason ?? 'not yet'],
               ...(trace.initiator_generation_id
                 ? [
                     [
-                      'Started by the run',
+                      'Parent run',
                       <Link
                         key="above"
                         to="/generations/$generationId"
@@ -138,12 +138,12 @@ function Whole({ trace }: { trace: TraceNode }) {
 }
 
 const ends: Record<string, string> = {
-  end_turn: 'when the model had said all',
-  max_steps: 'because it may take no more steps',
-  stop_condition: 'by a stop condition',
-  depth_limit: 'because agents may call agents no deeper',
-  cancelled: 'because someone stopped it',
-  error: 'with an error',
+  end_turn: 'end of turn',
+  max_steps: 'step limit reached',
+  stop_condition: 'stop condition',
+  depth_limit: 'depth limit reached',
+  cancelled: 'cancelled',
+  error: 'error',
 }
 
 const everyRun = (node: TraceNode): TraceNode[] => [node, ...node.children.flatMap(everyRun)]
@@ -156,9 +156,9 @@ const Figure = ({ name, children }: { name: string; children: ReactNode }) => (
 )
 
 const kinds = [
-  ['bg-accent', 'the model'],
-  ['bg-ink/70', 'a call'],
-  ['bg-warn', 'waits'],
+  ['bg-accent', 'model'],
+  ['bg-ink/70', 'call'],
+  ['bg-warn', 'waiting'],
   ['bg-bad', 'failed'],
 ] as const
 

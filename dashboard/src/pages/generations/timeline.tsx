@@ -4,8 +4,9 @@ import { duration, exactly, plural } from '../../format.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Icon, type IconName } from '../../ui/icon.tsx'
+import { OutputView } from '../../ui/output.tsx'
 import { Facts } from '../../ui/panel.tsx'
-import { JsonView, OutputView, TextView } from '../../ui/text.tsx'
+import { JsonView, TextView } from '../../ui/text.tsx'
 import { callState, inShort, problemOf } from '../agents/call-words.ts'
 import { money, tokens } from '../agents/figures.ts'
 import type { Agent, Step, StepCall, TraceNode } from '../agents/records.ts'
@@ -235,7 +236,7 @@ const StepDetails = ({ step }: { step: Step }) => (
               ['Cost', money(step.usage.cost) ?? 'not known'],
             ] as const)
           : []),
-        ...(step.finish_reason ? ([['It ended with', step.finish_reason]] as const) : []),
+        ...(step.finish_reason ? ([['Finish reason', step.finish_reason]] as const) : []),
       ]}
     />
     {step.reasoning && (

@@ -7,6 +7,7 @@ import { useCallStream } from '../../live.ts'
 import { useProjectId } from '../../project.ts'
 import { useServers, useTools } from '../../queries.ts'
 import { buttonLook } from '../../ui/button.tsx'
+import { HelpLink } from '../../ui/help-link.tsx'
 import { LiveMark } from '../../ui/live.tsx'
 import { Answered, Empty } from '../../ui/notice.tsx'
 import { PageHead, Panel } from '../../ui/panel.tsx'
@@ -82,9 +83,9 @@ function Numbers({ stats }: { stats: Stats }) {
         <Waiting />
         <Figure name="Calls" value={count(stats.total)}>
           {perMinute === 0
-            ? 'none in the last minutes'
-            : `${perMinute < 10 ? perMinute.toFixed(1) : count(Math.round(perMinute))} a minute lately`}
-          {!stats.complete && '; the earliest are left out'}
+            ? 'none in the last 5 minutes'
+            : `${perMinute < 10 ? perMinute.toFixed(1) : count(Math.round(perMinute))} per minute lately`}
+          {!stats.complete && '. The earliest are not counted'}
         </Figure>
         <Figure
           name="Failed"
@@ -101,7 +102,7 @@ function Numbers({ stats }: { stats: Stats }) {
         </Figure>
       </dl>
       <div className="grid gap-4 lg:grid-cols-2">
-        <Panel title="Calls a minute">
+        <Panel title="Calls per minute">
           <CallsChart minutes={minutes} />
           <MinutesTable minutes={minutes} />
         </Panel>
@@ -118,7 +119,7 @@ function Numbers({ stats }: { stats: Stats }) {
   )
 }
 
-/** Someone waits for a person: this leads to them. */
+/** The number of pending approvals, with a link to them. */
 function Waiting() {
   const waiting = useWaiting() ?? 0
   return (
@@ -136,7 +137,7 @@ function Waiting() {
             params={{ approvalId: undefined }}
             className="after:absolute after:inset-0 hover:text-accent"
           >
-            {waiting > 0 ? 'Decide now' : 'To the approvals'}
+            {waiting > 0 ? 'Decide now' : 'Open approvals'}
           </Link>
         </div>
       </dd>
@@ -164,14 +165,14 @@ const Figure = ({
   </div>
 )
 
-/** What to do on the first day, of which only what is left to do is asked for. */
+/** What to do first on an empty platform. */
 function FirstSteps() {
   const { data: tools = [] } = useTools()
   const { data: servers = [] } = useServers()
   if (tools.length === 0) {
     return (
       <Empty
-        title="No calls yet, and nothing to call"
+        title="No tools yet"
         action={
           <>
             <Link to="/tools/new" className={buttonLook('main')}>
@@ -184,7 +185,7 @@ function FirstSteps() {
         }
       >
         A tool is anything an agent may use: an HTTP endpoint, an MCP server, a function of your own application.
-        Register one, try it here, then connect a client to it.
+        Register one, try it, then connect a client. <HelpLink guide="first-tool">Guide</HelpLink>
       </Empty>
     )
   }
@@ -198,8 +199,8 @@ function FirstSteps() {
       }
     >
       {servers.length === 0
-        ? 'Tools are there. A server offers them to MCP clients; it takes a name and a minute.'
-        : 'A server is there. Its page has the lines to paste into a client; calls appear here as they come.'}
+        ? 'Create a server to offer your tools to MCP clients.'
+        : 'The page of your server has the lines to paste into a client. Calls appear here as they happen.'}
     </Empty>
   )
 }

@@ -7,7 +7,7 @@ import { ErrorNotice } from '../../ui/notice.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { useAction } from '../../use-action.ts'
 
-/** What RESOLVE_ACTIONS would find, with what spoke for it. */
+/** What RESOLVE_ACTIONS finds, with the features behind each score. */
 export function Find({ server }: { server: Server }) {
   const [text, setText] = useState('')
   const find = useAction(() =>
@@ -25,7 +25,7 @@ export function Find({ server }: { server: Server }) {
   )
   return (
     <div className="max-w-3xl space-y-4">
-      <Panel title="Ask as an agent would">
+      <Panel title="Test the action search">
         <form
           className="space-y-3"
           onSubmit={(event) => {
@@ -34,13 +34,18 @@ export function Find({ server }: { server: Server }) {
           }}
         >
           <TextArea
-            label="What is wanted"
+            label="Request"
             rows={3}
             required
             placeholder="Send a message in Slack"
-            hint="One request on each line: what to do, and with which app"
+            hint="One request per line: what to do, and with which app. Enter searches, Shift+Enter starts a new line"
             value={text}
             onChange={(event) => setText(event.target.value)}
+            onKeyDown={(event) => {
+              if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
+              event.preventDefault()
+              event.currentTarget.form?.requestSubmit()
+            }}
           />
           <ErrorNotice error={find.error} />
           <Button look="main" type="submit" busy={find.busy} disabled={text.trim() === ''}>
@@ -51,7 +56,7 @@ export function Find({ server }: { server: Server }) {
       <div aria-live="polite" className="space-y-4">
         {find.data?.results.map(({ query, candidates }) => (
           <Panel key={query} title={`“${query}”`} flush>
-            {candidates.length === 0 && <p className="px-4 py-3 text-sm text-soft">Nothing here comes close.</p>}
+            {candidates.length === 0 && <p className="px-4 py-3 text-sm text-soft">No matching actions.</p>}
             <ol>
               {candidates.map((candidate) => (
                 <li
@@ -63,7 +68,7 @@ export function Find({ server }: { server: Server }) {
                       <span className="w-12 font-mono text-xs tabular-nums">{candidate.score.toFixed(2)}</span>
                       <code className="font-mono text-sm font-medium break-all">{candidate.identifier}</code>
                       <Badge>{candidate.slug}</Badge>
-                      {candidate.score >= 0.5 && <Badge tone="good">a match</Badge>}
+                      {candidate.score >= 0.5 && <Badge tone="good">match</Badge>}
                       <span className="ml-auto text-xs text-accent">Why</span>
                     </summary>
                     <dl className="mt-2 grid grid-cols-2 gap-x-6 gap-y-0.5 text-xs sm:grid-cols-3">

@@ -79,26 +79,26 @@ export function ToolForm({ isNew, ...saving }: Props) {
             hint="How sensitive it is"
           />
           <Select
-            label="A person decides"
+            label="Approval"
             {...text('approval')}
             options={[
-              ['level', 'By the level: above open'],
-              ['always', 'Before every call'],
-              ['never', 'Never'],
+              ['level', 'Required above level open'],
+              ['always', 'Required for every call'],
+              ['never', 'Not required'],
             ]}
           />
           <TextField
-            label="Time to decide"
+            label="Approval timeout"
             type="number"
             min={1}
             max={604_800}
             {...text('decideIn', 'approval_timeout_seconds')}
-            hint="Seconds; unless given, the server’s or the project’s"
+            hint="Seconds. Default: that of the server or the project"
           />
           <div className="md:col-span-2">
             <Switch
-              label="Ask about what may destroy"
-              hint="A person decides on actions that are not known to be harmless, whatever is chosen above"
+              label="Require approval for destructive actions"
+              hint="Actions not declared as safe require approval, whatever is chosen above"
               checked={draft.asksDestructive}
               onChange={(asksDestructive) => set({ asksDestructive })}
             />
@@ -109,12 +109,12 @@ export function ToolForm({ isNew, ...saving }: Props) {
             min={1}
             max={300}
             {...text('timeout', 'timeout_seconds')}
-            hint="Seconds; 60 unless given"
+            hint="Seconds. Default: 60"
           />
           <div className="md:col-span-3">
             <JsonField
               label="Presets"
-              hint="Fields of the input that are fixed: hidden from everyone, and they always win"
+              hint="Fixed input fields. Callers do not see them and cannot override them"
               placeholder={'{ "account": "acme" }'}
               rows={3}
               value={draft.presets}
@@ -157,7 +157,7 @@ function Where(props: PartProps) {
               required
               {...text('url', 'execute')}
               placeholder="https://api.example.com/weather/{city}"
-              hint="{name} is replaced by the input of that name; the rest goes into the query, or into a JSON body"
+              hint="{name} is replaced by that input field. Other fields go into the query or a JSON body"
             />
           </div>
           {headers}
@@ -170,11 +170,11 @@ function Where(props: PartProps) {
       <Panel title="Server">
         <div className="space-y-4">
           <Select
-            label="It is"
+            label="Transport"
             {...text('runs')}
             options={[
-              ['address', 'at an address (Streamable HTTP or SSE)'],
-              ['program', 'a program that this machine starts (stdio)'],
+              ['address', 'HTTP (Streamable HTTP or SSE)'],
+              ['program', 'stdio (local command)'],
             ]}
           />
           {draft.runs === 'address' ? (
@@ -185,20 +185,20 @@ function Where(props: PartProps) {
           ) : (
             <>
               <TextField label="Command" mono required {...text('command', 'mcp')} placeholder="npx" />
-              <TextArea label="Arguments" mono rows={3} hint="One on each line" {...text('args')} />
+              <TextArea label="Arguments" mono rows={3} hint="One per line" {...text('args')} />
               <PairsField label="Environment" add="Add a variable" pairs={draft.env} onChange={(env) => set({ env })} />
-              <TextField label="Working folder" mono {...text('cwd')} />
+              <TextField label="Working directory" mono {...text('cwd')} />
             </>
           )}
           <Switch
-            label="Hold back what changes"
-            hint="An action that is suddenly described otherwise is withheld until you accept it"
+            label="Pin definitions"
+            hint="Block an action whose description changes until you review it"
             checked={draft.pinned}
             onChange={(pinned) => set({ pinned })}
           />
           <Switch
             label="Required"
-            hint="It is contacted at each start, and the platform does not start without it"
+            hint="The platform does not start while this server is unreachable"
             checked={draft.required}
             onChange={(required) => set({ required })}
           />

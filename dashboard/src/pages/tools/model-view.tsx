@@ -13,7 +13,7 @@ import { DefinitionChanges } from './definition-changes.tsx'
 
 const most = 100
 
-/** Name, description and schema as they reach a model: presets are gone from them. */
+/** Names, description and schema as models see them, without presets. */
 export function ModelView({ tool }: { tool: Tool }) {
   const actions = useToolActions(tool.id)
   const [text, setText] = useState('')
@@ -23,12 +23,11 @@ export function ModelView({ tool }: { tool: Tool }) {
   return (
     <Answered query={actions}>
       {(all) => {
-        const found = all.filter(({ tool_name, description }) =>
-          `${tool_name} ${description ?? ''}`.toLowerCase().includes(text.toLowerCase()),
+        const found = all.filter(({ tool_name, server_tool_name, description }) =>
+          `${tool_name} ${server_tool_name} ${description ?? ''}`.toLowerCase().includes(text.toLowerCase()),
         )
         const withheld = all.some((action) => action.withheld)
-        if (all.length === 0)
-          return <Empty title="It offers no actions">Its server has no tools to offer right now.</Empty>
+        if (all.length === 0) return <Empty title="No actions">The MCP server offers no tools right now.</Empty>
         return (
           <div className="space-y-3">
             {withheld && <DefinitionChanges tool={tool} />}
@@ -46,14 +45,14 @@ export function ModelView({ tool }: { tool: Tool }) {
               )}
               {tool.mcp && (
                 <Button busy={refresh.busy} onClick={() => refresh.run()}>
-                  Ask the server anew
+                  Refresh
                 </Button>
               )}
             </div>
             {found.slice(0, most).map((action) => (
               <Panel
                 key={action.id}
-                title={<code className="font-mono text-sm break-all">{action.tool_name}</code>}
+                title={<Names agent={action.tool_name} client={action.server_tool_name} />}
                 aside={
                   <span className="flex gap-1.5">
                     {action.withheld && <Badge tone="warn">withheld</Badge>}
@@ -63,7 +62,7 @@ export function ModelView({ tool }: { tool: Tool }) {
               >
                 <p className="mb-3 text-sm break-words whitespace-pre-line">
                   {(action.description && visible(action.description)) ?? (
-                    <span className="text-soft">No description: a model has only the name to go by.</span>
+                    <span className="text-soft">No description. A model has only the name to go by.</span>
                   )}
                 </p>
                 <details open={all.length === 1}>
@@ -81,3 +80,22 @@ export function ModelView({ tool }: { tool: Tool }) {
     </Answered>
   )
 }
+
+/** A server shows its clients other names than agents see, because it may offer actions of several apps. */
+const Names = ({ agent, client }: { agent: string; client: string }) => (
+  <dl className="space-y-0.5">
+    {(
+      [
+        ['Agents', agent],
+        ['MCP clients', client],
+      ] as const
+    ).map(([who, name]) => (
+      <div key={who} className="flex flex-wrap items-baseline gap-x-2">
+        <dt className="w-20 text-xs font-normal text-soft">{who}</dt>
+        <dd>
+          <code className="font-mono text-sm break-all">{name}</code>
+        </dd>
+      </div>
+    ))}
+  </dl>
+)

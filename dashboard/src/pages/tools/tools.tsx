@@ -5,6 +5,7 @@ import { plural } from '../../format.ts'
 import { useTools } from '../../queries.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button, buttonLook } from '../../ui/button.tsx'
+import { HelpLink } from '../../ui/help-link.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { changed } from '../../ui/listing.tsx'
 import { Answered, Empty } from '../../ui/notice.tsx'
@@ -36,7 +37,7 @@ export function Tools() {
           </>
         }
       >
-        What agents and applications can call, registered once.
+        What agents and applications can call. <HelpLink guide="first-tool">Guide</HelpLink>
       </PageHead>
       <Answered query={tools}>
         {(all) =>
@@ -52,7 +53,7 @@ export function Tools() {
                 </>
               }
             >
-              Begin with an HTTP endpoint that you have, or bring over the MCP servers of your editor.
+              Start with an HTTP endpoint, or import the MCP servers of your editor.
             </Empty>
           ) : (
             <>
@@ -95,7 +96,7 @@ const fits = ({ name, app, description, type }: Tool, text: string) =>
 
 const Found = ({ tools }: { tools: readonly Tool[] }) =>
   tools.length === 0 ? (
-    <Empty title="No tool fits">Search for fewer or other words.</Empty>
+    <Empty title="No tools found">Try fewer or other words.</Empty>
   ) : (
     <Panel flush>
       <Table
@@ -120,10 +121,10 @@ const Found = ({ tools }: { tools: readonly Tool[] }) =>
             cell: ({ app }) => <code className="font-mono text-xs text-soft">{app}</code>,
           },
           {
-            name: 'Runs',
+            name: 'Approval',
             wideOnly: true,
             cell: ({ auto_approve }) =>
-              auto_approve ? <span className="text-soft">at once</span> : <Badge tone="warn">after approval</Badge>,
+              auto_approve ? <span className="text-soft">not required</span> : <Badge tone="warn">required</Badge>,
           },
           changed,
         ]}

@@ -11,17 +11,17 @@ import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Select } from '../../ui/field.tsx'
 import { Answered, Empty, ErrorNotice } from '../../ui/notice.tsx'
+import { OutputView } from '../../ui/output.tsx'
 import { Panel } from '../../ui/panel.tsx'
-import { OutputView } from '../../ui/text.tsx'
-import { typeOf } from './draft.ts'
 
 export function TryTool({ tool }: { tool: Tool }) {
   const actions = useToolActions(tool.id, tool.type !== 'client')
   const [chosen, setChosen] = useState('')
   if (tool.type === 'client') {
     return (
-      <Empty title="It runs in your application">
-        A client tool cannot be called from here: a model’s call of it is handed back to the application that uses it.
+      <Empty title="This tool runs in your application">
+        A client tool cannot be called from here. When a model calls it, the call is handed to the application that runs
+        the agent.
       </Empty>
     )
   }
@@ -29,7 +29,7 @@ export function TryTool({ tool }: { tool: Tool }) {
     <Answered query={actions}>
       {(all) => {
         const action = all.find(({ id }) => id === chosen) ?? all[0]
-        if (!action) return <Empty title="It offers no actions">Its server has no tools to offer right now.</Empty>
+        if (!action) return <Empty title="No actions">The MCP server offers no tools right now.</Empty>
         return (
           <div className="space-y-4">
             {all.length > 1 && (
@@ -69,7 +69,7 @@ function TryAction({ tool, action, isOne }: { tool: Tool; action: Action; isOne:
         >
           <SchemaForm schema={schema} value={input ?? {}} onChange={setInput} />
           <Button look="main" type="submit" busy={call.busy} disabled={input === undefined}>
-            Call it
+            Run
           </Button>
         </form>
       </Panel>
@@ -78,26 +78,23 @@ function TryAction({ tool, action, isOne }: { tool: Tool; action: Action; isOne:
         aside={
           answer && (
             <span className="flex items-center gap-2 text-sm text-soft">
-              {isFailure && <Badge tone="bad">the tool says it failed</Badge>}
+              {isFailure && <Badge tone="bad">the tool reported an error</Badge>}
               {duration(answer.took)}
             </span>
           )
         }
       >
         <div aria-live="polite" className="space-y-3">
-          {call.busy && <p className="text-sm text-soft">It runs…</p>}
+          {call.busy && <p className="text-sm text-soft">Running…</p>}
           {!call.busy && <ErrorNotice error={call.error} />}
           {waits && !call.busy && <ApprovalWait {...waits} />}
           {!call.busy && answer && <OutputView value={answer.output} />}
           {!call.busy && !answer && !waits && !call.error && (
-            <p className="text-sm text-soft">
-              It is called for real, as{' '}
-              {typeOf(tool) === 'platform' ? 'an operation of the platform' : 'an agent would'}, and recorded.
-            </p>
+            <p className="text-sm text-soft">This makes a real, logged call.</p>
           )}
           <p className="text-sm">
             <Link to="/calls" search={{ tool: tool.name }} className="text-accent hover:underline">
-              Its calls
+              Call history
             </Link>
           </p>
         </div>

@@ -160,19 +160,19 @@ function One({ webhook, id, onClose }: { webhook: Webhook; id: string; onClose: 
             />
             {one.response_excerpt && (
               <div>
-                <h3 className="mb-1">What it answered</h3>
+                <h3 className="mb-1">Response</h3>
                 <TextView text={one.response_excerpt} name="answer.txt" />
               </div>
             )}
             <div>
-              <h3 className="mb-1">What is sent</h3>
+              <h3 className="mb-1">Payload</h3>
               <JsonView value={one.body} name="delivery.json" />
             </div>
             <ErrorNotice error={again.error} />
             <Row className="justify-end">
               <Button onClick={onClose}>Close</Button>
               <Button look="main" busy={again.busy} disabled={!webhook.enabled} onClick={() => again.run()}>
-                Send it again
+                Redeliver
               </Button>
             </Row>
           </div>

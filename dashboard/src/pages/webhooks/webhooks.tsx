@@ -8,6 +8,7 @@ import { Button, Row } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
+import { HelpLink } from '../../ui/help-link.tsx'
 import { Listing } from '../../ui/listing.tsx'
 import { Empty } from '../../ui/notice.tsx'
 import { PageHead } from '../../ui/panel.tsx'
@@ -16,7 +17,7 @@ import { useForm } from '../../use-form.ts'
 import { EventsField } from './events.tsx'
 import { SecretDialog } from './secret.tsx'
 
-/** Who is told of what happens. */
+/** Where events are sent. */
 export function Webhooks() {
   const webhooks = useAll('webhooks', (query) => qm.webhooks.listWebhooks({ query }))
   const [isOpen, setOpen] = useState(false)
@@ -28,14 +29,15 @@ export function Webhooks() {
   return (
     <>
       <PageHead title="Webhooks" actions={add}>
-        Addresses that are told what happens: a run has ended, someone is to approve something.
+        Send events to your own services: a call needs approval, an agent run has ended.{' '}
+        <HelpLink guide="webhooks">Guide</HelpLink>
       </PageHead>
       <Listing
         query={webhooks}
         label="Webhooks"
         empty={
           <Empty title="No webhooks yet" action={add}>
-            Have your chat or your pager told when a call waits for approval, or an application when a run has ended.
+            Notify a chat channel or a pager when a call needs approval, or an application when an agent run has ended.
           </Empty>
         }
         columns={columns}

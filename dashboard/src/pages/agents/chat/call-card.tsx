@@ -3,9 +3,10 @@ import { memo, useState } from 'react'
 import { duration } from '../../../format.ts'
 import { Badge } from '../../../ui/badge.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { OutputView } from '../../../ui/text.tsx'
+import { OutputView } from '../../../ui/output.tsx'
 import { callState, inShort, problemOf } from '../call-words.ts'
 import { Arguments } from './arguments.tsx'
+import { RecordedImages } from './recorded-images.tsx'
 import type { Call } from './turns.ts'
 
 /** A call of a tool: what it is and how it stands in a line, everything else on a click. */
@@ -60,12 +61,13 @@ const Whole = ({ call, isEnded }: { call: Call; isEnded: boolean }) => (
     </div>
     <div>
       <h3 className="mb-1">Output</h3>
-      {isEnded ? <OutputView value={call.output} /> : <p className="text-sm text-soft">There is none.</p>}
+      {isEnded ? <OutputView value={call.output} /> : <p className="text-sm text-soft">No output yet.</p>}
+      {isEnded && call.callId && <RecordedImages callId={call.callId} output={call.output} />}
     </div>
     <p className="flex flex-wrap gap-x-4 gap-y-1 text-sm">
       {call.callId && (
         <Link to="/calls/$callId" params={{ callId: call.callId }} className="text-accent hover:underline">
-          The call in the record
+          View call
         </Link>
       )}
       {call.generationId && (
@@ -74,12 +76,12 @@ const Whole = ({ call, isEnded }: { call: Call; isEnded: boolean }) => (
           params={{ generationId: call.generationId }}
           className="text-accent hover:underline"
         >
-          The run that it started
+          View run
         </Link>
       )}
       {call.approvalId && (
         <a href={`/approvals/${call.approvalId}`} className="text-accent hover:underline">
-          The approval
+          View approval
         </a>
       )}
     </p>

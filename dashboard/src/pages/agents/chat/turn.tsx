@@ -118,9 +118,9 @@ function Failed({ turn, agent }: { turn: Turn; agent: Agent }) {
 }
 
 const ends: Record<string, string> = {
-  max_steps: 'It ended because it may take no more steps.',
-  stop_condition: 'It ended by a stop condition.',
-  depth_limit: 'It ended because agents may call agents no deeper.',
+  max_steps: 'Stopped: step limit reached.',
+  stop_condition: 'Stopped by a stop condition.',
+  depth_limit: 'Stopped: agents cannot call agents any deeper.',
   cancelled: 'You stopped it. What its calls have done stays done.',
 }
 
