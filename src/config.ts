@@ -1,9 +1,9 @@
 import { isIP } from 'node:net'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import { didYouMean, unquoted } from './model/nearest.ts'
+import { createAddressRules } from './http/addresses.ts'
+import { didYouMean, unquoted } from './lib/nearest.ts'
 import { StartError } from './model/start-error.ts'
-import { createAddressRules } from './tools/addresses.ts'
 
 /** A setting that was not given as it must be. */
 export class SettingError extends StartError {}

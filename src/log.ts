@@ -1,5 +1,5 @@
 import { type Logger, pino } from 'pino'
-import { escaped } from './model/escaped.ts'
+import { escaped } from './lib/escaped.ts'
 
 /** Lines for people on a terminal, and lines of JSON for programs. Both go to standard error. */
 export function createLog(level: string, terminal: NodeJS.WriteStream = process.stderr): Logger {

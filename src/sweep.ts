@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
-import { every } from './model/every.ts'
+import { every } from './lib/every.ts'
 import { firstIdAt } from './model/ids.ts'
 import type { Store } from './store/store.ts'
 import type { Webhooks } from './webhooks/webhooks.ts'

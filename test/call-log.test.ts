@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { CallRow } from '../src/db/tables.ts'
 import { newId } from '../src/model/ids.ts'
-import type { CallRow } from '../src/store/tables.ts'
 import { sweep } from '../src/sweep.ts'
 import { gated, pending } from './approving.ts'
 import { engines, freshDatabase } from './engines.ts'

@@ -84,11 +84,11 @@ describe('help', () => {
     expect(others.filter((name) => !name.startsWith('node:'))).toEqual([])
     expect(files.filter((file) => !/^src\/(cli|sdk)\//.test(file)).sort()).toEqual([
       'src/home.ts',
-      'src/model/escaped.ts',
-      'src/model/nearest.ts',
+      'src/lib/escaped.ts',
+      'src/lib/nearest.ts',
       'src/model/tool-reference.ts',
     ])
-    expect(files).not.toContain('src/cli/up.ts')
+    expect(files).not.toContain('src/cli/commands/up.ts')
   })
 })
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { inject } from 'vitest'
-import type { EngineName } from '../src/store/engine.ts'
+import type { EngineName } from '../src/db/engine.ts'
 import { openStore, type Store, type StoreOptions } from '../src/store/store.ts'
 
 /** For `describe.each`: what the store promises, it promises on both. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { generated } from '../scripts/print/index.ts'
-import { commands } from '../src/cli/commands.ts'
+import { commands } from '../src/cli/generated.ts'
 import { operations, permissions } from '../src/operations/index.ts'
 import { routes } from '../src/sdk/operations.ts'
 

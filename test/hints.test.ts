@@ -1,7 +1,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { describe, expect, test } from 'vitest'
+import type { CallRow } from '../src/db/tables.ts'
 import { newId } from '../src/model/ids.ts'
-import type { CallRow } from '../src/store/tables.ts'
 import { startListening } from './clients.ts'
 import { engines, freshStore } from './engines.ts'
 import { adminKey, startService } from './kit.ts'

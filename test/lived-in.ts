@@ -1,7 +1,7 @@
+import type { CallRow } from '../src/db/tables.ts'
 import { newId } from '../src/model/ids.ts'
 import { Quartermaster } from '../src/sdk/index.ts'
 import { openStore } from '../src/store/store.ts'
-import type { CallRow } from '../src/store/tables.ts'
 import { adminKey, type Service, startService } from './kit.ts'
 import { type Running, startProcess, temporaryFolder } from './process.ts'
 import { startUpstream, type TestUpstream } from './upstream.ts'

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
-import { quoted } from '../src/cli/example.ts'
+import { quoted } from '../src/cli/toolkit/example.ts'
 
 const bin = fileURLToPath(new URL('../bin/quartermaster.js', import.meta.url))
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { lineageHeader } from '../src/http/lineage.ts'
 import { listen } from '../src/server/listen.ts'
-import { lineageHeader } from '../src/tools/lineage.ts'
 import { adminKey, startPlatform, startService, type TestPlatform } from './kit.ts'
 import { type Running, startLegacyUpstream } from './legacy-upstream.ts'
 import { startUpstream, type UpstreamTool } from './upstream.ts'

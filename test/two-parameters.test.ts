@@ -7,9 +7,9 @@ import type { Principal } from '../src/model/principal.ts'
 import { operation } from '../src/operations/operation.ts'
 import { fetchFrom } from '../src/server/fetch-exchange.ts'
 import { createRouter } from '../src/server/router.ts'
-import { openapi } from '../src/surfaces/openapi.ts'
-import { reference } from '../src/surfaces/reference.ts'
-import { type RestDeps, restRoutes } from '../src/surfaces/rest.ts'
+import { openapi } from '../src/surfaces/rest/openapi.ts'
+import { reference } from '../src/surfaces/rest/reference.ts'
+import { type RestDeps, restRoutes } from '../src/surfaces/rest/rest.ts'
 
 const submit = operation({
   name: 'submit-tool-outputs',

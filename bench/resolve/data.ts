@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Subject } from '../../src/catalogue/resolve/profile.ts'
-import type { JsonObject } from '../../src/model/json.ts'
+import type { JsonObject } from '../../src/lib/json.ts'
+import type { Subject } from '../../src/search/profile.ts'
 
 /** A set of tools, and of requests whose tools are known. */
 export interface TestSet {

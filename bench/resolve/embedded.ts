@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Model, modelName, vectorSize } from '../../src/catalogue/resolve/model.ts'
-import type { Vector } from '../../src/catalogue/resolve/vectors.ts'
+import { Model, modelName, vectorSize } from '../../src/search/model.ts'
+import type { Vector } from '../../src/search/vectors.ts'
 
 const file = join(tmpdir(), `quartermaster-bench-${modelName}.bin`)
 const hashSize = 20

@@ -1,5 +1,5 @@
 /**
- * Fits the weights of src/catalogue/resolve/weights.ts on the public sets and prints that file.
+ * Fits the weights of src/search/weights.ts on the public sets and prints that file.
  *
  *     node bench/resolve/fit.ts [check [sets,…]] > weights.ts
  *
@@ -9,15 +9,15 @@
  * standard error; with `check`, also how well such weights do on apps that they were not fitted on.
  */
 
-import { type FeatureName, featureNames } from '../../src/catalogue/resolve/features.ts'
-import { gist } from '../../src/catalogue/resolve/meanings.ts'
-import { Index } from '../../src/catalogue/resolve/postings.ts'
-import { profileOf } from '../../src/catalogue/resolve/profile.ts'
-import { read } from '../../src/catalogue/resolve/question.ts'
-import { candidates, regimeOf } from '../../src/catalogue/resolve/rank.ts'
-import { Vectors } from '../../src/catalogue/resolve/vectors.ts'
-import { type View, viewOf } from '../../src/catalogue/resolve/view.ts'
-import type { Regime } from '../../src/catalogue/resolve/weights.ts'
+import { type FeatureName, featureNames } from '../../src/search/features.ts'
+import { gist } from '../../src/search/meanings.ts'
+import { Index } from '../../src/search/postings.ts'
+import { profileOf } from '../../src/search/profile.ts'
+import { read } from '../../src/search/question.ts'
+import { candidates, regimeOf } from '../../src/search/rank.ts'
+import { Vectors } from '../../src/search/vectors.ts'
+import { type View, viewOf } from '../../src/search/view.ts'
+import type { Regime } from '../../src/search/weights.ts'
 import { hasData, measure, noData, type Quality, readSet, setNames, type TestSet } from './data.ts'
 import { EmbeddedTexts } from './embedded.ts'
 

@@ -1,4 +1,4 @@
-import type { Subject } from '../../src/catalogue/resolve/profile.ts'
+import type { Subject } from '../../src/search/profile.ts'
 
 const wordsOf = (text: string) => text.toLowerCase().match(/[a-z0-9]+/g) ?? []
 

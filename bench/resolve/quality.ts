@@ -4,12 +4,12 @@
  *
  *     QM_RETRIEVAL=<folder> node bench/resolve/quality.ts
  */
-import { gist } from '../../src/catalogue/resolve/meanings.ts'
-import { Index } from '../../src/catalogue/resolve/postings.ts'
-import { type Profile, profileOf } from '../../src/catalogue/resolve/profile.ts'
-import { rank } from '../../src/catalogue/resolve/rank.ts'
-import { Vectors } from '../../src/catalogue/resolve/vectors.ts'
-import { viewOf } from '../../src/catalogue/resolve/view.ts'
+import { gist } from '../../src/search/meanings.ts'
+import { Index } from '../../src/search/postings.ts'
+import { type Profile, profileOf } from '../../src/search/profile.ts'
+import { rank } from '../../src/search/rank.ts'
+import { Vectors } from '../../src/search/vectors.ts'
+import { viewOf } from '../../src/search/view.ts'
 import { hasData, measure, noData, readSet, setNames } from './data.ts'
 import { EmbeddedTexts } from './embedded.ts'
 import { plainSearch } from './plain.ts'

@@ -27,7 +27,7 @@ export interface HistorySearch {
   readonly tool_id?: string | undefined
 }
 
-/** To add a page: its route here, its place in `nav.ts`, and its first word in the platform's `surfaces/dashboard.ts`. */
+/** To add a page: its route here, its place in `nav.ts`, and its first word in the platform's `surfaces/dashboard/dashboard.ts`. */
 const routes = [
   createRoute({
     getParentRoute,

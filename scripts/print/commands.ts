@@ -1,13 +1,13 @@
-import type { Reading } from '../../src/cli/command.ts'
+import type { Reading } from '../../src/cli/toolkit/command.ts'
 import type { Operation } from '../../src/operations/operation.ts'
-import { moduleOf } from '../../src/surfaces/openapi.ts'
+import { moduleOf } from '../../src/surfaces/rest/openapi.ts'
 import { choicesOf, type Field, fieldsOf, innerRowsOf, type Row, rowOf, type Schema } from './fields.ts'
 import { literal } from './typescript.ts'
 
-/** src/cli/commands.ts: the commands, for parsing flags and for help. */
+/** src/cli/generated.ts: the commands, for parsing flags and for help. */
 export const printCommands = (operations: readonly Operation[]): string =>
   `// Printed from src/operations by "npm run generate". Change an operation there, and print again.
-import type { Command } from './command.ts'
+import type { Command } from './toolkit/command.ts'
 
 export const commands: readonly Command[] = [
 ${operations.map(command).join('')}]

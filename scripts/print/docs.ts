@@ -2,7 +2,7 @@ import { describeSettings } from '../../src/config.ts'
 import { catalogue } from '../../src/model/errors.ts'
 import type { Operation } from '../../src/operations/operation.ts'
 import { Metrics } from '../../src/server/metrics.ts'
-import { moduleOf } from '../../src/surfaces/openapi.ts'
+import { moduleOf } from '../../src/surfaces/rest/openapi.ts'
 import { fieldsOf, innerRowsOf, type Row, rowOf } from './fields.ts'
 
 const origin = (source: string) =>

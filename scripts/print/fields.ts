@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../src/model/json.ts'
+import { isObject, type JsonObject } from '../../src/lib/json.ts'
 import { inputSchema } from '../../src/operations/json-schema.ts'
 import { type Operation, parametersOf, routeOf } from '../../src/operations/operation.ts'
 

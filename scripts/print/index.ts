@@ -1,5 +1,5 @@
 import { operations as listed, permissions as named } from '../../src/operations/index.ts'
-import { moduleOf } from '../../src/surfaces/openapi.ts'
+import { moduleOf } from '../../src/surfaces/rest/openapi.ts'
 import { printCommands } from './commands.ts'
 import { printConfig, printErrors, printMetrics, printOperations, printPermissions } from './docs.ts'
 import { printSdk } from './sdk.ts'
@@ -13,7 +13,7 @@ const permissions = new Set([...operations.map(({ permission }) => permission), 
 /** Every generated file, and what it should hold. */
 export const generated: ReadonlyMap<string, () => string> = new Map([
   ['src/sdk/operations.ts', () => printSdk(operations)],
-  ['src/cli/commands.ts', () => printCommands(operations)],
+  ['src/cli/generated.ts', () => printCommands(operations)],
   ['docs/reference/errors.md', () => printErrors()],
   ['docs/reference/operations.md', () => printOperations(operations)],
   ['docs/reference/permissions.md', () => printPermissions(permissions, operations)],

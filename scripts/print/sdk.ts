@@ -1,7 +1,7 @@
 import { catalogue } from '../../src/model/errors.ts'
 import { outputSchema } from '../../src/operations/json-schema.ts'
 import type { Operation } from '../../src/operations/operation.ts'
-import { methodOf, moduleOf } from '../../src/surfaces/openapi.ts'
+import { methodOf, moduleOf } from '../../src/surfaces/rest/openapi.ts'
 import { type Field, fieldsOf } from './fields.ts'
 import { comment, literal, member, typeOf } from './typescript.ts'
 

@@ -1,4 +1,4 @@
-import { isObject } from '../../src/model/json.ts'
+import { isObject } from '../../src/lib/json.ts'
 import { choicesOf, descriptionOf, type Field, propertiesOf, type Schema } from './fields.ts'
 
 /** A JSON Schema as a TypeScript type. */

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
+import type { ApiKeyRow } from '../db/tables.ts'
 import { PlatformError } from '../model/errors.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Store } from '../store/store.ts'
-import type { ApiKeyRow } from '../store/tables.ts'
 
 /**
  * A key has some 240 random bits, so one fast hash protects it as well as a slow one would; and since it is the hash

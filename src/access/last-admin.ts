@@ -1,6 +1,6 @@
+import type { Guard } from '../db/guarded.ts'
 import { PlatformError } from '../model/errors.ts'
 import type { Principal } from '../model/principal.ts'
-import type { Guard } from '../store/guarded.ts'
 import { evaluate } from './evaluate.ts'
 
 /** Whether it can make a key that may do everything. To create one is not enough: it could be given nothing. */

@@ -1,6 +1,6 @@
+import { isObject, type Json, type JsonObject } from '../lib/json.ts'
 import { knownError } from '../model/database-unavailable.ts'
 import { errorBody, PlatformError } from '../model/errors.ts'
-import { isObject, type Json, type JsonObject } from '../model/json.ts'
 import { mostCharacters, type Picture, pictureIn, withPictures } from '../model/picture.ts'
 import type { Output } from '../model/tool.ts'
 

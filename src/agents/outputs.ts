@@ -1,4 +1,4 @@
-import { canonical } from '../model/canonical.ts'
+import { canonical } from '../lib/canonical.ts'
 import { PlatformError } from '../model/errors.ts'
 import { isOver } from '../model/generation.ts'
 import type { GivenOutput, Run, SubmittedOutput } from '../store/generations.ts'

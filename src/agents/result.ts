@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { isTooDeep, type Json, type JsonObject } from '../lib/json.ts'
 import { type ErrorCode, PlatformError } from '../model/errors.ts'
 import type {
   Generation,
@@ -8,7 +9,6 @@ import type {
   Step,
   StepView,
 } from '../model/generation.ts'
-import { isTooDeep, type Json, type JsonObject } from '../model/json.ts'
 import { iso } from '../model/page.ts'
 import { outputIn } from '../model/picture.ts'
 import type { Run } from '../store/generations.ts'

@@ -1,6 +1,6 @@
+import { isObject } from '../lib/json.ts'
 import type { GenerationResult, StepView } from '../model/generation.ts'
 import { isResting } from '../model/generation.ts'
-import { isObject } from '../model/json.ts'
 import type { Run } from '../store/generations.ts'
 import type { Journal } from '../store/journal.ts'
 import type { Store } from '../store/store.ts'

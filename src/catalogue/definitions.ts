@@ -1,5 +1,5 @@
-import { canonical, hashOfText } from '../model/canonical.ts'
-import { firstBytes } from '../model/characters.ts'
+import { canonical, hashOfText } from '../lib/canonical.ts'
+import { firstBytes } from '../lib/characters.ts'
 import { newId } from '../model/ids.ts'
 import type { SeenDefinition } from '../store/definitions.ts'
 import type { Store } from '../store/store.ts'

@@ -1,5 +1,5 @@
+import { orDidYouMean } from '../lib/nearest.ts'
 import type { Fault } from '../model/errors.ts'
-import { orDidYouMean } from '../model/nearest.ts'
 import type { ServerApp } from '../model/server.ts'
 import type { Store } from '../store/store.ts'
 import type { ToolName } from '../store/tools.ts'

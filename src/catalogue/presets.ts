@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../model/json.ts'
+import { isObject, type JsonObject } from '../lib/json.ts'
 import type { Action } from '../model/tool.ts'
 
 type Aliased = Pick<Action, 'schema' | 'aliases'>

@@ -1,12 +1,12 @@
 import { version } from '../home.ts'
-import { didYouMean } from '../model/nearest.ts'
-import { exit, Interrupted, type OwnCommand, UsageError } from './command.ts'
-import { commands } from './commands.ts'
-import { Refused, report } from './connection.ts'
-import { flagOf, readFlags, takeLeading } from './flags.ts'
-import { describeCommand, describeOwn, describeUp, overview, usage, usageOfOwn } from './help.ts'
+import { didYouMean } from '../lib/nearest.ts'
+import { commands } from './generated.ts'
 import { ownCommands } from './own.ts'
-import { run } from './run.ts'
+import { exit, Interrupted, type OwnCommand, UsageError } from './toolkit/command.ts'
+import { Refused, report } from './toolkit/connection.ts'
+import { flagOf, readFlags, takeLeading } from './toolkit/flags.ts'
+import { describeCommand, describeOwn, describeUp, overview, usage, usageOfOwn } from './toolkit/help.ts'
+import { run } from './toolkit/run.ts'
 
 // Whoever reads only the first lines of an answer closes the pipe: that is no fault.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
@@ -29,7 +29,7 @@ async function main(written: readonly string[]): Promise<number> {
   if (name === 'help' || name === '--help' || name === '-h') return help(args[0])
   if (wantsHelp && name !== 'complete') return help(name)
   // Asked by shells, of words that need not be right.
-  if (name === 'complete') return (await import('./completion.ts')).complete(args)
+  if (name === 'complete') return (await import('./toolkit/completion.ts')).complete(args)
   const own = ownCommands.find((one) => one.name === name)
   return own ? perform(own, args) : remote(name, args)
 }

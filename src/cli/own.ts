@@ -1,5 +1,5 @@
-import type { OwnCommand } from './command.ts'
-import { outputFlags, platformFlags } from './flags.ts'
+import type { OwnCommand } from './toolkit/command.ts'
+import { outputFlags, platformFlags } from './toolkit/flags.ts'
 
 const asking = [...platformFlags, ...outputFlags]
 const [, , helpFlag] = outputFlags
@@ -17,7 +17,7 @@ export const ownCommands: readonly OwnCommand[] = [
     usage: ['[flags]'],
     flags: [],
     examples: ['up --port 4600'],
-    load: async () => (await import('./up.ts')).run,
+    load: async () => (await import('./commands/up.ts')).run,
   },
   {
     name: 'login',
@@ -31,7 +31,7 @@ export const ownCommands: readonly OwnCommand[] = [
       ...outputFlags,
     ],
     examples: ['login', 'login --profile work --url https://tools.example.com < key.txt'],
-    load: async () => (await import('./login.ts')).login,
+    load: async () => (await import('./commands/login.ts')).login,
   },
   {
     name: 'logout',
@@ -39,7 +39,7 @@ export const ownCommands: readonly OwnCommand[] = [
     usage: ['[--profile <name>]'],
     flags: [{ name: 'profile', value: 'name', help: 'Which one; the current one unless given' }, ...help],
     examples: ['logout --profile work'],
-    load: async () => (await import('./login.ts')).logout,
+    load: async () => (await import('./commands/login.ts')).logout,
   },
   {
     name: 'profiles',
@@ -48,7 +48,7 @@ export const ownCommands: readonly OwnCommand[] = [
     words: ['use'],
     flags: [...outputFlags],
     examples: ['profiles', 'profiles use work'],
-    load: async () => (await import('./login.ts')).profiles,
+    load: async () => (await import('./commands/login.ts')).profiles,
   },
   {
     name: 'whoami',
@@ -56,7 +56,7 @@ export const ownCommands: readonly OwnCommand[] = [
     usage: [''],
     flags: asking,
     examples: ['whoami', 'whoami --profile work'],
-    load: async () => (await import('./login.ts')).whoami,
+    load: async () => (await import('./commands/login.ts')).whoami,
   },
   {
     name: 'call',
@@ -73,7 +73,7 @@ export const ownCommands: readonly OwnCommand[] = [
       `call crm create_contact --input '{"name":"Ada"}'`,
       'call --profile work get-weather --city -',
     ],
-    load: async () => (await import('./call.ts')).call,
+    load: async () => (await import('./commands/call.ts')).call,
   },
   {
     name: 'logs',
@@ -96,7 +96,7 @@ export const ownCommands: readonly OwnCommand[] = [
       'logs --status execution_error --limit 5',
       'logs --search timeout',
     ],
-    load: async () => (await import('./logs.ts')).logs,
+    load: async () => (await import('./commands/logs.ts')).logs,
   },
   {
     name: 'approvals',
@@ -111,7 +111,7 @@ export const ownCommands: readonly OwnCommand[] = [
       ...asking,
     ],
     examples: ['approvals', 'approvals approve apr_…', `approvals reject apr_… --reason 'The amount is too high.'`],
-    load: async () => (await import('./approvals.ts')).approvals,
+    load: async () => (await import('./commands/approvals.ts')).approvals,
   },
   {
     name: 'chat',
@@ -121,7 +121,7 @@ export const ownCommands: readonly OwnCommand[] = [
       'Without a message, a conversation on the terminal. Calls are shown as they are made; you are asked for what tools of your own answer.',
     flags: asking,
     examples: ['chat support', `chat support 'Where is order 1042?'`],
-    load: async () => (await import('./chat.ts')).chat,
+    load: async () => (await import('./commands/chat.ts')).chat,
   },
   {
     name: 'connect',
@@ -142,7 +142,7 @@ export const ownCommands: readonly OwnCommand[] = [
       ...asking,
     ],
     examples: ['connect claude-code --server support', 'connect cursor --server support --write'],
-    load: async () => (await import('./connect.ts')).connect,
+    load: async () => (await import('./commands/connect.ts')).connect,
   },
   {
     name: 'import',
@@ -153,7 +153,7 @@ export const ownCommands: readonly OwnCommand[] = [
       'MCP servers come from an mcpServers file, as editors and desktop assistants keep it; - is standard input. Skills come from every SKILL.md below a folder.',
     flags: [{ name: 'project-id', value: 'id', help: 'The project to put them in' }, ...asking],
     examples: ['import mcp-servers ~/.cursor/mcp.json', 'import skills ~/.claude/skills'],
-    load: async () => (await import('./import.ts')).importFrom,
+    load: async () => (await import('./commands/import.ts')).importFrom,
   },
   {
     name: 'export',
@@ -166,7 +166,7 @@ export const ownCommands: readonly OwnCommand[] = [
       ...asking,
     ],
     examples: ['export skills ./skills'],
-    load: async () => (await import('./import.ts')).exportTo,
+    load: async () => (await import('./commands/import.ts')).exportTo,
   },
   {
     name: 'init',
@@ -229,7 +229,7 @@ export const ownCommands: readonly OwnCommand[] = [
     about: `Each line of the file is {"query": "List contacts Salesforce", "relevant": ["salesforce/get_contacts"]}: any of those named is right. The file may be - for standard input. Prints how often the right action came first (Hit@1) and among the first five (R@5), and how far up it was (NDCG@10), then the requests whose first action was wrong.`,
     flags: [{ name: 'server-id', value: 'id or slug', help: 'The server to measure' }, ...platformFlags, ...help],
     examples: ['eval resolve queries.jsonl --server-id support'],
-    load: async () => (await import('./eval.ts')).run,
+    load: async () => (await import('./commands/eval.ts')).run,
   },
   {
     name: 'replay',
@@ -238,7 +238,7 @@ export const ownCommands: readonly OwnCommand[] = [
     about: `Serves a script for tests of agents and of anything else that asks a model: as OpenAI's /v1/chat/completions and /v1/models, Anthropic's /v1/messages, and Google's :generateContent, streaming and not. The file may be - for standard input. docs/guides/replay.md says how scripts are written.`,
     flags: [{ name: 'port', value: 'port', help: 'Where to listen; 0 takes a free one. Default 4610.' }, ...help],
     examples: ['replay script.yaml --port 4610'],
-    load: async () => (await import('./replay.ts')).run,
+    load: async () => (await import('./commands/replay.ts')).run,
   },
   {
     name: 'completion',
@@ -247,6 +247,6 @@ export const ownCommands: readonly OwnCommand[] = [
     words: ['bash', 'zsh', 'fish'],
     flags: [...help],
     examples: ['completion bash >> ~/.bashrc', 'completion fish > ~/.config/fish/completions/quartermaster.fish'],
-    load: async () => (await import('./shells.ts')).completion,
+    load: async () => (await import('./toolkit/shells.ts')).completion,
   },
 ]

@@ -1,12 +1,12 @@
+import { isSecretField } from '../approvals/sensitive.ts'
 import { hidden } from '../credentials/redactor.ts'
+import { deepestJson, isTooDeep, type Json, type JsonObject } from '../lib/json.ts'
 import type { PlatformError } from '../model/errors.ts'
-import { deepestJson, isTooDeep, type Json, type JsonObject } from '../model/json.ts'
 import type { Action } from '../model/tool.ts'
 import type { Calls } from '../store/calls.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import type { Asked } from './call.ts'
 import { CallRecord } from './record.ts'
-import { isSecretField } from './sensitive.ts'
 
 /** A call that is refused before the door: no tool has its name, or its arguments cannot be read. */
 export interface Attempt extends Omit<Asked, 'toolId' | 'action' | 'input'> {

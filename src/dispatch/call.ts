@@ -1,6 +1,6 @@
 import type { Entry, Offer } from '../catalogue/catalogue.ts'
+import type { JsonObject } from '../lib/json.ts'
 import type { Live, OnWait, Surface, Within } from '../model/call.ts'
-import type { JsonObject } from '../model/json.ts'
 import type { Wait } from '../model/outcome.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Server } from '../model/server.ts'

@@ -1,6 +1,6 @@
+import { waitedFor } from '../approvals/approve.ts'
 import { PlatformError } from '../model/errors.ts'
 import type { Output } from '../model/tool.ts'
-import { waitedFor } from './approve.ts'
 import type { Asked } from './call.ts'
 import type { Host } from './host.ts'
 import { CallRecord } from './record.ts'

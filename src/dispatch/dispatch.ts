@@ -1,7 +1,7 @@
+import { approve } from '../approvals/approve.ts'
 import { DatabaseUnavailable } from '../model/database-unavailable.ts'
 import { PlatformError } from '../model/errors.ts'
 import { type Outcome, Waiting } from '../model/outcome.ts'
-import { approve } from './approve.ts'
 import { authorize } from './authorize.ts'
 import type { Asked } from './call.ts'
 import { execute, notRunnable } from './execute.ts'

@@ -1,8 +1,8 @@
+import type { Desk } from '../approvals/desk.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Calls } from '../store/calls.ts'
 import type { Reach } from '../tools/tool-type.ts'
-import type { Desk } from './desk.ts'
 import type { Ended } from './record.ts'
 
 /** What the door needs of the rest. */

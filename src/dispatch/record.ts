@@ -1,19 +1,19 @@
+import { sentInput } from '../approvals/frozen.ts'
+import { secretPathsOf, shownInput } from '../approvals/sensitive.ts'
 import { appOf, type Offer } from '../catalogue/catalogue.ts'
 import type { Redactor } from '../credentials/redactor.ts'
 import { redactorOf } from '../credentials/tool-secrets.ts'
+import type { CallEnd, CallRow } from '../db/tables.ts'
+import { firstBytes, wholeSlice } from '../lib/characters.ts'
 import type { CallStatus } from '../model/call.ts'
-import { firstBytes, wholeSlice } from '../model/characters.ts'
 import { knownError } from '../model/database-unavailable.ts'
 import { errorBody, PlatformError } from '../model/errors.ts'
 import type { Action, Output } from '../model/tool.ts'
 import type { Calls } from '../store/calls.ts'
-import type { CallEnd, CallRow } from '../store/tables.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import { findToolType } from '../tools/index.ts'
 import type { Asked, Resolved, Valid } from './call.ts'
-import { sentInput } from './frozen.ts'
 import { redact } from './redact.ts'
-import { secretPathsOf, shownInput } from './sensitive.ts'
 
 const requestLimit = 32 * 1024
 const responseLimit = 64 * 1024

@@ -1,7 +1,7 @@
+import { isSecretField, ownKeys, type Reader, shownInput } from '../approvals/sensitive.ts'
 import { hidden, type Redactor } from '../credentials/redactor.ts'
+import { isObject, type Json } from '../lib/json.ts'
 import type { Approval } from '../model/approval.ts'
-import { isObject, type Json } from '../model/json.ts'
-import { isSecretField, ownKeys, type Reader, shownInput } from './sensitive.ts'
 
 /** Most texts hold none of these, and looking for them is far cheaper than walking the value. */
 const suspicious =

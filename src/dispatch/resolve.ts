@@ -1,7 +1,7 @@
 import type { Catalogue, Entry, Offer } from '../catalogue/catalogue.ts'
 import { findByName } from '../catalogue/names.ts'
+import { orDidYouMean } from '../lib/nearest.ts'
 import { PlatformError } from '../model/errors.ts'
-import { orDidYouMean } from '../model/nearest.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import { requireCall } from './authorize.ts'
 import type { Asked, Resolved } from './call.ts'

@@ -1,6 +1,6 @@
 import type { Offer } from '../catalogue/catalogue.ts'
+import type { JsonObject } from '../lib/json.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
-import type { JsonObject } from '../model/json.ts'
 import type { Preset, Valid } from './call.ts'
 
 /** Checks the merged input, and lists everything that is wrong with it, but nothing about what is fixed. */

@@ -1,5 +1,5 @@
-import type { Engine } from '../store/engine.ts'
-import type { Notices } from '../store/notices.ts'
+import type { Engine } from '../db/engine.ts'
+import type { Notices } from '../db/notices.ts'
 import type { Jobs, JobsOptions } from './jobs.ts'
 import { openSqliteJobs } from './sqlite.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
-import type { Tables } from '../store/tables.ts'
+import type { Tables } from '../db/tables.ts'
 import type { JobHandler, Jobs, JobsOptions } from './jobs.ts'
 import { Leases } from './leases.ts'
 

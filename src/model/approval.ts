@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import type { JsonObject } from '../lib/json.ts'
 import { Surface } from './call.ts'
-import type { JsonObject } from './json.ts'
 import { Timestamp } from './page.ts'
 
 /** See docs/decisions/2026-11-18-approvals.md for what moves an approval from one to the other. */

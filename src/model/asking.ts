@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from './json.ts'
+import { isObject, type JsonObject } from '../lib/json.ts'
 
 /** What a caller can be asked while its call runs, in MCP's words: reduced to the few that the specification has. */
 export interface Abilities {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { AnyJson, type JsonObject } from '../lib/json.ts'
 import type { Asking, Logs } from './asking.ts'
-import { AnyJson, type JsonObject } from './json.ts'
 import { Timestamp } from './page.ts'
 
 export const CallStatus = z.enum([

@@ -3,7 +3,7 @@
  * A released code keeps its meaning.
  */
 
-import { didYouMeanOneOf } from './nearest.ts'
+import { didYouMeanOneOf } from '../lib/nearest.ts'
 
 /** One thing wrong with an input: where, in a caller's words, and what. */
 export interface Fault {

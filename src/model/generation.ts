@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { AnyJson, type JsonObject } from '../lib/json.ts'
 import type { StepRule, StopCondition, ToolChoice } from './agent.ts'
-import { AnyJson, type JsonObject } from './json.ts'
 import { Timestamp } from './page.ts'
 import type { Grant } from './principal.ts'
 

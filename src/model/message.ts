@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { AnyJson, type Json, type JsonObject } from './json.ts'
+import { AnyJson, type Json, type JsonObject } from '../lib/json.ts'
 import type { Picture } from './picture.ts'
 
 /** A call that a model asks for. `args` is the text as the model wrote it, JSON or not. */

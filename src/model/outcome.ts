@@ -1,4 +1,4 @@
-import type { JsonObject } from './json.ts'
+import type { JsonObject } from '../lib/json.ts'
 import type { Output } from './tool.ts'
 
 /** What a call waits for: a person's decision, the end of a run that it has started, or its caller, who runs the tool. */

@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from './json.ts'
+import { isObject, type Json, type JsonObject } from '../lib/json.ts'
 
 /** A picture in base64, of a type that models look at. */
 export interface Picture {

@@ -1,8 +1,8 @@
 import { isAlias, isMap, isScalar, LineCounter, parseDocument, stringify, visit } from 'yaml'
 import { z } from 'zod'
+import type { Json } from '../lib/json.ts'
 import type { Fault } from './errors.ts'
 import { faultsOf } from './faults.ts'
-import type { Json } from './json.ts'
 
 /** A text to look for: within it, the whole of it, or a pattern. A plain text is looked for within. */
 const TextMatch = z.preprocess(

@@ -1,7 +1,7 @@
 import { parse, stringify } from 'yaml'
-import { wholeSlice } from './characters.ts'
+import { wholeSlice } from '../lib/characters.ts'
+import { isObject } from '../lib/json.ts'
 import { PlatformError } from './errors.ts'
-import { isObject } from './json.ts'
 import type { SkillDraft } from './skill.ts'
 
 /** The folder that a skill lives in, and its one file. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import type { Json, JsonObject } from '../lib/json.ts'
 import { ApprovalSeconds } from './approval.ts'
-import type { Json, JsonObject } from './json.ts'
 import { Text, Timestamp } from './page.ts'
 
 /** A name every model provider takes. */

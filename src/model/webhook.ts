@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { AnyJson } from './json.ts'
+import { AnyJson } from '../lib/json.ts'
 import { Text, Timestamp } from './page.ts'
 
 /** What can be told. */

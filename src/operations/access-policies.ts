@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { keepAnAdmin } from '../access/last-admin.ts'
+import { orDidYouMean } from '../lib/nearest.ts'
 import { AccessPolicy, AccessPolicyFields, type PolicyDocument } from '../model/access-policy.ts'
 import { PlatformError } from '../model/errors.ts'
-import { orDidYouMean } from '../model/nearest.ts'
 import { Id, Paging, pageOf } from '../model/page.ts'
 import { acts, type Kind, lists, operation, requireAllowed } from './operation.ts'
 

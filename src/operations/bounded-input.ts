@@ -1,6 +1,6 @@
 import type { z } from 'zod'
+import { isObject } from '../lib/json.ts'
 import type { Fault } from '../model/errors.ts'
-import { isObject } from '../model/json.ts'
 
 /** Values of an input that a schema looks at one by one; what it takes as it is, such as a call's arguments, is not counted. */
 const most = 20_000

@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import { sliceLength, type Tally } from '../db/tallies.ts'
 import { CallStatus, wasExecuted } from '../model/call.ts'
 import { PlatformError } from '../model/errors.ts'
 import { iso, Timestamp } from '../model/page.ts'
-import { sliceLength, type Tally } from '../store/tallies.ts'
 import { call, Filters, Moment } from './calls.ts'
 import { lists } from './operation.ts'
 

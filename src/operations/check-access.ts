@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { evaluate, type Resource } from '../access/evaluate.ts'
+import { orDidYouMean } from '../lib/nearest.ts'
 import { PlatformError } from '../model/errors.ts'
-import { orDidYouMean } from '../model/nearest.ts'
 import { Id } from '../model/page.ts'
 import type { Principal } from '../model/principal.ts'
 import { apiKey } from './api-keys.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { JsonObject } from '../model/json.ts'
+import type { JsonObject } from '../lib/json.ts'
 import { Id } from '../model/page.ts'
 import { acts } from './operation.ts'
 import { server } from './servers.ts'

@@ -3,6 +3,7 @@ import { evaluate } from '../access/evaluate.ts'
 import { openAiStream } from '../agents/openai-stream.ts'
 import { callView, detailOf, failureOf, pendingOf } from '../agents/result.ts'
 import type { GenerationEvent } from '../agents/watch.ts'
+import { AnyJson, isObject, type Json, type JsonObject } from '../lib/json.ts'
 import { type Agent, AgentFields, StepRule, ToolChoice } from '../model/agent.ts'
 import { PlatformError } from '../model/errors.ts'
 import {
@@ -15,7 +16,6 @@ import {
   type TraceNode,
 } from '../model/generation.ts'
 import { newId } from '../model/ids.ts'
-import { AnyJson, isObject, type Json, type JsonObject } from '../model/json.ts'
 import type { ContentPart, Message } from '../model/message.ts'
 import { Waiting } from '../model/outcome.ts'
 import { Id, Paging, pageOf, Text } from '../model/page.ts'

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../model/json.ts'
+import { isObject, type JsonObject } from '../lib/json.ts'
 import type { Level } from '../model/tool.ts'
 import type { PlatformAction } from '../tools/tool-type.ts'
 import * as accessPolicies from './access-policies.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { JsonObject } from '../model/json.ts'
+import type { JsonObject } from '../lib/json.ts'
 import type { Operation } from './operation.ts'
 
 /** JSON Schema of what an operation takes, as a caller writes it: what has a default may be left out. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isObject } from '../model/json.ts'
+import { isObject } from '../lib/json.ts'
 import type { McpAddress } from '../model/tool.ts'
 
 /** One entry of an `mcpServers` file. What editors and assistants have beside these is looked at by name. */

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../model/json.ts'
+import type { Json, JsonObject } from '../lib/json.ts'
 import { Waiting } from '../model/outcome.ts'
 import { done, type Output } from '../model/tool.ts'
 import type { Asker } from '../tools/tool-type.ts'

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { evaluate } from '../access/evaluate.ts'
-import { featureNames } from '../catalogue/resolve/features.ts'
-import type { Found } from '../catalogue/resolve/resolver.ts'
 import { toolResource } from '../dispatch/authorize.ts'
 import { Id } from '../model/page.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Server } from '../model/server.ts'
+import { featureNames } from '../search/features.ts'
+import type { Found } from '../search/resolver.ts'
 import { acts, type Parts } from './operation.ts'
 import { server } from './servers.ts'
 

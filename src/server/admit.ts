@@ -1,11 +1,11 @@
 import type { Authenticator } from '../access/authenticator.ts'
 import type { Allowance, RateLimit } from '../access/rate-limit.ts'
 import type { Sessions } from '../access/sessions.ts'
+import { type Lineage, lineageHeader } from '../http/lineage.ts'
 import type { Surface } from '../model/call.ts'
 import { PlatformError } from '../model/errors.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Request as Caller } from '../operations/operation.ts'
-import { type Lineage, lineageHeader } from '../tools/lineage.ts'
 import { requireCsrfToken, requireOwnPage, sessionTokenOf } from './browser-session.ts'
 import type { Exchange, ReplyHeaders } from './exchange.ts'
 

@@ -1,5 +1,5 @@
+import { excessOf, isObject } from '../lib/json.ts'
 import { PlatformError } from '../model/errors.ts'
-import { excessOf, isObject } from '../model/json.ts'
 import type { Exchange } from './exchange.ts'
 
 /** The body as JSON, undefined if there is none. The error says what is wrong with it without repeating what was sent. */

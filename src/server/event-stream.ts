@@ -31,8 +31,9 @@ export async function sendEvents(
   const close = () => over.abort()
   const write = (text: string) => {
     if (over.signal.aborted) return
-    stream.write(text)
+    // One event may be larger than that.
     if (stream.unread > mostUnread) close()
+    else stream.write(text)
   }
   const beat = setInterval(() => write(heartbeat), heartbeatMs)
   let unsubscribe = () => {}

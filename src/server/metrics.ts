@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { UpstreamState } from '../mcp/client/upstreams.ts'
 import { wasExecuted } from '../model/call.ts'
 import type { Generation } from '../model/generation.ts'
 import type { Verdict } from '../store/approvals.ts'
-import type { UpstreamState } from '../tools/upstreams.ts'
 
 /** How many upstreams have a line of their own; the rest are only counted. */
 const mostUpstreams = 500

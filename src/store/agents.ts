@@ -1,11 +1,11 @@
+import type { Engine } from '../db/engine.ts'
+import { parse, print } from '../db/json.ts'
+import { pageOfRows, type Visible } from '../db/page.ts'
+import type { AgentRow } from '../db/tables.ts'
+import { uniquely } from '../db/unique.ts'
 import type { Agent, AgentDraft } from '../model/agent.ts'
 import { newId } from '../model/ids.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
-import type { Engine } from './engine.ts'
-import { parse, print } from './json.ts'
-import { pageOfRows, type Visible } from './page.ts'
-import type { AgentRow } from './tables.ts'
-import { uniquely } from './unique.ts'
 
 const toAgent = (row: AgentRow): Agent => ({
   id: row.id,

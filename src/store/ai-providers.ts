@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
+import type { Engine } from '../db/engine.ts'
+import { parse, print } from '../db/json.ts'
+import { pageOfRows, type Visible } from '../db/page.ts'
+import type { AiProviderRow } from '../db/tables.ts'
+import { uniquely } from '../db/unique.ts'
 import type { AiProvider, Prices, ProviderType } from '../model/ai-provider.ts'
 import { newId } from '../model/ids.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
 import type { ReplayStep } from '../model/replay-script.ts'
-import type { Engine } from './engine.ts'
-import { parse, print } from './json.ts'
-import { pageOfRows, type Visible } from './page.ts'
-import type { AiProviderRow } from './tables.ts'
-import { uniquely } from './unique.ts'
 
 /** A provider as it is kept: its key and the values of its headers are sealed. */
 export interface AiProviderRecord {

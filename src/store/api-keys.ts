@@ -1,11 +1,11 @@
+import type { Engine } from '../db/engine.ts'
+import { type Guard, guarded } from '../db/guarded.ts'
+import type { Notices } from '../db/notices.ts'
+import { pageOfRows, type Visible } from '../db/page.ts'
+import type { ApiKeyRow } from '../db/tables.ts'
 import type { ApiKey } from '../model/api-key.ts'
 import { newId } from '../model/ids.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
-import type { Engine } from './engine.ts'
-import { type Guard, guarded } from './guarded.ts'
-import type { Notices } from './notices.ts'
-import { pageOfRows, type Visible } from './page.ts'
-import type { ApiKeyRow } from './tables.ts'
 
 const toApiKey = (row: ApiKeyRow): ApiKey => ({
   id: row.id,

@@ -1,12 +1,12 @@
 import type { SelectQueryBuilder } from 'kysely'
+import type { Engine } from '../db/engine.ts'
+import type { Notices } from '../db/notices.ts'
+import { pageOfRows, type Visible } from '../db/page.ts'
+import type { ApprovalRow, Tables } from '../db/tables.ts'
+import type { JsonObject } from '../lib/json.ts'
 import type { Approval, ApprovalStatus, ApprovalSummary, Decision } from '../model/approval.ts'
 import { newId } from '../model/ids.ts'
-import type { JsonObject } from '../model/json.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
-import type { Engine } from './engine.ts'
-import type { Notices } from './notices.ts'
-import { pageOfRows, type Visible } from './page.ts'
-import type { ApprovalRow, Tables } from './tables.ts'
 
 /** Arguments are kept whole, for they are what runs. Where there is a vault for secrets, these two use it. */
 const seal = (input: JsonObject): string => JSON.stringify(input)

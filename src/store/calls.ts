@@ -1,15 +1,15 @@
 import { setImmediate as othersFirst } from 'node:timers/promises'
 import { type RawBuilder, sql } from 'kysely'
+import type { Engine } from '../db/engine.ts'
+import { Grouped } from '../db/group.ts'
+import type { Notices } from '../db/notices.ts'
+import { pageOfRows, type Visible } from '../db/page.ts'
+import type { CallEnd, CallRow } from '../db/tables.ts'
+import { sliceLength, Tallies, type Tally } from '../db/tallies.ts'
+import type { JsonObject } from '../lib/json.ts'
 import { type Call, type CallSummary, matchesText } from '../model/call.ts'
 import { firstIdAt } from '../model/ids.ts'
-import type { JsonObject } from '../model/json.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
-import type { Engine } from './engine.ts'
-import { Grouped } from './group.ts'
-import type { Notices } from './notices.ts'
-import { pageOfRows, type Visible } from './page.ts'
-import type { CallEnd, CallRow } from './tables.ts'
-import { sliceLength, Tallies, type Tally } from './tallies.ts'
 
 const kept = (text: string | null, truncated: number) =>
   text === null ? null : truncated === 1 ? text : JSON.parse(text)

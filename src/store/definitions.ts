@@ -1,6 +1,6 @@
+import type { Engine } from '../db/engine.ts'
+import type { DefinitionRow } from '../db/tables.ts'
 import type { Page, Window } from '../model/page.ts'
-import type { Engine } from './engine.ts'
-import type { DefinitionRow } from './tables.ts'
 
 /** A definition as it was seen: what it is known by again, and its text, where that is not too long to be kept. */
 export interface SeenDefinition {

@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
+import type { Engine } from '../db/engine.ts'
+import { pageOfRows, type Visible } from '../db/page.ts'
+import type { DocumentRow } from '../db/tables.ts'
+import { uniquely } from '../db/unique.ts'
 import type { Document, DocumentMatch, DocumentSummary } from '../model/document.ts'
 import { newId } from '../model/ids.ts'
 import { iso, type Page, type Tags, type Window } from '../model/page.ts'
-import type { Engine } from './engine.ts'
-import { pageOfRows, type Visible } from './page.ts'
-import type { DocumentRow } from './tables.ts'
-import { uniquely } from './unique.ts'
 
 const toSummary = (row: Omit<DocumentRow, 'content'>): DocumentSummary => ({
   id: row.id,

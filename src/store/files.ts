@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
+import type { Engine } from '../db/engine.ts'
+import { pageOfRows, type Visible } from '../db/page.ts'
+import type { FileRow } from '../db/tables.ts'
 import type { File } from '../model/document.ts'
 import { PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
 import { iso, type Page, type Tags, type Window } from '../model/page.ts'
-import type { Engine } from './engine.ts'
-import { pageOfRows, type Visible } from './page.ts'
-import type { FileRow } from './tables.ts'
 
 /** Small enough to stream with little memory, large enough that a row's cost does not count. */
 const chunkSize = 256 * 1024

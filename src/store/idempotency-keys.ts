@@ -1,5 +1,5 @@
-import type { Engine } from './engine.ts'
-import type { IdempotencyRow } from './tables.ts'
+import type { Engine } from '../db/engine.ts'
+import type { IdempotencyRow } from '../db/tables.ts'
 
 export interface KeptAnswer {
   readonly request_hash: string

@@ -1,8 +1,8 @@
+import type { Engine } from '../db/engine.ts'
+import type { GenerationCallRow, GenerationStepRow } from '../db/tables.ts'
+import type { Json, JsonObject } from '../lib/json.ts'
 import type { Step } from '../model/generation.ts'
-import type { Json, JsonObject } from '../model/json.ts'
 import type { Wait } from '../model/outcome.ts'
-import type { Engine } from './engine.ts'
-import type { GenerationCallRow, GenerationStepRow } from './tables.ts'
 import { asTurn, type Turn, TurnLost } from './turn.ts'
 
 /** A call that a model asked for, as the journal has it: written before it is made, and again when it has given something. */

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Engine } from './engine.ts'
+import type { Engine } from '../db/engine.ts'
 
 /** Tables whose records can be named in place of their ids. */
 export type NamedTable =

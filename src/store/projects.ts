@@ -1,10 +1,10 @@
+import type { Engine } from '../db/engine.ts'
+import { pageOfRows, type Visible } from '../db/page.ts'
+import type { ProjectRow } from '../db/tables.ts'
+import { uniquely } from '../db/unique.ts'
 import { newId } from '../model/ids.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
 import type { Project, ProjectDraft } from '../model/project.ts'
-import type { Engine } from './engine.ts'
-import { pageOfRows, type Visible } from './page.ts'
-import type { ProjectRow } from './tables.ts'
-import { uniquely } from './unique.ts'
 
 const toProject = (row: ProjectRow): Project => ({
   id: row.id,

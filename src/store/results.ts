@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
+import type { Engine } from '../db/engine.ts'
+import type { ResultRow } from '../db/tables.ts'
 import { newId } from '../model/ids.ts'
-import type { Engine } from './engine.ts'
-import type { ResultRow } from './tables.ts'
 
 const keptMs = 24 * 60 * 60_000
 /** Of one principal. The oldest make room for new ones; the newest is always kept. */

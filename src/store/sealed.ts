@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Engine } from './engine.ts'
+import type { Engine } from '../db/engine.ts'
 import { Settings } from './settings.ts'
 
 /** Where each kind of secret is kept: what is sealed is bound to it, and does not open elsewhere. */

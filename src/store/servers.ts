@@ -1,11 +1,11 @@
+import type { Engine } from '../db/engine.ts'
+import type { Notices } from '../db/notices.ts'
+import { pageOfRows, type Visible } from '../db/page.ts'
+import type { ServerRow } from '../db/tables.ts'
+import { uniquely } from '../db/unique.ts'
 import { newId } from '../model/ids.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
 import type { Server, ServerApp, ServerDraft } from '../model/server.ts'
-import type { Engine } from './engine.ts'
-import type { Notices } from './notices.ts'
-import { pageOfRows, type Visible } from './page.ts'
-import type { ServerRow } from './tables.ts'
-import { uniquely } from './unique.ts'
 
 const toServer = (row: ServerRow): Server => ({
   id: row.id,

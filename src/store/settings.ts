@@ -1,4 +1,4 @@
-import type { Engine } from './engine.ts'
+import type { Engine } from '../db/engine.ts'
 
 /** Small facts about this installation, such as whether the first start has happened. */
 export class Settings {

@@ -1,11 +1,11 @@
+import type { Engine } from '../db/engine.ts'
+import type { Notices } from '../db/notices.ts'
+import { pageOfRows, type Visible } from '../db/page.ts'
+import type { SkillRow } from '../db/tables.ts'
+import { uniquely } from '../db/unique.ts'
 import { newId } from '../model/ids.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
 import type { Skill, SkillDraft } from '../model/skill.ts'
-import type { Engine } from './engine.ts'
-import type { Notices } from './notices.ts'
-import { pageOfRows, type Visible } from './page.ts'
-import type { SkillRow } from './tables.ts'
-import { uniquely } from './unique.ts'
 
 const toSkill = (row: SkillRow): Skill => ({
   id: row.id,

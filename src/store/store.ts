@@ -1,4 +1,9 @@
 import { join } from 'node:path'
+import type { Engine } from '../db/engine.ts'
+import { migrate } from '../db/migrate.ts'
+import { Notices } from '../db/notices.ts'
+import { explained, openSqlite } from '../db/sqlite.ts'
+import { WriteProbe } from '../db/write-probe.ts'
 import { AccessPolicies } from './access-policies.ts'
 import { Agents } from './agents.ts'
 import { AiProviders } from './ai-providers.ts'
@@ -8,26 +13,21 @@ import { Approvals } from './approvals.ts'
 import { Calls } from './calls.ts'
 import { Definitions } from './definitions.ts'
 import { Documents } from './documents.ts'
-import type { Engine } from './engine.ts'
 import { Files } from './files.ts'
 import { Generations } from './generations.ts'
 import { IdempotencyKeys } from './idempotency-keys.ts'
 import { Journals } from './journal.ts'
-import { migrate } from './migrate.ts'
 import { Names } from './names.ts'
-import { Notices } from './notices.ts'
 import { Projects } from './projects.ts'
 import { Results } from './results.ts'
 import { Sealed } from './sealed.ts'
 import { Servers } from './servers.ts'
 import { Settings } from './settings.ts'
 import { Skills } from './skills.ts'
-import { explained, openSqlite } from './sqlite.ts'
 import { Tools } from './tools.ts'
 import { Vectors } from './vectors.ts'
 import { WebSessions } from './web-sessions.ts'
 import { WebhookStore } from './webhooks.ts'
-import { WriteProbe } from './write-probe.ts'
 
 export type StoreOptions = { readonly syncCalls?: boolean } & (
   | { readonly databaseUrl: string; readonly data?: string }
@@ -69,7 +69,7 @@ export interface Store {
 export async function openStore(options: StoreOptions): Promise<Store> {
   // Those on SQLite need not wait for what speaks to PostgreSQL.
   const engine = options.databaseUrl
-    ? await (await import('./postgres.ts')).openPostgres(options.databaseUrl)
+    ? await (await import('../db/postgres.ts')).openPostgres(options.databaseUrl)
     : openSqlite(options.data as string, options.syncCalls)
   try {
     await migrate(engine)

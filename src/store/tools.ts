@@ -1,12 +1,12 @@
+import type { Engine } from '../db/engine.ts'
+import { parse, print } from '../db/json.ts'
+import type { Notices } from '../db/notices.ts'
+import { pageOfRows, type Visible } from '../db/page.ts'
+import type { ToolRow } from '../db/tables.ts'
+import { uniquely } from '../db/unique.ts'
 import { newId } from '../model/ids.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
 import type { Tool, ToolDraft } from '../model/tool.ts'
-import type { Engine } from './engine.ts'
-import { parse, print } from './json.ts'
-import type { Notices } from './notices.ts'
-import { pageOfRows, type Visible } from './page.ts'
-import type { ToolRow } from './tables.ts'
-import { uniquely } from './unique.ts'
 
 /** A tool as it was registered, with what was left out still left out. */
 export interface ToolRecord extends ToolDraft {

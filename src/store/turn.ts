@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely'
-import type { Engine } from './engine.ts'
-import type { GenerationRow, Tables } from './tables.ts'
+import type { Engine } from '../db/engine.ts'
+import type { GenerationRow, Tables } from '../db/tables.ts'
 
 /** Someone else has taken the run up: whoever is told so stops, and writes nothing. */
 export class TurnLost extends Error {

@@ -1,4 +1,4 @@
-import type { Engine } from './engine.ts'
+import type { Engine } from '../db/engine.ts'
 
 export interface StoredVector {
   readonly text_hash: string

@@ -1,5 +1,5 @@
-import type { Engine } from './engine.ts'
-import type { WebSessionRow } from './tables.ts'
+import type { Engine } from '../db/engine.ts'
+import type { WebSessionRow } from '../db/tables.ts'
 
 /** Who is signed in at the dashboard, by the hash of the token that their browser keeps. */
 export class WebSessions {

@@ -1,10 +1,10 @@
+import type { Engine } from '../db/engine.ts'
+import { pageOfRows, type Visible } from '../db/page.ts'
+import type { WebhookDeliveryRow, WebhookRow } from '../db/tables.ts'
+import { uniquely } from '../db/unique.ts'
 import { firstIdAt, newId } from '../model/ids.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
 import type { Delivery, DeliveryStatus, DeliverySummary, Webhook, WebhookDraft } from '../model/webhook.ts'
-import type { Engine } from './engine.ts'
-import { pageOfRows, type Visible } from './page.ts'
-import type { WebhookDeliveryRow, WebhookRow } from './tables.ts'
-import { uniquely } from './unique.ts'
 
 const toWebhook = (row: WebhookRow): Webhook => ({
   id: row.id,

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
+import { nearest } from '../lib/nearest.ts'
 import { PlatformError } from '../model/errors.ts'
-import { nearest } from '../model/nearest.ts'
 import { sendError } from '../server/error-reply.ts'
 import { type Exchange, sendJson } from '../server/exchange.ts'
 import type { Metrics } from '../server/metrics.ts'
 import { createRouter, type Route } from '../server/router.ts'
-import type { Dashboard } from './dashboard.ts'
+import type { Dashboard } from './dashboard/dashboard.ts'
 
 export interface WebDeps {
   readonly rest: readonly Route[]

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { inject } from '../credentials/inject.ts'
 import { maskedUrl, redactorOf } from '../credentials/tool-secrets.ts'
+import { lineageHeader } from '../http/lineage.ts'
+import type { OutboundResponse } from '../http/outbound.ts'
+import { excessOf, type Json, type JsonObject } from '../lib/json.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
-import { excessOf, type Json, type JsonObject } from '../model/json.ts'
 import { done, Execute, type Output } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
-import { lineageHeader } from './lineage.ts'
-import type { OutboundResponse } from './outbound.ts'
 import { contextHeaders, defineToolType } from './tool-type.ts'
 
 /** Sends the call's input to an address: in the path, then as a query or as a JSON body, by the method's custom. */

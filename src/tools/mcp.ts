@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { inject } from '../credentials/inject.ts'
+import { lineageHeader } from '../http/lineage.ts'
+import { excessOf, isObject, type JsonObject } from '../lib/json.ts'
+import type { Upstream } from '../mcp/client/upstream.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
-import { excessOf, isObject, type JsonObject } from '../model/json.ts'
 import { McpAddress, type Output } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
-import { lineageHeader } from './lineage.ts'
 import { contextHeaders, defineToolType, type Reach } from './tool-type.ts'
-import type { Upstream } from './upstream.ts'
 
 /** An MCP server elsewhere: its tools are the actions, in its own words. */
 export const mcp = defineToolType({

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { JsonObject } from '../model/json.ts'
-import { orDidYouMean } from '../model/nearest.ts'
+import type { JsonObject } from '../lib/json.ts'
+import { orDidYouMean } from '../lib/nearest.ts'
 import { defineToolType } from './tool-type.ts'
 
 /** The platform's own operations, those that the record lists, within the tool's project. */

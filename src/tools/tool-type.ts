@@ -1,16 +1,16 @@
 import type { z } from 'zod'
 import type { FindSecret } from '../credentials/inject.ts'
+import type { Lineage } from '../http/lineage.ts'
+import type { Outbound } from '../http/outbound.ts'
+import type { JsonObject } from '../lib/json.ts'
+import type { UpstreamHealth } from '../mcp/client/upstream.ts'
+import type { Upstreams } from '../mcp/client/upstreams.ts'
 import type { Live, OnWait, Within } from '../model/call.ts'
 import type { Fault } from '../model/errors.ts'
-import type { JsonObject } from '../model/json.ts'
 import type { Waiting } from '../model/outcome.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Action, Level, Output, ToolDraft } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
-import type { Lineage } from './lineage.ts'
-import type { Outbound } from './outbound.ts'
-import type { UpstreamHealth } from './upstream.ts'
-import type { Upstreams } from './upstreams.ts'
 
 /** An operation of the platform, as a platform tool sees it. */
 export interface PlatformAction {

@@ -1,6 +1,6 @@
+import type { JsonObject } from '../lib/json.ts'
 import type { Approval } from '../model/approval.ts'
 import type { GenerationResult } from '../model/generation.ts'
-import type { JsonObject } from '../model/json.ts'
 import type { Run } from '../store/generations.ts'
 import type { Webhooks } from './webhooks.ts'
 

@@ -1,7 +1,7 @@
 import { Redactor } from '../credentials/redactor.ts'
 import { secretsInUrl } from '../credentials/tool-secrets.ts'
-import { wholeSlice } from '../model/characters.ts'
-import { explain, type HttpClient } from '../tools/outbound.ts'
+import { explain, type HttpClient } from '../http/outbound.ts'
+import { wholeSlice } from '../lib/characters.ts'
 
 /** How a delivery was answered. Without an error it was taken. */
 export interface Answered {

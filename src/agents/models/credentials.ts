@@ -1,6 +1,6 @@
 import { Redactor } from '../../credentials/redactor.ts'
 import { secretsIn } from '../../credentials/tool-secrets.ts'
-import type { Json } from '../../model/json.ts'
+import type { Json } from '../../lib/json.ts'
 import type { ModelAnswer, ModelDelta, ModelRequest } from './model.ts'
 
 /** The key and the headers of a provider, open. */

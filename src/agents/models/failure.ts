@@ -1,10 +1,10 @@
 import { AISDKError, APICallError } from '@ai-sdk/provider'
 import type { Redactor } from '../../credentials/redactor.ts'
-import { wholeSlice } from '../../model/characters.ts'
+import { explain } from '../../http/outbound.ts'
+import { wholeSlice } from '../../lib/characters.ts'
+import { isObject } from '../../lib/json.ts'
 import { PlatformError } from '../../model/errors.ts'
-import { isObject } from '../../model/json.ts'
 import type { AiProviderRecord } from '../../store/ai-providers.ts'
-import { explain } from '../../tools/outbound.ts'
 
 /** Why an attempt failed. What may pass is tried again; how often is not for this file to know. */
 export type Failure =

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../model/json.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import type { Message, ToolCallPart } from '../../model/message.ts'
 import type { AiProviderRecord } from '../../store/ai-providers.ts'
 

@@ -7,8 +7,8 @@ import type {
   LanguageModelV4ToolCallPart,
   LanguageModelV4ToolResultPart,
 } from '@ai-sdk/provider'
+import { isObject, type Json, type JsonObject } from '../../lib/json.ts'
 import type { ProviderType } from '../../model/ai-provider.ts'
-import { isObject, type Json, type JsonObject } from '../../model/json.ts'
 import { type ContentPart, type Message, textOf } from '../../model/message.ts'
 import type { ModelRequest } from './model.ts'
 

@@ -1,5 +1,5 @@
-import { wholeSlice } from '../../model/characters.ts'
-import { isObject, type JsonObject } from '../../model/json.ts'
+import { wholeSlice } from '../../lib/characters.ts'
+import { isObject, type JsonObject } from '../../lib/json.ts'
 import { textOf } from '../../model/message.ts'
 import type { ReplayScript, ReplayStep, When } from '../../model/replay-script.ts'
 import type { ModelAnswer, ModelRequest } from './model.ts'

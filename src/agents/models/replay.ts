@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
-import { wholeSlice } from '../../model/characters.ts'
+import { Meter, TooMuchWork } from '../../json-schema/meter.ts'
+import { type Matcher, matcherOf } from '../../json-schema/pattern.ts'
+import { wholeSlice } from '../../lib/characters.ts'
+import { isObject, type Json } from '../../lib/json.ts'
 import { type Fault, PlatformError } from '../../model/errors.ts'
-import { isObject, type Json } from '../../model/json.ts'
 import { type Message, type ToolCallPart, textOf } from '../../model/message.ts'
 import {
   type ReplayFailure,
@@ -11,8 +13,6 @@ import {
   type TextMatch,
   type When,
 } from '../../model/replay-script.ts'
-import { Meter, TooMuchWork } from '../../tools/meter.ts'
-import { type Matcher, matcherOf } from '../../tools/pattern.ts'
 import type { FinishReason, ModelUsage } from './model.ts'
 
 /** What a script decides by. */

@@ -9,11 +9,11 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4Usage,
 } from '@ai-sdk/provider'
+import type { HttpClient } from '../../http/outbound.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { PlatformError } from '../../model/errors.ts'
-import type { JsonObject } from '../../model/json.ts'
 import type { ToolCallPart } from '../../model/message.ts'
 import type { AiProviderRecord } from '../../store/ai-providers.ts'
-import type { HttpClient } from '../../tools/outbound.ts'
 import { addressOf } from './address.ts'
 import { type Credentials, redactorOf } from './credentials.ts'
 import { excerptOf, ProviderError, SdkFailure } from './failure.ts'

@@ -1,11 +1,11 @@
 import { fileURLToPath } from 'node:url'
 import { type Config, readConfig } from '../../config.ts'
 import { home } from '../../home.ts'
-import { exit, type Runner, UsageError } from '../command.ts'
-import { openSession, type Session } from '../connection.ts'
-import { type Arguments, isSet, readArguments, textOf } from '../flags.ts'
-import { print } from '../print.ts'
-import { harmless, isForPeople, paint, withProgress } from '../terminal.ts'
+import { exit, type Runner, UsageError } from '../toolkit/command.ts'
+import { openSession, type Session } from '../toolkit/connection.ts'
+import { type Arguments, isSet, readArguments, textOf } from '../toolkit/flags.ts'
+import { print } from '../toolkit/print.ts'
+import { harmless, isForPeople, paint, withProgress } from '../toolkit/terminal.ts'
 import { type Finding, reasonOf, skipped, wrong } from './finding.ts'
 import {
   checkDashboard,

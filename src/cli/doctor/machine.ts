@@ -2,9 +2,9 @@ import { access, constants, readFile, stat } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { isRuntimeMissing, runtime } from '../../catalogue/resolve/embedder.ts'
 import type { Config } from '../../config.ts'
 import { Vault } from '../../credentials/vault.ts'
+import { isRuntimeMissing, runtime } from '../../search/embedder.ts'
 import { type Finding, fine, reasonOf, skipped, wrong } from './finding.ts'
 
 export function checkNode(version = process.versions.node): Finding {
@@ -195,7 +195,7 @@ export async function checkModel({
   if (embeddingsUrl !== undefined) return fine('search', `Meanings come from ${new URL(embeddingsUrl).host}.`)
   if (embeddings === 'off') return fine('search', 'By words alone, as QM_EMBEDDINGS says.')
   try {
-    const model = await import('../../catalogue/resolve/model.ts')
+    const model = await import('../../search/model.ts')
     await model.checkModel(embeddingsFolder)
     return fine('search', 'The built-in model is there.')
   } catch (error) {

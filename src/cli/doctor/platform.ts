@@ -1,9 +1,9 @@
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import type { Config } from '../../config.ts'
-import { createAddressRules } from '../../tools/addresses.ts'
-import { got, Refused, type Session } from '../connection.ts'
-import { oneLine } from '../terminal.ts'
+import { createAddressRules } from '../../http/addresses.ts'
+import { got, Refused, type Session } from '../toolkit/connection.ts'
+import { oneLine } from '../toolkit/terminal.ts'
 import { type Finding, fine, skipped, wrong } from './finding.ts'
 
 /** Beyond this, tokens and approvals expire at the wrong moment. */

@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { parseEnv } from 'node:util'
 import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml'
-import { didYouMean, unquoted } from '../../model/nearest.ts'
-import { UsageError } from '../command.ts'
+import { didYouMean, unquoted } from '../../lib/nearest.ts'
+import { UsageError } from '../toolkit/command.ts'
 import { type Fields, kinds } from './kinds.ts'
 
 /** Something wrong in the file, and where. */

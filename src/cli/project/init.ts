@@ -1,9 +1,9 @@
 import { access, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { askChoice, askText } from '../ask.ts'
-import { exit, type Runner, UsageError } from '../command.ts'
-import { isSet, readArguments } from '../flags.ts'
-import { canAsk, note } from '../terminal.ts'
+import { askChoice, askText } from '../toolkit/ask.ts'
+import { exit, type Runner, UsageError } from '../toolkit/command.ts'
+import { isSet, readArguments } from '../toolkit/flags.ts'
+import { canAsk, note } from '../toolkit/terminal.ts'
 
 interface Answers {
   readonly slug: string

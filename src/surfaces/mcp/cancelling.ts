@@ -1,5 +1,5 @@
-import { isObject } from '../../model/json.ts'
-import type { Notices } from '../../store/notices.ts'
+import type { Notices } from '../../db/notices.ts'
+import { isObject } from '../../lib/json.ts'
 
 /** Longer ones are nobody's, and would not fit into a notice. */
 const longestKey = 2000

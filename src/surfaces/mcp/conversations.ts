@@ -5,11 +5,11 @@ import {
   ProtocolErrorCode,
 } from '@modelcontextprotocol/server'
 import type { Logger } from 'pino'
+import type { Notices } from '../../db/notices.ts'
+import { isObject, type JsonObject } from '../../lib/json.ts'
 import { type Asking, abilitiesOf, isLogLevel, type LogLevel, type LogMessage } from '../../model/asking.ts'
 import type { Live } from '../../model/call.ts'
 import { knownError } from '../../model/database-unavailable.ts'
-import { isObject, type JsonObject } from '../../model/json.ts'
-import type { Notices } from '../../store/notices.ts'
 import { Cancelling } from './cancelling.ts'
 import { type HeldCall, HeldCalls } from './held.ts'
 import { Questions, unanswered } from './questions.ts'

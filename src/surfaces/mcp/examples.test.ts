@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { JsonObject } from '../../model/json.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { withExamples } from './examples.ts'
 
 const text = { type: 'string' }

@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from '../../model/json.ts'
+import { isObject, type Json, type JsonObject } from '../../lib/json.ts'
 
 /** What hints may add to the schema of one action, in characters. */
 export const hintBudget = 240

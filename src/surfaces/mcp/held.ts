@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
+import type { JsonObject } from '../../lib/json.ts'
 import type { Question } from '../../model/asking.ts'
 import type { Live } from '../../model/call.ts'
-import type { JsonObject } from '../../model/json.ts'
 import { unanswered } from './questions.ts'
 
 const prefix = 'qm-held-'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Named, Shelved } from '../../catalogue/shelf.ts'
-import { isObject, type JsonObject } from '../../model/json.ts'
+import { isObject, type JsonObject } from '../../lib/json.ts'
 import { startOf } from './pages.ts'
 
 /** A tool as `tools/list` shows it: the value, and its text, printed once for all who ask. */

@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from '../../model/json.ts'
+import { isObject, type Json, type JsonObject } from '../../lib/json.ts'
 import type { RequestHeaders } from '../../server/exchange.ts'
 
 /** A field of a tool's input that a client of 2026 repeats in the header `Mcp-Param-<name>`. */

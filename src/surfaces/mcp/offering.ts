@@ -1,6 +1,6 @@
 import type { SkillsExtension } from '@modelcontextprotocol/server/ext/skills'
+import type { JsonObject } from '../../lib/json.ts'
 import type { Live } from '../../model/call.ts'
-import type { JsonObject } from '../../model/json.ts'
 import type { Context } from '../../operations/operation.ts'
 import { agentInstructions } from './agent-mode.ts'
 import { callTool } from './call-tool.ts'

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
+import { isObject, type JsonObject } from '../../lib/json.ts'
 import type { Question } from '../../model/asking.ts'
 import type { Live } from '../../model/call.ts'
 import { PlatformError } from '../../model/errors.ts'
-import { isObject, type JsonObject } from '../../model/json.ts'
 
 const most = 10_000
 const stopping = 'the platform is shutting down'

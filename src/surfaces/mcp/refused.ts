@@ -1,6 +1,6 @@
 import type { Shelved } from '../../catalogue/shelf.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { PlatformError } from '../../model/errors.ts'
-import type { JsonObject } from '../../model/json.ts'
 import type { Visit } from './visit.ts'
 
 /** Does what comes before a call, and records the attempt where that refuses it. */

@@ -9,9 +9,9 @@ import {
   UnsupportedProtocolVersionError,
 } from '@modelcontextprotocol/server'
 import { z } from 'zod'
+import { isObject, type JsonObject } from '../../lib/json.ts'
 import { inWords } from '../../model/errors.ts'
 import { faultsOf } from '../../model/faults.ts'
-import { isObject, type JsonObject } from '../../model/json.ts'
 import type { Exchange, RequestHeaders } from '../../server/exchange.ts'
 import { decodeHeader } from './mirrored-params.ts'
 

@@ -1,5 +1,5 @@
+import { isObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { errorBody, type PlatformError } from '../../model/errors.ts'
-import { isObject, type Json, type JsonObject } from '../../model/json.ts'
 import type { Output } from '../../model/tool.ts'
 
 /** The result of a tool, as MCP has it. */

@@ -6,7 +6,7 @@ import {
   type McpServerFactory,
 } from '@modelcontextprotocol/server'
 import type { Logger } from 'pino'
-import { isObject, type JsonObject } from '../../model/json.ts'
+import { isObject, type JsonObject } from '../../lib/json.ts'
 import type { Connection, Conversations, Incoming } from './conversations.ts'
 import type { Offering } from './offering.ts'
 import { clientNameOf } from './session.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { wholeSlice } from '../../lib/characters.ts'
+import { isObject, type JsonObject } from '../../lib/json.ts'
 import { type Abilities, abilitiesOf, type LogLevel } from '../../model/asking.ts'
-import { wholeSlice } from '../../model/characters.ts'
-import { isObject, type JsonObject } from '../../model/json.ts'
 import type { Request as Asking } from '../../operations/operation.ts'
 
 const prefix = 'qm1.'

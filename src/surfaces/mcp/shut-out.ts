@@ -1,6 +1,6 @@
 import type { Authenticator } from '../../access/authenticator.ts'
+import type { Notices } from '../../db/notices.ts'
 import type { Principal } from '../../model/principal.ts'
-import type { Notices } from '../../store/notices.ts'
 
 /** The longest that a timer can wait. */
 const longestWait = 2 ** 31 - 1

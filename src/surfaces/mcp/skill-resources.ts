@@ -1,5 +1,5 @@
 import { type Skill as Entry, SkillsExtension, skillEntry } from '@modelcontextprotocol/server/ext/skills'
-import { wholeSlice } from '../../model/characters.ts'
+import { wholeSlice } from '../../lib/characters.ts'
 import type { Skill } from '../../model/skill.ts'
 import { folderOf, printSkill, takeFolder } from '../../model/skill-file.ts'
 import { startOf } from './pages.ts'

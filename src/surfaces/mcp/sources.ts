@@ -1,8 +1,8 @@
-import { isPlural } from '../../catalogue/resolve/profile.ts'
-import { findVerb, nounsOf, splitWords, toTerms } from '../../catalogue/resolve/words.ts'
 import type { Shelved } from '../../catalogue/shelf.ts'
 import { hidden } from '../../credentials/redactor.ts'
-import { isObject, type Json, type JsonObject } from '../../model/json.ts'
+import { isObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { isPlural } from '../../search/profile.ts'
+import { findVerb, nounsOf, splitWords, toTerms } from '../../search/words.ts'
 import type { RecordedAnswer, RecordedInput } from '../../store/calls.ts'
 
 /** What is known of the caller: what it may use, and what it was answered of late. */

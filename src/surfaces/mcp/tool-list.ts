@@ -1,5 +1,5 @@
 import type { Named } from '../../catalogue/shelf.ts'
-import type { JsonObject } from '../../model/json.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { agentTools } from './agent-mode.ts'
 import { readResultTool } from './large-results.ts'
 import { Listed, type ListPage, listed, pageOf } from './listing.ts'

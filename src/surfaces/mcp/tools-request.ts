@@ -7,7 +7,7 @@ import {
   ProtocolErrorCode,
   SERVER_INFO_META_KEY,
 } from '@modelcontextprotocol/server'
-import { isObject, type JsonObject } from '../../model/json.ts'
+import { isObject, type JsonObject } from '../../lib/json.ts'
 import { streamHeaders } from '../../server/event-stream.ts'
 import { type Exchange, type ReplyStream, sendJson } from '../../server/exchange.ts'
 import type { Conversations } from './conversations.ts'

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import type { Json, JsonObject } from '../../../model/json.ts'
+import type { Json, JsonObject } from '../../../lib/json.ts'
 import type { ContentPart, Message } from '../../../model/message.ts'
 import type { FinishReason } from '../model.ts'
 import type { Performance } from '../replay.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { isObject, type Json, type JsonObject } from '../../../model/json.ts'
+import { isObject, type Json, type JsonObject } from '../../../lib/json.ts'
 import { type ContentPart, type Message, textOf } from '../../../model/message.ts'
 import type { Performance } from '../replay.ts'
 import { type Frame, imageOf, inParts, loose, readOutput, textOfChunks, type Wire } from './wire.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isObject, type Json, type JsonObject } from '../../../model/json.ts'
+import { isObject, type Json, type JsonObject } from '../../../lib/json.ts'
 import type { ContentPart } from '../../../model/message.ts'
 import type { ReplayFailure } from '../../../model/replay-script.ts'
 import type { Conversation, Performance } from '../replay.ts'

@@ -1,0 +1,95 @@
+import { readFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
+import { type Connection, send } from '../../sdk/send.ts'
+import { exit, type Runner, UsageError } from '../toolkit/command.ts'
+import { connectionOf, Refused } from '../toolkit/connection.ts'
+import { readArguments, textOf } from '../toolkit/flags.ts'
+
+/** One line of the file: a request, and the actions that would be right for it. */
+interface Asked {
+  readonly query: string
+  readonly relevant: readonly string[]
+}
+
+interface Answered extends Asked {
+  /** The actions that were found, best first, as `app/action`. */
+  readonly found: readonly string[]
+}
+
+/** How well a server answers a team's own requests. */
+export const run: Runner = async (args, { flags }) => {
+  const read = readArguments(flags, args, 2)
+  const [what, file] = read.words
+  if (what !== 'resolve') throw new UsageError('What can be measured is "resolve".')
+  if (file === undefined) throw new UsageError('The file of queries is missing.')
+  const serverId = textOf(read, 'server-id')
+  if (serverId === undefined) throw new UsageError('--server-id is missing: it names the server to measure.')
+  console.log(await evaluate(file, serverId, await connectionOf({ fields: [] }, read.given)))
+  return exit.ok
+}
+
+const atOnce = 50
+
+/** Resolves with what to print. Throws the platform's own error where it answers one. */
+async function evaluate(file: string, serverId: string, connection: Connection): Promise<string> {
+  const asked = readLines(file === '-' ? await text(process.stdin) : await read(file))
+  const answered: Answered[] = []
+  for (let start = 0; start < asked.length; start += atOnce) {
+    const some = asked.slice(start, start + atOnce)
+    const { data, error } = await send(
+      connection,
+      { route: 'POST /servers/{server_id}/resolve' },
+      { path: { server_id: serverId }, body: { integration_query: some.map(({ query }) => query), limit: 10 } },
+    )
+    if (error) throw new Refused(error, connection.baseUrl)
+    const { results } = data as { results: { candidates: { slug: string; identifier: string }[] }[] }
+    for (const [at, one] of some.entries()) {
+      const found = (results[at]?.candidates ?? []).map(({ slug, identifier }) => `${slug}/${identifier}`)
+      answered.push({ ...one, found })
+    }
+  }
+  return report(answered)
+}
+
+async function read(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new UsageError(`cannot read ${file} (${error.code}).`)
+  })
+}
+
+function readLines(content: string): Asked[] {
+  const lines = content.split('\n').flatMap((line, at) => (line.trim() === '' ? [] : [toAsked(line, at + 1)]))
+  if (lines.length === 0) throw new UsageError('The file has no requests.')
+  return lines
+}
+
+function toAsked(line: string, number: number): Asked {
+  let value: unknown
+  try {
+    value = JSON.parse(line)
+  } catch {
+    throw new UsageError(`Line ${number} is not JSON.`)
+  }
+  const { query, relevant } = (value ?? {}) as Record<string, unknown>
+  const isRight = Array.isArray(relevant) && relevant.length > 0 && relevant.every((one) => typeof one === 'string')
+  if (typeof query !== 'string' || !isRight) {
+    throw new UsageError(`Line ${number} must have a "query" and the "relevant" actions, as "app/action".`)
+  }
+  return { query, relevant }
+}
+
+function report(answered: readonly Answered[]): string {
+  const ranks = answered.map(({ relevant, found }) => found.findIndex((one) => relevant.includes(one)) + 1)
+  const share = (worth: (rank: number) => number) =>
+    ((100 * ranks.reduce((sum, rank) => sum + worth(rank), 0)) / ranks.length).toFixed(1)
+  const missed = answered.filter((_, at) => ranks[at] !== 1)
+  return [
+    `queries  ${answered.length}`,
+    `Hit@1    ${share((rank) => Number(rank === 1))} %`,
+    `R@5      ${share((rank) => Number(rank > 0 && rank <= 5))} %`,
+    `NDCG@10  ${share((rank) => (rank > 0 ? 1 / Math.log2(rank + 1) : 0))} %`,
+    ...missed.map(
+      ({ query, relevant, found }) => `missed: "${query}" wants ${relevant.join(' or ')}, got ${found[0] ?? 'nothing'}`,
+    ),
+  ].join('\n')
+}

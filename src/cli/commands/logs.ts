@@ -1,0 +1,91 @@
+import type { Operations } from '../../sdk/index.ts'
+import { exit, type Runner, UsageError } from '../toolkit/command.ts'
+import { got, openSession, Refused, type Session } from '../toolkit/connection.ts'
+import { isSet, readArguments, textOf } from '../toolkit/flags.ts'
+import { columnsOf, cut, isForPeople, note, oneLine, pad, paint } from '../toolkit/terminal.ts'
+
+type Call = Operations['calls']['listCalls']['answer']['data'][number]
+
+const filters = ['tool', 'app', 'action', 'status', 'surface'] as const
+
+/** Calls, oldest first, and then as they happen. */
+export const logs: Runner = async (args, { flags }) => {
+  const read = readArguments(flags, args, 0)
+  const limit = Number(textOf(read, 'limit') ?? 20)
+  if (!Number.isInteger(limit) || limit < 0 || limit > 500) throw new UsageError('--limit must be a number up to 500.')
+  const query = Object.fromEntries(
+    filters.flatMap((name) => {
+      const value = textOf(read, name)
+      return value === undefined ? [] : [[name, value]]
+    }),
+  )
+  const text = textOf(read, 'search')
+  if (text !== undefined) query.q = text
+  const json = !isForPeople(isSet(read.given, 'json'))
+  const session = await openSession(read.given)
+  const show = shower(json)
+  const calls = await latest(session, { ...query, limit: Math.max(1, limit) })
+  if (calls.length === 0 && query.tool !== undefined) await requireTool(session, query.tool)
+  if (limit > 0) for (const call of calls) show(call)
+  if (!isSet(read.given, 'follow')) return exit.ok
+  return follow(session, query, show)
+}
+
+async function latest({ qm, connection }: Session, query: object): Promise<Call[]> {
+  const { data, error } = await qm.calls.listCalls({ query })
+  if (error) throw new Refused(error, connection.baseUrl)
+  return [...data.data].reverse()
+}
+
+/** A tool that was deleted may have calls; one that has none, and is not there either, is a mistake. */
+async function requireTool({ qm, connection }: Session, name: string): Promise<void> {
+  const { error } = await qm.tools.getTool({ path: { tool_id: name } })
+  if (error) throw new Refused(error, connection.baseUrl)
+}
+
+/** Each call once it is over; none twice. */
+function shower(json: boolean): (call: Call) => void {
+  const shown = new Set<string>()
+  return (call) => {
+    const key = `${call.id}/${call.status}`
+    if (shown.has(key)) return
+    if (shown.size > 5000) shown.clear()
+    shown.add(key)
+    console.log(json ? JSON.stringify(call) : line(call))
+  }
+}
+
+const marks = { success: ['green', '✓'], pending: ['yellow', '●'] } as const
+
+function line({ status, created_at, action, tool, tool_id, duration_ms, principal, error, id }: Call): string {
+  const [style, mark] = status === 'success' || status === 'pending' ? marks[status] : (['red', '✗'] as const)
+  const time = new Date(created_at).toTimeString().slice(0, 8)
+  const took = duration_ms === null ? '' : `${Math.round(duration_ms)} ms`
+  const room = columnsOf(process.stdout) - 8 - 2 - 10 - 6 - id.length
+  const what = oneLine(action ?? tool ?? tool_id ?? 'unknown tool')
+  const who = oneLine(principal.name)
+  const middle = cut(`${what}  ${who}`, room)
+  const first = `${paint('dim', time)} ${paint(style, mark)} ${pad(middle, room)}  ${took.padStart(9)}  ${paint('dim', id)}`
+  if (!error) return first
+  return `${first}\n  ${paint('red', cut(oneLine(`${error.code}: ${error.message}`), columnsOf(process.stdout) - 2))}`
+}
+
+/** Goes on after a restart of the platform; what happened meanwhile is shown then. */
+async function follow(session: Session, query: object, show: (call: Call) => void): Promise<number> {
+  const { qm } = session
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      const events = got(await qm.calls.streamCalls({ query }))
+      if (!isFirst) {
+        for (const call of await latest(session, { ...query, limit: 100 })) show(call)
+        note(paint('dim', 'The platform is back.', process.stderr))
+      }
+      for await (const { name, data } of events) if (name === 'call.ended') show(data as Call)
+    } catch (error) {
+      const isAway = !(error instanceof Refused) || error.error.code === 'NETWORK'
+      if (!isAway || isFirst) throw error
+    }
+    if (isFirst) note(paint('dim', 'The platform ended the stream; trying again …', process.stderr))
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+  }
+}

@@ -1,0 +1,114 @@
+import { readFile } from 'node:fs/promises'
+import { buffer } from 'node:stream/consumers'
+import type { Request } from '../../sdk/send.ts'
+import { type Command, type Field, UsageError } from './command.ts'
+import { flagOf, type Given } from './flags.ts'
+
+/** Puts the flags where the operation's route takes them. */
+export async function requestOf(command: Command, given: Given): Promise<Request> {
+  const texts = await readSources(command, given)
+  const parts: Record<Field['where'], Record<string, unknown>> = { path: {}, query: {}, body: bodyOf(texts) }
+  for (const field of command.fields) {
+    const values = texts.get(flagOf(field))
+    if (values) parts[field.where][field.name] = readValue(field, values)
+    if (field.where === 'path' && parts.path[field.name] === '') throw new UsageError(`--${flagOf(field)} is empty.`)
+    if (field.required && parts[field.where][field.name] === undefined) {
+      throw new UsageError(`--${flagOf(field)} is missing.`)
+    }
+  }
+  const key = given.get('idempotency-key')?.[0]
+  if (key !== undefined && !/^[\x20-\x7e]{1,255}$/.test(key)) {
+    throw new UsageError('--idempotency-key must be 1 to 255 printable characters.')
+  }
+  return {
+    path: parts.path as Record<string, string>,
+    query: parts.query,
+    ...(command.fields.some(({ where }) => where === 'body') && { body: parts.body }),
+    ...(key !== undefined && { headers: { 'idempotency-key': key } }),
+  }
+}
+
+/** `@file` stands for what is in a file, `-` for standard input, and `@@` for an at sign. */
+export async function readSources({ fields }: Command, given: Given): Promise<Map<string, string[]>> {
+  const sources = new Set(['body', ...fields.map(flagOf)])
+  const result = new Map<string, string[]>()
+  let usedBy: string | undefined
+  for (const [name, values] of given) {
+    if (!sources.has(name)) continue
+    for (const value of values) {
+      if (value === '-' && usedBy) throw new UsageError(`--${usedBy} and --${name} cannot both be standard input.`)
+      if (value === '-') usedBy = name
+      result.set(name, [...(result.get(name) ?? []), await readSource(name, value)])
+    }
+  }
+  return result
+}
+
+export async function readSource(name: string, value: string): Promise<string> {
+  if (value === '-') return decode(name, await buffer(process.stdin))
+  if (!value.startsWith('@')) return value
+  if (value.startsWith('@@')) return value.slice(1)
+  const path = value.slice(1)
+  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+    const hint = error.code === 'ENOENT' ? ' For text that begins with an at sign, write two.' : ''
+    throw new UsageError(`--${name}: cannot read ${path} (${error.code}).${hint}`)
+  })
+  return decode(name, bytes)
+}
+
+function decode(name: string, bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw new UsageError(`--${name}: what was read is not UTF-8 text.`)
+  }
+}
+
+function bodyOf(texts: ReadonlyMap<string, string[]>): Record<string, unknown> {
+  const [text] = texts.get('body') ?? []
+  if (text === undefined) return {}
+  const body = parse('body', text)
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw new UsageError('--body must be a JSON object.')
+  }
+  return body as Record<string, unknown>
+}
+
+function readValue(field: Field, texts: readonly string[]): unknown {
+  const flag = flagOf(field)
+  const [text = ''] = texts
+  switch (field.reads) {
+    case 'text':
+      return text
+    case 'text or null':
+      return text === 'null' ? null : text
+    case 'list':
+      return texts.length === 1 && /^\s*(\[|null\s*$)/.test(text) ? parse(flag, text) : texts
+    case 'JSON or text':
+      return tryParse(text) ?? text
+    default:
+      return /^(number|integer)\b/.test(field.type) ? toNumber(flag, text) : parse(flag, text)
+  }
+}
+
+function toNumber(flag: string, text: string): unknown {
+  const value = tryParse(text)
+  if (value === undefined) throw new UsageError(`--${flag} must be a number.`)
+  return value
+}
+
+function parse(flag: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new UsageError(`--${flag} is not JSON: ${(error as Error).message}.`)
+  }
+}
+
+function tryParse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

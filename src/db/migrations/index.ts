@@ -1,0 +1,42 @@
+import type { Kysely } from 'kysely'
+import type { EngineName } from '../engine.ts'
+import * as first from './2026-11-15-first.ts'
+import * as mcp from './2026-11-16-mcp.ts'
+import * as vectors from './2026-11-16-vectors.ts'
+import * as wholeResults from './2026-11-16-whole-results.ts'
+import * as agents from './2026-11-17-agents.ts'
+import * as aiProviders from './2026-11-17-ai-providers.ts'
+import * as queue from './2026-11-17-queue.ts'
+import * as webhooks from './2026-11-17-webhooks.ts'
+import * as approvals from './2026-11-18-approvals.ts'
+import * as webSessions from './2026-11-18-web-sessions.ts'
+import * as callServer from './2026-11-21-call-server.ts'
+import * as definitionTexts from './2026-11-22-definition-texts.ts'
+import * as callWaiting from './2026-11-23-call-waiting.ts'
+import * as keyAncestors from './2026-11-23-key-ancestors.ts'
+import * as masking from './2026-11-23-masking.ts'
+import * as toolTypeAlias from './2026-11-23-tool-type-alias.ts'
+import * as toolsPerApp from './2026-11-23-tools-per-app.ts'
+
+export type MigrationStep = (db: Kysely<unknown>, engine: EngineName) => Promise<void>
+
+/** In the order in which they run. A released migration is never changed; a new one is added below. */
+export const migrations: Readonly<Record<string, MigrationStep>> = {
+  '2026-11-15-first': first.up,
+  '2026-11-16-mcp': mcp.up,
+  '2026-11-16-vectors': vectors.up,
+  '2026-11-16-whole-results': wholeResults.up,
+  '2026-11-17-agents': agents.up,
+  '2026-11-17-ai-providers': aiProviders.up,
+  '2026-11-17-queue': queue.up,
+  '2026-11-17-webhooks': webhooks.up,
+  '2026-11-18-approvals': approvals.up,
+  '2026-11-18-web-sessions': webSessions.up,
+  '2026-11-21-call-server': callServer.up,
+  '2026-11-22-definition-texts': definitionTexts.up,
+  '2026-11-23-call-waiting': callWaiting.up,
+  '2026-11-23-key-ancestors': keyAncestors.up,
+  '2026-11-23-masking': masking.up,
+  '2026-11-23-tool-type-alias': toolTypeAlias.up,
+  '2026-11-23-tools-per-app': toolsPerApp.up,
+}

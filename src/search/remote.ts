@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import type { HttpClient, Outbound } from '../http/outbound.ts'
+import type { Embedder } from './embedder.ts'
+import { quantized, type Vector } from './vectors.ts'
+
+export interface RemoteOptions {
+  /** Where an OpenAI-compatible API begins: `https://api.openai.com/v1`. */
+  readonly url: string
+  readonly model: string
+  readonly key: string | undefined
+}
+
+const Answer = z.object({
+  data: z.array(
+    z.object({ index: z.number().int().min(0).optional(), embedding: z.array(z.number()).min(1).max(8192) }),
+  ),
+})
+
+/** A model behind an OpenAI-compatible embeddings endpoint, reached by the guarded way out. */
+export class RemoteModel implements Embedder {
+  readonly model: string
+  readonly #url: URL
+  readonly #options: RemoteOptions
+  readonly #http: HttpClient
+
+  constructor(options: RemoteOptions, outbound: Pick<Outbound, 'client'>) {
+    this.#options = options
+    this.#url = new URL(`${options.url.replace(/\/+$/, '')}/embeddings`)
+    this.#http = outbound.client({ project: undefined, credentials: ['embeddings', this.#url, options.key] })
+    this.model = `${this.#url.host}/${options.model}`
+  }
+
+  /** Whether it answers is known when it is asked. */
+  async check(): Promise<void> {}
+
+  async close(): Promise<void> {}
+
+  async embed(texts: readonly string[], signal: AbortSignal): Promise<Vector[]> {
+    const { model, key } = this.#options
+    const { status, body } = await this.#http.request({
+      url: this.#url,
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...(key && { authorization: `Bearer ${key}` }) },
+      body: JSON.stringify({ model, input: texts, encoding_format: 'float' }),
+      signal,
+    })
+    if (status !== 200) throw new Error(`${this.#url.host} answered ${status}`)
+    const { data } = Answer.parse(JSON.parse(body.toString('utf8')))
+    const sorted = data.map((one, at) => ({ at: one.index ?? at, vector: quantized(one.embedding) }))
+    sorted.sort((a, b) => a.at - b.at)
+    const [first] = sorted
+    if (sorted.length !== texts.length || sorted.some(({ vector }) => vector.length !== first?.vector.length)) {
+      throw new Error(`${this.#url.host} answered ${sorted.length} vectors to ${texts.length} texts`)
+    }
+    return sorted.map(({ vector }) => vector)
+  }
+}

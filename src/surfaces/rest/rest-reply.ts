@@ -1,0 +1,57 @@
+import { type Download, type EventStream, isEventStream, JsonText, type Operation } from '../../operations/operation.ts'
+import { sendEvents } from '../../server/event-stream.ts'
+import { type Exchange, type ReplyHeaders, sendJson } from '../../server/exchange.ts'
+
+/** What an operation answered, before it is sent. */
+export interface RestReply {
+  readonly status: number
+  readonly headers?: ReplyHeaders
+  readonly text?: string
+  readonly events?: EventStream
+  readonly download?: Download
+}
+
+export function replyOf({ status, answers }: Operation, result: unknown): RestReply {
+  if (result instanceof JsonText) return { status: result.status ?? status, text: result.text }
+  if (status === 204) return { status }
+  if (answers === 'bytes') return { status: 200, download: result as Download }
+  if (isEventStream(result)) return { status: 200, events: result }
+  return { status, text: JSON.stringify(result) }
+}
+
+export async function sendReply(
+  exchange: Exchange,
+  reply: RestReply,
+  limits: ReplyHeaders,
+  closing: AbortSignal,
+): Promise<void> {
+  const { status, events, download, text } = reply
+  const headers = { ...limits, ...reply.headers }
+  if (events) await sendEvents(exchange, events, headers, closing)
+  else if (download) await sendDownload(exchange, download, headers)
+  else if (text === undefined) exchange.send(status, headers)
+  else sendJson(exchange, status, text, headers)
+}
+
+async function sendDownload(exchange: Exchange, download: Download, given: ReplyHeaders): Promise<void> {
+  const { bytes, contentType, size, etag, name, part } = download
+  const length = part ? part.end - part.start : size
+  const stream = exchange.stream(part ? 206 : 200, {
+    ...given,
+    'content-type': contentType,
+    'accept-ranges': size === undefined ? 'none' : 'bytes',
+    ...(etag && { etag }),
+    // What people store never runs as a page of ours.
+    'content-disposition': name ? `attachment; filename="${name}"` : 'attachment',
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': "default-src 'none'; sandbox",
+    ...(length !== undefined && { 'content-length': String(length) }),
+    ...(part && { 'content-range': `bytes ${part.start}-${part.end - 1}/${size}` }),
+  })
+  for await (const chunk of bytes) {
+    if (exchange.gone.aborted) return
+    stream.write(chunk)
+    await stream.drained()
+  }
+  stream.end()
+}

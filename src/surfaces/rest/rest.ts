@@ -1,0 +1,116 @@
+import type { Logger } from 'pino'
+import type { JsonObject } from '../../lib/json.ts'
+import { PlatformError } from '../../model/errors.ts'
+import { inputSchema } from '../../operations/json-schema.ts'
+import { type Context, type Operation, type Parts, parametersOf, routeOf } from '../../operations/operation.ts'
+import type { Admission, Admit } from '../../server/admit.ts'
+import { fieldsOf, readJson } from '../../server/body.ts'
+import { errorReply, sendError } from '../../server/error-reply.ts'
+import type { Exchange, Params, ReplyHeaders } from '../../server/exchange.ts'
+import type { Metrics } from '../../server/metrics.ts'
+import type { Route } from '../../server/router.ts'
+import { idempotently } from './idempotency.ts'
+import { type RestReply, replyOf, sendReply } from './rest-reply.ts'
+
+export interface RestDeps {
+  readonly operations: readonly Operation[]
+  readonly parts: Parts
+  readonly admit: Admit
+  readonly metrics: Metrics
+  readonly log: Logger
+  readonly bodyLimit: number
+  /** Aborted when the platform stops. */
+  readonly closing: AbortSignal
+}
+
+/** REST is a table from routes to operations. */
+export function restRoutes(deps: RestDeps): Route[] {
+  // A fixed path comes before one with a parameter in its place.
+  const inOrder = [...deps.operations].sort((a, b) => parametersOf(a.route).length - parametersOf(b.route).length)
+  return inOrder.map((operation) => {
+    const { method, path } = routeOf(operation)
+    return { method, path: path.replaceAll(/\{(\w+)\}/g, ':$1'), handle: handler(operation, deps) }
+  })
+}
+
+function handler(operation: Operation, deps: RestDeps) {
+  const { admit, metrics, log, closing } = deps
+  const readInput = inputReader(operation, deps.bodyLimit)
+  return async (exchange: Exchange, params: Params): Promise<void> => {
+    let headers: ReplyHeaders = {}
+    let status: number
+    try {
+      const admission = await admit(exchange, 'rest')
+      headers = admission.headers
+      const input = await readInput(exchange, params)
+      const reply = await perform(operation, input, admission, exchange, deps)
+      status = reply.status
+      await sendReply(exchange, reply, headers, closing)
+    } catch (error) {
+      status = sendError(exchange, error, log, headers)
+    }
+    metrics.answered(operation.name, status)
+  }
+}
+
+function perform(
+  operation: Operation,
+  input: unknown,
+  { caller }: Admission,
+  exchange: Exchange,
+  { parts, log }: RestDeps,
+): Promise<RestReply> {
+  const context: Context = { ...parts, ...caller, ...extras(operation, exchange) }
+  const run = async () => replyOf(operation, await operation.perform(input, context))
+  const key = exchange.method === 'POST' ? exchange.headers['idempotency-key'] : undefined
+  if (key === undefined) return run()
+  const fingerprint = `${operation.name}\n${JSON.stringify(input)}`
+  const request = { principalId: caller.principal.id, key, fingerprint, secretFields: operation.secretFields }
+  return idempotently(parts.store.idempotencyKeys, request, run, (error) => errorReply(error, log))
+}
+
+const extras = (operation: Operation, exchange: Exchange): Pick<Context, 'body' | 'range'> | undefined => {
+  if (operation.accepts === 'bytes') return { body: exchange.chunks() }
+  const { range } = exchange.headers
+  return operation.answers === 'bytes' && range !== undefined ? { range } : undefined
+}
+
+/** Collects an operation's input from where REST keeps it: the path, and then the query or the body. */
+function inputReader(operation: Operation, bodyLimit: number) {
+  const { method, path } = routeOf(operation)
+  const parameters = parametersOf(path)
+  const inPath = parameters.map(({ field }) => field)
+  const inBody = method === 'POST' || method === 'PATCH' || (method === 'PUT' && !operation.accepts)
+  const fields = (inputSchema(operation).properties ?? {}) as Record<string, JsonObject>
+
+  return async (exchange: Exchange, params: Params): Promise<unknown> => {
+    const input: Record<string, unknown> = exchange.query === '' ? {} : readQuery(exchange.query, fields)
+    if (inBody) {
+      const errors = Object.keys(input).map((name) => ({
+        path: name,
+        message: 'belongs in the body, not in the query',
+      }))
+      if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
+      Object.assign(input, fieldsOf(await readJson(exchange, bodyLimit), inPath))
+    }
+    for (const { name, field } of parameters) input[field] = params[name]
+    return input
+  }
+}
+
+/** Everything in a query is text; what the schema wants as something else is turned into it, where it can be. */
+function readQuery(query: string, fields: Record<string, JsonObject>): Record<string, unknown> {
+  const sent = new URLSearchParams(query)
+  return Object.fromEntries(
+    [...new Set(sent.keys())].map((name) => {
+      const values = sent.getAll(name)
+      const type = Object.hasOwn(fields, name) ? fields[name]?.type : undefined
+      if (type === 'array') return [name, values.flatMap((value) => value.split(','))]
+      const [value = '', second] = values
+      if (second !== undefined) return [name, values]
+      if ((type === 'integer' || type === 'number') && /^-?\d+(\.\d+)?$/.test(value)) return [name, Number(value)]
+      if (type === 'boolean' && /^(true|false)$/.test(value)) return [name, value === 'true']
+      return [name, value]
+    }),
+  )
+}
