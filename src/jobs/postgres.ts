@@ -14,8 +14,11 @@ const second = 1000
 const pollMs = 2 * second
 /** A job without a heartbeat for this long goes to another process. pg-boss takes no less. */
 const heartbeatSeconds = 10
-/** A process that cannot reach the database gives up its leases before others take over. */
-const silentAtMostMs = (heartbeatSeconds - 2) * second
+/**
+ * A process that cannot reach the database gives up its leases before others take over: the last answer can be 2.5 s younger than
+ * the last heartbeat, and is checked at every poll.
+ */
+const silentAtMostMs = (heartbeatSeconds - 4) * second
 
 const workerOptions = {
   includeMetadata: true,
