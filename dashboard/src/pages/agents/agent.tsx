@@ -34,18 +34,14 @@ function Whole({ agent }: { agent: AgentRecord }) {
                 <code className="font-mono text-xs">{modelOf(agent.model, provider)}</code> by{' '}
               </>
             )}
-            <Link
-              to="/ai-providers/$providerId"
-              params={{ providerId: provider.id }}
-              className="text-accent hover:underline"
-            >
+            <Link to="/ai-providers/$providerId" params={{ providerId: provider.id }} className="text-accent underline">
               {provider.name}
             </Link>
             ,{' '}
           </>
         )}
         {plural(agent.tool_ids.length, 'tool')} ·{' '}
-        <Link to="/generations" search={{ agent_id: agent.id }} className="text-accent hover:underline">
+        <Link to="/generations" search={{ agent_id: agent.id }} className="text-accent underline">
           its generations
         </Link>
       </PageHead>
