@@ -86,7 +86,6 @@ describe('help', () => {
       'src/home.ts',
       'src/lib/escaped.ts',
       'src/lib/nearest.ts',
-      'src/model/tool-reference.ts',
     ])
     expect(files).not.toContain('src/cli/commands/up.ts')
   })

@@ -1,6 +1,7 @@
 import { isObject, type Json, type JsonObject } from '../lib/json.ts'
 import { PlatformError } from '../model/errors.ts'
 import type { Output } from '../model/tool.ts'
+import { ManyTexts } from './many-texts.ts'
 
 /** What stands for a secret. */
 export const hidden = '[redacted]'
@@ -12,6 +13,8 @@ export const hidden = '[redacted]'
 export const shortestSecret = 8
 
 const deepest = 1000
+/** Up to so many, looking for each by itself is faster. */
+const fewForms = 60
 
 export interface RedactedStream {
   push(part: string): string
@@ -24,11 +27,13 @@ export interface RedactedStream {
  */
 export class Redactor {
   readonly #forms: readonly string[]
+  readonly #many: ManyTexts | undefined
 
   constructor(secrets: Iterable<string>) {
     const long = [...new Set(secrets)].filter((secret) => secret.length >= shortestSecret)
     // The longest first, so that a secret which is part of another one does not leave the rest of it behind.
     this.#forms = [...new Set(long.flatMap(formsOf))].sort((a, b) => b.length - a.length)
+    this.#many = this.#forms.length > fewForms ? new ManyTexts(this.#forms) : undefined
   }
 
   get isEmpty(): boolean {
@@ -36,6 +41,7 @@ export class Redactor {
   }
 
   text(text: string): string {
+    if (this.#many) return this.#many.replaceAll(text, hidden)
     let clean = text
     for (const form of this.#forms) if (clean.includes(form)) clean = clean.replaceAll(form, hidden)
     return clean
@@ -75,7 +81,7 @@ export class Redactor {
 
   /** Whether JSON text may hold a secret. JSON can spell any character as \u0061, and "/" as "\/"; then it may. */
   holds(text: string): boolean {
-    return !this.isEmpty && (this.#forms.some((form) => text.includes(form)) || /\\[u/]/.test(text))
+    return !this.isEmpty && (this.text(text) !== text || /\\[u/]/.test(text))
   }
 
   /** A cheap look at the text first: most answers hold no secret and are passed on as they came. */
