@@ -33,6 +33,11 @@ describe.each(engines)('names in place of ids on %s', (engine) => {
     const agent = await platform.post('/agents', { name: 'Support bot', ai_provider_id: provider.body.id })
     const skill = await platform.post('/skills', { name: 'refunds', content: 'Look up the order.' })
     const server = await platform.post('/servers', { slug: 'docs', name: 'The docs' })
+    const webhook = await platform.post('/webhooks', {
+      name: 'pager',
+      url: 'https://pager.example/hook',
+      events: ['*'],
+    })
     const rule = await platform.post('/approval-rules', { name: 'Large ones', expression: 'false' })
 
     const found = [
@@ -43,13 +48,14 @@ describe.each(engines)('names in place of ids on %s', (engine) => {
       await platform.get('/servers/docs'),
       await platform.get('/servers/The%20docs'),
       await platform.get('/approval-rules/Large%20ones'),
+      await platform.get('/webhooks/pager'),
       await platform.get('/projects/default'),
       await platform.get('/access-policies/pol_administrator'),
     ]
 
     expect(found.map(({ body }) => body.id)).toEqual([
       ...[id, agent.body.id, provider.body.id, skill.body.id, server.body.id, server.body.id, rule.body.id],
-      ...[platform.projectId, 'pol_administrator'],
+      ...[webhook.body.id, platform.projectId, 'pol_administrator'],
     ])
     expect(await platform.post('/tools/exchange-rate/call', { input: {} })).toMatchObject({ status: 200 })
     expect(await platform.patch('/tools/exchange-rate', { description: 'x' })).toMatchObject({ body: { id } })

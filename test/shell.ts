@@ -31,8 +31,19 @@ export async function runShell(script: string, cwd: string): Promise<ShellResult
     cwd,
     env: { PATH: `${bin}:${userPath}`, HOME: home.path, LANG: 'C.UTF-8' },
     stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
   })
+  // A script that fails half-way may leave a program behind, which would hold the output open.
+  shell.once('exit', () => endGroup(shell.pid))
   const ended = new Promise<number | null>((resolve) => shell.once('close', resolve))
   const [code, stdout, stderr] = await Promise.all([ended, text(shell.stdout), text(shell.stderr)])
   return { code, stdout, stderr }
+}
+
+function endGroup(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGTERM')
+  } catch {
+    // Nothing was left.
+  }
 }

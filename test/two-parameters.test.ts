@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { printCommands } from '../scripts/print/commands.ts'
 import { fieldsOf } from '../scripts/print/fields.ts'
 import { printSdk } from '../scripts/print/sdk.ts'
+import { newId } from '../src/model/ids.ts'
 import type { Principal } from '../src/model/principal.ts'
 import { operation } from '../src/operations/operation.ts'
 import { fetchFrom } from '../src/server/fetch-exchange.ts'
@@ -22,6 +23,8 @@ const submit = operation({
   run: async (input) => input,
 })
 
+const agent = newId('agt')
+
 /** REST with this one operation, for a caller who may ask anything. */
 const find = createRouter(
   restRoutes({
@@ -35,7 +38,7 @@ const find = createRouter(
 )
 
 const post = async (body: object) => {
-  const request = new Request('http://platform.test/agents/agt_1/generate/gen_2/tool-outputs', {
+  const request = new Request(`http://platform.test/agents/${agent}/generate/gen_2/tool-outputs`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
@@ -50,7 +53,7 @@ const post = async (body: object) => {
 test('the first parameter of a path fills the id, and any other the field of its name', async () => {
   expect(await post({ outputs: ['42'] })).toEqual({
     status: 200,
-    body: { id: 'agt_1', generation_id: 'gen_2', outputs: ['42'] },
+    body: { id: agent, generation_id: 'gen_2', outputs: ['42'] },
   })
 })
 

@@ -205,9 +205,10 @@ export const catalogue = {
     status: 409,
     says: 'Several records have the name that was given in place of an id.',
     message: (d: { kind: string; name: string; candidates: readonly { id: string; app?: string }[] }) =>
-      `Several records of the kind ${d.kind} are named "${d.name}": ${d.candidates
-        .map(({ id, app }) => (app ? `${id} (app ${app})` : id))
-        .join(', ')}. Use the id of one${d.candidates.some(({ app }) => app) ? ', or "app/name"' : ''}.`,
+      `Several ${d.kind}s are named "${d.name}": ${d.candidates
+        .map(({ id, app }) => (app ? `${app}/${d.name} (${id})` : id))
+        .sort()
+        .join(', ')}. Use one of these.`,
   },
   HAS_DEPENDENTS: {
     status: 409,

@@ -25,6 +25,7 @@ const named: Readonly<Record<string, Named>> = {
   access_policy_id: { table: 'access_policies', kind: 'access-policy', reads: 'access-policies:GetAccessPolicy' },
   approval_rule_id: { table: 'approval_rules', kind: 'approval-rule', reads: 'approval-rules:GetApprovalRule' },
   api_key_id: { table: 'api_keys', kind: 'api-key', reads: 'api-keys:GetApiKey' },
+  webhook_id: { table: 'webhooks', kind: 'webhook', reads: 'webhooks:GetWebhook' },
   project_id: { table: 'projects', kind: 'project', reads: 'projects:GetProject' },
 }
 

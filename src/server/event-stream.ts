@@ -3,7 +3,7 @@ import type { Exchange, ReplyHeaders } from './exchange.ts'
 
 const heartbeatMs = 15_000
 /** A reader that falls this far behind is disconnected: it can ask the list for what it missed. */
-const mostUnread = 4 * 1024 * 1024
+const mostUnread = 16 * 1024 * 1024
 
 /** The first words of each stream, so that its headers go out at once. */
 export const opening = ': listening\n\n'
