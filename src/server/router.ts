@@ -15,16 +15,26 @@ export interface Match {
   readonly params: Params
 }
 
+/** Clients ask for the same few paths again and again. */
+const mostKnown = 1000
+
 /** Finds the handler for a request. Routes that come first win. */
 export function createRouter(routes: readonly Route[]): (method: string, path: string) => Match | undefined {
   const router = new SmartRouter<Handler>({ routers: [new RegExpRouter(), new TrieRouter()] })
   for (const { method, path, handle } of routes) router.add(method, path, handle)
+  const known = new Map<string, Match>()
   return (method, path) => {
+    const key = `${method} ${path}`
+    const before = known.get(key)
+    if (before) return before
     const [handlers, values] = router.match(method, path)
     const [first] = handlers
     if (!first) return undefined
     const [handle, places] = first
-    return { handle, params: paramsOf(places, values) }
+    const match = { handle, params: paramsOf(places, values) }
+    if (known.size === mostKnown) known.clear()
+    known.set(key, match)
+    return match
   }
 }
 
