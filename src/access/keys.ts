@@ -41,13 +41,6 @@ export class Keys {
     }
   }
 
-  /** The principal behind a token, where nothing has to be read or written for it; the others are authenticated. */
-  known(token: string | undefined, now = Date.now()): Principal | undefined {
-    const known = token === undefined ? undefined : this.#byToken.get(token)
-    if (!known || now - known.usedAt > usedEvery) return undefined
-    return isOver(known, now) ? undefined : known.principal
-  }
-
   async authenticate(token: string | undefined, now = Date.now()): Promise<Principal> {
     if (!token) throw new PlatformError('UNAUTHENTICATED', { reason: 'missing' })
     const known = this.#byToken.get(token) ?? (await this.#recognise(token))

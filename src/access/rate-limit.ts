@@ -34,12 +34,6 @@ export class RateLimit {
     return { limit, remaining: limit - window.count, resetSeconds }
   }
 
-  /** Does not count a request that is counted again elsewhere. */
-  giveBack(key: string): void {
-    const window = this.#windows.get(key)
-    if (window && window.count > 0) window.count--
-  }
-
   #forgetOld(now: number): void {
     for (const [key, window] of this.#windows) if (now - window.start >= minute) this.#windows.delete(key)
   }

@@ -54,14 +54,9 @@ export class Shelves {
     })
   }
 
-  /** A server that is in memory, by id or slug; any other is found. */
-  knownServer(reference: string): Server | undefined {
-    return this.#servers.get(reference)
-  }
-
   /** By id or slug. */
   async findServer(reference: string): Promise<Server | undefined> {
-    const known = this.knownServer(reference)
+    const known = this.#servers.get(reference)
     if (known) return known
     const before = this.#changes
     const server = await this.#store.servers.find(reference)
