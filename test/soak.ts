@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto'
+
 /**
  * Some promises hold for any moment or any number, and proving them for all takes long. `npm test` tries a sample, chosen by
  * a seed that is printed; `npm run test:soak` tries all. `QM_SEED` repeats a sample.
@@ -10,15 +12,12 @@ const seed = Number(process.env.QM_SEED ?? Math.floor(Math.random() * 1_000_000)
 export function sample<T>(all: readonly T[], count: number): T[] {
   if (soak || all.length <= count) return [...all]
   console.log(`sampling ${count} of ${all.length} with QM_SEED=${seed}`)
-  let state = seed + all.length
-  const next = () => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
-    return state
-  }
-  const chosen = new Set<number>()
-  while (chosen.size < count) chosen.add(next() % all.length)
-  return all.filter((_, index) => chosen.has(index))
+  const places = all.map((_, place) => place).sort((a, b) => (rankOf(a) < rankOf(b) ? -1 : 1))
+  const chosen = new Set(places.slice(0, count))
+  return all.filter((_, place) => chosen.has(place))
 }
+
+const rankOf = (place: number): string => hash('sha256', `${seed} ${place}`)
 
 /** Everything, but only so many at a time. */
 export async function inParallel<T>(all: readonly T[], width: number, work: (one: T) => Promise<void>): Promise<void> {
