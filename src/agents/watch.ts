@@ -179,6 +179,8 @@ class Told {
   #started = false
   #step = 0
   #answered = 0
+  /** Whether all calls of the step that was answered last have ended, as far as the watcher was told. */
+  #settled = true
   #text = ''
   readonly #calls = new Map<string, string>()
   readonly #early: (() => void)[] = []
@@ -221,11 +223,11 @@ class Told {
 
   /**
    * The journal comes first: nothing is said of a run before it has started, nor of a step before the ones before it were
-   * answered. What comes too early is kept until then.
+   * answered and their calls have ended. What comes too early is kept until then.
    */
   #isNow(step: number, again: () => void): boolean {
     if (step <= this.#answered) return false
-    if (this.#started && step === this.#answered + 1) return true
+    if (this.#started && this.#settled && step === this.#answered + 1) return true
     if (this.#early.length < mostEarly) this.#early.push(again)
     return false
   }
@@ -260,6 +262,7 @@ class Told {
       }
       for (const call of calls.filter((one) => one.step === step.number)) this.#call(step.number, callView(call))
     }
+    this.#settled = calls.every((call) => call.step !== this.#answered || isEnded(callView(call).status))
     for (const again of this.#early.splice(0)) again()
   }
 
@@ -267,9 +270,11 @@ class Told {
     if (view.status === 'running' || this.#calls.get(view.call_id) === view.status) return
     this.#calls.set(view.call_id, view.status)
     this.#send({
-      type: view.status === 'done' || view.status === 'failed' ? 'call.ended' : 'call.waiting',
+      type: isEnded(view.status) ? 'call.ended' : 'call.waiting',
       step,
       ...view,
     })
   }
 }
+
+const isEnded = (status: string): boolean => status === 'done' || status === 'failed'
