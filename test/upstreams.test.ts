@@ -550,6 +550,17 @@ describe('an MCP tool', () => {
   })
 })
 
+test('a tool whose definition is larger than any model could use is left out, and the others work', async () => {
+  const huge = { type: 'object' as const, description: 'x'.repeat(1_100_000) }
+  await using upstream = await startUpstream([{ ...echo, name: 'huge', inputSchema: huge }, echo])
+  await using platform = await startPlatform()
+  const { id } = (await platform.post('/tools', { name: 'up', type: 'mcp', mcp: { url: upstream.url } })).body
+
+  const actions = await platform.get(`/tools/${id}/actions`)
+
+  expect(actions.body.data.map(({ name }: { name: string }) => name)).toEqual(['echo'])
+})
+
 describe('a definition that changes under its name', () => {
   const described = (description: string): UpstreamTool => ({ ...echo, description })
 

@@ -44,7 +44,7 @@ const readAll = (all: readonly unknown[]): Tool[] => all.flatMap((one) => readTo
  * would refuse a list with one such entry in it, older ones for more reasons than newer ones.
  */
 function readTool(one: unknown): Tool | undefined {
-  if (!isObject(one) || typeof one.name !== 'string') return undefined
+  if (!isObject(one) || typeof one.name !== 'string' || isTooLarge(one)) return undefined
   // Many a server leaves out the schema of a tool that takes nothing.
   const inputSchema = one.inputSchema ?? { type: 'object' }
   if (!isObjectSchema(inputSchema)) return undefined
@@ -52,6 +52,30 @@ function readTool(one: unknown): Tool | undefined {
   const tool = { ...one, inputSchema } as Record<string, unknown>
   for (const [field] of wrong) delete tool[field]
   return tool as unknown as Tool
+}
+
+/** No model is served with a larger definition, and to check, hash and print it would keep everyone waiting. */
+const mostCharacters = 1_000_000
+const mostValues = 50_000
+
+function isTooLarge(definition: unknown): boolean {
+  let characters = 0
+  let values = 0
+  const left: unknown[] = [definition]
+  while (left.length > 0) {
+    const value = left.pop()
+    if (++values > mostValues) return true
+    if (typeof value === 'string') characters += value.length
+    else if (Array.isArray(value)) for (const item of value) left.push(item)
+    else if (isObject(value)) {
+      for (const key in value) {
+        characters += key.length
+        left.push(value[key])
+      }
+    }
+    if (characters > mostCharacters || left.length > mostValues) return true
+  }
+  return false
 }
 
 const isText = (value: unknown) => typeof value === 'string'
