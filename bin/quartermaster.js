@@ -2,7 +2,7 @@
 // The GNU C library keeps what is freed apart for each thread, and Node has a dozen: hence the first variable. The second has it
 // give large blocks back to the system when they are freed, also after many of them. V8 frees memory in a
 // quiet moment and takes with it what it knew about the code that will run next: hence the first flag. The second keeps the
-// room for new things from growing to four times what calls need; see docs/decisions/2026-11-20-memory.md. The third is for
+// room for new things from growing to four times what calls need; see docs/decisions/2026-11-16-memory.md. The third is for
 // Node 22, which calls its SQLite experimental.
 import module from 'node:module'
 import { setFlagsFromString } from 'node:v8'

@@ -1,7 +1,7 @@
 /**
  * Builds the program where it was not built or its sources have changed since: `dist`, JavaScript that Node 22.18 and
  * later run, in some sixty files instead of a thousand, which is what a start spends most of its time on. The packages that
- * it uses are inside; see docs/decisions/2026-11-19-one-bundle.md.
+ * it uses are inside; see docs/decisions/2026-11-16-one-bundle.md.
  *
  * It runs by itself after `npm ci`, before `npm start` and before the tests. For `npm pack`, `--package` adds what a
  * checkout finds elsewhere: the types and the model that actions are searched with.

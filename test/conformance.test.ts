@@ -26,7 +26,7 @@ const everyEra = [
   'dns-rebinding-protection',
 ]
 
-/** What is not on the list, and why: docs/decisions/2026-11-19-what-mcp-leaves-out.md. */
+/** What is not on the list, and why: docs/decisions/2026-11-16-what-mcp-leaves-out.md. */
 const scenarios = {
   '2025-11-25': [
     'server-initialize',

@@ -23,7 +23,8 @@ import { secretPathsOf } from './sensitive.ts'
  *        ├──reject──▶ rejected├──cancel, stale──▶ cancelled
  *        └──time is up──▶ expired (so does an approved one that nobody takes)
  *
- * The grant is taken before the effect: whoever moves the approval from `approved` to `used` has the effect, and no one else.
+ * The grant is taken before the effect: only the process that moves the approval from `approved` to `used`
+ * runs the call.
  * A caller that blocks waits here for that. One that returns or resumes gets `Waiting`, and takes the grant when it calls
  * again. A call whose caller gives up in between stays open, and the same call finds it.
  */

@@ -28,7 +28,7 @@ export interface Asked {
   readonly lent?: boolean
   /** What goes along as headers to whoever is behind the tool. */
   readonly context?: Readonly<Record<string, string>> | undefined
-  /** The MCP server of ours that it came by. */
+  /** The MCP endpoint that the call came through. */
   readonly server?: CalledServer | undefined
   readonly onWait?: OnWait | undefined
   /** It came back: the call was recorded as begun, then, and goes on. */

@@ -38,7 +38,7 @@ export const Call = z.object({
   status: CallStatus,
   principal: z.object({ kind: z.string(), id: z.string(), name: z.string() }),
   surface: Surface.describe('How it came; cli and sdk are what a client of REST says of itself'),
-  server_id: z.string().nullable().describe('The MCP server of ours that it came by'),
+  server_id: z.string().nullable().describe('The MCP endpoint that the call came through'),
   client: z.object({ name: z.string().nullable(), version: z.string().nullable() }),
   request: AnyJson.describe('What the caller sent, without presets; where it was cut, the beginning of its JSON text'),
   request_truncated: z.boolean(),

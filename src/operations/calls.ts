@@ -22,7 +22,7 @@ export const Filters = {
   action: Text.max(200).optional().describe('namespace:name'),
   principal_id: Id.optional().describe('Who called'),
   surface: Surface.optional(),
-  server_id: Id.optional().describe('The MCP server of ours that it came by'),
+  server_id: Id.optional().describe('The MCP endpoint that the call came through'),
 }
 
 export const Moment = z.iso.datetime({ offset: true })

@@ -2842,7 +2842,7 @@ export interface Operations {
         /** Who called */
         principal_id?: string
         surface?: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
-        /** The MCP server of ours that it came by */
+        /** The MCP endpoint that the call came through */
         server_id?: string
         /** Not before this time */
         from?: string
@@ -2878,7 +2878,7 @@ export interface Operations {
         }
         /** How it came; cli and sdk are what a client of REST says of itself */
         surface: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
-        /** The MCP server of ours that it came by */
+        /** The MCP endpoint that the call came through */
         server_id: string | null
         client: {
           name: string | null
@@ -2919,7 +2919,7 @@ export interface Operations {
         /** Who called */
         principal_id?: string
         surface?: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
-        /** The MCP server of ours that it came by */
+        /** The MCP endpoint that the call came through */
         server_id?: string
         /** An hour before `to`, unless given; at most a day. Counted from the start of its minute */
         from?: string
@@ -2987,7 +2987,7 @@ export interface Operations {
         /** Who called */
         principal_id?: string
         surface?: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
-        /** The MCP server of ours that it came by */
+        /** The MCP endpoint that the call came through */
         server_id?: string
         /** Not before this time */
         from?: string
@@ -3021,7 +3021,7 @@ export interface Operations {
           }
           /** How it came; cli and sdk are what a client of REST says of itself */
           surface: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
-          /** The MCP server of ours that it came by */
+          /** The MCP endpoint that the call came through */
           server_id: string | null
           client: {
             name: string | null
@@ -3064,7 +3064,7 @@ export interface Operations {
         /** Who called */
         principal_id?: string
         surface?: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
-        /** The MCP server of ours that it came by */
+        /** The MCP endpoint that the call came through */
         server_id?: string
       }
       answer: AsyncIterable<ServerEvent<{
@@ -3089,7 +3089,7 @@ export interface Operations {
         }
         /** How it came; cli and sdk are what a client of REST says of itself */
         surface: 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
-        /** The MCP server of ours that it came by */
+        /** The MCP endpoint that the call came through */
         server_id: string | null
         client: {
           name: string | null

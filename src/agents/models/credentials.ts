@@ -48,7 +48,7 @@ function redactedDeltas(redactor: Redactor, tell: (delta: ModelDelta) => void) {
     end,
     take(delta: ModelDelta) {
       if (!('text' in delta)) {
-        // What was told so far is taken back, and with it what was held back.
+        // The model starts over: discard the text that was held back.
         if (delta.type === 'reset') stream = redactor.stream()
         end()
         return tell(delta)
