@@ -435,7 +435,7 @@ describe('on postgres, among processes', () => {
     expect(wasAborted).toBe(true)
   })
 
-  test('a process that stops hands its jobs over without waiting for a poll', async () => {
+  test('a process that stops hands its jobs over', async () => {
     await using database = await freshDatabase('postgres')
     await using other = await open(database.options)
     for (let n = 0; n < 4; n++) {
