@@ -1,9 +1,9 @@
 /**
- * How soon a call goes on once it is approved: the call waits in one process, the decision is made in another, and both
- * are on one PostgreSQL. Measured from the moment the decision is sent to the moment the tool is reached, beside the
- * time that the decision itself takes to be answered.
+ * Measures how soon a call continues after it is approved. The call waits in one process and is approved in another; both
+ * use one PostgreSQL. Prints the time from sending the decision until the tool receives the call, and until the decision
+ * gets its response.
  *
- *     DATABASE_URL=postgres://… node bench/approvals.ts [approvals] [waiting beside them]
+ *     DATABASE_URL=postgres://… node bench/approvals.ts [approvals] [other waiting calls]
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -13,9 +13,9 @@ import { join } from 'node:path'
 import { end, launch, program } from './measure.ts'
 
 const count = Number(process.argv[2] ?? 200)
-const crowd = Number(process.argv[3] ?? 0)
+const waitingCalls = Number(process.argv[3] ?? 0)
 const { DATABASE_URL } = process.env
-if (!DATABASE_URL) throw new Error('set DATABASE_URL: only processes that share a database have something to tell')
+if (!DATABASE_URL) throw new Error('set DATABASE_URL: this benchmark needs two processes that share a database')
 const key = 'sk_of_the_benchmark'
 
 const reached = new Map<number, (at: number) => void>()
@@ -66,26 +66,26 @@ try {
       'GET',
       `/approvals?status=pending&limit=${limit}&tool_id=${id}`,
     )
-  for (let n = 0; n < crowd; n++) void call(-1 - n).catch(() => undefined)
-  while ((await list(1)).total < crowd) await new Promise((resolve) => setTimeout(resolve, 100))
-  const [goesOn, answered]: [number[], number[]] = [[], []]
+  for (let n = 0; n < waitingCalls; n++) void call(-1 - n).catch(() => undefined)
+  while ((await list(1)).total < waitingCalls) await new Promise((resolve) => setTimeout(resolve, 100))
+  const [continued, answered]: [number[], number[]] = [[], []]
   for (let n = 0; n < count; n++) {
     const arrival = new Promise<number>((resolve) => reached.set(n, resolve))
     const calling = call(n)
-    while ((await list(1)).total <= crowd) await new Promise((resolve) => setTimeout(resolve, 5))
+    while ((await list(1)).total <= waitingCalls) await new Promise((resolve) => setTimeout(resolve, 5))
     const [newest] = (await list(1)).data
     const sent = performance.now()
     const decision = send(decides.url, 'POST', `/approvals/${newest?.id}/approve`, {}).then(() => performance.now())
     const [at, done] = await Promise.all([arrival, decision, calling])
     if (n < count / 10) continue
-    goesOn.push(at - sent)
+    continued.push(at - sent)
     answered.push(done - sent)
   }
-  for (const times of [goesOn, answered]) times.sort((a, b) => a - b)
-  console.log(`${count} approvals, ${crowd} other calls waiting; milliseconds after the decision was sent`)
+  for (const times of [continued, answered]) times.sort((a, b) => a - b)
+  console.log(`${count} approvals, ${waitingCalls} other calls waiting; milliseconds after the decision was sent`)
   console.log('                         p50      p99')
-  console.log(`the call goes on    ${quantile(goesOn, 0.5)} ${quantile(goesOn, 0.99)}`)
-  console.log(`it is answered      ${quantile(answered, 0.5)} ${quantile(answered, 0.99)}`)
+  console.log(`call continues      ${quantile(continued, 0.5)} ${quantile(continued, 0.99)}`)
+  console.log(`decision response   ${quantile(answered, 0.5)} ${quantile(answered, 0.99)}`)
 } finally {
   await end(waits.child)
   await end(decides.child)

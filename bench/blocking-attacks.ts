@@ -1,6 +1,6 @@
 import type { Answer, Target } from './blocking.ts'
 
-/** `prepare` sets the scene; what it gives is the one request, or the few at once, that is measured. */
+/** `prepare` creates the records that the attack needs. It returns a function that sends the measured request or requests. */
 export interface Attack {
   readonly name: string
   prepare(target: Target): Promise<() => Promise<Answer>>
@@ -30,7 +30,7 @@ const mcpTool = async ({ send, upstream }: Target, fields: Json = {}): Promise<s
     await send('POST', '/tools', { name: 'upstream', type: 'mcp', mcp: { url: `${upstream.url}/mcp` }, ...fields }),
   ).id
 
-/** A request that needs nothing before it. */
+/** A request without preparation. */
 const request = (name: string, method: string, path: string, body: () => unknown): Attack => ({
   name,
   prepare: async ({ send }) => {
@@ -39,7 +39,7 @@ const request = (name: string, method: string, path: string, body: () => unknown
   },
 })
 
-/** A rule that is tried out, and then the same rule on a call. */
+/** Tests an approval rule against an input. */
 const rule = (name: string, expression: string, input: () => Json): Attack => ({
   name: `rule: ${name}`,
   prepare: async (target) => {
@@ -48,7 +48,7 @@ const rule = (name: string, expression: string, input: () => Json): Attack => ({
   },
 })
 
-/** A call of an http tool with these parameters. */
+/** Calls an http tool with these parameters. */
 const call = (name: string, parameters: () => Json, input: () => unknown): Attack => ({
   name: `input: ${name}`,
   prepare: async (target) => {
@@ -59,7 +59,7 @@ const call = (name: string, parameters: () => Json, input: () => unknown): Attac
   },
 })
 
-/** A tool that is registered with these parameters. */
+/** Registers an http tool with these parameters. */
 const schema = (name: string, parameters: () => Json, more: () => Json = () => ({})): Attack => ({
   name: `schema: ${name}`,
   prepare: async (target) => {
@@ -68,7 +68,7 @@ const schema = (name: string, parameters: () => Json, more: () => Json = () => (
   },
 })
 
-/** What another system answers. */
+/** Calls an http tool whose upstream returns this response. */
 const answered = (name: string, answer: () => string): Attack => ({
   name: `answer: ${name}`,
   prepare: async (target) => {
@@ -78,7 +78,7 @@ const answered = (name: string, answer: () => string): Attack => ({
   },
 })
 
-/** What an MCP server offers, and what is done with it. */
+/** Uses an MCP server that offers these tools. Lists the actions unless `run` does something else. */
 const offered = (
   name: string,
   tools: () => readonly object[],
@@ -97,7 +97,7 @@ const nested = (size: number) => {
   return `[${many(Math.floor(size / 181), () => open + close).join(',')}]`
 }
 
-/** As many different names of fields, and as many fields in large objects, as the limits allow. */
+/** The maximum number of distinct field names, and of fields in large objects, that the limits allow. */
 const distinctFields = () => [
   ...many(2, () => Object.fromEntries(many(5000, (i) => [`k${i}`, 1]))),
   ...many(70, (n) => Object.fromEntries(many(64, (i) => [`${n}_${i}`, 1]))),
@@ -111,7 +111,7 @@ const wide = (size: number): Json => ({
   ),
 })
 
-/** About as an OpenAPI document describes one large object: nested, with formats and alternatives. */
+/** A schema like that of a large object in an OpenAPI document: nested, with formats and alternatives. */
 const involved = (size: number): Json => ({
   type: 'object',
   properties: Object.fromEntries(
@@ -136,7 +136,7 @@ const bind = (depth: number, last: string) =>
   last.replaceAll('LAST', `a${depth - 1}`) +
   ')'.repeat(depth)
 
-/** Letters a and b in an order that no automaton can keep in few states; the same each time. */
+/** A fixed pseudo-random sequence of a and b, for which an automaton needs many states. */
 const letters = (length: number) => {
   let state = 1
   return many(length, () => {
@@ -170,8 +170,8 @@ export const attacks: readonly Attack[] = [
   rule('lists joined in a loop', 'input.l.all(i, (input.l + input.l).size() > 0)', () => ({
     l: many(30_000, () => 1),
   })),
-  rule('a text doubled again and again', bind(14, 'size(LAST) > 0'), () => ({ s: 'a'.repeat(60_000) })),
-  rule('a list doubled again and again', bind(14, 'LAST.all(i, i > 0)'), () => ({ s: many(10_000, () => 1) })),
+  rule('a text doubled repeatedly', bind(14, 'size(LAST) > 0'), () => ({ s: 'a'.repeat(60_000) })),
+  rule('a list doubled repeatedly', bind(14, 'LAST.all(i, i > 0)'), () => ({ s: many(10_000, () => 1) })),
   rule('split in a loop', 'input.l.all(i, input.s.split("").size() > 0)', () => ({
     l: many(2000, () => 1),
     s: 'a'.repeat(50_000),
@@ -194,7 +194,7 @@ export const attacks: readonly Attack[] = [
     l: many(310, () => 1.5),
   })),
   {
-    name: 'rule: a hundred of them on one call',
+    name: 'rule: 100 rules on one call',
     prepare: async (target) => {
       const id = await newTool(target)
       for (let n = 0; n < 100; n++) {
@@ -206,7 +206,7 @@ export const attacks: readonly Attack[] = [
     },
   },
   {
-    name: 'rule: a hundred of them, read for the first time',
+    name: 'rule: 100 rules, compiled for the first time',
     prepare: async (target) => {
       const id = await newTool(target)
       const patterns = (n: number) =>
@@ -244,13 +244,13 @@ export const attacks: readonly Attack[] = [
     }),
     () => ({ preset_parameters: Object.fromEntries(many(100, (i) => [`p${i}`, 'x'])) }),
   ),
-  schema('patterns that repeat much', () => ({
+  schema('patterns with many repetitions', () => ({
     type: 'object',
     properties: Object.fromEntries(
       many(100, (i) => [`p${i}`, { type: 'string', pattern: `(${'a{999}'.repeat(150)})*${i}b` }]),
     ),
   })),
-  schema('many patterns of middling size', () => ({
+  schema('many patterns of medium size', () => ({
     type: 'object',
     properties: Object.fromEntries(many(1000, (i) => [`p${i}`, { type: 'string', pattern: `(a|b)*a(a|b){300}${i}` }])),
   })),
@@ -415,7 +415,7 @@ export const attacks: readonly Attack[] = [
     }),
   ),
   answered('9 MB of text', () => JSON.stringify('a b '.repeat(2_250_000))),
-  answered('9 MB of almost secrets', () => JSON.stringify('Bearer    sk_sk_'.repeat(550_000))),
+  answered('9 MB of near-secrets', () => JSON.stringify('Bearer    sk_sk_'.repeat(550_000))),
   {
     name: 'answer: 9 MB, and a tool of 300 secret headers',
     prepare: async (target) => {
@@ -532,7 +532,7 @@ export const attacks: readonly Attack[] = [
     },
   })),
   {
-    name: 'body: a condition of 4 MB of wildcards, and a request it judges',
+    name: 'body: a condition of 4 MB of wildcards, and a request that it applies to',
     prepare: async ({ send }) => {
       const policy = {
         name: 'p',

@@ -1,6 +1,6 @@
 /**
- * Loaded into the platform before its own code. Measures the longest time in which the event loop did nothing else: on the
- * clock, and of that the time the main thread really computed, which does not grow when other programs use the machine.
+ * Loaded into the platform before its own code. Measures the longest time that the event loop was blocked, in wall time and
+ * in CPU time of the main thread. CPU time does not depend on the load of the machine.
  */
 const interval = 5
 

@@ -1,10 +1,10 @@
 /**
- * How long one request can keep everyone else waiting. Sends the worst requests we know of, one at a time, to a platform in
- * a process of its own, and prints the longest pause of its event loop during each.
+ * Measures how long one request can block all others. Sends the worst requests we know of, one at a time, to a platform in
+ * a separate process, and prints the longest pause of its event loop during each.
  *
  *     node bench/blocking.ts [regular expression for the names of attacks]
  *
- * `PROGRAM=<checkout>/bin/quartermaster.js` measures another build, such as one of an earlier commit.
+ * `PROGRAM=<checkout>/bin/quartermaster.js` measures another build, such as that of an earlier commit.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,11 +17,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { attacks } from './blocking-attacks.ts'
 import { end, program } from './measure.ts'
 
-const most = 200
+const maxPauseMs = 200
 const adminKey = 'sk_of_the_benchmark'
 const only = new RegExp(process.argv.slice(2).join(' '))
 
-/** Answers with whatever the attack has put there: as an http service, and as an MCP server. */
+/** An HTTP service and MCP server that returns what the attack sets. */
 export interface Upstream {
   readonly url: string
   answer: string
@@ -36,7 +36,7 @@ export interface Target {
 export interface Answer {
   readonly status: number
   readonly text: string
-  // biome-ignore lint/suspicious/noExplicitAny: attacks look into answers field by field
+  // biome-ignore lint/suspicious/noExplicitAny: attacks read individual fields of responses
   readonly body: any
 }
 
@@ -119,7 +119,7 @@ const shown = attacks.filter(({ name }) => only.test(name))
 let slow = 0
 console.log(`${'attack'.padEnd(58)}${'pause ms'.padStart(9)}${'cpu ms'.padStart(9)}${'took ms'.padStart(9)}  answer`)
 for (const attack of shown) {
-  // A platform of its own for each, so that none profits or suffers from what an earlier one left.
+  // A new platform for each attack, so that they do not affect each other.
   const data = await mkdtemp(join(tmpdir(), 'quartermaster-bench-'))
   const { child, url } = await startPlatform(data)
   const send: Target['send'] = async (method, path, body, key = adminKey) => {
@@ -151,10 +151,10 @@ for (const attack of shown) {
     const took = performance.now() - began
     await sleep(300)
     const { wall, cpu } = await longestPause(child)
-    if (cpu > most) slow++
+    if (cpu > maxPauseMs) slow++
     const figures = [wall, cpu, took].map((figure) => figure.toFixed(0).padStart(9)).join('')
-    const said = `${answer.status} ${answer.text.slice(0, 90).replaceAll(/\s+/g, ' ')}`
-    console.log(`${attack.name.padEnd(58)}${figures}  ${said}`)
+    const summary = `${answer.status} ${answer.text.slice(0, 90).replaceAll(/\s+/g, ' ')}`
+    console.log(`${attack.name.padEnd(58)}${figures}  ${summary}`)
   } catch (error) {
     console.log(`${attack.name.padEnd(58)}  not measured: ${String(error).slice(0, 300)}`)
   } finally {
@@ -163,4 +163,4 @@ for (const attack of shown) {
   }
 }
 upstream.close()
-console.log(`${shown.length} attacks, ${slow} with more than ${most} ms of computing at a stretch`)
+console.log(`${shown.length} attacks, ${slow} block the event loop for more than ${maxPauseMs} ms of CPU time`)

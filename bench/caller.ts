@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net'
 
 /**
- * A caller with a connection of its own and one request at a time. It shares the machine with what it measures, so it does
- * as little as HTTP allows: the faster something is, the more a costly caller would slow it down, and flatter the rest.
+ * An HTTP client with one connection and one request at a time. It shares the machine with the server that it measures, so
+ * it does as little as possible: an expensive client would slow down fast servers more than slow ones.
  */
 class Caller {
   readonly #socket: Socket
@@ -21,7 +21,7 @@ class Caller {
     this.#socket.on('close', () => this.#waiting?.reject(new Error(`${url} closed the connection`)))
   }
 
-  /** Sends it, and gives back the body of the answer, as it came, once it is whole. */
+  /** Sends a body. Resolves with the complete, unparsed body of the response. */
   post(body: string): Promise<string> {
     return new Promise((resolve, reject) => {
       if (this.#socket.destroyed) throw new Error('the connection was closed')
@@ -49,11 +49,11 @@ class Caller {
     const status = answer.slice(9, 12)
     const text = answer.slice(end + 4)
     if (status.startsWith('2')) waiting?.resolve(text)
-    else waiting?.reject(new Error(`it answered ${status}: ${text}`))
+    else waiting?.reject(new Error(`unexpected status ${status}: ${text}`))
   }
 }
 
-/** So many of them, who take turns: none is left alone until the other side gives it up. */
+/** A pool of callers that are used in turn, so that no connection idles until the server closes it. */
 export class Callers {
   readonly #all: readonly Caller[]
   readonly #free: Caller[]

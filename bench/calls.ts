@@ -1,6 +1,6 @@
 /**
- * What the platform adds to a call: `POST /tools/{id}/call` on a loopback http tool, with key, access policy, validation
- * and durable recording on, beside the same call made directly and through a bare Node proxy.
+ * Measures the overhead of the platform on a call: `POST /tools/{id}/call` of a loopback http tool, with API key, access
+ * policy, validation and durable call log. Compares it with the same call made directly and through a bare Node proxy.
  *
  *     node bench/calls.ts [rounds] [milliseconds] [callers,…]
  */

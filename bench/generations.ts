@@ -1,9 +1,9 @@
 /**
- * What the platform adds to a step of an agent: runs of five steps, each with two calls of a loopback http tool, against a
- * provider that answers at once; beside the same steps and calls made by a plain loop without a platform. On SQLite, or on
- * PostgreSQL with DATABASE_URL.
+ * Measures the overhead of the platform on a step of an agent. Runs have five steps, each with two calls of a loopback http
+ * tool, and the model responds immediately. Compares them with the same steps and calls in a plain loop without the
+ * platform. Uses SQLite, or PostgreSQL with DATABASE_URL.
  *
- *     node bench/generations.ts [runs at once] [rounds]
+ *     node bench/generations.ts [concurrent runs] [rounds]
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -32,14 +32,14 @@ const platform = await launch([...program, 'up', '--port', '0', '--data', folder
 })
 const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` }
 
-async function ask<T>(path: string, body: object): Promise<T> {
+async function post<T>(path: string, body: object): Promise<T> {
   const response = await fetch(`${platform.url}/api/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
   const answer = (await response.json()) as T
   if (!response.ok) throw new Error(JSON.stringify(answer))
   return answer
 }
 
-/** The same without a platform: nothing is kept, nothing is checked. */
+/** The same run without the platform. Nothing is stored or checked. */
 async function plainRun(): Promise<void> {
   const post = (url: string, body: object) =>
     fetch(url, { method: 'POST', headers, body: JSON.stringify(body) }).then((response) => response.json())
@@ -60,7 +60,7 @@ async function plainRun(): Promise<void> {
   }
 }
 
-/** Milliseconds for so many runs at once. */
+/** The time in milliseconds of a number of concurrent runs. */
 async function timed(run: () => Promise<unknown>, atOnce: number): Promise<number> {
   const start = performance.now()
   await Promise.all(Array.from({ length: atOnce }, run))
@@ -68,18 +68,18 @@ async function timed(run: () => Promise<unknown>, atOnce: number): Promise<numbe
 }
 
 try {
-  const { id: tool } = await ask<{ id: string }>('/tools', {
+  const { id: tool } = await post<{ id: string }>('/tools', {
     name: 'weather',
     execute: { url: target.url },
     parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
   })
   const agentOf = async (provider: object) => {
-    const { id: ai_provider_id } = await ask<{ id: string }>('/ai-providers', {
+    const { id: ai_provider_id } = await post<{ id: string }>('/ai-providers', {
       default_model: 'scripted',
       ...provider,
     })
     const agent = { ai_provider_id, tool_ids: [tool], max_steps: steps }
-    return (await ask<{ id: string }>('/agents', { name: JSON.stringify(provider).slice(0, 60), ...agent })).id
+    return (await post<{ id: string }>('/agents', { name: JSON.stringify(provider).slice(0, 60), ...agent })).id
   }
   const inside = await agentOf({ name: 'in the process', type: 'replay', script })
   const outside = await agentOf({
@@ -89,7 +89,7 @@ try {
     api_key: 'sk-none',
   })
   const run = (agent: string) => async () => {
-    const { status } = await ask<{ status: string }>(`/agents/${agent}/generate`, { prompt: 'Hello' })
+    const { status } = await post<{ status: string }>(`/agents/${agent}/generate`, { prompt: 'Hello' })
     if (status !== 'completed') throw new Error(status)
   }
   const contestants = {
@@ -105,15 +105,15 @@ try {
         times.set(name, [...(times.get(name) ?? []), await timed(one, atOnce)])
       }
     }
-    console.log(`\n${atOnce} at once, ${steps} steps with ${callsInStep} calls each`)
+    console.log(`\n${atOnce} concurrent runs, ${steps} steps with ${callsInStep} calls each`)
     const plain = median(times.get('a plain loop, model over HTTP') ?? [])
     for (const [name, all] of times) {
       const time = median(all)
       const perStep = time / (atOnce * steps)
-      // A step that is asked and answered, and each of its calls, begun and ended.
+      // Start and end of each step, and of each of its calls.
       const events = (atOnce * steps * (2 + 2 * callsInStep)) / (time / 1000)
       console.log(
-        `${name.padEnd(36)} ${time.toFixed(0).padStart(6)} ms  ${perStep.toFixed(2).padStart(6)} ms a step  ` +
+        `${name.padEnd(36)} ${time.toFixed(0).padStart(6)} ms  ${perStep.toFixed(2).padStart(6)} ms/step  ` +
           `${((time - plain) / (atOnce * steps)).toFixed(2).padStart(6)} ms more  ${events.toFixed(0).padStart(6)} events/s`,
       )
     }

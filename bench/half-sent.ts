@@ -1,5 +1,5 @@
 /**
- * What the platform holds for requests whose bodies are sent by halves: 800 connections without a valid key, each with 350 KB
+ * Measures the memory that incomplete request bodies take: 800 connections without a valid API key, each of which sends 350 KB
  * of a body of 4 MB. Prints the resident memory before and while they are open.
  *
  *     node bench/half-sent.ts
@@ -47,13 +47,15 @@ try {
       sockets.push(socket)
     }
   }
-  let most = 0
+  let peak = 0
   for (let count = 0; count < 40; count++) {
     await sleep(100)
-    most = Math.max(most, rss())
+    peak = Math.max(peak, rss())
   }
   await sleep(6000)
-  console.log(`${connections} half-sent bodies: ${before} MB before, at most ${most} MB, ${rss()} MB after ten seconds`)
+  console.log(
+    `${connections} incomplete bodies: RSS ${before} MB before, at most ${peak} MB, ${rss()} MB after ten seconds`,
+  )
 } finally {
   for (const socket of sockets) socket.destroy()
   await end(platform.child)

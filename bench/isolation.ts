@@ -1,6 +1,6 @@
 /**
- * How often a call is answered with what another call caused, when two projects use one server that sends responses that
- * nobody asked for. Counts, not times.
+ * Counts how often a call gets the response to another call, when two projects use one server that sends unsolicited
+ * responses.
  *
  *     node bench/isolation.ts [rounds]
  */
@@ -10,7 +10,7 @@ import { tallyCalls } from '../test/isolation.ts'
 const rounds = Number(process.argv[2] ?? 200)
 const share = (part: number, whole: number) => `${((100 * part) / whole).toFixed(1)} %`.padStart(9)
 
-console.log('type  the server answers       calls      own    same project    other project   nobody   failed')
+console.log('type  server behavior          calls      own    same project    other project     none   failed')
 for (const kind of ['http', 'mcp'] as const) {
   for (const way of ways) {
     const { calls, own, ofSameProject, ofOtherProject, ofNobody, failed } = await tallyCalls(kind, way, rounds)

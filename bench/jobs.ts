@@ -1,6 +1,6 @@
 /**
- * How long it takes from `enqueue` until the handler starts, for one job and for a hundred at once, and until another process
- * takes over the job of one that was killed. On SQLite, or on PostgreSQL with DATABASE_URL.
+ * Measures the time from `enqueue` until the handler starts, for one job and for 100 concurrent jobs, and the time until
+ * another process takes over the job of a process that was killed. Uses SQLite, or PostgreSQL with DATABASE_URL.
  *
  *     node bench/jobs.ts [count]
  *     node bench/on-postgres.ts bench/jobs.ts [count]
@@ -46,7 +46,7 @@ async function measure(jobs: Jobs, id: string): Promise<number> {
 function print(name: string, times: number[]): void {
   times.sort((a, b) => a - b)
   const at = (part: number) => times[Math.min(Math.floor(times.length * part), times.length - 1)]?.toFixed(1)
-  console.log(`${name}: median ${at(0.5)} ms, 99 in 100 below ${at(0.99)} ms, longest ${at(1)} ms`)
+  console.log(`${name}: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, max ${at(1)} ms`)
 }
 
 const one = await open()
@@ -59,7 +59,7 @@ print('enqueued and run in one process, one at a time', alone)
 
 const start = performance.now()
 await Promise.all(Array.from({ length: 100 }, (_, n) => measure(one.jobs, `many ${run} ${n}`)))
-console.log(`a hundred at once: all started after ${(performance.now() - start).toFixed(0)} ms`)
+console.log(`100 concurrent jobs: all started after ${(performance.now() - start).toFixed(0)} ms`)
 
 if (databaseUrl) {
   const producer = await open()
@@ -81,7 +81,7 @@ print('run again after a kill', takeovers)
 if (databaseUrl) await one.close()
 await rm(folder, { recursive: true, force: true })
 
-/** From the kill of a process in the middle of a job until the job starts elsewhere. */
+/** The time from killing a process in the middle of a job until the job starts elsewhere. */
 async function takeover(id: string): Promise<number> {
   if (!databaseUrl) {
     const before = await open()
@@ -91,9 +91,9 @@ async function takeover(id: string): Promise<number> {
   const program = new URL('../test/jobs-process.ts', import.meta.url).pathname
   const child = spawn(process.execPath, [program, JSON.stringify(options)], { stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = once(child, 'exit')
-  let said = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text))
-  while (!said.includes(`running ${id}`)) await sleep(5)
+  let output = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
+  while (!output.includes(`running ${id}`)) await sleep(5)
   const other = databaseUrl ? await open() : undefined
   const again = new Promise<number>((resolve) => started.set(id, resolve))
   await other?.jobs.work('endless', handler, { concurrency: 1 })

@@ -1,6 +1,6 @@
 /**
- * What large answers of tools cost in memory: so many calls at once, each of which is answered with so many megabytes, in
- * several rounds, and what the process still holds afterwards.
+ * Measures the memory that large tool outputs take: several rounds of concurrent calls with large responses, and the
+ * resident memory afterwards.
  *
  *     node bench/large-answers.ts [calls] [megabytes] [rounds]
  */
@@ -15,7 +15,7 @@ import { end, launch, program } from './measure.ts'
 const [calls = 40, megabytes = 10, rounds = 3] = process.argv.slice(2).map(Number)
 const key = 'sk_of_the_benchmark'
 
-// A little less than the limit of 10 MiB: a JSON array of records, as APIs answer.
+// A JSON array of records, as APIs return. By default, slightly less than the limit of 10 MiB.
 const record = JSON.stringify({ id: 1234567, name: 'Widget', tags: ['a', 'b'], price: 9.99, note: 'x'.repeat(100) })
 const body = `[${Array.from({ length: Math.floor((megabytes * 1e6) / (record.length + 1)) }, () => record).join(',')}]`
 const target = createServer((request, response) => {
@@ -46,10 +46,12 @@ try {
   const call = async () => {
     const answer = await post(`/tools/${id}/call`, { input: {} })
     const text = await answer.text()
-    return answer.status === 200 && text.length > body.length / 2 ? 'whole' : `${answer.status}: ${text.slice(0, 200)}`
+    return answer.status === 200 && text.length > body.length / 2
+      ? 'complete'
+      : `${answer.status}: ${text.slice(0, 200)}`
   }
   await call()
-  console.log(`${calls} calls of ${megabytes} MB at once; RSS before: ${await rss()} MB`)
+  console.log(`${calls} concurrent calls of ${megabytes} MB; RSS before: ${await rss()} MB`)
   for (let round = 1; round <= rounds; round++) {
     let peak = 0
     const watch = setInterval(async () => {

@@ -3,14 +3,14 @@ import { readFileSync } from 'node:fs'
 import { isBuilt } from '../bin/is-built.js'
 import { Callers } from './caller.ts'
 
-/** Something that can be called, and the process whose time it takes. */
+/** A server to measure, and its process. */
 export interface Contestant {
   readonly name: string
   readonly pid: number
   open(callers: number): Promise<Line> | Line
 }
 
-/** A way to call it that many can use at once. */
+/** A connection pool to a contestant, for concurrent calls. */
 export interface Line {
   call(): Promise<void>
   close(): void
@@ -21,14 +21,14 @@ export interface Posted {
   readonly url: string
   readonly path: string
   readonly headers: Record<string, string>
-  /** What is sent: the same each time, or made anew where calls must be told apart. */
+  /** The request body, or a function of the call's number if each call needs a different one. */
   readonly body: string | ((count: number) => string)
-  /** What a caller sends first on its connection. */
+  /** The body of the first request on each connection. */
   readonly opening?: string
   readonly pid: number
 }
 
-/** One that is called by a POST. */
+/** A contestant that is called with POST requests. */
 export function posted({ name, url, path, headers, body, opening, pid }: Posted): Contestant {
   return {
     name,
@@ -50,15 +50,15 @@ export interface Figures {
   readonly callsPerSecond: number
   readonly p50: number
   readonly p99: number
-  /** Microseconds of processor time that the process spent on a call. */
+  /** Microseconds of CPU time of the process per call. */
   readonly cpu: number
-  /** Megabytes that the process holds. */
+  /** Resident memory of the process in megabytes. */
   readonly rss: number
 }
 
 const command = new URL('../bin/quartermaster.js', import.meta.url).pathname
 
-/** The program as it is built, and the flags of Node that the command itself gives it. */
+/** The built program, with the Node flags that the command sets for itself. */
 export const program = ['--no-memory-reducer', '--max-semi-space-size=16', command]
 if (!isBuilt()) await import('../scripts/build-program.ts')
 
@@ -68,7 +68,7 @@ export async function launch(
   env: Record<string, string> = {},
 ): Promise<{ child: ChildProcess; url: string }> {
   const child = spawn(process.execPath, args, {
-    // The command sets the others for itself.
+    // The shebang line of the command sets these variables, but it does not apply here.
     env: {
       PATH: process.env.PATH,
       ...(args.includes(command) && { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '262144' }),
@@ -90,21 +90,21 @@ export async function launch(
 
 let count = 0
 
-/** So many callers, each with one call at a time, for so long. */
+/** Measures a number of concurrent callers, each with one call at a time, for a period. */
 export async function measure(contestant: Contestant, callers: number, milliseconds: number): Promise<Figures> {
   const line = await contestant.open(callers)
   const times: number[] = []
   const cpuBefore = cpuOf(contestant.pid)
   const began = performance.now()
   const until = began + milliseconds
-  const callOnAndOn = async () => {
+  const callRepeatedly = async () => {
     while (performance.now() < until) {
       const start = performance.now()
       await line.call()
       times.push(performance.now() - start)
     }
   }
-  await Promise.all(Array.from({ length: callers }, callOnAndOn))
+  await Promise.all(Array.from({ length: callers }, callRepeatedly))
   const seconds = (performance.now() - began) / 1000
   const cpu = ((cpuOf(contestant.pid) - cpuBefore) * 1e6) / times.length
   line.close()
@@ -119,15 +119,15 @@ export async function measure(contestant: Contestant, callers: number, milliseco
   }
 }
 
-/** What runs for days is measured as it runs after a while: everyone has made as many calls before it counts. */
+/** Makes the same number of calls to each contestant before it is measured, as for a server that runs for days. */
 async function warmUp(contestant: Contestant): Promise<void> {
   const line = await contestant.open(64)
   let left = 20_000
   const until = performance.now() + 30_000
-  const callOnAndOn = async () => {
+  const callRepeatedly = async () => {
     while (left-- > 0 && performance.now() < until) await line.call()
   }
-  await Promise.all(Array.from({ length: 64 }, callOnAndOn))
+  await Promise.all(Array.from({ length: 64 }, callRepeatedly))
   line.close()
 }
 
@@ -138,8 +138,8 @@ export interface Race {
 }
 
 /**
- * Machines are noisy, so all take turns in every round, and only ratios within one run are to be compared. `direct` and
- * `proxy` are what the others are compared with.
+ * Measures all contestants in turn in every round. Machines are noisy, so compare only ratios within one run. The table has
+ * ratios to the contestants `direct` and `proxy`; higher is better.
  */
 export async function race(contestants: readonly Contestant[], { rounds, milliseconds, callers }: Race): Promise<void> {
   for (const contestant of contestants) await warmUp(contestant)
@@ -172,7 +172,7 @@ export async function race(contestants: readonly Contestant[], { rounds, millise
   }
 }
 
-/** Ends a program that was started here. */
+/** Stops a program that `launch` started. */
 export async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const closed = new Promise((resolve) => child.once('close', resolve))
@@ -182,7 +182,7 @@ export async function end(child: ChildProcess): Promise<void> {
   clearTimeout(timer)
 }
 
-/** Seconds of processor time a process has used, where the system tells. */
+/** Seconds of CPU time that a process has used; NaN on systems without /proc. */
 function cpuOf(pid: number): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []

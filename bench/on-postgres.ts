@@ -1,5 +1,5 @@
 /**
- * Runs a benchmark on a PostgreSQL of its own, the one that the tests use.
+ * Runs a benchmark on a new PostgreSQL, started in the same way as for the tests.
  *
  *     node bench/on-postgres.ts bench/generations.ts [its arguments]
  */

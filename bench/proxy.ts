@@ -1,6 +1,6 @@
 /**
- * The leanest proxy on the same parts: `node:http` in, JSON parsed and the tool renamed, `undici` dispatch out, the answer
- * back with its length. It identifies, checks, decides and records nothing.
+ * A minimal proxy with the same libraries as the platform: receives with `node:http`, parses the JSON, renames the tool, sends
+ * with `undici` and returns the response with its length. It has no authentication, permissions, validation or logging.
  */
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

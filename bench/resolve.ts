@@ -1,10 +1,9 @@
 /**
- * Everything about finding actions: how often the right one is found beside plain BM25, how long it takes, and how many
- * tokens it saves.
+ * Measures the search for actions: its quality compared with plain BM25, its speed, and the tokens that it saves.
  *
  *     QM_RETRIEVAL=<folder> node bench/resolve.ts
  *
- * The public data is not part of the repository; without it there is nothing to measure, and this says so.
+ * The public data sets are not part of the repository. Without them, it prints a message and measures nothing.
  */
 await import('./resolve/quality.ts')
 await import('./resolve/speed.ts')

@@ -1,6 +1,6 @@
 /**
- * How long a start takes until `/health` answers, on SQLite with so many tools registered, and how much memory the process
- * takes when nothing is asked of it.
+ * Measures the time from start until `/health` responds, on SQLite with many tools, and the resident memory of the idle
+ * process.
  *
  *     node bench/start.ts [tools] [starts]
  */
@@ -16,7 +16,7 @@ const starts = Number(process.argv[3] ?? 5)
 const data = await mkdtemp(join(tmpdir(), 'quartermaster-bench-'))
 const environment = { QM_ADMIN_KEY: 'sk_of_the_benchmark', QM_LOG_LEVEL: 'warn' }
 
-/** What anything that Node runs takes. */
+/** A bare Node server, as the baseline. */
 const bare = [
   '-e',
   "require('node:http').createServer((_, answer) => answer.end()).listen(0, function () { console.log('ready at http://127.0.0.1:' + this.address().port) })",
@@ -41,10 +41,11 @@ try {
       name: `tool-${n}`,
       type: 'http',
       description: `Does thing number ${n} for a customer`,
-      parameters: { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] },
-      execute: { url: `https://api.example.com/things/${n}/{id}`, method: 'GET' },
-      mcp: null,
-      actions: null,
+      config: {
+        parameters: { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] },
+        execute: { url: `https://api.example.com/things/${n}/{id}`, method: 'GET' },
+      },
+      many_actions: false,
       preset_parameters: null,
       app: null,
       pin_definitions: false,
@@ -65,14 +66,16 @@ try {
       await end(child)
     }
   }
-  const [took, least] = [median(times.platform).toFixed(0), median(times.bare).toFixed(0)]
-  console.log(`${tools} tools: /health answers after ${took} ms (of ${starts} starts; a bare server takes ${least})`)
+  const [took, baseline] = [median(times.platform).toFixed(0), median(times.bare).toFixed(0)]
+  console.log(
+    `${tools} tools: /health responds after ${took} ms (median of ${starts} starts; bare server: ${baseline} ms)`,
+  )
 
   const resident = async (pid: number) =>
     Number(/VmRSS:\s+(\d+)/.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
   for (const [name, more] of [
-    ['with the search by meaning', {}],
-    ['with the search by words alone', { QM_EMBEDDINGS: 'off' }],
+    ['with embeddings', {}],
+    ['keyword search only', { QM_EMBEDDINGS: 'off' }],
   ] as const) {
     const { child } = await start(more)
     await sleep(10_000)

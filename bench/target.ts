@@ -1,4 +1,4 @@
-/** The service that everything measured here calls in the end. */
+/** The HTTP service that the tools in these benchmarks call. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env -S MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=262144 node --no-memory-reducer --max-semi-space-size=16 --disable-warning=ExperimentalWarning
-// The GNU C library keeps what is freed apart for each thread, and Node has a dozen: hence the first variable. The second has it
-// give large blocks back to the system when they are freed, also after many of them. V8 frees memory in a
-// quiet moment and takes with it what it knew about the code that will run next: hence the first flag. The second keeps the
-// room for new things from growing to four times what calls need; see docs/decisions/2026-11-16-memory.md. The third is for
-// Node 22, which calls its SQLite experimental.
+// MALLOC_ARENA_MAX=1: glibc keeps freed memory per thread, and Node has about a dozen threads.
+// MALLOC_MMAP_THRESHOLD_: returns large blocks to the system when they are freed. A fixed threshold does not grow with use.
+// --no-memory-reducer: when idle, V8 would free memory and discard feedback about code that will run next.
+// --max-semi-space-size: limits the young generation to a quarter of its default; see docs/decisions/2026-11-16-memory.md.
+// --disable-warning: Node 22 reports its SQLite as experimental.
 import module from 'node:module'
 import { setFlagsFromString } from 'node:v8'
 import { isBuilt } from './is-built.js'
@@ -14,10 +14,10 @@ if (major < 22 || (major === 22 && minor < 18)) {
   console.error('In a checkout, run "npx quartermaster" instead: it uses the Node 24 that "npm ci" installed.')
   process.exit(1)
 }
-// V8 takes what outlives a few calls for something that stays, makes the like of it among what is old from then on, and
-// has to keep whatever that refers to: with calls that come and go, nearly everything.
+// V8 would allocate objects that often survive directly in the old generation. Once dead, they keep everything that they
+// refer to alive until a full collection, which is nearly the whole call.
 setFlagsFromString('--no-allocation-site-pretenuring')
-// What was compiled once is kept, which takes most of the time off a start.
+// Caches compiled code, which saves most of the start-up time.
 module.enableCompileCache?.()
-// In a checkout whose sources have changed since, the sources run as they are.
+// In a checkout whose sources are newer than the build, runs the sources directly.
 await import(isBuilt() ? '../dist/cli.js' : '../src/cli/main.ts')

@@ -12,14 +12,14 @@ export default defineConfig({
   resolve: { alias: { 'quartermaster/sdk': ours } },
   server: {
     port: 4610,
-    // The platform sees the browser's own origin, so that signing in works as it does when it serves the pages itself.
+    // Keeps the Host header, so that sign-in works as in production, where the platform serves the pages.
     proxy: { '/api': { target: platform, changeOrigin: false } },
     fs: { allow: ['..'] },
   },
   build: {
     outDir: 'dist',
     emptyOutDir: true,
-    // Nothing as a data: address, which the content security policy forbids.
+    // No data: URLs, because the content security policy forbids them.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
   },

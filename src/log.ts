@@ -1,7 +1,7 @@
 import { type Logger, pino } from 'pino'
 import { escaped } from './lib/escaped.ts'
 
-/** Lines for people on a terminal, and lines of JSON for programs. Both go to standard error. */
+/** Logs to standard error: readable lines on a terminal, JSON lines otherwise. */
 export function createLog(level: string, terminal: NodeJS.WriteStream = process.stderr): Logger {
   const options = { level, redact: ['req.headers.authorization', '*.authorization'] }
   if (!terminal.isTTY) return pino(options, pino.destination(2))
@@ -11,7 +11,7 @@ export function createLog(level: string, terminal: NodeJS.WriteStream = process.
 
 const colors: Readonly<Record<string, number>> = { debug: 2, info: 36, warn: 33, error: 31, fatal: 31 }
 
-/** `14:03:07 WARN  an MCP server is down  tools=files`, and below it where an error comes from. */
+/** `14:03:07 WARN  an MCP server is down  tools=files`, followed by the stack trace of an error, if any. */
 export function readable(line: string, isColored: boolean): string {
   const {
     level,

@@ -1,39 +1,41 @@
 import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
 import { apiKeyAuthenticator } from './access/authenticator.ts'
+import { DashboardSessions } from './access/dashboard-sessions.ts'
 import { firstKeyShown, firstStart } from './access/first-start.ts'
 import { Keys } from './access/keys.ts'
 import { RateLimit } from './access/rate-limit.ts'
-import { Sessions } from './access/sessions.ts'
 import { modelOf } from './agents/model-of.ts'
 import type { Models } from './agents/models/model.ts'
 import { createModels } from './agents/models/models.ts'
 import { Runner } from './agents/runner.ts'
-import { Desk } from './approvals/desk.ts'
-import { sweepApprovals } from './approvals/sweep.ts'
+import { ApprovalCoordinator } from './approvals/coordinator.ts'
+import { expireApprovals } from './approvals/expiry.ts'
 import { Catalogue } from './catalogue/catalogue.ts'
 import { contactRequired } from './catalogue/required.ts'
-import { Shelves } from './catalogue/shelf.ts'
+import { ServerCatalogues } from './catalogue/server-catalogue.ts'
 import type { Config } from './config.ts'
+import { Credentials } from './credentials/credentials.ts'
 import { openVault } from './credentials/open-vault.ts'
 import type { Vault } from './credentials/vault.ts'
 import { conclude } from './dispatch/conclude.ts'
+import type { DispatchDeps } from './dispatch/deps.ts'
 import { dispatch } from './dispatch/dispatch.ts'
-import type { Host } from './dispatch/host.ts'
 import { home, version } from './home.ts'
+import { runHousekeeping } from './housekeeping.ts'
 import { Lineage } from './http/lineage.ts'
 import { Outbound } from './http/outbound.ts'
 import { openJobs } from './jobs/open-jobs.ts'
 import { Schemas } from './json-schema/schema.ts'
 import { createLog } from './log.ts'
 import { Upstreams } from './mcp/client/upstreams.ts'
-import { operations, permissions, platformActions } from './operations/index.ts'
-import type { Parts } from './operations/operation.ts'
+import { builtIn, operationsFor } from './operations/index.ts'
+import type { OperationDeps } from './operations/operation.ts'
 import { perform } from './operations/perform.ts'
 import { EmbeddedModel } from './search/embedded.ts'
-import { Meanings } from './search/meanings.ts'
 import { RemoteModel } from './search/remote.ts'
 import { Resolver } from './search/resolver.ts'
+import { SemanticIndex } from './search/semantic-index.ts'
 import { keepWarm } from './search/warm.ts'
 import { createAdmit } from './server/admit.ts'
 import type { Exchange } from './server/exchange.ts'
@@ -43,17 +45,21 @@ import { openStore, type Store } from './store/store.ts'
 import { dashboard, isBuilt } from './surfaces/dashboard/dashboard.ts'
 import { signInRoutes } from './surfaces/dashboard/sign-in.ts'
 import { McpEndpoints } from './surfaces/mcp/endpoint.ts'
+import { ServerRequest } from './surfaces/mcp/server-request.ts'
 import { toolLists } from './surfaces/mcp/tool-list.ts'
-import { Visit } from './surfaces/mcp/visit.ts'
 import { openapi } from './surfaces/rest/openapi.ts'
 import { reference } from './surfaces/rest/reference.ts'
 import { restRoutes } from './surfaces/rest/rest.ts'
 import { createHandler } from './surfaces/routes.ts'
-import { sweepHourly } from './sweep.ts'
-import type { Reach } from './tools/tool-type.ts'
-import { tellOfApproval, tellOfRun } from './webhooks/news.ts'
+import type { ToolDeps, ToolType } from './tools/tool-type.ts'
+import { ToolTypes } from './tools/tool-types.ts'
+import { publishApproval, publishRun } from './webhooks/events.ts'
 import { Webhooks } from './webhooks/webhooks.ts'
 
+export { done } from './model/tool.ts'
+export { type FormHints, formHints } from './tools/form-hints.ts'
+export { toolTypes } from './tools/index.ts'
+export { defineToolType, type ToolType } from './tools/tool-type.ts'
 export { version }
 
 export interface Platform {
@@ -63,29 +69,34 @@ export interface Platform {
   readonly webhooks: Webhooks
   readonly vault: Vault
   readonly models: Models
-  /** Answers one HTTP request. */
+  /** Handles one HTTP request. */
   handle(exchange: Exchange): Promise<void>
-  /** The same without a port, for programs that embed the platform. */
+  /** Handles a request without a port, for programs that embed the platform. */
   fetch(request: Request | URL | string, init?: RequestInit): Promise<Response>
-  /** The first admin key, if this start made it. */
+  /** The first admin key, if this start generated it. */
   readonly adminKey: string | undefined
   readonly hasDashboard: boolean
-  /** Somebody has seen it. A start before that makes another, since nobody has this one. */
+  /** Call this once the key has been shown. Until then, each start generates a new one. */
   adminKeyShown(): Promise<void>
-  /** Takes no new work; what is under way goes on. */
+  /** Stops accepting new work. Work in progress continues. */
   drain(): void
   close(): Promise<void>
 }
 
 export interface PlatformOptions {
-  /** Takes what an operator should know of the search, in a sentence; without it, that goes to the log. */
+  /** Receives warnings about the search, for the operator. By default, they are logged. */
   readonly warn?: (text: string) => void
+  /** The available tool types. By default, those of Quartermaster. Add your own with `[...toolTypes, mine]`. */
+  readonly toolTypes?: readonly ToolType[]
 }
 
 const pages = new URL('dashboard/dist/', home)
 
-/** Puts the parts together: the one place that knows all of them. */
-export async function createPlatform(config: Config, { warn }: PlatformOptions = {}): Promise<Platform> {
+/** Creates all parts of the platform and connects them. */
+export async function createPlatform(config: Config, { warn, toolTypes }: PlatformOptions = {}): Promise<Platform> {
+  const operations = toolTypes ? operationsFor(new ToolTypes(toolTypes)) : builtIn
+  const { types, permissions, platformActions } = operations
+  const all = [...operations.byName.values()]
   const log = createLog(config.logLevel)
   const outbound = new Outbound({
     allowLoopback: config.onLoopback,
@@ -106,7 +117,7 @@ export async function createPlatform(config: Config, { warn }: PlatformOptions =
     outbound,
     vault,
     recordings: store.aiProviders,
-    onFault: (err) => log.warn({ err }, 'could not record the answer of a model'),
+    onFault: (err) => log.warn({ err }, 'could not record a model response'),
   })
   const closing = new AbortController()
   const metrics = new Metrics()
@@ -125,72 +136,77 @@ export async function createPlatform(config: Config, { warn }: PlatformOptions =
   const schemas = new Schemas()
   const upstreams = new Upstreams(outbound, log)
   metrics.watchUpstreams(() => upstreams.states())
-  store.notices.hear('tools', (ids) => upstreams.release(ids))
+  store.changes.subscribe('tools', (ids) => upstreams.release(ids))
   const lineage = new Lineage(
     await store.settings.establish('lineage_key', () => randomBytes(32).toString('base64url')),
   )
-  const reach: Reach = {
+  const toolDeps: ToolDeps = {
     outbound,
     upstreams,
     lineage,
+    schemas,
     allowStdio: config.allowStdio,
-    findSecret: () => () => undefined,
+    credentials: new Credentials({ secrets: store.secrets, vault, variables: variablesOf(config.secretVariables) }),
     platformActions,
-    perform: (name, input, asker) => perform(name, input, asker, parts),
+    perform: (name, input, asker) => perform(name, input, asker, deps),
   }
-  const catalogue = new Catalogue(store, reach, schemas)
-  const meanings = meaningsOf(config, { store, outbound, log, ...(warn && { warn }) })
-  const desk = new Desk(store, {
-    seconds: config.approvalSeconds,
-    mostPending: config.pendingApprovals,
+  const catalogue = new Catalogue(store, toolDeps, types)
+  const semantic = semanticIndexOf(config, { store, outbound, log, ...(warn && { warn }) })
+  const coordinator = new ApprovalCoordinator(store, {
+    defaultSeconds: config.approvalSeconds,
+    maxPending: config.pendingApprovals,
     publicUrl: config.publicUrl,
     onRequested: (approval) =>
-      void tellOfApproval(approval, webhooks).catch((err: unknown) =>
-        log.warn({ err }, 'could not tell of an approval'),
+      void publishApproval(approval, webhooks).catch((err: unknown) =>
+        log.warn({ err }, 'could not send the webhook event of an approval'),
       ),
   })
-  const keys = new Keys(store)
-  const host: Host = {
+  const authenticator = apiKeyAuthenticator(new Keys(store), store.changes)
+  const dispatchDeps: DispatchDeps = {
     catalogue,
     calls: store.calls,
-    reach,
-    desk,
-    findPrincipal: (id) => keys.principal(id),
+    tools: toolDeps,
+    coordinator,
+    authenticator,
     onEnd: (call) => metrics.callEnded(call),
   }
   const runner = new Runner({
-    ...{ store, jobs, catalogue, keys, log },
+    ...{ store, jobs, catalogue, authenticator, log },
     outputMs: config.outputSeconds * 1000,
-    dispatch: (asked) => dispatch(asked, host),
-    conclude: (asked, outcome) => conclude(asked, outcome, host),
-    passedGate: (callId) => desk.hasPassed(callId),
+    dispatch: (request) => dispatch(request, dispatchDeps),
+    conclude: (request, outcome) => conclude(request, outcome, dispatchDeps),
+    mayHaveRun: (callId) => coordinator.mayHaveRun(callId),
     modelOf: (run) => modelOf(run, store, models),
     onStart: () => metrics.generationStarted(),
     onEnd: (run) => metrics.generationEnded(run),
-    onRest: (run, result) => tellOfRun(run, result, webhooks),
+    onRest: (run, result) => publishRun(run, result, webhooks),
   })
   metrics.watchGenerations(() => runner.running)
-  const parts: Parts = {
+  const deps: OperationDeps = {
     store,
+    authenticator,
     runner,
     catalogue,
-    shelves: new Shelves(store, catalogue),
-    resolver: new Resolver(meanings),
+    serverCatalogues: new ServerCatalogues(store, catalogue),
+    resolver: new Resolver(semantic),
     schemas,
-    reach,
+    toolDeps,
+    toolTypes: types,
+    secretVariables: config.secretVariables ?? [],
+    operations: operations.byName,
     vault,
     models,
     webhooks,
     permissions,
     version,
     limits: { fileBytes: config.fileLimit },
-    dispatch: (asked) => dispatch(asked, host),
-    linkToApproval: (id, home) => desk.linkTo({ id }, home),
-    toolLists: (server, request) => toolLists(new Visit(server, request, parts)),
+    dispatch: (request) => dispatch(request, dispatchDeps),
+    linkToApproval: (id, home) => coordinator.linkTo({ id }, home),
+    toolLists: (server, request) => toolLists(new ServerRequest(server, request, deps)),
   }
   const closeParts = async () => {
     await jobs.stop()
-    await meanings?.close()
+    await semantic?.close()
     await models.close()
     await upstreams.close()
     await outbound.close()
@@ -198,15 +214,14 @@ export async function createPlatform(config: Config, { warn }: PlatformOptions =
     await store.close()
   }
   if (!config.ignoreRequired) {
-    await contactRequired(store, catalogue).catch(async (error: unknown) => {
+    await contactRequired(store, catalogue, types).catch(async (error: unknown) => {
       await closeParts()
       throw error
     })
   }
   await runner.work()
-  const warm = keepWarm({ ...parts, log })
-  const authenticator = apiKeyAuthenticator(keys)
-  const sessions = new Sessions(store, keys)
+  const warm = keepWarm({ ...deps, log })
+  const sessions = new DashboardSessions(store, authenticator)
   const admit = createAdmit({
     ...{ authenticator, sessions, lineage },
     rateLimit: new RateLimit(config.rateLimit),
@@ -214,22 +229,22 @@ export async function createPlatform(config: Config, { warn }: PlatformOptions =
     onLoopback: config.onLoopback,
   })
   const { bodyLimit } = config
-  const endpoints = new McpEndpoints({ parts, admit, authenticator, log, version, bodyLimit })
+  const endpoints = new McpEndpoints({ deps, admit, authenticator, log, version, bodyLimit })
   const handle = createHandler({
-    rest: restRoutes({ operations, parts, admit, metrics, log, bodyLimit, closing: closing.signal }),
+    rest: restRoutes({ operations: all, deps, admit, metrics, log, bodyLimit, closing: closing.signal }),
     signIn: signInRoutes({ sessions, log, closing: closing.signal, version }),
     mcp: (exchange, server) => endpoints.handle(exchange, server),
     dashboard: dashboard(pages),
-    openapi: once(() => JSON.stringify(openapi(operations, version))),
-    reference: once(() => reference(operations, version)),
+    openapi: once(() => JSON.stringify(openapi(all, permissions, version))),
+    reference: once(() => reference(all, version)),
     metrics,
     log,
-    searchState: () => parts.resolver.state,
+    searchState: () => deps.resolver.state,
     fault: async () => (closing.signal.aborted ? 'The platform is shutting down.' : store.writeProbe.fault()),
   })
 
   await webhooks.start()
-  const sweeps = [sweepApprovals(store, log), sweepHourly({ store, webhooks, config }, log)]
+  const sweeps = [expireApprovals(store, log), runHousekeeping({ store, webhooks, config }, log)]
 
   return {
     config,
@@ -247,12 +262,12 @@ export async function createPlatform(config: Config, { warn }: PlatformOptions =
       closing.abort()
       runner.close()
       void jobs.stop()
-      desk.close()
+      coordinator.close()
       void endpoints.drain()
     },
     async close() {
       closing.abort()
-      desk.close()
+      coordinator.close()
       warm.close()
       runner.close()
       await Promise.all(sweeps.map((one) => one.close()))
@@ -262,7 +277,7 @@ export async function createPlatform(config: Config, { warn }: PlatformOptions =
   }
 }
 
-/** Makes it when it is first asked for: a start has no time for what few read. */
+/** Computes a value on first use, because few need it and it would slow down the start. */
 function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined
   return () => {
@@ -271,18 +286,22 @@ function once<T>(make: () => T): () => T {
   }
 }
 
-/** What actions are searched by beside their words. */
-function meaningsOf(
+/** The index to search actions by meaning; undefined if embeddings are off. */
+function semanticIndexOf(
   config: Config,
   { store, outbound, log, warn }: { store: Store; outbound: Outbound; log: Logger } & PlatformOptions,
-): Meanings | undefined {
+): SemanticIndex | undefined {
   const { embeddings, embeddingsUrl: url, embeddingsModel: model, embeddingsKey: key, embeddingsFolder } = config
   if (embeddings === 'off' && url === undefined) return undefined
   const embedder =
     url === undefined ? new EmbeddedModel(embeddingsFolder) : new RemoteModel({ url, model, key }, outbound)
-  const meanings = new Meanings(embedder, store, (text) =>
+  const semantic = new SemanticIndex(embedder, store, (text) =>
     warn && log.isLevelEnabled('warn') ? warn(text) : log.warn({ model: embedder.model }, text),
   )
-  void meanings.check()
-  return meanings
+  void semantic.check()
+  return semantic
 }
+
+/** The environment variables with these names. No other variable can be read as a secret. */
+const variablesOf = (names: readonly string[] = []) =>
+  Object.fromEntries(names.map((name) => [name, process.env[name]]))

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { startPlatform, type TestPlatform } from './kit.ts'
 
 const allow = (...action: string[]) => ({ effect: 'Allow', action, resource: ['*'] })
@@ -11,7 +11,7 @@ const tool = (name: string, project_id?: string) => ({
 })
 
 describe('an API key', () => {
-  test('is needed for everything under /api/v1, as a bearer token (S2.56)', async () => {
+  test('is required as a bearer token for everything under /api/v1 (S2.56)', async () => {
     await using platform = await startPlatform()
 
     const without = await platform.get('/tools', { key: null })
@@ -25,7 +25,7 @@ describe('an API key', () => {
     expect(JSON.stringify(wrong.body)).not.toContain('sk_wrong')
   })
 
-  test('begins with sk_, is shown once, and is kept as a hash', async () => {
+  test('starts with sk_, is shown once, and is stored as a hash', async () => {
     await using platform = await startPlatform()
 
     const { status, body } = await platform.post('/api-keys', { name: 'ci', access_policy_ids: ['pol_caller'] })
@@ -39,26 +39,25 @@ describe('an API key', () => {
     expect(JSON.stringify(rows)).not.toContain(body.key)
   })
 
-  test('stops working the moment it is revoked, and when it expires', async () => {
+  test('stops working as soon as it is revoked or expires', async () => {
+    const hour = 3_600_000
     await using platform = await startPlatform()
     const create = (fields: object) =>
       platform.post('/api-keys', { name: 'k', access_policy_ids: ['pol_editor'], ...fields })
     const revoked = (await create({})).body
-    const expiring = (await create({ expires_at: new Date(Date.now() + 300).toISOString() })).body
+    const expiring = (await create({ expires_at: new Date(Date.now() + hour).toISOString() })).body
     const status = async (key: string) => (await platform.get('/tools', { key })).status
 
     expect([await status(revoked.key), await status(expiring.key)]).toEqual([200, 200])
     await platform.delete(`/api-keys/${revoked.id}`)
     expect(await status(revoked.key)).toBe(401)
-    await new Promise((resolve) => setTimeout(resolve, 320))
-    expect(await platform.get('/tools', { key: expiring.key })).toMatchObject({
-      status: 401,
-      body: { error: { details: { reason: 'expired' } } },
-    })
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + hour })
+    const expired = await platform.get('/tools', { key: expiring.key }).finally(() => vi.useRealTimers())
+    expect(expired).toMatchObject({ status: 401, body: { error: { details: { reason: 'expired' } } } })
     expect((await create({ expires_at: '2020-01-01T00:00:00Z' })).status).toBe(400)
   })
 
-  test('can grant no more than its holder has', async () => {
+  test('cannot grant more permissions than it has', async () => {
     await using platform = await startPlatform()
     const key = await platform.keyFor([allow('api-keys:*', 'tools:ListTools')], { project_id: platform.projectId })
     const create = (fields: object) => platform.post('/api-keys', { name: 'more', ...fields }, { key })
@@ -72,7 +71,7 @@ describe('an API key', () => {
     expect((await create({ access_policy_ids: own })).status).toBe(201)
   })
 
-  test('is denied what its maker is denied', async () => {
+  test('cannot create or change a key to bypass what it is denied', async () => {
     await using platform = await startPlatform()
     const policy = (document: object) => platform.post('/access-policies', { name: 'p', document })
     const denies = (await policy({ statement: [deny(['documents:*'])] })).body.id
@@ -88,7 +87,7 @@ describe('an API key', () => {
     ).toBe(403)
   })
 
-  test('does not make keys that last longer or may ask more than it does itself', async () => {
+  test('cannot create keys that expire later or have a higher rate limit than its own', async () => {
     await using platform = await startPlatform()
     const soon = new Date(Date.now() + 3_600_000).toISOString()
     const later = new Date(Date.now() + 7_200_000).toISOString()
@@ -112,7 +111,7 @@ describe('an API key', () => {
     expect(byAdmin).toMatchObject({ status: 200, body: { rate_limit: null, expires_at: null } })
   })
 
-  test('has a limit of requests a minute, says how much is left, and answers 429 beyond it', async () => {
+  test('has a rate limit per minute, reports the remaining requests, and gets 429 beyond the limit', async () => {
     await using platform = await startPlatform()
     const key = await platform.keyFor([allow('*')], { rate_limit: 3 })
 
@@ -130,7 +129,7 @@ describe('an API key', () => {
 })
 
 describe('an access policy', () => {
-  test('is needed: what no statement allows is denied, reading with 404, writing with 403, listing with nothing', async () => {
+  test('is required: without an Allow statement, reading gives 404, writing 403, and lists are empty', async () => {
     await using platform = await startPlatform()
     const { id } = (await platform.post('/tools', tool('a'))).body
     const key = await platform.keyFor([allow('calls:ListCalls')])
@@ -150,7 +149,7 @@ describe('an access policy', () => {
     expect((await platform.get(`/tools/${id}`)).body.name).toBe('a')
   })
 
-  test('names operations as module:Operation, and every operation has one (S2.60)', async () => {
+  test('names permissions as module:Operation, and every operation has one (S2.60)', async () => {
     await using platform = await startPlatform()
     const key = await platform.keyFor([allow('tools:CreateTool')])
     const spec = (await platform.get('/openapi.json')).body
@@ -163,7 +162,7 @@ describe('an access policy', () => {
     }
   })
 
-  test('that denies wins over any that allows', async () => {
+  test('with a Deny statement overrides every Allow statement', async () => {
     await using platform = await startPlatform()
     const { id } = (await platform.post('/tools', tool('a'))).body
     const other = (await platform.post('/tools', tool('b'))).body.id
@@ -174,7 +173,7 @@ describe('an access policy', () => {
     expect((await platform.get('/tools', { key })).body).toMatchObject({ total: 1, data: [{ id: other }] })
   })
 
-  test('can be held to one resource, a path, a type or a tag', async () => {
+  test('can be limited to one resource, a path, a type or a tag', async () => {
     await using platform = await startPlatform()
     const make = async (path: string, tags = {}) =>
       (await platform.post('/documents', { path, content: 'goose', tags })).body.id
@@ -204,7 +203,7 @@ describe('an access policy', () => {
     expect(await seen({ resource: ['qm:*:tool:*'] })).toEqual([])
   })
 
-  test('allows making things only where it reaches', async () => {
+  test('allows creating records only within its resources', async () => {
     await using platform = await startPlatform()
     const key = await platform.keyFor([
       { effect: 'Allow', action: ['documents:CreateDocument'], resource: ['qm:*:document:/drafts/*'] },
@@ -214,7 +213,7 @@ describe('an access policy', () => {
     expect([await create('/drafts/a.md'), await create('/final/a.md')]).toEqual([201, 403])
   })
 
-  test('lets nobody move or tag a thing to where they could not make one', async () => {
+  test('does not allow moving a record to a path where the key may not create one', async () => {
     await using platform = await startPlatform()
     const reports = ['qm:*:document:/reports/*', 'qm:*:file:/reports/*']
     const key = await platform.keyFor([{ effect: 'Allow', action: ['documents:*', 'files:*'], resource: reports }])
@@ -227,7 +226,7 @@ describe('an access policy', () => {
     }
   })
 
-  test('takes effect at once when it is changed, and cannot be deleted while a key holds it', async () => {
+  test('takes effect immediately when it changes, and cannot be deleted while a key uses it', async () => {
     await using platform = await startPlatform()
     const key = await platform.keyFor([allow('tools:ListTools')])
     const id = (await platform.get('/access-policies')).body.data.find(
@@ -244,7 +243,7 @@ describe('an access policy', () => {
     })
   })
 
-  test('is refused when it names what does not exist', async () => {
+  test('is refused if it names an unknown action, effect, resource or condition', async () => {
     await using platform = await startPlatform()
     const errors = async (statement: object) =>
       (await platform.post('/access-policies', { name: 'p', document: { statement: [statement] } })).body.error?.details
@@ -271,7 +270,7 @@ describe('a key bound to a project', () => {
     return { theirs, key }
   }
 
-  test('sees nothing of another: reading gives 404, writing 403, listing an empty list', async () => {
+  test('has no access to another project: reading gives 404, writing 403, and lists are empty', async () => {
     await using platform = await startPlatform()
     const { theirs, key } = await twoProjects(platform)
     const { id } = (await platform.post('/tools', tool('a', theirs))).body
@@ -311,7 +310,7 @@ describe('a key bound to a project', () => {
     ).toBe(true)
   })
 
-  test('makes things in its project without naming it', async () => {
+  test('creates records in its project by default', async () => {
     await using platform = await startPlatform()
     const { key } = await twoProjects(platform)
 
@@ -319,7 +318,7 @@ describe('a key bound to a project', () => {
     expect((await platform.post('/projects', { name: 'more' }, { key })).status).toBe(403)
   })
 
-  test('a key bound to none must name a project where there are several', async () => {
+  test('differs from an unbound key, which must name a project if there are several', async () => {
     await using platform = await startPlatform()
     await twoProjects(platform)
 
@@ -331,7 +330,7 @@ describe('a key bound to a project', () => {
   })
 })
 
-test('every key can see which one it is, and what it holds', async () => {
+test('every key can read its own record and permissions', async () => {
   await using platform = await startPlatform()
   const key = await platform.keyFor([{ effect: 'Allow', action: ['skills:ListSkills'] }], {
     project_id: platform.projectId,

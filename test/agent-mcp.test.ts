@@ -3,7 +3,7 @@ import { startReplayServer } from '../src/agents/models/replay-server.ts'
 import { startPlatform, type TestPlatform } from './kit.ts'
 import { echo, startUpstream, type UpstreamTool } from './upstream.ts'
 
-/** An agent whose model is asked over HTTP, and says what the script says. */
+/** An agent whose model plays a script, over HTTP. */
 async function makeAgent(platform: TestPlatform, url: string, fields: object, type = 'openai-compatible') {
   const base_url = `${url}/${type === 'google' ? 'v1beta' : 'v1'}`
   const provider = await platform.post('/ai-providers', {
@@ -22,7 +22,7 @@ async function makeAgent(platform: TestPlatform, url: string, fields: object, ty
 const register = async (platform: TestPlatform, name: string, url: string): Promise<string> =>
   (await platform.post('/tools', { name, type: 'mcp', mcp: { url } })).body.id
 
-test('an agent asks the servers that it was given for their tools when a conversation starts, and no other; the model gets each description word for word (S4.1) (S4.7) (S2.41) (S1.19)', async () => {
+test('when a conversation starts, an agent lists the tools of its own MCP servers only, and the model gets each description verbatim (S4.1) (S4.7) (S2.41) (S1.19)', async () => {
   const odd: UpstreamTool = { ...echo, description: 'Says it —\n\n  “as it is”,  with\tevery space. ' }
   await using mine = await startUpstream([odd])
   await using also = await startUpstream([{ ...echo, name: 'shout' }])
@@ -54,7 +54,7 @@ test('an agent asks the servers that it was given for their tools when a convers
   ])
 })
 
-test('an agent sees the error text of an MCP tool, and can try something else (S4.10) (S4.11)', async () => {
+test('an agent sees the error message of an MCP tool and can try something else (S4.10) (S4.11)', async () => {
   const failing: UpstreamTool = {
     ...echo,
     run: ({ text }) =>
@@ -88,7 +88,7 @@ describe.each([
   ['google', 'seen'],
   ['openai', 'named'],
   ['openai-compatible', 'named'],
-])('a picture that an MCP tool gives to a model of %s', (type, how) => {
+])('an image that an MCP tool returns to a %s model', (type, how) => {
   const picture = (data: string) => ({ type: 'image', data, mimeType: 'image/jpeg' })
   const answers: Record<string, object[]> = {
     one: [{ type: 'text', text: 'a chart' }, picture(png)],
@@ -111,7 +111,7 @@ describe.each([
     return { sent, pictures: sent.split(png).length - 1, detail: JSON.stringify(detail) }
   }
 
-  test(`is ${how}, as what it really is, and whoever reads the run finds its name`, async () => {
+  test(`is ${how} with its actual media type, and the run shows only its name`, async () => {
     const { sent, pictures, detail } = await look(['one'])
 
     expect(pictures).toBe(how === 'seen' ? 1 : 0)
@@ -123,7 +123,7 @@ describe.each([
     expect(detail).not.toContain('quartermaster/told')
   })
 
-  test('is named only where it is too large or none, and of many the last four are shown', async () => {
+  test('is only named if it is too large or invalid, and only the last four of many are shown', async () => {
     expect((await look(['broken'])).sent).not.toMatch(/image\/png|AAAAAAAAAAAA|bm90IGEg/)
     expect((await look(['one', 'one', 'one', 'one', 'one', 'one'])).pictures).toBe(how === 'seen' ? 4 : 0)
   })

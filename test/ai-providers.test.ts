@@ -18,7 +18,7 @@ const compatible = { type: 'openai-compatible', base_url: 'http://127.0.0.1:9/v1
 
 const create = async (platform: TestPlatform, fields: object) => (await platform.post('/ai-providers', fields)).body
 
-test('a provider is created, changed, listed and deleted, each name once in a project', async () => {
+test('a provider can be created, changed, listed and deleted, and its name is unique in its project', async () => {
   await using platform = await startPlatform()
 
   const made = await platform.post('/ai-providers', { name: 'r', type: 'replay', script })
@@ -38,7 +38,7 @@ test('a provider is created, changed, listed and deleted, each name once in a pr
   expect((await platform.get(`/ai-providers/${made.body.id}`)).status).toBe(404)
 })
 
-test('a key and the values of headers are kept sealed and never shown again', async () => {
+test('the API key and header values of a provider are encrypted and never shown again', async () => {
   await using platform = await startPlatform()
   const headers = { 'x-team': 'of-the-header-value' }
 
@@ -58,7 +58,7 @@ test('a key and the values of headers are kept sealed and never shown again', as
   expect(cleared.body).toMatchObject({ has_api_key: false, api_key_hint: null, headers: null })
 })
 
-test('a provider that could not work is refused, with all that is wrong', async () => {
+test('an invalid provider is refused with every error in it', async () => {
   await using platform = await startPlatform()
   const faults = async (fields: object) =>
     (await platform.post('/ai-providers', { name: 'x', ...fields })).body.error.details.errors.map(
@@ -85,7 +85,7 @@ test('a provider that could not work is refused, with all that is wrong', async 
   )
 })
 
-test('whoever points a provider elsewhere must know its key, so that nobody can have it sent to themselves', async () => {
+test('changing the URL of a provider requires its key again, so nobody can redirect the key to their own server', async () => {
   await using platform = await startPlatform()
   const { id } = await create(platform, { name: 'c', ...compatible, api_key: key, headers: { 'x-a': 'b' } })
   const elsewhere = { base_url: 'http://elsewhere.test/v1' }
@@ -107,7 +107,7 @@ test('whoever points a provider elsewhere must know its key, so that nobody can 
   expect(anew).toMatchObject({ status: 200, body: elsewhere })
 })
 
-test('a provider that an agent uses is not deleted', async () => {
+test('a provider that an agent uses cannot be deleted', async () => {
   await using platform = await startPlatform()
   const { id } = await create(platform, { name: 'r', type: 'replay', script })
   await sql`insert into agents (id, project_id, name, ai_provider_id, tool_ids, tool_choice, stop_conditions, step_rules, max_steps, created_at, updated_at)
@@ -122,7 +122,7 @@ test('a provider that an agent uses is not deleted', async () => {
   expect((await platform.get(`/ai-providers/${id}`)).status).toBe(200)
 })
 
-test('providers are seen and changed by those who may', async () => {
+test('providers can be read and changed only with the permission to do so', async () => {
   await using platform = await startPlatform()
   const { id } = await create(platform, { name: 'r', type: 'replay', script })
   const reader = { key: await platform.keyFor([{ effect: 'Allow', action: ['ai-providers:GetAiProvider'] }]) }
@@ -137,7 +137,7 @@ test('providers are seen and changed by those who may', async () => {
   expect((await platform.post('/ai-providers', { name: 'n', type: 'replay', script }, nobody)).status).toBe(403)
 })
 
-test('a test says in words whether a provider works', async () => {
+test('testing a provider reports whether it works, and why not', async () => {
   await using server = await startReplayServer({ steps: [{ when: {}, answer: 'ready' }] }, { key })
   await using platform = await startPlatform()
   const base_url = `${server.url}/v1`
@@ -159,14 +159,14 @@ test('a test says in words whether a provider works', async () => {
   expect(named.body).toMatchObject({ ok: true, model: 'n' })
   expect(modelless).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_FAILED' } } })
   expect(keyless.body).toMatchObject({ ok: false, error: { code: 'MODEL_KEY_REFUSED' } })
-  expect(keyless.body.error.message).toContain('wants an API key')
+  expect(keyless.body.error.message).toContain('requires an API key')
   expect(wrongKey.body).toMatchObject({ ok: false, error: { code: 'MODEL_KEY_REFUSED' } })
   expect(JSON.stringify(wrongKey.body)).not.toContain('right-one')
   expect(gone.body).toMatchObject({ ok: false, error: { code: 'MODEL_UNAVAILABLE' } })
   expect(scripted.body).toMatchObject({ ok: true, text: 'ready' })
 })
 
-test('a project that has providers is not deleted', async () => {
+test('a project that has providers cannot be deleted', async () => {
   await using platform = await startPlatform()
   const project = (await platform.post('/projects', { name: 'other' })).body
   await create(platform, { project_id: project.id, name: 'r', type: 'replay', script })
@@ -177,7 +177,7 @@ test('a project that has providers is not deleted', async () => {
 })
 
 describe.each(engines)('providers on %s', (engine) => {
-  test('are kept as they were given, and stay while an agent uses them', async () => {
+  test('are stored as given, and cannot be removed while an agent uses them', async () => {
     await using database = await freshStore(engine)
     const { aiProviders, projects, engine: opened } = database.store
     const { id: projectId } = await projects.create('p')
@@ -210,7 +210,7 @@ async function freshFolder(): Promise<AsyncDisposable & { readonly path: string 
 }
 
 describe.each(engines)('a vault on %s', (engine) => {
-  test('opens what it sealed, at its place and nowhere else', async () => {
+  test('decrypts a value only in the place it was encrypted for', async () => {
     await using folder = await freshFolder()
     await using database = await freshStore(engine)
     const { settings } = database.store
@@ -222,14 +222,14 @@ describe.each(engines)('a vault on %s', (engine) => {
 
     expect(later.open(sealed, 'ai_providers/aip_1/api_key')).toBe('a secret ✓')
     expect(await vault.seal('a secret ✓', 'ai_providers/aip_1/api_key')).not.toBe(sealed)
-    expect(() => vault.open(sealed, 'ai_providers/aip_2/api_key')).toThrow(/changed or moved/)
-    expect(() => vault.open(turned, 'ai_providers/aip_1/api_key')).toThrow(/changed or moved/)
-    expect(() => vault.open('nonsense', 'ai_providers/aip_1/api_key')).toThrow(/changed or moved/)
+    expect(() => vault.open(sealed, 'ai_providers/aip_2/api_key')).toThrow(/modified or moved/)
+    expect(() => vault.open(turned, 'ai_providers/aip_1/api_key')).toThrow(/modified or moved/)
+    expect(() => vault.open('nonsense', 'ai_providers/aip_1/api_key')).toThrow(/modified or moved/)
     expect((await stat(join(folder.path, 'secret.key'))).mode & 0o777).toBe(0o600)
     expect(await vault.findFault()).toBeUndefined()
   })
 
-  test('with another key than the first says which is missing, and neither opens nor seals', async () => {
+  test('with the wrong key names the missing key, and neither decrypts nor encrypts', async () => {
     await using one = await freshFolder()
     await using two = await freshFolder()
     await using database = await freshStore(engine)
@@ -241,16 +241,16 @@ describe.each(engines)('a vault on %s', (engine) => {
     const other = await Vault.open({ secretKey: 'correct horse battery staple', data: one.path, settings })
 
     for (const vault of [keyless, other]) {
-      expect(() => vault.open(sealed, 'p')).toThrow(/sealed with the key .*same QM_SECRET_KEY/)
+      expect(() => vault.open(sealed, 'p')).toThrow(/encrypted with the key .*same QM_SECRET_KEY/)
       await expect(vault.seal('y', 'p')).rejects.toMatchObject({ code: 'SECRET_KEY_WRONG' })
       expect(await vault.findFault()).toMatch(/same QM_SECRET_KEY/)
     }
-    // To make a key where one is missing would only hide that.
+    // A new key would only hide that the old one is missing.
     await expect(stat(join(two.path, 'secret.key'))).rejects.toThrow()
   })
 })
 
-test('the key may be bytes in hex or base64, or a passphrase that gives the same key everywhere', async () => {
+test('the secret key can be 32 bytes in hex or base64, or a passphrase that always gives the same key', async () => {
   await using folder = await freshFolder()
   const bytes = Buffer.alloc(32, 7)
   const forms = [
@@ -267,11 +267,11 @@ test('the key may be bytes in hex or base64, or a passphrase that gives the same
     for (const vault of vaults) expect(vault.open(sealed ?? '', 'p')).toBe('x')
   }
 
-  expect(() => readConfig([], { QM_SECRET_KEY: 'too short' })).toThrow(/QM_SECRET_KEY: must be 32 bytes/)
+  expect(() => readConfig({}, { QM_SECRET_KEY: 'too short' })).toThrow(/QM_SECRET_KEY: must be 32 bytes/)
   await expect(stat(join(folder.path, 'secret.key'))).rejects.toThrow()
 })
 
-test('processes that make the key file at once end up with one key', async () => {
+test('processes that create the key file at the same time end up with one key', async () => {
   await using folder = await freshFolder()
   await using database = await freshStore('sqlite')
   const options = { secretKey: undefined, data: folder.path, settings: database.store.settings }
@@ -282,7 +282,7 @@ test('processes that make the key file at once end up with one key', async () =>
   for (const vault of vaults) expect(sealed.map((one) => vault.open(one, 'p'))).toEqual([...'01234567'])
 })
 
-test('a key file that is none, or that everyone can read, is refused with what to do', async () => {
+test('an invalid or world-readable key file is refused, and the error says what to do', async () => {
   await using folder = await freshFolder()
   await using database = await freshStore('sqlite')
   const file = join(folder.path, 'secret.key')
@@ -296,7 +296,7 @@ test('a key file that is none, or that everyone can read, is refused with what t
   await expect(open()).rejects.toThrow(/chmod 600/)
 })
 
-test('a platform that lost its key serves all the rest, and says what is missing', async () => {
+test('a platform that lost its secret key keeps serving everything else, and reports the missing key', async () => {
   await using folder = await freshFolder()
   const environment = { QM_DATA: folder.path, QM_ADMIN_KEY: adminKey, QM_LOG_LEVEL: 'silent', QM_EMBEDDINGS: 'off' }
   const ask = async (
@@ -314,19 +314,19 @@ test('a platform that lost its key serves all the rest, and says what is missing
     )
     return { status: response.status, body: JSON.parse(await response.text()) }
   }
-  const before = await createPlatform(readConfig([], environment))
+  const before = await createPlatform(readConfig({}, environment))
   const { body: provider } = await ask(before, 'POST', '/ai-providers', { name: 'c', ...compatible, api_key: key })
   await before.close()
   const lost = await readFile(join(folder.path, 'secret.key'))
   await rm(join(folder.path, 'secret.key'))
 
-  const after = await createPlatform(readConfig([], environment))
+  const after = await createPlatform(readConfig({}, environment))
   const got = await ask(after, 'GET', `/ai-providers/${provider.id}`)
   const tested = await ask(after, 'POST', `/ai-providers/${provider.id}/test`, {})
   const sealed = await ask(after, 'PATCH', `/ai-providers/${provider.id}`, { api_key: 'another' })
   await after.close()
   await writeFile(join(folder.path, 'secret.key'), lost, { mode: 0o600 })
-  const restored = await createPlatform(readConfig([], environment))
+  const restored = await createPlatform(readConfig({}, environment))
   const again = await ask(restored, 'POST', `/ai-providers/${provider.id}/test`, {})
   await restored.close()
 
@@ -337,7 +337,7 @@ test('a platform that lost its key serves all the rest, and says what is missing
   expect(again.body.error.code).toBe('MODEL_UNAVAILABLE')
 })
 
-test('a sealed key that was moved to another provider does not open there', async () => {
+test('an encrypted API key that was copied to another provider cannot be decrypted there', async () => {
   await using platform = await startPlatform()
   const { db } = platform.platform.store.engine
   const rich = await create(platform, { name: 'rich', ...compatible, api_key: key })

@@ -11,6 +11,7 @@ async function callAfterChange(changeOf: (url: string) => object) {
   await using service = await startService()
   await using platform = await startPlatform()
   const { caller, reviewer } = await people(platform)
+  await platform.post('/secrets', { name: 'OTHER', value: 'second-secret' })
   const execute = { url: service.url, method: 'POST', headers }
   const tool = await platform.post('/tools', {
     name: 'pay',
@@ -45,7 +46,7 @@ test.each([
   ['a preset', () => ({ preset_parameters: { amount: 1000 } })],
   ['the description', () => ({ description: 'Something else' })],
   ['the level', () => ({ level: 'administrative' })],
-])('an approval does not cover a call after a change of %s', async (_, changeOf) => {
+])('an approval is no longer valid after a change of %s', async (_, changeOf) => {
   const { again, received } = await callAfterChange(changeOf)
 
   expect(again).toMatchObject({ status: 409, body: { error: { code: 'APPROVAL_STALE' } } })
@@ -55,7 +56,7 @@ test.each([
 test.each([
   ['the value of a credential', withHeaders({ ...headers, Authorization: 'Bearer second-secret' })],
   ['a time limit', () => ({ timeout_seconds: 5, approval_timeout_seconds: 60 })],
-])('an approval survives a change of %s', async (_, changeOf) => {
+])('an approval stays valid after a change of %s', async (_, changeOf) => {
   const { again, received } = await callAfterChange(changeOf)
 
   expect(again.status).toBe(200)

@@ -5,7 +5,7 @@ import { startUpstream } from './upstream.ts'
 
 const anything = { type: 'object' }
 
-/** Whether a call asks, and why. */
+/** Whether a call needs approval, and why. */
 async function asks(platform: TestPlatform, id: string, input: object, key: string, action?: string) {
   const { status, body } = await platform.post(
     `/tools/${id}/call`,
@@ -16,8 +16,8 @@ async function asks(platform: TestPlatform, id: string, input: object, key: stri
   return (await platform.get(`/approvals/${body.approval_id}`)).body.why
 }
 
-describe('a person is asked', () => {
-  test('about every call of a tool that is not approved by itself (S4.21)', async () => {
+describe('approval is required', () => {
+  test('for every call of a tool without auto_approve (S4.21)', async () => {
     await using upstream = await startUpstream()
     await using platform = await startPlatform()
     const { caller } = await people(platform)
@@ -41,7 +41,7 @@ describe('a person is asked', () => {
     expect(upstream.calls).toHaveLength(2)
   })
 
-  test('about what may destroy something, where the tool says so: all that is not called harmless', async () => {
+  test('with ask_destructive, for every action that is not marked read-only or non-destructive', async () => {
     await using service = await startService()
     await using upstream = await startUpstream([
       { name: 'read', inputSchema: anything, annotations: { readOnlyHint: true, destructiveHint: true } },
@@ -70,7 +70,7 @@ describe('a person is asked', () => {
     expect(why).toMatchObject([200, 200, gate, gate, 200, gate])
   })
 
-  test('where a rule fits the call, and only there', async () => {
+  test('if an approval rule matches the call, and not otherwise', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
     const { id, caller } = await gated(platform, service.url, { auto_approve: true, parameters: anything })
@@ -113,7 +113,7 @@ describe('a person is asked', () => {
     expect(on).toMatchObject([{ name: 'off' }])
   })
 
-  test('by the transport that a call came by, whatever the caller says of itself', async () => {
+  test('according to the surface of the call, which the caller cannot change', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
     const { id, caller } = await gated(platform, service.url, { auto_approve: true, parameters: anything })
@@ -132,7 +132,7 @@ describe('a person is asked', () => {
     expect(data.map(({ surface }: { surface: string }) => surface)).toEqual(['rest', 'rest', 'rest'])
   })
 
-  test('a rule on a surface that a call never has is refused, with the name to use instead', async () => {
+  test('by rules on real surfaces only: a rule on another surface is refused with the name to use', async () => {
     await using platform = await startPlatform()
     const make = (expression: string) => platform.post('/approval-rules', { name: 'x', expression })
 
@@ -162,7 +162,7 @@ describe('a person is asked', () => {
     expect(tested.body).toEqual({ asks: false, fault: null })
   })
 
-  test('where a rule cannot be applied, because that is the safe side', async () => {
+  test('if a rule cannot be evaluated', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
     const { id, caller } = await gated(platform, service.url, { auto_approve: true, parameters: anything })
@@ -174,14 +174,14 @@ describe('a person is asked', () => {
     const many = await asks(platform, id, { amount: -5, rows: Array.from({ length: 200_000 }, () => 1) }, caller)
 
     expect(missing).toMatchObject([
-      { name: 'amount', reason: expect.stringMatching(/could not be applied.*amount/) },
+      { name: 'amount', reason: expect.stringMatching(/could not be evaluated.*amount/) },
       { name: 'rows' },
     ])
     expect(fits).toBe(200)
-    expect(JSON.stringify(many)).toContain('more computing than a rule may use')
+    expect(JSON.stringify(many)).toContain('exceeds the computing limit for rules')
   })
 
-  test('about everything that is called by way of a server that says so, and by any gate of several', async () => {
+  test('for every call through a server without auto_approve, with all reasons listed', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
     const { id, caller } = await gated(platform, service.url, { auto_approve: true })
@@ -224,16 +224,16 @@ describe('a person is asked', () => {
   })
 })
 
-test('a rule that could never be applied is refused, and said why', async () => {
+test('an invalid approval rule is refused with the reason', async () => {
   await using platform = await startPlatform()
   const wrong: [expression: string, words: RegExp][] = [
     ['input.amount >', /Unexpected token/],
     ['amount > 100', /Unknown variable: amount/],
     ['action.colour == "red"', /No such key: colour/],
-    ['input', /must say true or false/],
-    ['1 + 1', /must say true or false/],
+    ['input', /must return a bool/],
+    ['1 + 1', /must return a bool/],
     ['tool.name.matches("(")', /regular expression/],
-    ['input.a.all(x, input.b.all(y, input.c.all(z, x == y && y == z)))', /nested 3 deep/],
+    ['input.a.all(x, input.b.all(y, input.c.all(z, x == y && y == z)))', /nested 3 levels deep/],
     [`input.a == "${'x'.repeat(4000)}"`, /too (big|long)/],
     [Array.from({ length: 300 }, (_, n) => `input.a == ${n}`).join(' || '), /./],
   ]
@@ -249,7 +249,7 @@ test('a rule that could never be applied is refused, and said why', async () => 
   expect([made.status, twice.status, worse.status]).toEqual([201, 409, 400])
 })
 
-test('a condition can be tried on a call that is not made, by whoever may see its tool', async () => {
+test('an expression can be tested on a sample call if the tool is visible to the key, without making the call', async () => {
   await using service = await startService()
   await using platform = await startPlatform()
   const { id, caller } = await gated(platform, service.url, { auto_approve: true, parameters: anything })
@@ -274,7 +274,7 @@ test('a condition can be tried on a call that is not made, by whoever may see it
   expect(service.received).toEqual([])
 })
 
-test('no pattern and no input makes a rule take long', async () => {
+test('a rule that exceeds its compute budget requires approval', async () => {
   await using service = await startService()
   await using platform = await startPlatform()
   const { id, caller } = await gated(platform, service.url, { auto_approve: true, parameters: anything })
@@ -285,8 +285,7 @@ test('no pattern and no input makes a rule take long', async () => {
   })
   const input = { text: `${'a'.repeat(40_000)}!`, n: Array.from({ length: 300 }, (_, n) => n) }
 
-  const began = performance.now()
   await asks(platform, id, input, caller)
 
-  expect(performance.now() - began).toBeLessThan(2000)
+  expect(service.received).toEqual([])
 })

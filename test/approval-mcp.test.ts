@@ -14,7 +14,7 @@ interface Shown {
   readonly message?: string
 }
 
-/** A client of either era, which may be shown links, and remembers them. */
+/** A client of either era that can show links, and records them. */
 async function connect(url: string, key: string, era: Era, capabilities: object = {}) {
   const client = new Client({ name: 'test', version: '1' }, { capabilities, versionNegotiation: { mode: modes[era] } })
   const shown: Shown[] = []
@@ -32,8 +32,8 @@ async function connect(url: string, key: string, era: Era, capabilities: object 
 const textOf = (result: unknown) => (result as { content: { text: string }[] }).content[0]?.text ?? ''
 const pay = { name: 'tools_pay_action', arguments: { city: 'Recife' } }
 
-describe.each(eras)('an MCP client of %s', (era) => {
-  test('waits for the decision, is told so as progress, and then gets the answer (S4.22) (S4.25)', async () => {
+describe.each(eras)('an MCP client of the %s era', (era) => {
+  test('waits for the decision, gets progress messages, and then the result (S4.22) (S4.25)', async () => {
     await using service = await startService()
     await using platform = await startListening()
     const { caller, reviewer } = await gated(platform, service.url)
@@ -53,7 +53,7 @@ describe.each(eras)('an MCP client of %s', (era) => {
     expect(service.received).toHaveLength(1)
   })
 
-  test('is told of a rejection as a result in words, and can try something else (S4.26)', async () => {
+  test('gets a rejection as an error result with the reason, in both modes (S4.26)', async () => {
     await using service = await startService()
     await using platform = await startListening()
     const { caller, reviewer } = await gated(platform, service.url)
@@ -81,7 +81,7 @@ describe.each(eras)('an MCP client of %s', (era) => {
     expect(service.received).toEqual([])
   })
 
-  test('that can be shown a link is shown where to decide', async () => {
+  test('that supports URL elicitation is shown the link to the approval', async () => {
     await using service = await startService()
     await using platform = await startListening()
     const { caller, reviewer } = await gated(platform, service.url)
@@ -100,7 +100,7 @@ describe.each(eras)('an MCP client of %s', (era) => {
     expect(service.received).toHaveLength(1)
   })
 
-  test('that has too much waiting is told so as a result in words', async () => {
+  test('with too many pending approvals gets an error result', async () => {
     await using service = await startService()
     await using platform = await startListening({ QM_PENDING_APPROVALS: '1' })
     const { id, caller } = await gated(platform, service.url)
@@ -115,7 +115,7 @@ describe.each(eras)('an MCP client of %s', (era) => {
     expect(service.received).toEqual([])
   })
 
-  test('that gives up and calls again is served by what was approved meanwhile, once', async () => {
+  test('that disconnects and calls again uses the approval given in the meantime, once', async () => {
     await using service = await startService()
     await using platform = await startListening()
     const { caller, reviewer } = await gated(platform, service.url)
@@ -136,7 +136,7 @@ describe.each(eras)('an MCP client of %s', (era) => {
   })
 })
 
-test('no decision is offered to a model: neither by the management server nor to platform tools', async () => {
+test('the management MCP server offers no tool to decide on approvals', async () => {
   await using service = await startService()
   await using platform = await startListening()
   const { reviewer } = await gated(platform, service.url)

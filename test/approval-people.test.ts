@@ -3,7 +3,7 @@ import { city } from './approving.ts'
 import { engines, freshDatabase } from './engines.ts'
 import { startPlatform, startService, type TestPlatform } from './kit.ts'
 
-/** A key that may do everything, made with another one. */
+/** A key with all permissions, created with another key. */
 async function keyMadeBy(platform: TestPlatform, maker: string | undefined, name: string) {
   const body = { name, access_policy_ids: ['pol_administrator'] }
   const made = await platform.post('/api-keys', body, maker === undefined ? {} : { key: maker })
@@ -28,7 +28,7 @@ async function gatedTool(platform: TestPlatform, url: string, people: 1 | 2 = 1)
   }
 }
 
-describe.each(engines)('keys on %s', (engine) => {
+describe.each(engines)('API keys on %s', (engine) => {
   const start = async () => {
     const database = await freshDatabase(engine)
     const platform = await startPlatform({ DATABASE_URL: database.options.databaseUrl ?? '' })
@@ -41,7 +41,7 @@ describe.each(engines)('keys on %s', (engine) => {
     }
   }
 
-  test('say which key created them', async () => {
+  test('record which key created them', async () => {
     await using started = await start()
     const { platform } = started
     const first = await keyMadeBy(platform, undefined, 'first')
@@ -58,7 +58,7 @@ describe.each(engines)('keys on %s', (engine) => {
     })
   })
 
-  test('that the requester created cannot approve its call, directly or through others', async () => {
+  test('that the requester created, directly or indirectly, cannot approve its call', async () => {
     await using service = await startService()
     await using started = await start()
     const { platform } = started
@@ -81,7 +81,7 @@ describe.each(engines)('keys on %s', (engine) => {
     expect(service.received).toEqual([])
   })
 
-  test('of one line count as one person where two must approve', async () => {
+  test('of one creator chain count as one person if two must approve', async () => {
     await using service = await startService()
     await using started = await start()
     const { platform } = started
@@ -102,7 +102,7 @@ describe.each(engines)('keys on %s', (engine) => {
   })
 })
 
-test('whoever created the key of an application approves its calls, and so does a colleague', async () => {
+test('the creator of an application’s key can approve its calls, and so can another key of that creator', async () => {
   await using service = await startService()
   await using platform = await startPlatform()
   const { ask, approve } = await gatedTool(platform, service.url)
@@ -118,7 +118,7 @@ test('whoever created the key of an application approves its calls, and so does 
   expect(answers).toEqual(['200 approved', '200 approved'])
 })
 
-test('a reviewer whose key the operator created decides on what the operator asks for', async () => {
+test('a reviewer can decide on a call of the operator who created the reviewer’s key', async () => {
   await using service = await startService()
   await using platform = await startPlatform()
   const { ask, approve } = await gatedTool(platform, service.url)
@@ -129,7 +129,7 @@ test('a reviewer whose key the operator created decides on what the operator ask
   expect(answer).toBe('200 approved')
 })
 
-test('an approval by a key that was revoked since does not count as one of two', async () => {
+test('an approval by a key that was revoked afterwards does not count towards two approvals', async () => {
   await using service = await startService()
   await using platform = await startPlatform()
   const { ask, approve } = await gatedTool(platform, service.url, 2)
@@ -148,7 +148,7 @@ test('an approval by a key that was revoked since does not count as one of two',
   expect([first, ...rest]).toEqual(['200 pending', '200 pending', '200 approved'])
 })
 
-test('keys cannot be created by one another without end', async () => {
+test('a creator chain of API keys has at most 20 levels', async () => {
   await using platform = await startPlatform()
   let maker = await keyMadeBy(platform, undefined, 'first')
   for (let level = 2; level <= 20; level++) maker = await keyMadeBy(platform, maker.key, `level ${level}`)

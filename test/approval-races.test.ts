@@ -15,8 +15,8 @@ const shuffled = <T>(all: readonly T[]): T[] =>
     .sort((a, b) => a.place - b.place)
     .map(({ one }) => one)
 
-describe.each(engines)('on %s', (engine) => {
-  test(`${many} approvals and ${reviewers} reviewers: each is decided once, and each approved call is made once`, {
+describe.each(engines)('approvals on %s', (engine) => {
+  test(`with ${many} calls and ${reviewers} reviewers, each is decided once and each approved call is made once`, {
     timeout: 240_000,
   }, async () => {
     await using service = await startService()
@@ -38,7 +38,7 @@ describe.each(engines)('on %s', (engine) => {
       Array.from({ length: reviewers }, () => one.keyFor([{ effect: 'Allow', action: ['approvals:*'] }])),
     )
 
-    // Half of them wait, half have left and come back.
+    // Half of the callers wait. The others return immediately and repeat the call later.
     const numbers = Array.from({ length: many }, (_, n) => n)
     const call = (n: number, wait: boolean, where = n) =>
       at(where).post(`/tools/${id}/call`, { input: { n }, wait }, { key: caller })
@@ -69,7 +69,7 @@ describe.each(engines)('on %s', (engine) => {
       asked.map(({ id: approval, input }) => [(JSON.parse(input) as { n: number }).n, wins.get(approval)]),
     )
     const waited = await Promise.all(waiting)
-    // Those who left come back, several at once, to both processes.
+    // Callers that did not wait repeat their call, several at once, on both processes.
     await inParallel(
       numbers.filter((n) => n % 2 === 1 && decided.get(n)?.[0] === 'approve'),
       10,
@@ -85,7 +85,7 @@ describe.each(engines)('on %s', (engine) => {
     expect(made).toEqual(numbers.filter((n) => decided.get(n)?.[0] === 'approve'))
   })
 
-  test('a call that waited in a process that was killed is decided after its restart, and made once by who calls again', {
+  test.concurrent('can be decided after the process was killed, and the call is then made once when it is repeated', {
     timeout: 60_000,
   }, async () => {
     await using service = await startService()
@@ -118,7 +118,7 @@ describe.each(engines)('on %s', (engine) => {
     expect((await ask(again.url, adminKey, 'GET', `/calls/${asked.call_id}`)).body.status).toBe('success')
   })
 
-  test('a call that was cut off after its grant was taken is not made again: its outcome is not known', {
+  test.concurrent('that were used before the process was killed are not used again', {
     timeout: 60_000,
   }, async () => {
     const { promise: never } = Promise.withResolvers<undefined>()
@@ -148,7 +148,7 @@ describe.each(engines)('on %s', (engine) => {
     expect(service.received).toHaveLength(1)
   })
 
-  test('a call that nobody waits for any more is rejected in the record when its time is up', async () => {
+  test.concurrent('that expire while nobody waits end their call as rejected', async () => {
     await using service = await startService()
     await using database = await freshDatabase(engine)
     await using folder = await temporaryFolder()
@@ -180,11 +180,11 @@ async function ask(url: string, key: string, method: string, path: string, body?
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     ...(body && { body: JSON.stringify(body) }),
   })
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers field by field
+  // biome-ignore lint/suspicious/noExplicitAny: tests read responses field by field
   return { status: response.status, body: (await response.json()) as any }
 }
 
-/** A tool that asks, one who calls it and one who decides. */
+/** A tool that needs approval, with a caller and a reviewer. */
 async function prepare(url: string, fields: object) {
   const tool = { name: 'pay', parameters: { type: 'object' }, auto_approve: false, ...fields }
   const { body } = await ask(url, adminKey, 'POST', '/tools', tool)

@@ -2,7 +2,7 @@ import type { TestPlatform } from './kit.ts'
 
 export const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
 
-/** A tool whose calls a person decides on, one who calls and one who decides. */
+/** A tool that needs approval, with a caller and a reviewer. */
 export async function gated(platform: TestPlatform, url: string, fields: object = {}) {
   const tool = { name: 'pay', parameters: city, execute: { url }, auto_approve: false, ...fields }
   const made = await platform.post('/tools', tool)
@@ -17,7 +17,7 @@ export async function people(platform: TestPlatform) {
   }
 }
 
-/** Looks until there is something. */
+/** Polls until a value is found. */
 export async function until<T>(look: () => Promise<T | undefined> | T | undefined, ms = 5000): Promise<T> {
   const end = Date.now() + ms
   while (Date.now() < end) {
@@ -28,6 +28,6 @@ export async function until<T>(look: () => Promise<T | undefined> | T | undefine
   throw new Error('it never came')
 }
 
-/** The newest approval that is waited for, once there is one. */
+/** Waits for a pending approval and returns the newest. */
 export const pending = (platform: Pick<TestPlatform, 'get'>) =>
   until(async () => (await platform.get('/approvals?status=pending')).body.data[0])

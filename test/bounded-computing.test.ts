@@ -1,11 +1,11 @@
-/** Whatever a user sends, one request does not keep the others waiting. bench/blocking.ts measures how long it can. */
+/** No request blocks others, whatever it contains. bench/blocking.ts measures the longest delay. */
 import { expect, test } from 'vitest'
 import { startPlatform, startService } from './kit.ts'
 import { startUpstream } from './upstream.ts'
 
 const many = <T>(length: number, make: (index: number) => T) => Array.from({ length }, (_, index) => make(index))
 
-/** Letters a and b in an order that an automaton cannot keep in few states. */
+/** Letters a and b in an order that makes an automaton need many states. */
 const letters = (length: number) => {
   let state = 1
   return many(length, () => {
@@ -16,7 +16,7 @@ const letters = (length: number) => {
   }).join('')
 }
 
-test('an approval rule that computes too much asks for approval and says why', async () => {
+test('an approval rule that exceeds its compute budget requires approval and says why', async () => {
   await using service = await startService()
   await using platform = await startPlatform()
   const tool = { name: 'a', parameters: { type: 'object' }, execute: { url: service.url } }
@@ -29,13 +29,13 @@ test('an approval rule that computes too much asks for approval and says why', a
   const called = await platform.post(`/tools/${id}/call`, { input, wait: false })
   const approval = await platform.get(`/approvals/${called.body.approval_id}`)
 
-  expect(tested.body).toEqual({ asks: true, fault: expect.stringContaining('more computing than a rule may use') })
+  expect(tested.body).toEqual({ asks: true, fault: expect.stringContaining('exceeds the computing limit for rules') })
   expect(called.status).toBe(202)
   expect(approval.body.why[0]).toMatchObject({ name: 'expensive', reason: expect.stringContaining('test action.id') })
   expect(service.received).toEqual([])
 })
 
-/** About as an OpenAPI document describes one large object. */
+/** Similar to a large object in an OpenAPI document. */
 const large = (fields: number) => ({
   type: 'object',
   properties: Object.fromEntries(
@@ -52,11 +52,11 @@ const large = (fields: number) => ({
   ),
 })
 
-/** Which of two requests, sent in this order, is answered first. */
+/** Sends two requests in this order, and returns which one is answered first. */
 const firstOf = async (slow: Promise<unknown>, quick: Promise<unknown>) =>
   Promise.race([slow.then(() => 'slow'), quick.then(() => 'quick')])
 
-test('a schema of 120 KB is compiled and used, and others are answered meanwhile', async () => {
+test('a 120 KB schema is compiled and used without blocking other requests', async () => {
   await using service = await startService()
   await using platform = await startPlatform()
   const tool = { name: 'large', parameters: large(520), execute: { url: service.url } }
@@ -76,7 +76,7 @@ test('a schema of 120 KB is compiled and used, and others are answered meanwhile
   })
 })
 
-test('a large schema that is wrong is refused with its reason', async () => {
+test('a large invalid schema is refused with the reason', async () => {
   await using platform = await startPlatform()
   const parameters = { ...large(100), required: 'all' }
   const tool = { name: 'wrong', parameters, execute: { url: 'https://example.com' } }
@@ -89,7 +89,7 @@ test('a large schema that is wrong is refused with its reason', async () => {
   ])
 })
 
-test('an MCP server with a large schema that is wrong says so in each call', async () => {
+test('calls to an MCP server with a large invalid schema fail with the reason', async () => {
   const inputSchema = { ...large(100), minProperties: 'many' } as never
   await using upstream = await startUpstream([{ name: 'wrong', inputSchema }])
   await using platform = await startPlatform()
@@ -100,7 +100,7 @@ test('an MCP server with a large schema that is wrong says so in each call', asy
   expect(body.error).toMatchObject({ code: 'TOOL_SCHEMA_INVALID' })
 })
 
-test('presets are checked against a large schema, too', async () => {
+test('presets are checked against large schemas', async () => {
   await using platform = await startPlatform()
   const tool = { name: 'a', parameters: large(100), execute: { url: 'https://example.com' } }
   const preset_parameters = { field_3: null, field_5: ['ABC'], other: 1 }
@@ -111,7 +111,7 @@ test('presets are checked against a large schema, too', async () => {
   expect(JSON.stringify(body.error.details.errors)).not.toContain('field_3')
 })
 
-test('an input that takes long to check is checked while others are answered', async () => {
+test('checking a large input does not block other requests', async () => {
   await using service = await startService()
   await using platform = await startPlatform()
   const parameters = { type: 'object', properties: { s: { type: 'string', pattern: '^(?:[ab]+c?)*$' } } }
@@ -130,7 +130,7 @@ test('an input that takes long to check is checked while others are answered', a
   ])
 })
 
-test('an input that would take for ever to check is refused, and says so', async () => {
+test('an input that would take too long to check is refused with the reason', async () => {
   await using service = await startService()
   await using platform = await startPlatform()
   const parameters = { type: 'object', properties: { s: { type: 'string', pattern: '[ab]*a[ab]{60}[cd]' } } }
@@ -154,9 +154,9 @@ test.each<[string, () => string, string]>([
   [
     'names',
     () => JSON.stringify({ input: Object.fromEntries(many(10_100, (i) => [`k${i}`, 1])) }),
-    'it has more than 10000 different names of fields',
+    'it has more than 10000 different field names',
   ],
-])('a body with too many of them is refused before it is read: %s', async (_, body, reason) => {
+])('a body with too many values is refused before it is parsed: %s', async (_, body, reason) => {
   await using platform = await startPlatform()
 
   const answer = await platform.post('/tools/tool_1/call', body())
@@ -165,7 +165,7 @@ test.each<[string, () => string, string]>([
   expect(answer.body.error).toMatchObject({ code: 'INVALID_JSON', message: expect.stringContaining(reason) })
 })
 
-test('text does not count as values, and what is allowed arrives', async () => {
+test('long text does not count towards the value limit and is passed on', async () => {
   await using service = await startService()
   await using platform = await startPlatform()
   const tool = { name: 'a', parameters: { type: 'object' }, execute: { url: service.url } }
@@ -178,7 +178,7 @@ test('text does not count as values, and what is allowed arrives', async () => {
   expect(JSON.parse(service.received[0]?.body ?? '')).toEqual(input)
 })
 
-test('an answer with too many values is an error that says so', async () => {
+test('a response with too many values is an error that says so', async () => {
   await using service = await startService(() => ({ body: `[${'1,'.repeat(260_000)}1]` }))
   await using platform = await startPlatform()
   const tool = { name: 'a', parameters: { type: 'object' }, execute: { url: service.url } }
@@ -190,7 +190,7 @@ test('an answer with too many values is an error that says so', async () => {
   expect(body.error).toMatchObject({ code: 'RESPONSE_TOO_COMPLEX', message: expect.stringContaining('250000 values') })
 })
 
-test('a validation error lists at most a hundred faults', async () => {
+test('a validation error lists at most a hundred errors', async () => {
   await using platform = await startPlatform()
   const wrong = Object.fromEntries(many(5000, (i) => [`k${i}`, 1]))
 
@@ -200,7 +200,7 @@ test('a validation error lists at most a hundred faults', async () => {
   expect(body.error.details.errors[100]).toEqual({ path: '', message: 'and many more' })
 })
 
-test('a list or map of more values than an operation needs is refused as a whole', async () => {
+test('a list or map with too many entries is refused as a whole', async () => {
   await using platform = await startPlatform()
   const files = many(49, (i) => Object.fromEntries(many(200, (j) => [`/${i}/${j}`, 'x'])))
 
@@ -214,7 +214,7 @@ test('a list or map of more values than an operation needs is refused as a whole
   expect(refused.body.error.details.errors).toEqual([{ path: 'apps', message: 'has more than 20000 values' }])
 })
 
-test('others are answered while thousands of entries are imported', async () => {
+test('importing thousands of entries does not block other requests', async () => {
   await using platform = await startPlatform()
   const mcpServers = Object.fromEntries(many(300, (i) => [`s${i}`, { url: `https://example.com/${i}` }]))
 
@@ -225,7 +225,7 @@ test('others are answered while thousands of entries are imported', async () => 
   expect((await importing).body.created).toHaveLength(300)
 })
 
-test('thousands of misspelt actions are answered with a few hints', async () => {
+test('a policy with thousands of misspelled actions gets only a few suggestions', async () => {
   const tools = many(200, (i) => ({ name: `tool_number_${i}`, inputSchema: { type: 'object' as const } }))
   await using upstream = await startUpstream(tools)
   await using platform = await startPlatform()
@@ -242,7 +242,7 @@ test('thousands of misspelt actions are answered with a few hints', async () => 
   expect(errors[50].message).not.toContain('did you mean')
 })
 
-test('a script whose patterns are too much work for a conversation fails and says so', async () => {
+test('a replay script whose patterns cost too much fails with the reason', async () => {
   await using platform = await startPlatform()
   const steps = many(50, (i) => ({ when: { last_user: { matches: `[ab]*a[ab]{60}${i}[cd]` } }, answer: 'x' }))
   const provider = await platform.post('/ai-providers', { name: 'r', type: 'replay', script: { steps } })
@@ -250,10 +250,10 @@ test('a script whose patterns are too much work for a conversation fails and say
 
   const { body } = await platform.post(`/agents/${agent.body.id}/generate`, { prompt: letters(200_000) })
 
-  expect(JSON.stringify(body)).toContain('too much work for this conversation')
+  expect(JSON.stringify(body)).toContain('takes too long to match against this conversation')
 })
 
-test('a script cannot make an answer of gigabytes', async () => {
+test('a replay script cannot produce a response of gigabytes', async () => {
   await using platform = await startPlatform()
   const steps = [{ answer: { text: '{{last_user}}'.repeat(50_000) } }]
   const provider = await platform.post('/ai-providers', { name: 'r', type: 'replay', script: { steps } })
@@ -261,10 +261,10 @@ test('a script cannot make an answer of gigabytes', async () => {
 
   const { body } = await platform.post(`/agents/${agent.body.id}/generate`, { prompt: 'x'.repeat(9000) })
 
-  expect(JSON.stringify(body)).toContain('too much work for this conversation')
+  expect(JSON.stringify(body)).toContain('takes too long to match against this conversation')
 })
 
-test('access policies are as long as can be judged with every request', async () => {
+test('the length of access policies is limited', async () => {
   await using platform = await startPlatform()
   const make = (condition: object, resource = ['*']) =>
     platform.post('/access-policies', {
@@ -280,7 +280,7 @@ test('access policies are as long as can be judged with every request', async ()
   ).toContain('longer than 65536')
 })
 
-test('a skill with endless front matter is skipped with its reason', async () => {
+test('a skill with an oversized front matter is skipped with the reason', async () => {
   await using platform = await startPlatform()
   const front = many(5000, (i) => `key${i}: 1`).join('\n')
 

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, w
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** A browser to test in, and the environment variables that it needs beside ours. */
+/** A browser for tests, and the environment variables it needs in addition. */
 export interface BrowserProgram {
   readonly executablePath: string
   readonly env: Readonly<Record<string, string>>
@@ -37,8 +37,8 @@ const bundled = (folder: string): BrowserProgram => ({
 
 /**
  * Unpacks the Chromium of `@sparticuz/chromium`, which is built for Linux on x64, with the libraries and fonts that a
- * bare machine lacks. Throws where it does not run. The package unpacks into the system's temporary folder and takes a
- * file that is half written for a complete one, so it gets a folder of its own, which is renamed when it is complete.
+ * bare machine lacks. Throws if it does not run. The package unpacks into the system's temporary folder and treats a
+ * partly written file as complete, so it gets its own folder, which is renamed when it is complete.
  */
 export function unpackBrowser(): void {
   if (existsSync(bundledFolder)) return
@@ -46,7 +46,7 @@ export function unpackBrowser(): void {
   const folder = mkdtempSync(join(cache, 'chromium-'))
   try {
     const script = "import chromium from '@sparticuz/chromium'; await chromium.executablePath()"
-    // It brings its libraries only where it believes to be in a Lambda function.
+    // The package unpacks its libraries only if it detects AWS Lambda.
     const env = { ...process.env, TMPDIR: folder, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x' }
     execFileSync(process.execPath, ['--input-type=module', '-e', script], { cwd: root, env, stdio: 'pipe' })
     writeFileSync(join(folder, 'fonts.conf'), fontSettings(bundledFolder))

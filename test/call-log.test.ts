@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { CallRow } from '../src/db/tables.ts'
+import { sweep } from '../src/housekeeping.ts'
 import { newId } from '../src/model/ids.ts'
-import { sweep } from '../src/sweep.ts'
 import { gated, pending } from './approving.ts'
 import { engines, freshDatabase } from './engines.ts'
 import { type Service, startPlatform, startService, type TestPlatform } from './kit.ts'
@@ -71,7 +71,7 @@ describe.each(engines)('the call log on %s', (engine) => {
     return body.data.map(({ id }: { id: string }) => ids.indexOf(id))
   }
 
-  test('is searched by action, tool, error and id, whatever the case, and every word must be found', async () => {
+  test('can be searched by action, tool, error and id, ignoring case, and every word must match', async () => {
     expect(await found('SEND')).toEqual([3, 2])
     expect(await found('refund')).toEqual([1])
     expect(await found('tool_timeout')).toEqual([1])
@@ -89,7 +89,7 @@ describe.each(engines)('the call log on %s', (engine) => {
     expect((await platform.get(`/calls?q=${'x'.repeat(201)}`)).status).toBe(400)
   })
 
-  test('is searched only as far as the key may see it', async () => {
+  test('shows only calls that the key may see in a search', async () => {
     const bound = await platform.keyFor([{ effect: 'Allow', action: ['calls:*'] }], { project_id: platform.projectId })
     const one = await platform.keyFor([
       { effect: 'Allow', action: ['calls:*'], resource: [`qm:${platform.projectId}:call:${ids[1]}`] },
@@ -100,7 +100,7 @@ describe.each(engines)('the call log on %s', (engine) => {
     expect(await found('timeout', one)).toEqual([1])
   })
 
-  test('is exported as CSV that a spreadsheet does not run', async () => {
+  test('is exported as CSV that is safe to open in a spreadsheet', async () => {
     const answer = await platform.get(`/calls/export?project_id=${platform.projectId}`)
 
     expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8')
@@ -113,7 +113,7 @@ describe.each(engines)('the call log on %s', (engine) => {
     expect(lines[2]).toContain(',"Ana, ""the"" boss",')
   })
 
-  test('is exported as JSON lines, with the filters of the list and no more than the key may see', async () => {
+  test('is exported as JSON lines, with the filters of the list and only calls that the key may see', async () => {
     const bound = await platform.keyFor([{ effect: 'Allow', action: ['calls:*'] }], { project_id: platform.projectId })
     const blind = await platform.keyFor([{ effect: 'Allow', action: ['tools:*'] }])
     const lines = async (query: string, key?: string) =>
@@ -130,7 +130,7 @@ describe.each(engines)('the call log on %s', (engine) => {
     expect((await platform.get('/calls/export?format=xlsx')).status).toBe(400)
   })
 
-  test('is exported in batches, whole, however long it is', async () => {
+  test('is exported completely, in batches, however long it is', async () => {
     const rows = Array.from({ length: 2300 }, (_, n) => row('proj_many', now - 10_000 + n))
     await platform.platform.store.engine.writeCalls(rows, [])
 
@@ -140,7 +140,7 @@ describe.each(engines)('the call log on %s', (engine) => {
     expect(exported.map((line) => JSON.parse(line).id)).toEqual(rows.map(({ id }) => id).reverse())
   })
 
-  test('keeps calls as long as it is told to, and longer what is not over', async () => {
+  test('deletes calls after the retention period, except pending ones', async () => {
     const { store, webhooks, config } = platform.platform
     const { id, caller, reviewer } = await gated(platform, service.url)
     const input = (city: string) => ({ input: { city }, wait: false })
@@ -150,7 +150,7 @@ describe.each(engines)('the call log on %s', (engine) => {
     await platform.post(`/tools/${id}/call`, input('Olinda'), { key: caller })
     const waiting = await pending(platform)
     const long = Date.now() - 31 * day
-    // Those two calls as if they had been made a month ago.
+    // Backdates these two calls by a month.
     for (const approval of [decided, waiting]) {
       const old = newId('call', long)
       await store.engine.db.updateTable('calls').set({ id: old }).where('id', '=', approval.call_id).execute()
@@ -173,7 +173,7 @@ describe.each(engines)('the call log on %s', (engine) => {
     expect((await platform.get(`/approvals/${waiting.id}`)).body.status).toBe('pending')
   })
 
-  test('keeps calls for good unless it is told otherwise', async () => {
+  test('keeps calls forever if no retention period is set', async () => {
     const { store, webhooks } = platform.platform
     const old = row(platform.projectId, Date.now() - 4000 * day)
     await store.engine.writeCalls([old], [])

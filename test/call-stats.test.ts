@@ -5,7 +5,7 @@ import { engines, freshDatabase } from './engines.ts'
 import { startPlatform } from './kit.ts'
 
 const minute = 60_000
-/** The start of a minute, some time ago. */
+/** The start of a minute in the past. */
 const began = Math.floor(Date.now() / minute) * minute - 30 * minute
 
 interface Told {
@@ -48,7 +48,7 @@ const record = (store: Store, told: Told) => {
   })
 }
 
-describe.each(engines)('the numbers of calls on %s', (engine) => {
+describe.each(engines)('call statistics on %s', (engine) => {
   async function start() {
     const { options, remove } = await freshDatabase(engine)
     const platform = await startPlatform(options.databaseUrl ? { DATABASE_URL: options.databaseUrl } : {})
@@ -61,7 +61,7 @@ describe.each(engines)('the numbers of calls on %s', (engine) => {
     }
   }
 
-  test('are told by minute and status, with the latency that half and nearly all of them kept to', async () => {
+  test('are grouped by minute and status, with p50 and p95 latency', async () => {
     await using platform = await start()
     const { store } = platform.platform
     for (let n = 1; n <= 100; n++) await record(store, { at: began + n, took: n })
@@ -82,7 +82,7 @@ describe.each(engines)('the numbers of calls on %s', (engine) => {
     })
   })
 
-  test('count what people take apart from what tools take, and refusals apart from failures', async () => {
+  test('separate waiting for approval from execution, and refusals from failures', async () => {
     await using platform = await start()
     const { store } = platform.platform
     const second = 1000
@@ -103,7 +103,7 @@ describe.each(engines)('the numbers of calls on %s', (engine) => {
     expect(body).toMatchObject({ ...numbers, minutes: [numbers] })
   })
 
-  test('can be asked for a time, a tool and a project, and tell nobody of calls that they may not see', async () => {
+  test('can be filtered by time, tool and project, and include only calls that the key may see', async () => {
     await using platform = await start()
     const { store } = platform.platform
     const { id: other } = (await platform.post('/projects', { name: 'other' })).body
@@ -125,7 +125,7 @@ describe.each(engines)('the numbers of calls on %s', (engine) => {
     expect(await total('', blind)).toBe(0)
   })
 
-  test('follow what happens: a call that ends later is counted as it ended, and new ones are added', async () => {
+  test('stay up to date when calls end and new ones arrive', async () => {
     await using platform = await start()
     const { store } = platform.platform
     const id = newId('call', began)
@@ -151,7 +151,7 @@ describe.each(engines)('the numbers of calls on %s', (engine) => {
     expect(again).toMatchObject({ total: 2, by_status: { success: 2 } })
   })
 
-  test('are refused for a time that is none, or too long', async () => {
+  test('are refused for an empty or too long time range', async () => {
     await using platform = await start()
 
     const none = await platform.get(`/calls/stats?from=${new Date(Date.now() + minute).toISOString()}`)

@@ -14,8 +14,8 @@ const onlyCall = async (platform: TestPlatform) => {
   return (await platform.get(`/calls/${data[0].id}`)).body
 }
 
-describe('the record', () => {
-  test('tells who called what, through which surface and client, with input, output and duration', async () => {
+describe('the call log', () => {
+  test('records who called what, through which surface and client, with input, output and duration', async () => {
     await using service = await startService(() => ({ body: '{"temp":21}' }))
     await using platform = await startPlatform()
     const id = await register(platform, service.url)
@@ -51,7 +51,7 @@ describe('the record', () => {
   })
 
   test.each(['true', 'false'])(
-    'is written before the effect, QM_SYNC_CALLS=%s: a tool that looks finds its own call pending',
+    'is written before the tool runs, QM_SYNC_CALLS=%s: a tool finds its own call pending',
     async (sync) => {
       let seen: unknown
       const platformHolder: { platform?: TestPlatform } = {}
@@ -70,7 +70,7 @@ describe('the record', () => {
     },
   )
 
-  test('tells apart how calls end', async () => {
+  test('distinguishes how calls end', async () => {
     await using service = await startService(() => ({ status: 500, body: 'no' }))
     await using platform = await startPlatform()
     const id = await register(platform, service.url, { parameters: { type: 'object', required: ['city'] } })
@@ -103,7 +103,7 @@ describe('the record', () => {
     expect(service.received).toHaveLength(1)
   })
 
-  test('has attempts that reach no tool or action, or cannot be read (S0.47)', async () => {
+  test('includes attempts with an unknown tool or action, or invalid input (S0.47)', async () => {
     await using upstream = await startUpstream()
     await using platform = await startPlatform()
     const id = (await platform.post('/tools', { name: 'up', type: 'mcp', mcp: { url: upstream.url } })).body.id
@@ -139,7 +139,7 @@ describe('the record', () => {
     expect(upstream.calls).toEqual([])
   })
 
-  test('keeps at most 32 KB of the request and 64 KB of the response, and says that it cut', async () => {
+  test('keeps at most 32 KB of the request and 64 KB of the response, and marks truncation', async () => {
     await using service = await startService(() => ({ body: JSON.stringify('é'.repeat(50_000)) }))
     await using platform = await startPlatform()
     const id = await register(platform, service.url)
@@ -155,7 +155,7 @@ describe('the record', () => {
     expect(call.request).not.toContain('\uFFFD')
   })
 
-  test('holds no secret: not by its name, not one of ours, not one of the tool’s own headers', async () => {
+  test('contains no secrets: no secret-sounding fields, API keys or header values of the tool', async () => {
     await using service = await startService(({ headers }) => ({
       body: JSON.stringify({
         echo: headers.authorization,
@@ -179,7 +179,7 @@ describe('the record', () => {
     expect(JSON.stringify(call)).not.toMatch(/the-tools-own|tok-1|"p"|k-1/)
   })
 
-  test('links a call that another call made to it', async () => {
+  test('links a nested call to its parent', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
     const inner = await register(platform, service.url)
@@ -231,7 +231,7 @@ describe('the record', () => {
     expect(vague.body.error.message).toContain('from: must be a time such as 2026-01-31T09:30:00Z')
   })
 
-  test('can be watched as it grows, by those who may, and only what they asked for', async () => {
+  test('can be streamed by keys with permission, and includes only the calls they may see', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
     const id = await register(platform, service.url)
@@ -280,7 +280,7 @@ describe('the record', () => {
     await Promise.all([watcher.cancel(), stranger.cancel()])
   })
 
-  test('can be left while a call is on its way to its watcher', async () => {
+  test('can be streamed and disconnected while a call is in progress', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
     const id = await register(platform, service.url)
@@ -296,7 +296,7 @@ describe('the record', () => {
     }
   })
 
-  test('survives an answer of any depth', async () => {
+  test('accepts a response of any depth', async () => {
     const body = `${'['.repeat(20_000)}{"token":1}${']'.repeat(20_000)}`
     await using service = await startService(() => ({ body }))
     await using platform = await startPlatform()
@@ -305,7 +305,7 @@ describe('the record', () => {
     expect((await platform.post(`/tools/${id}/call`, {})).status).toBe(200)
   })
 
-  test('keeps the calls of a tool that is deleted', async () => {
+  test('keeps the calls of a deleted tool', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
     const id = await register(platform, service.url)
@@ -318,7 +318,7 @@ describe('the record', () => {
   })
 })
 
-test('a caller can say that it is the command line or the SDK, and nothing else', async () => {
+test('a caller can identify itself as the CLI or the SDK, and as no other surface', async () => {
   await using service = await startService()
   await using platform = await startPlatform()
   const id = await register(platform, service.url)
@@ -331,12 +331,12 @@ test('a caller can say that it is the command line or the SDK, and nothing else'
   expect(surfaces).toEqual(['cli', 'sdk', 'rest', 'rest', 'rest', 'rest'])
 })
 
-describe.each(engines)('watching calls on %s', (engine) => {
+describe.each(engines)('a stream of calls on %s', (engine) => {
   const start = async () => {
     const { options, remove } = await freshDatabase(engine)
     const environment = { ...(options.databaseUrl && { DATABASE_URL: options.databaseUrl }) }
     const here = await startPlatform(environment)
-    // Where several processes can share a database, the change is made in another.
+    // On an engine that several processes can share, another process makes the change.
     const there = options.databaseUrl ? await startPlatform(environment) : here
     return {
       here,
@@ -371,7 +371,7 @@ describe.each(engines)('watching calls on %s', (engine) => {
     expect(await ended()).toBe('ended')
   })
 
-  test('ends when what the key may see changes, so that it is asked for anew', async () => {
+  test('ends when the policies of the key change, so that permissions are checked again', async () => {
     await using platforms = await start()
     const { here, there } = platforms
     const key = await here.keyFor(allowCalls)

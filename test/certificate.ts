@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 
-/** Made for these tests, for localhost, and trusted by nobody else. */
+/** A self-signed certificate for localhost, used only in tests. */
 const certificate = `-----BEGIN CERTIFICATE-----
 MIIBZjCCAQ2gAwIBAgIBATAKBggqhkjOPQQDAjAUMRIwEAYDVQQDDAlsb2NhbGhv
 c3QwIBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAwMDBaMBQxEjAQBgNVBAMM
@@ -22,7 +22,7 @@ const key = createPrivateKey({
   type: 'pkcs8',
 }).export({ type: 'pkcs8', format: 'pem' })
 
-/** What a TLS server on loopback shows. */
+/** The key and certificate of a TLS server on loopback. */
 export const identity = { key, cert: certificate }
 
 /** Trusts the certificate until disposed. */

@@ -7,7 +7,7 @@ import { echo, startUpstream } from './upstream.ts'
 
 const say = (name: string) => ({ name, run: ({ text }: Record<string, unknown>) => `${name} says ${text}` })
 
-test('an MCP server that speaks the older SSE transport is listed, called, and heard when its tools change (S2.13)', async () => {
+test('an MCP server with the older SSE transport can be listed and called, and its tool changes are noticed (S2.13)', async () => {
   await using upstream = await startLegacyUpstream([say('one')], 'sse')
   await using platform = await startPlatform()
   const { body: tool } = await platform.post('/tools', { name: 'old', type: 'mcp', mcp: { url: upstream.url } })
@@ -24,7 +24,7 @@ test('an MCP server that speaks the older SSE transport is listed, called, and h
   expect((await platform.get(`/tools/${tool.id}/health`)).body).toMatchObject({ state: 'up', era: 'legacy' })
 })
 
-/** A client that counts how often it hears that the tools of a server have changed, or its skills. */
+/** A client that counts the notifications about changed tools or skills of a server. */
 async function listen(url: string, mode: 'legacy' | 'auto', about: 'tools' | 'resources' = 'tools') {
   let heard = 0
   const onChanged = () => {
@@ -37,7 +37,7 @@ async function listen(url: string, mode: 'legacy' | 'auto', about: 'tools' | 're
   await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }))
   return {
     client,
-    /** Makes a change, again and again, until one is heard: a client may take a moment until it listens. */
+    /** Repeats a change until a notification arrives, because clients subscribe with a delay. */
     async expectHeard(change: () => Promise<unknown>) {
       const before = heard
       await expect
@@ -57,8 +57,8 @@ async function listen(url: string, mode: 'legacy' | 'auto', about: 'tools' | 're
 describe.each([
   ['2025', 'legacy'],
   ['2026', 'auto'],
-] as const)('a client of %s that listens at a server', (_, mode) => {
-  test('hears when the tools of an upstream change, and finds the new ones', async () => {
+] as const)('a client of the %s era that is subscribed to a server', (_, mode) => {
+  test('is notified when the tools of an upstream change, and gets the new list', async () => {
     await using upstream = await startUpstream([echo])
     await using old = await startLegacyUpstream([say('one')])
     await using platform = await startListening()
@@ -76,7 +76,7 @@ describe.each([
     await expect.poll(names, { timeout: 10_000 }).toEqual(['other', 'two'])
   })
 
-  test('hears when a tool or the server itself is changed', async () => {
+  test('is notified when a tool or the server itself changes', async () => {
     await using platform = await startListening()
     const execute = { url: 'http://127.0.0.1:1/' }
     const http = { name: 'fetch', type: 'http', description: 'Fetches', parameters: { type: 'object' }, execute }
@@ -91,7 +91,7 @@ describe.each([
     const { tools } = await listener.client.listTools(undefined, { cacheMode: 'refresh' })
     expect(tools).toHaveLength(1)
   })
-  test('hears when a skill is added or changed', async () => {
+  test('is notified when a skill is added or changed', async () => {
     await using platform = await startListening()
     await platform.post('/servers', { slug: 's', retrieve_skill: true })
     const { body: skill } = await platform.post('/skills', { name: 'Pay back', summary: 'How', content: '# How\n' })
@@ -111,7 +111,7 @@ const meta = {
   'io.modelcontextprotocol/clientCapabilities': {},
 }
 
-/** A stream of changes, by hand; `over` is settled once it has ended. */
+/** A handwritten stream of notifications. `over` settles when it has ended. */
 async function openStream(platform: TestPlatform, key: string, era: '2025' | '2026', path = '/mcp/s') {
   const authorization = `Bearer ${key}`
   const about = { _meta: meta, notifications: { toolsListChanged: true } }
@@ -138,7 +138,7 @@ async function openStream(platform: TestPlatform, key: string, era: '2025' | '20
 
 const soon = () => new Promise((resolve) => setTimeout(resolve, 100))
 
-describe.each(['2025', '2026'] as const)('the stream of a client of %s', (era) => {
+describe.each(['2025', '2026'] as const)('the event stream of a client of the %s era', (era) => {
   const everything = [{ effect: 'Allow', action: '*', resource: '*' }]
 
   async function startServed() {
@@ -147,7 +147,7 @@ describe.each(['2025', '2026'] as const)('the stream of a client of %s', (era) =
     return { platform, server }
   }
 
-  /** A key that is known by its id, with a policy that is. */
+  /** A key with a policy, and the ids of both. */
   async function makeKey(platform: TestPlatform, expires_at?: string) {
     const document = { statement: everything }
     const { body: policy } = await platform.post('/access-policies', { name: 'p', project_id: null, document })
@@ -156,7 +156,7 @@ describe.each(['2025', '2026'] as const)('the stream of a client of %s', (era) =
     return { policyId: policy.id, keyId: key.id, key: key.key }
   }
 
-  test('ends when its key is revoked, at a server and at the platform itself, and no other stream does', async () => {
+  test('ends when its key is revoked, and no other stream does', async () => {
     const { platform } = await startServed()
     await using _ = platform
     const { key, keyId } = await makeKey(platform)
@@ -182,7 +182,7 @@ describe.each(['2025', '2026'] as const)('the stream of a client of %s', (era) =
     expect(Date.now()).toBeGreaterThanOrEqual(expires)
   })
 
-  test('ends when its key may not use the server any more, and goes on through any other change of its policies', async () => {
+  test('ends when its key may no longer use the server, and continues through other policy changes', async () => {
     const { platform } = await startServed()
     await using _ = platform
     const { key, policyId } = await makeKey(platform)

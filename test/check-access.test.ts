@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { startPlatform } from './kit.ts'
 
-test('whether a key may do something can be asked, and the rule that decides is named', async () => {
+test('an access check says whether a key may do something, and names the policy that decides', async () => {
   await using platform = await startPlatform()
   const { projectId } = platform
   const policy = await platform.post('/access-policies', {
@@ -40,7 +40,7 @@ test('whether a key may do something can be asked, and the rule that decides is 
   expect(await may('tools:CallTool', 'qm:proj_other:tool:tool_1')).toMatchObject({ allowed: false, layer: 'project' })
 })
 
-test('what cannot be asked is refused in words, and keys that one may not see are not there', async () => {
+test('an invalid access check is refused, and unknown or invisible keys give 404', async () => {
   await using platform = await startPlatform()
   const ask = (body: object, key?: string) => platform.post('/access/check', body, key ? { key } : {})
   const good = { api_key_id: 'key_environment', permission: 'tools:CallTool', resource: 'qm:*:tool:*' }

@@ -16,7 +16,7 @@ const completed = async (words: string[], environment: Record<string, string> = 
   return stdout.trimEnd().split('\n')
 }
 
-/** The lines that a shell prints, which finds the program under both its names. */
+/** Runs a script in a shell that has the program on its PATH, under both names, and returns the lines it prints. */
 async function inShell(shell: string, args: string[]): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'quartermaster-shell-'))
   try {
@@ -33,9 +33,9 @@ async function inShell(shell: string, args: string[]): Promise<string[]> {
 }
 
 describe('completion', () => {
-  test('knows commands, flags and the values that a flag may have', async () => {
+  test('completes commands, flags and the values of flags', async () => {
     expect(await completed(['create-t'])).toEqual(['create-tool'])
-    expect((await completed(['app'])).sort()).toEqual(['apply', 'approvals', 'approve-call'])
+    expect((await completed(['app'])).sort()).toEqual(['apply', 'approvals'])
     expect(await completed(['create-tool', '--de'])).toEqual(['--description'])
     expect(await completed(['create-tool', '--type', ''])).toEqual(expect.arrayContaining(['http', 'mcp', 'client']))
     expect(await completed(['logs', '--status', 's'])).toEqual(['success'])
@@ -43,7 +43,7 @@ describe('completion', () => {
     expect(await completed(['no-such', '--x', ''])).toEqual([''])
   })
 
-  test('knows the names of tools, and says nothing where the platform does not', async () => {
+  test('completes the names of tools, and prints nothing if the platform cannot be reached', async () => {
     await using platform = await startListening()
     await platform.post('/tools', { name: 'get-weather', execute: { url: 'https://example.com' }, parameters: {} })
 
@@ -65,7 +65,7 @@ describe('completion', () => {
     expect(lines).toEqual(['--name', 'complete -o default -F _quartermaster qm'])
   })
 
-  test.skipIf(!isInstalled('fish'))('works in fish, which is offered files where there is nothing else', async () => {
+  test.skipIf(!isInstalled('fish'))('works in fish, with file names as the fallback', async () => {
     const script = `
       quartermaster completion fish | source
       complete -C "qm create-tool --na"
@@ -76,7 +76,7 @@ describe('completion', () => {
   })
 
   test.skipIf(!isInstalled('zsh'))('works in zsh', async () => {
-    // Words are completed only where someone types, so a shell with a terminal of its own is typed into.
+    // zsh completes only interactive input, so the test types into a shell on a pseudoterminal.
     const script = `
       zmodload zsh/zpty
       zpty typed zsh -f -i
@@ -90,7 +90,7 @@ describe('completion', () => {
     expect(await inShell('zsh', ['-f', '-c', script])).toEqual(['found'])
   })
 
-  test('has nothing for shells that it does not know', async () => {
+  test('refuses unknown shells', async () => {
     const { code, stderr } = await runCli(['completion', 'csh'])
     expect([code, stderr]).toEqual([2, expect.stringContaining('bash, zsh, fish')])
   })

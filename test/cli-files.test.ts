@@ -2,7 +2,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { as, runCli, startListening } from './clients.ts'
+import { parseWithComments } from '../src/cli/toolkit/json-with-comments.ts'
+import { as, runCli, runProgram, startListening } from './clients.ts'
 import { adminKey } from './kit.ts'
 
 async function folder() {
@@ -23,7 +24,7 @@ describe('connect', () => {
     ['zed', 'context_servers', 'Bearer sk_…'],
     ['generic', 'mcpServers', 'Bearer sk_…'],
     ['claude-desktop', 'mcpServers', 'Bearer sk_…'],
-  ])('prints what %s must be told, without the key', async (client, root, authorization) => {
+  ])('prints the settings for %s, without the key', async (client, root, authorization) => {
     await using platform = await startListening()
     await platform.post('/servers', { slug: 'support' })
 
@@ -36,7 +37,7 @@ describe('connect', () => {
     expect(stdout + stderr).not.toContain(adminKey)
   })
 
-  test('--write keeps what is there and a copy of it, shows the difference, and changes nothing twice', async () => {
+  test('--write keeps other settings and a backup, shows the changes, and changes nothing the second time', async () => {
     await using platform = await startListening()
     await using home = await folder()
     await platform.post('/servers', { slug: 'support' })
@@ -60,11 +61,11 @@ describe('connect', () => {
     const copies = (await readdir(home.path)).filter((name) => name.endsWith('.bak'))
     expect(copies).toHaveLength(1)
     expect(await readFile(home.at(copies[0] ?? ''), 'utf8')).toBe(before)
-    expect(second.stderr).toContain('has it already')
+    expect(second.stderr).toContain('already has these settings')
     expect(await readFile(file, 'utf8')).toBe(written)
   })
 
-  test('a key is written only where that is asked for, said, and for its owner alone', async () => {
+  test('the key is written only with --with-key, with a warning, and readable only by its owner', async () => {
     await using platform = await startListening()
     await using home = await folder()
     await platform.post('/servers', { slug: 'support' })
@@ -74,7 +75,7 @@ describe('connect', () => {
     const written = await runCli(['connect', 'zed', '--write', '--with-key', '--file', file], as(platform.url))
 
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('--with-key') })
-    expect(written).toMatchObject({ code: 0, stderr: expect.stringContaining('The API key stands in it') })
+    expect(written).toMatchObject({ code: 0, stderr: expect.stringContaining('The settings contain your API key') })
     expect(written.stdout).not.toContain(adminKey)
     expect(JSON.parse(await readFile(file, 'utf8')).context_servers.support.headers.Authorization).toBe(
       `Bearer ${adminKey}`,
@@ -82,26 +83,61 @@ describe('connect', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600)
   })
 
-  test('a file with comments is left alone, and what is not there is said', async () => {
+  test.each([
+    ['zed', 'context_servers', ['--with-key']],
+    ['vscode', 'servers', []],
+  ])('--write keeps the comments and the formatting of a %s file', async (client, root, more) => {
+    await using platform = await startListening()
+    await using home = await folder()
+    await platform.post('/servers', { slug: 'support' })
+    const file = home.at('settings.json')
+    const lines = [
+      '// Settings of Ada',
+      '{',
+      '    "theme": "One Dark", // by night',
+      '    /* Servers at work: "quoted", {braces} */',
+      `    "${root}": {`,
+      '        "other": { "url": "https://example.com//mcp" }, // keep',
+      '    },',
+      '}',
+      '',
+    ]
+    await writeFile(file, lines.join('\n'))
+
+    const first = await runProgram(['connect', client, '--write', '--file', file, ...more], as(platform.url))
+    const written = await readFile(file, 'utf8')
+    const second = await runCli(['connect', client, '--write', '--file', file, ...more], as(platform.url))
+
+    expect(first.code, first.stderr).toBe(0)
+    for (const line of lines) expect(written.split('\n')).toContain(line)
+    expect(parseWithComments(written)).toMatchObject({
+      theme: 'One Dark',
+      [root]: { other: { url: 'https://example.com//mcp' }, support: { url: `${platform.url}/mcp/support` } },
+    })
+    expect(second.stderr).toContain('already has these settings')
+    expect(await readFile(file, 'utf8')).toBe(written)
+  })
+
+  test('a file that is not JSON is not changed, and missing servers and clients are named', async () => {
     await using platform = await startListening()
     await using home = await folder()
     const file = home.at('settings.json')
-    await writeFile(file, '// mine\n{}\n')
+    await writeFile(file, '{\n  theme: dark\n}\n')
     const none = await runCli(['connect', 'cursor'], as(platform.url))
     await platform.post('/servers', { slug: 'one' })
     await platform.post('/servers', { slug: 'two' })
 
-    const commented = await runCli(
-      ['connect', 'cursor', '--server', 'one', '--write', '--file', file],
-      as(platform.url),
-    )
+    const invalid = await runCli(['connect', 'cursor', '--server', 'one', '--write', '--file', file], as(platform.url))
     const which = await runCli(['connect', 'cursor'], as(platform.url))
     const unknown = await runCli(['connect', 'cursro', '--server', 'one'], as(platform.url))
     const missing = await runCli(['connect', 'cursor', '--server', 'three'], as(platform.url))
 
     expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('create-server') })
-    expect(commented).toMatchObject({ code: 2, stderr: expect.stringContaining('left alone') })
-    expect(await readFile(file, 'utf8')).toBe('// mine\n{}\n')
+    expect(invalid).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/not valid JSON \(.* line 2\).* not changed/),
+    })
+    expect(await readFile(file, 'utf8')).toBe('{\n  theme: dark\n}\n')
     expect(which).toMatchObject({ code: 2, stderr: expect.stringMatching(/--server: (one, two|two, one)/) })
     expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('Did you mean cursor?') })
     expect(missing.code).toBe(1)
@@ -109,7 +145,7 @@ describe('connect', () => {
 })
 
 describe('import and export', () => {
-  test('MCP servers come from an mcpServers file; what cannot be registered is said', async () => {
+  test('imports MCP servers from an mcpServers file, and reports entries that were skipped', async () => {
     await using platform = await startListening()
     await using home = await folder()
     await writeFile(
@@ -128,7 +164,7 @@ describe('import and export', () => {
     expect(piped.code).toBe(0)
   })
 
-  test('skills go out as SKILL.md files and come back as they were', async () => {
+  test('exports skills as SKILL.md files, and imports them unchanged', async () => {
     await using platform = await startListening()
     await using home = await folder()
     for (const name of ['refunds', 'returns']) {
@@ -145,10 +181,10 @@ describe('import and export', () => {
     expect(JSON.parse(again.stdout).written).toMatchObject([{ state: 'same' }, { state: 'same' }])
     expect(JSON.parse(back.stdout)).toMatchObject({ created: [], skipped: [] })
     expect(JSON.parse(back.stdout).updated).toHaveLength(2)
-    expect(empty).toMatchObject({ code: 2, stderr: expect.stringContaining('no SKILL.md') })
+    expect(empty).toMatchObject({ code: 2, stderr: expect.stringContaining('No SKILL.md') })
   })
 
-  test('of skills, what is not taken over is told: scripts beside them, and what their front matter says besides', async () => {
+  test('reports what an import of skills left out: scripts, and unknown front matter', async () => {
     await using platform = await startListening()
     await using home = await folder()
     await mkdir(home.at('refunds/scripts'), { recursive: true })
@@ -171,7 +207,7 @@ describe('import and export', () => {
     })
   })
 
-  test('skills whose names lead to one folder each get their own, the same every time, and all come back', async () => {
+  test('skills whose names map to one folder get separate folders, the same every time', async () => {
     await using platform = await startListening()
     await using other = await startListening()
     await using home = await folder()

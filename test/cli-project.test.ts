@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -52,7 +52,7 @@ agents:
 `
 
 describe('apply', () => {
-  test('creates what a file declares, by name, and changes nothing the second time', async () => {
+  test('creates the records of a file, and changes nothing the second time', async () => {
     await using platform = await startListening()
     await using home = await folder({ 'q.yaml': whole, '.env': 'MODEL_KEY=sk-from-file\nWEATHER_KEY=not-this\n' })
     const environment = { ...as(platform.url), WEATHER_KEY: 'w1' }
@@ -79,7 +79,7 @@ describe('apply', () => {
     expect(first.stdout).not.toContain('sk-from-file')
   })
 
-  test('declares tools of one name in two apps, and agents name them by app and name (S0.9)', async () => {
+  test('handles tools of the same name in two apps, by app and name (S0.9)', async () => {
     await using platform = await startListening()
     const file = (extra = '') => `
 ai_providers: { script: { type: replay, script: { steps: [{ answer: Hello }] } } }
@@ -106,10 +106,12 @@ ${extra}`
     const [agent] = (await platform.get('/agents')).body.data
     expect(agent.tool_ids).toEqual([tools[1]?.id, tools[0]?.id])
     expect(bad.code).toBe(2)
-    expect(bad.stderr).toContain('"create_contact" could be hubspot/create_contact or salesforce/create_contact')
+    expect(bad.stderr).toContain(
+      '"create_contact" is ambiguous. Write hubspot/create_contact or salesforce/create_contact.',
+    )
   })
 
-  test('updates the fields that differ, and deletes only with --prune and a yes', async () => {
+  test('updates the fields that differ, and deletes only with --prune and a confirmation', async () => {
     await using platform = await startListening()
     await using home = await folder({
       'one.yaml': 'skills:\n  a: { content: one }\n  b: { content: two }\nservers:\n  s: {}\n',
@@ -131,7 +133,27 @@ ${extra}`
     expect((await platform.get('/servers')).body.total).toBe(1)
   })
 
-  test('says what it refers to and is not there, which variables are missing, and how far it came', async () => {
+  test('asks for a confirmation on a terminal before it deletes', async () => {
+    await using platform = await startListening()
+    await using home = await folder({ 'q.yaml': 'skills:\n  a: { content: one }\n' })
+    await platform.post('/skills', { name: 'old', content: 'x' })
+    const args = ['apply', home.at('q.yaml'), '--prune']
+
+    await using refusing = onTerminal(args, as(platform.url))
+    await refusing.sees('Delete 1 record?')
+    refusing.type('n')
+    const refused = await refusing.ended
+    const before = await platform.get('/skills')
+    await using agreeing = onTerminal(args, as(platform.url))
+    await agreeing.sees('Delete 1 record?')
+    agreeing.type('y')
+
+    expect([refused, before.body.total]).toEqual([2, 1])
+    expect(await agreeing.ended).toBe(0)
+    expect((await platform.get('/skills')).body.data).toMatchObject([{ name: 'a' }])
+  })
+
+  test('reports unknown references, missing variables, and the changes before an error', async () => {
     await using platform = await startListening()
     await using home = await folder({
       'reference.yaml': 'agents:\n  a: { ai_provider: nobody }\n',
@@ -142,7 +164,7 @@ ${extra}`
 
     expect(await run('reference.yaml')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('"nobody" is referred to'),
+      stderr: expect.stringContaining('"nobody" was not found'),
     })
     expect(await run('variable.yaml')).toMatchObject({
       code: 2,
@@ -156,7 +178,7 @@ ${extra}`
     expect(JSON.parse(refused.stdout).changes).toEqual([])
   })
 
-  test('that fails on the way prints what it has done, and not what it would have', async () => {
+  test('prints only the changes that were made before an error', async () => {
     await using platform = await startListening()
     const failing =
       'tools:\n  a: { execute: { url: "https://example.com" }, parameters: {} }\n  t: { type: http, parameters: {} }\nskills:\n  s: { content: x }\n'
@@ -166,11 +188,11 @@ ${extra}`
 
     expect(code).toBe(1)
     expect(text).toContain('+ tools/a\n')
-    expect(text).toContain('1 of the changes were made before this one failed: tools/t')
+    expect(text).toContain('Changes made: 1 before this change failed: tools/t')
     expect(text).not.toMatch(/\+ (tools\/t|skills\/s)/)
   })
 
-  test('and apply --dry-run tell of all that is referred to and not there, with the line, and change nothing', async () => {
+  test('and --dry-run report all unknown references with their lines, and change nothing', async () => {
     await using platform = await startListening()
     const { id } = (await platform.post('/skills', { name: 'there', content: 'x' })).body
     await using home = await folder({
@@ -181,7 +203,7 @@ ${extra}`
       const { code, stdout, stderr } = await runCli(['apply', home.at('q.yaml'), ...more], as(platform.url))
 
       expect([code, stdout]).toEqual([2, ''])
-      expect(stderr.match(/is referred to/g)).toHaveLength(3)
+      expect(stderr.match(/was not found/g)).toHaveLength(3)
       expect(stderr).toContain('q.yaml:7: servers.bad.skill_ids.0: "skl_01jz')
       expect(stderr).toContain('q.yaml:10: agents.a.ai_provider: "nobody"')
       expect(stderr).toContain('q.yaml:11: agents.a.tools.0: "nothing"')
@@ -191,7 +213,7 @@ ${extra}`
 })
 
 describe('check', () => {
-  test('says what is wrong with the line where it stands, without a platform', async () => {
+  test('reports problems with their lines, without a platform', async () => {
     await using home = await folder({
       'q.yaml': [
         'tools:',
@@ -232,7 +254,7 @@ describe('check', () => {
     expect(JSON.parse(stdout).faults).toHaveLength(6)
   })
 
-  test('finds names where ids are wanted, and tells what only the platform can answer', async () => {
+  test('finds names in place of ids, and lists references to records on the platform', async () => {
     await using home = await folder({
       'ids.yaml': 'agents:\n  a:\n    ai_provider_id: nosuch\n    tool_ids: [nosuch]\n',
       'names.yaml': 'agents:\n  a:\n    ai_provider: elsewhere\n',
@@ -243,18 +265,18 @@ describe('check', () => {
     const shown = await runOnTerminal(['check', home.at('names.yaml')])
 
     expect(ids.code).toBe(1)
-    expect(ids.stderr).toContain('ids.yaml:3: agents.a.ai_provider_id must be an id, and "nosuch" is none')
+    expect(ids.stderr).toContain('ids.yaml:3: agents.a.ai_provider_id must be an id, but "nosuch" is not.')
     expect(ids.stderr).toContain('ids.yaml:4: agents.a.tool_ids.0 must be an id')
     expect(names.code).toBe(0)
     expect(JSON.parse(names.stdout).elsewhere).toEqual([
       { line: 3, path: 'agents.a.ai_provider', section: 'ai_providers', wanted: 'elsewhere' },
     ])
     expect(shown.text.replaceAll(/\s+/g, ' ')).toContain(
-      '"elsewhere" is not in this file, so the platform must have it',
+      '"elsewhere" is not in this file, so it must exist on the platform',
     )
   })
 
-  test('finds faults of YAML, and what is not there', async () => {
+  test('reports invalid YAML and missing files', async () => {
     await using home = await folder({ 'q.yaml': 'tools:\n  a: {\n', 'list.yaml': '- a\n' })
 
     expect(await runCli(['check', home.at('q.yaml')])).toMatchObject({
@@ -270,7 +292,7 @@ describe('check', () => {
 })
 
 describe('init', () => {
-  test('writes a project that checks and applies, and replaces nothing', async () => {
+  test('writes a valid project that can be applied, and overwrites nothing', async () => {
     await using platform = await startListening()
     await using home = await folder()
 
@@ -283,24 +305,39 @@ describe('init', () => {
     expect(JSON.parse(checked.stdout)).toEqual({ faults: [], unset: ['ORDERS_API_KEY'], elsewhere: [] })
     expect(applied.code, applied.stderr).toBe(0)
     expect(await readFile(home.at('.env.example'), 'utf8')).toBe('ORDERS_API_KEY=\n')
-    expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('there already') })
+    expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('already exists') })
   })
 
-  test('asks on a terminal', async () => {
+  test('prompts on a terminal', async () => {
     await using home = await folder()
     await using terminal = onTerminal(['init', home.path])
 
     await terminal.sees('Name of the MCP server')
     terminal.type('My Desk\r')
-    await terminal.sees('Address of an HTTP API')
+    await terminal.sees('URL of an HTTP API')
     terminal.type('\r')
-    await terminal.sees('3) anthropic')
-    terminal.type('3\r')
+    await terminal.sees('anthropic')
+    terminal.type('\x1b[B\x1b[B\r')
 
     expect(await terminal.ended).toBe(0)
     const text = await readFile(home.at('quartermaster.yaml'), 'utf8')
     expect(text).toContain('  my-desk:\n')
     expect(text).toContain('api_key: ${ANTHROPIC_API_KEY}')
     expect((await runCli(['check', home.at('quartermaster.yaml')])).code).toBe(0)
+  })
+
+  test.each([
+    ['Ctrl-C', '\x03'],
+    ['Ctrl-D', '\x04'],
+    ['Escape', '\x1b'],
+  ])('writes nothing and exits with 130 on %s', async (_, key) => {
+    await using home = await folder()
+    await using terminal = onTerminal(['init', home.path])
+
+    await terminal.sees('Name of the MCP server')
+    terminal.type(key)
+
+    expect(await terminal.ended).toBe(130)
+    expect(await readdir(home.path)).toEqual([])
   })
 })

@@ -52,7 +52,7 @@ const ask = (inputRequests: Questions, state = 'asked') => ({
   requestState: `${state}.${signatureOf(state)}`,
 })
 
-/** A tool that asks before it answers, and asks again while something is missing. */
+/** A tool that sends client requests before it returns, and repeats them while responses are missing. */
 const asking = (
   toolName: string,
   questionsOf: (input: Record<string, unknown>) => Questions,
@@ -73,7 +73,7 @@ const asking = (
   },
 })
 
-/** What the official conformance suite asks a server with tools to have. */
+/** The tools that the official conformance suite expects of a server. */
 export const conformanceTools: UpstreamTool[] = [
   tool('test_simple_text', 'Answers text', () => ({ content: [text('This is a simple text response for testing.')] })),
   tool('test_image_content', 'Answers an image', () => ({ content: [image] })),
@@ -128,7 +128,7 @@ export const conformanceTools: UpstreamTool[] = [
       },
       allOf: [{ anyOf: [{ required: ['phone'] }, { required: ['email'] }] }],
       if: { properties: { contactMethod: { const: 'phone' } }, required: ['contactMethod'] },
-      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema, which nobody awaits
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema, never awaited
       then: { required: ['phone'] },
       else: { required: ['email'] },
       additionalProperties: false,

@@ -17,7 +17,7 @@ async function folder() {
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
 }
 
-/** A start that must fail. Root may write everywhere, so where we are root it is made by nobody. */
+/** A start that must fail. Root can write everywhere, so as root the test starts it as the user nobody. */
 async function start(data: string, asNobody = false): Promise<{ code: number | null; output: string }> {
   const child = spawn(process.execPath, [bin, 'up', '--port', '0', '--data', data], {
     env: { PATH: process.env.PATH, QM_EMBEDDINGS: 'off' },
@@ -30,7 +30,7 @@ async function start(data: string, asNobody = false): Promise<{ code: number | n
 }
 
 describe('a data folder that cannot be written to', () => {
-  test('is told in one sentence, with what to do, before and after the first start', async () => {
+  test('is reported in one line that says what to do, before and after the first start', async () => {
     await using data = await folder()
     await chmod(data.path, 0o555)
     const empty = await start(data.path, true)
@@ -49,7 +49,7 @@ describe('a data folder that cannot be written to', () => {
     }
   })
 
-  test('is told the same way where one of its files is in the way', async () => {
+  test('is reported the same way if a directory has the name of one of its files', async () => {
     await using data = await folder()
     await mkdir(join(data.path, 'pid'))
 
@@ -67,12 +67,12 @@ describe.skipIf(process.platform === 'win32')('the files of a data folder', () =
       await Promise.all((await readdir(path)).map(async (name) => [name, (await stat(join(path, name))).mode & 0o777])),
     )
 
-  test('are for the platform’s user alone, also in a folder that was there before', async () => {
+  test('are readable only by the user of the platform, even in an existing folder', async () => {
     await using data = await folder()
     await chmod(data.path, 0o755)
     const before = process.umask(0o022)
     const platform = await createPlatform(
-      readConfig([], { QM_DATA: data.path, QM_LOG_LEVEL: 'silent', QM_EMBEDDINGS: 'off' }),
+      readConfig({}, { QM_DATA: data.path, QM_LOG_LEVEL: 'silent', QM_EMBEDDINGS: 'off' }),
     )
 
     const found = await modes(data.path)
@@ -85,13 +85,13 @@ describe.skipIf(process.platform === 'win32')('the files of a data folder', () =
     expect(new Set(Object.values(found))).toEqual(new Set([0o600]))
   })
 
-  test('are closed to others where an earlier version left them open, and a group keeps what it may', async () => {
+  test('lose world permissions left by an earlier version, and keep group permissions', async () => {
     await using data = await folder()
     await writeFile(join(data.path, 'quartermaster.db'), '', { mode: 0o644 })
     await writeFile(join(data.path, 'lock.db'), '')
     await chmod(join(data.path, 'lock.db'), 0o640)
     const platform = await createPlatform(
-      readConfig([], { QM_DATA: data.path, QM_LOG_LEVEL: 'silent', QM_EMBEDDINGS: 'off' }),
+      readConfig({}, { QM_DATA: data.path, QM_LOG_LEVEL: 'silent', QM_EMBEDDINGS: 'off' }),
     )
 
     const found = await modes(data.path)
@@ -101,7 +101,7 @@ describe.skipIf(process.platform === 'win32')('the files of a data folder', () =
   })
 })
 
-describe('a platform that other machines can reach', () => {
+describe('a platform that listens on a public address', () => {
   const warned = async (flags: string[], environment: Record<string, string> = {}) => {
     await using data = await folder()
     const child = spawn(process.execPath, [bin, 'up', '--port', '0', '--data', data.path, ...flags], {
@@ -117,7 +117,7 @@ describe('a platform that other machines can reach', () => {
     return /without TLS/.test(await stderr)
   }
 
-  test('warns at the start, unless TLS is in front', async () => {
+  test('warns at startup unless its public URL uses TLS', async () => {
     expect(await warned(['--host', '0.0.0.0'])).toBe(true)
     expect(await warned(['--host', '0.0.0.0'], { QM_PUBLIC_URL: 'http://tools.example.com' })).toBe(true)
     expect(await warned(['--host', '0.0.0.0'], { QM_PUBLIC_URL: 'https://tools.example.com' })).toBe(false)

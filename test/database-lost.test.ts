@@ -3,8 +3,9 @@ import pg from 'pg'
 import { describe, expect, inject, test } from 'vitest'
 import { freshDatabase } from './engines.ts'
 import { type Answer, startPlatform, startService } from './kit.ts'
+import { soak } from './soak.ts'
 
-/** Statements from outside, on a connection of their own. */
+/** Runs statements on a separate connection. */
 async function administrator(databaseUrl: string) {
   const client = new pg.Client({ connectionString: inject('postgresUrl') })
   await client.connect()
@@ -22,10 +23,12 @@ async function administrator(databaseUrl: string) {
   }
 }
 
+const calls = soak ? 160 : 80
+
 const codeOf = ({ status, body }: Answer) => (status < 400 ? 'ok' : body.error.code)
 
 describe('when PostgreSQL drops connections', () => {
-  test('no call is answered with 500, and none that may have had its effect is called safe to repeat', async () => {
+  test('no call gets a 500, and no call that may have run is reported as safe to repeat', async () => {
     await using database = await freshDatabase('postgres')
     const url = String(database.options.databaseUrl)
     await using service = await startService()
@@ -43,7 +46,7 @@ describe('when PostgreSQL drops connections', () => {
     const answers: { n: number; answer: Answer }[] = []
     const others: Answer[] = []
     const caller = async (start: number) => {
-      for (let n = start; n < 160; n += 8) {
+      for (let n = start; n < calls; n += 8) {
         answers.push({ n, answer: await platform.post(`/tools/${tool.body.id}/call`, { input: { n } }) })
         others.push(await platform.post('/documents', { path: `/${n}.md`, content: 'x' }))
         others.push(await platform.get('/documents?limit=1'))
@@ -55,7 +58,7 @@ describe('when PostgreSQL drops connections', () => {
 
     const done = new Set(service.received.map(({ body }) => JSON.parse(body).n))
     const safe = answers.filter(({ answer }) => answer.status === 503)
-    expect(answers).toHaveLength(160)
+    expect(answers).toHaveLength(calls)
     expect([...answers.map(({ answer }) => answer), ...others].filter(({ status }) => status === 500)).toEqual([])
     for (const { answer } of answers)
       expect(['ok', 'OUTCOME_UNKNOWN', 'DATABASE_UNAVAILABLE']).toContain(codeOf(answer))
@@ -64,7 +67,7 @@ describe('when PostgreSQL drops connections', () => {
     expect(service.received).toHaveLength(done.size)
   }, 60_000)
 
-  test('a call that has reached its tool has an unknown outcome, and one that has not can be repeated', async () => {
+  test('a call that has reached its tool gets OUTCOME_UNKNOWN, and one that has not can be repeated', async () => {
     await using database = await freshDatabase('postgres')
     const url = String(database.options.databaseUrl)
     const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
@@ -100,7 +103,7 @@ describe('when PostgreSQL drops connections', () => {
 })
 
 describe('when the disk under SQLite is full', () => {
-  test('nothing is answered with 500, nothing is called that cannot be recorded, and it goes on once there is room', async () => {
+  test('nothing gets a 500, no unrecorded call is made, and the platform recovers once there is space', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
     const { db } = platform.platform.store.engine

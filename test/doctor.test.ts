@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { checkDashboard, checkNode } from '../src/cli/doctor/machine.ts'
-import { as, closedAddress, runCli, startListening } from './clients.ts'
+import { as, closedAddress, runCli, runProgram, startListening } from './clients.ts'
 import { startService } from './kit.ts'
 import { startProcess } from './process.ts'
 import { runOnTerminal } from './terminal.ts'
@@ -24,9 +24,9 @@ async function folder() {
   }
 }
 
-/** What the doctor finds wrong, with nothing else on this machine in its way. */
-async function examine(environment: Record<string, string>, args: string[] = []) {
-  const { code, stdout, stderr } = await runCli(['doctor', ...args], {
+/** The problems that doctor finds, independent of the rest of this machine. */
+async function examine(environment: Record<string, string>, execute = runCli) {
+  const { code, stdout, stderr } = await execute(['doctor'], {
     QM_EMBEDDINGS: 'off',
     QM_PORT: String(new URL(await closedAddress()).port),
     QM_DATA: join(tmpdir(), 'quartermaster-nowhere'),
@@ -45,8 +45,8 @@ const found = (check: string, what: RegExp) => ({
   wrong: [expect.objectContaining({ check, what: expect.stringMatching(what) })],
 })
 
-describe('the doctor finds', () => {
-  test('nothing where nothing is wrong, and exits with 0', async () => {
+describe('doctor finds', () => {
+  test('no problems, and exits with 0', async () => {
     await using platform = await startListening()
     await using home = await folder()
 
@@ -58,13 +58,13 @@ describe('the doctor finds', () => {
     )
   })
 
-  test('a port that something else uses', async () => {
+  test('a port that another program uses', async () => {
     await using other = await startService()
 
-    expect(await examine({ QM_PORT: new URL(other.url).port })).toMatchObject(found('port', /used by something else/))
+    expect(await examine({ QM_PORT: new URL(other.url).port })).toMatchObject(found('port', /used by another program/))
   })
 
-  test('a data folder that cannot be one', async () => {
+  test('a data folder that is a file', async () => {
     await using home = await folder()
     await writeFile(home.at('data'), 'a file')
 
@@ -72,7 +72,7 @@ describe('the doctor finds', () => {
     expect(await examine({ QM_DATA: home.at('data/inside') })).toMatchObject(found('data folder', /cannot be/))
   })
 
-  test('a data folder that a platform elsewhere has, and leaves it working', async () => {
+  test('a data folder that a platform on another port uses, without disturbing it', async () => {
     await using home = await folder()
     await using running = await startProcess(home.path, { QM_EMBEDDINGS: 'off' })
 
@@ -84,14 +84,14 @@ describe('the doctor finds', () => {
     expect((await fetch(`${running.url}/ready`)).status).toBe(200)
   })
 
-  test('a database that is damaged', async () => {
+  test('a damaged database', async () => {
     await using home = await folder()
     await writeFile(home.at('quartermaster.db'), 'this is no database, but long enough to be looked at'.repeat(100))
 
     expect(await examine({ QM_DATA: home.path })).toMatchObject(found('database', /cannot be read/))
   })
 
-  test('a PostgreSQL that cannot be reached, without its password', async () => {
+  test('an unreachable PostgreSQL, without printing its password', async () => {
     const { port } = new URL(await closedAddress())
     const result = await examine({ DATABASE_URL: `postgres://quartermaster:hush@127.0.0.1:${port}/qm` })
 
@@ -99,7 +99,7 @@ describe('the doctor finds', () => {
     expect(JSON.stringify(result)).not.toContain('hush')
   })
 
-  test('a secret key that is not the one that secrets were sealed with', async () => {
+  test('a secret key that cannot decrypt the stored secrets', async () => {
     await using home = await folder()
     const key = (letter: string) => letter.repeat(64)
     {
@@ -121,11 +121,11 @@ describe('the doctor finds', () => {
     expect(await examine({ QM_DATA: home.path, ...both })).toMatchObject({ code: 0 })
   })
 
-  test('a setting that is none', async () => {
+  test('an invalid setting', async () => {
     expect(await examine({ QM_PORT: 'many' })).toMatchObject(found('settings', /QM_PORT/))
   })
 
-  test('a model that is missing', async () => {
+  test('a missing search model', async () => {
     await using home = await folder()
 
     const result = await examine({ QM_EMBEDDINGS: 'embedded', QM_EMBEDDINGS_FOLDER: home.path })
@@ -133,39 +133,37 @@ describe('the doctor finds', () => {
     expect(result).toMatchObject(found('search', /built-in model cannot be used/))
   })
 
-  test('a platform that does not answer, and something else in its place', async () => {
+  test('an unreachable platform, and another server in its place', async () => {
     await using other = await startService(() => ({ body: 'hello', headers: { 'content-type': 'text/plain' } }))
 
-    expect(await examine(as(await closedAddress()))).toMatchObject(found('platform', /Nothing answers/))
+    expect(await examine(as(await closedAddress()))).toMatchObject(found('platform', /No response from/))
     expect(await examine(as(other.url))).toMatchObject(found('platform', /not a Quartermaster/))
   })
 
-  test('a key that the platform does not know', async () => {
+  test('an unknown API key', async () => {
     await using platform = await startListening()
 
-    expect(await examine(as(platform.url, 'sk_wrong'))).toMatchObject(found('key', /not known/))
+    expect(await examine(as(platform.url, 'sk_wrong'))).toMatchObject(found('key', /not valid/))
   })
 
-  test('clocks that are apart', async () => {
+  test('clocks that differ', async () => {
     await using platform = await startListening()
     const later = 'const now = Date.now; Date.now = () => now() + 600000'
 
-    const result = await examine({
-      ...as(platform.url),
-      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(later)}`,
-    })
+    const options = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(later)}` }
+    const result = await examine({ ...as(platform.url), ...options }, runProgram)
 
-    expect(result).toMatchObject(found('clock', /(59\d|60\d) s apart/))
+    expect(result).toMatchObject(found('clock', /differ by (59\d|60\d) s/))
   })
 
-  test('an MCP server that is down', async () => {
+  test('an unreachable MCP server', async () => {
     await using platform = await startListening()
     await platform.post('/tools', { name: 'crm', type: 'mcp', mcp: { url: `${await closedAddress()}/mcp` } })
 
     expect(await examine(as(platform.url))).toMatchObject(found('MCP servers', /1 of 1 cannot be reached: crm/))
   })
 
-  test('an http tool that points at an address which is not called', async () => {
+  test('an HTTP tool with a blocked address', async () => {
     await using platform = await startListening()
     await platform.post('/tools', { name: 'inside', execute: { url: 'http://10.1.2.3/x' }, parameters: {} })
 
@@ -174,7 +172,7 @@ describe('the doctor finds', () => {
     )
   })
 
-  test('keys that may do nothing, and keys that have expired', async () => {
+  test('API keys without permissions, and expired ones', async () => {
     await using platform = await startListening()
     const made = await platform.post('/api-keys', { name: 'idle' })
     const expires_at = new Date(Date.now() + 300).toISOString()
@@ -192,11 +190,11 @@ describe('the doctor finds', () => {
     )
   })
 
-  test('a Node that is too old, and a dashboard that is not built', async () => {
+  test('an old Node, and a dashboard that is not built', async () => {
     await using home = await folder()
     await mkdir(home.at('dashboard'))
 
-    const old = await runCli(['doctor'], {
+    const old = await runProgram(['doctor'], {
       NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent("Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.1.0' } })")}`,
     })
 
@@ -206,13 +204,13 @@ describe('the doctor finds', () => {
   })
 })
 
-test('on a terminal each finding is a line, with what to do below it', async () => {
+test('on a terminal, doctor prints a line for each check, and advice below it', async () => {
   await using other = await startService()
   const environment = { QM_EMBEDDINGS: 'off', QM_PORT: new URL(other.url).port, XDG_CONFIG_HOME: '/nowhere' }
 
   const { code, text } = await runOnTerminal(['doctor'], environment)
 
   expect(code).toBe(1)
-  expect(text).toMatch(/✗ port: .* is used by something else\.\n {2}→ Stop that program/)
-  expect(text).toContain('1 to mend.')
+  expect(text).toMatch(/✗ port: .* is used by another program\.\n {2}→ Stop that program/)
+  expect(text).toContain('1 problem found.')
 })

@@ -5,7 +5,7 @@ import { adminKey, startPlatform } from './kit.ts'
 const authorization = `Bearer ${adminKey}`
 
 describe('documents', () => {
-  test('are created, read, changed, listed by path and deleted', async () => {
+  test('can be created, read, changed, listed by path and deleted', async () => {
     await using platform = await startPlatform()
 
     const made = await platform.post('/documents', { path: 'reports/q3.md', content: '# Q3', tags: { team: 'blue' } })
@@ -29,7 +29,7 @@ describe('documents', () => {
     expect((await platform.get(`/documents/${id}`)).status).toBe(404)
   })
 
-  test('are found by the words in them, best first, whatever signs the query holds', async () => {
+  test('are found by their words, best match first, whatever punctuation the query contains', async () => {
     await using platform = await startPlatform()
     const add = async (path: string, content: string) => (await platform.post('/documents', { path, content })).body.id
     const best = await add(
@@ -48,7 +48,7 @@ describe('documents', () => {
     expect((await search('shipping')).data[0].id).toBe(some)
   })
 
-  test('are refused without a proper path', async () => {
+  test('are refused without a valid path', async () => {
     await using platform = await startPlatform()
 
     for (const path of ['', '/', '/a//b', '/a/../b', 'a/', '/a*', '/a\u0007', 'x'.repeat(1025)]) {
@@ -60,7 +60,7 @@ describe('documents', () => {
 })
 
 describe('files', () => {
-  test('are made from text or base64, and read back whole or in part', async () => {
+  test('can be created from text or base64, and read back whole or in part', async () => {
     await using platform = await startPlatform()
 
     const text = await platform.post('/files', { path: '/hello.txt', content: 'Olá' })
@@ -93,7 +93,7 @@ describe('files', () => {
     expect((await platform.post('/files', { path: '/hello.txt', content: '' })).status).toBe(409)
   })
 
-  test('take content of any size up to the limit as a stream, and give out ranges of it', async () => {
+  test('can be uploaded as a stream up to the size limit, and downloaded in ranges', async () => {
     await using platform = await startPlatform({ QM_FILE_LIMIT: '1000000' })
     const { id } = (await platform.post('/files', { path: '/big.bin', content_type: 'application/octet-stream' })).body
     const bytes = randomBytes(900_000)

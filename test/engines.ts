@@ -1,13 +1,13 @@
-import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pg from 'pg'
 import { inject } from 'vitest'
 import type { EngineName } from '../src/db/engine.ts'
 import { openStore, type Store, type StoreOptions } from '../src/store/store.ts'
+import { copyTables } from './kit.ts'
+import { administer, databaseUrl, newDatabaseName } from './templates.ts'
 
-/** For `describe.each`: what the store promises, it promises on both. */
+/** For `describe.each`: the store behaves the same on both. */
 export const engines = ['sqlite', 'postgres'] as const satisfies readonly EngineName[]
 
 export interface FreshDatabase extends AsyncDisposable {
@@ -15,36 +15,30 @@ export interface FreshDatabase extends AsyncDisposable {
   remove(): Promise<void>
 }
 
-/** A database that nobody has used: gone with `remove`, or at the end of the block with `await using`. */
+/** A database with all tables and no rows. `remove` deletes it, as does `await using` at the end of the block. */
 export async function freshDatabase(engine: EngineName): Promise<FreshDatabase> {
-  const { options, remove } = engine === 'sqlite' ? await freshFolder() : await freshPostgres()
-  return { options, remove, [Symbol.asyncDispose]: remove }
+  if (engine === 'postgres') return postgresDatabase(` template ${inject('postgresTemplate')}`)
+  const database = await sqliteFolder()
+  await copyTables(database.options.data)
+  return database
 }
 
-async function freshFolder() {
+/** The same without tables, for tests of the first start. */
+export const emptyDatabase = (engine: EngineName): Promise<FreshDatabase> =>
+  engine === 'postgres' ? postgresDatabase('') : sqliteFolder()
+
+async function sqliteFolder() {
   const folder = await mkdtemp(join(tmpdir(), 'quartermaster-'))
-  return { options: { data: join(folder, 'data') }, remove: () => rm(folder, { recursive: true, force: true }) }
+  const remove = () => rm(folder, { recursive: true, force: true })
+  return { options: { data: join(folder, 'data') }, remove, [Symbol.asyncDispose]: remove }
 }
 
-async function freshPostgres() {
-  const name = `quartermaster_${randomUUID().replaceAll('-', '')}`
-  const url = new URL(inject('postgresUrl'))
-  url.pathname = `/${name}`
-  await administer(`create database ${name}`)
-  return {
-    options: { databaseUrl: url.href },
-    remove: () => administer(`drop database if exists ${name} with (force)`),
-  }
-}
-
-async function administer(statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: inject('postgresUrl') })
-  await client.connect()
-  try {
-    await client.query(statement)
-  } finally {
-    await client.end()
-  }
+async function postgresDatabase(how: string): Promise<FreshDatabase> {
+  const server = inject('postgresUrl')
+  const name = newDatabaseName()
+  await administer(server, `create database ${name}${how}`)
+  const remove = () => administer(server, `drop database if exists ${name} with (force)`)
+  return { options: { databaseUrl: databaseUrl(server, name) }, remove, [Symbol.asyncDispose]: remove }
 }
 
 export interface FreshStore extends AsyncDisposable {
@@ -52,7 +46,7 @@ export interface FreshStore extends AsyncDisposable {
   readonly options: StoreOptions
 }
 
-/** An open store on a database of its own. */
+/** An open store on a fresh database. */
 export async function freshStore(engine: EngineName): Promise<FreshStore> {
   const { options, remove } = await freshDatabase(engine)
   const store = await openStore(options)

@@ -7,7 +7,7 @@ import { adminKey, startPlatform, startService } from './kit.ts'
 import { startUpstream } from './upstream.ts'
 import { bothWays } from './ways.ts'
 
-test('a call gets the same answer on the port and from an embedded platform, whatever is sent', async () => {
+test('a call gets the same response from the port and from an embedded platform', async () => {
   await using service = await startService(({ url }) => (url === '/bad' ? { status: 500, body: '"no"' } : undefined))
   await using platform = await startPlatform({ QM_BODY_LIMIT: '20000' })
   const server = await listen(platform.platform, '127.0.0.1', 0)
@@ -80,7 +80,7 @@ test('a call gets the same answer on the port and from an embedded platform, wha
   await server.close(1)
 })
 
-/** JSON-RPC, however it is wrapped. */
+/** Reads a JSON-RPC message from JSON or from an event stream. */
 const readMessage = (text: string) => {
   const event = /^data: (.*)$/m.exec(text)
   return text === '' ? undefined : JSON.parse(event?.[1] ?? text)
@@ -88,7 +88,7 @@ const readMessage = (text: string) => {
 
 const accepting = { accept: 'application/json, text/event-stream', authorization: `Bearer ${adminKey}` }
 
-test('an MCP request gets the same answer on the port and from an embedded platform, whatever is sent', async () => {
+test('an MCP request gets the same response from the port and from an embedded platform', async () => {
   await using upstream = await startUpstream([
     { name: 'echo', inputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] } },
     {
@@ -196,7 +196,7 @@ test('an MCP request gets the same answer on the port and from an embedded platf
   await server.close(1)
 })
 
-describe('a tools request that breaks a rule of the protocol', () => {
+describe('a tools request that violates the protocol', () => {
   const client = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
@@ -211,7 +211,7 @@ describe('a tools request that breaks a rule of the protocol', () => {
     },
   }
 
-  /** What the SDK itself answers for the same tool. */
+  /** The response of the MCP SDK for the same tool. */
   const bare = createMcpHandler(() => {
     class Bare extends McpServer {
       override toolInputSchemaJson() {
@@ -280,7 +280,7 @@ describe('a tools request that breaks a rule of the protocol', () => {
     ['a header for a parameter that is not sent', sends({}), { ...modern, 'mcp-param-region': 'eu' }],
   ]
 
-  test.each(cases)('is refused as the SDK refuses it: %s', async (_, body, headers) => {
+  test.each(cases)('is refused with the same error as by the SDK: %s', async (_, body, headers) => {
     await using upstream = await startUpstream([{ name: 'locate', inputSchema: inputSchema as never }])
     await using platform = await startPlatform()
     await platform.post('/tools', { name: 'maps', type: 'mcp', mcp: { url: upstream.url } })
@@ -307,7 +307,7 @@ describe('a tools request that breaks a rule of the protocol', () => {
 test.each([
   ['REST', '/api/v1/tools'],
   ['MCP', '/mcp/s'],
-])('%s answers a caller without a valid key before it has sent its body', async (_, path) => {
+])('%s rejects a caller without a valid key before its body is complete', async (_, path) => {
   await using platform = await startPlatform()
   const server = await listen(platform.platform, '127.0.0.1', 0)
   const socket = connect(Number(new URL(server.url).port), '127.0.0.1')

@@ -5,12 +5,12 @@ import { temporaryFolder } from './process.ts'
 
 type Step = Record<string, unknown>
 
-describe.each(engines)('what can go wrong with generations, on %s', (engine) => {
+describe.each(engines)('generations on %s', (engine) => {
   let database: FreshDatabase
   let platform: TestPlatform
   let service: Service
   let count = 0
-  /** What the service waits for before it answers, by the path that is asked for. */
+  /** What the service waits for before it responds, by request path. */
   const held = new Map<string, Promise<unknown>>()
 
   beforeAll(async () => {
@@ -69,7 +69,7 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
   const detail = async (id: string) => (await platform.get(`/generations/${id}`)).body
   const over = (id: string) =>
     expect.poll(async () => (await detail(id)).status, { timeout: 10_000 }).not.toMatch(/in_progress|requires_action/)
-  /** Keeps whoever asks the service for a path waiting. */
+  /** Delays responses of the service at a path until the returned function is called. */
   const hold = (path: string) => {
     const { promise, resolve } = Promise.withResolvers<void>()
     held.set(path, promise)
@@ -77,8 +77,8 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
   }
   const asked = (path: string) => () => service.received.filter(({ url }) => url === path).length
 
-  describe('what a model sends', () => {
-    test('may hold characters that no database keeps: they are taken out, and the run goes on', async () => {
+  describe('the output of a model', () => {
+    test('is stripped of characters that databases cannot store, and the run continues', async () => {
       const own = await http()
       const agent = await agentWith(
         [
@@ -106,7 +106,7 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
       })
     })
 
-    test('that is no object, or nested without end, is something it is told of, and can be looked at', async () => {
+    test('with arguments that are not an object or nested too deeply gets an error that the model sees and the run records', async () => {
       const own = await http()
       const deep = `{"city":${'['.repeat(20_000)}${']'.repeat(20_000)}}`
       const agent = await agentWith(
@@ -121,7 +121,7 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
       ).toEqual(Array(4).fill('VALIDATION_FAILED'))
     })
 
-    test('many calls at once, under the same id, are all made', async () => {
+    test('can contain many calls with the same id, and all of them are made', async () => {
       const own = await http()
       const many = Array.from({ length: 200 }, (_, n): [string, object, string] => [own.name, { city: `${n}` }, 'same'])
       const agent = await agentWith([calls(...many), { answer: 'All' }], { tool_ids: [own.id] })
@@ -131,13 +131,13 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
       expect(new Set(ids).size).toBe(200)
     })
 
-    test('nothing at all is an answer', async () => {
+    test('can be empty', async () => {
       const agent = await agentWith([{ answer: {} }])
       expect((await generate(agent)).body).toMatchObject({ status: 'completed', output: { content: '' } })
     })
   })
 
-  describe('outputs', () => {
+  describe('tool outputs', () => {
     const paused = async (...ids: string[]) => {
       const own = await client()
       const agent = await agentWith(
@@ -149,7 +149,7 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
       return { agent, id: (await generate(agent)).body.id as string }
     }
 
-    test('for a run that was cancelled are refused', async () => {
+    test('for a cancelled run are refused', async () => {
       const { agent, id } = await paused('c1')
       await platform.post(`/generations/${id}/cancel`)
       const late = await submit(agent, id, [{ tool_call_id: 'c1', output: 1 }])
@@ -157,7 +157,7 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
       expect(late.body.error.message).toContain('was cancelled')
     })
 
-    test('that contradict one another in one request are refused, and none is kept', async () => {
+    test('with two values for one call are refused, and none is stored', async () => {
       const { agent, id } = await paused('c1', 'c2')
       const outputs = [
         { tool_call_id: 'c1', output: 1 },
@@ -167,20 +167,20 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
       expect((await detail(id)).required_action.tool_calls).toHaveLength(2)
     })
 
-    test('are the same whatever the order of their fields', async () => {
+    test('are equal regardless of the order of their fields', async () => {
       const { agent, id } = await paused('c1')
       expect((await submit(agent, id, [{ tool_call_id: 'c1', output: { a: 1, b: 2 } }])).status).toBe(200)
       expect((await submit(agent, id, [{ tool_call_id: 'c1', output: { b: 2, a: 1 } }])).status).toBe(200)
     })
 
-    test('with NUL, half characters and a megabyte are kept as they are', async () => {
+    test('are stored unchanged, including NUL, lone surrogates and half a megabyte of text', async () => {
       const { agent, id } = await paused('c1')
       const output = { text: `\0 \ud800 ${'x'.repeat(500_000)}` }
       expect((await submit(agent, id, [{ tool_call_id: 'c1', output }])).body).toMatchObject({ status: 'completed' })
       expect((await detail(id)).step_list[0].calls[0].output).toEqual(output)
     })
 
-    test('come while another call of the step still runs: the run goes on once both are there', async () => {
+    test('can be submitted while another call of the step runs, and the run continues once both have ended', async () => {
       const [own, slow] = [await client(), await http({}, `/slow-${engine}`)]
       const release = hold(`/slow-${engine}`)
       const agent = await agentWith([calls([own.name, {}, 'c1'], [slow.name, {}, 'c2']), { answer: 'Both' }], {
@@ -196,7 +196,7 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
       expect((await answer).body).toMatchObject({ status: 'completed', output: { content: 'Both' } })
     })
 
-    test('reach the right one of two runs whose models gave their calls the same id', async () => {
+    test('are assigned by generation_id if two runs have calls with the same id', async () => {
       const own = await client()
       const inner = await agentWith([calls([own.name, { city: 'in' }, 'c1']), { answer: 'in {{last_tool_output}}' }], {
         tool_ids: [own.id],
@@ -223,7 +223,7 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
       expect(body).toMatchObject({ status: 'completed', output: { content: 'in one' } })
     })
 
-    test('do not undo tool_choice "none"', async () => {
+    test('do not reset tool_choice "none"', async () => {
       const own = await client()
       const agent = await agentWith([calls([own.name, {}, 'c1']), { answer: 'Done' }], {
         tool_ids: [own.id],
@@ -236,7 +236,7 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
       expect(settings.defaults ?? {}).not.toMatchObject({ tool_choice: 'auto' })
     })
 
-    test('of a run that was streamed are answered with what comes after them', async () => {
+    test('submitted with stream: true return only the events that follow', async () => {
       const own = await client()
       const agent = await agentWith(
         [{ answer: { text: 'Before. ', tool_calls: [{ name: own.name, args: {}, id: 'c1' }] } }, { answer: 'After.' }],
@@ -266,7 +266,7 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
   })
 
   describe('cancelling', () => {
-    test('a run cancels those below it, however deep', async () => {
+    test('a run cancels the runs it started, at any depth', async () => {
       const own = await client()
       const deepest = await agentWith([calls([own.name])], { tool_ids: [own.id] })
       const toDeepest = await lends(deepest)
@@ -287,7 +287,7 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
         .toEqual(['cancelled', 'cancelled', 'cancelled'])
     })
 
-    test('at any moment leaves no run behind that nobody waits for', async () => {
+    test('at any moment leaves no child run in progress', async () => {
       const inner = await agentWith([{ answer: { text: 'late', delay_ms: 20_000 } }])
       const lent = await lends(inner)
       const outer = await agentWith([calls([lent.name, { prompt: 'x' }])], { tool_ids: [lent.id] })
@@ -306,7 +306,7 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
       await expect.poll(open, { timeout: 5000 }).toBe(0)
     })
 
-    test('at the moment of completion ends in one or the other, and stays so', async () => {
+    test('at the moment of completion gives a final status that does not change', async () => {
       const agent = await agentWith([{ answer: 'quick' }])
       const ended = await Promise.all(
         Array.from({ length: 30 }, async (_, n) => {
@@ -319,7 +319,7 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
       for (const { id, status } of ended) expect((await detail(id)).status).toBe(status)
     })
 
-    test('a run that an agent has started is told to the agent', async () => {
+    test('a run that an agent started is reported to that agent', async () => {
       const own = await client()
       const inner = await agentWith([calls([own.name])], { tool_ids: [own.id] })
       const lent = await lends(inner)
@@ -337,8 +337,8 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
     })
   })
 
-  describe('in the middle of a run', () => {
-    test('the key that started it may be revoked: nothing more is done with it', async () => {
+  describe('while a run is in progress', () => {
+    test('revoking the key that started it fails the run before its next call', async () => {
       const path = `/revoked-${engine}`
       const own = await http({}, path)
       const agent = await agentWith([calls([own.name]), calls([own.name]), { answer: 'Done' }], { tool_ids: [own.id] })
@@ -357,7 +357,7 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
       expect(asked(path)()).toBe(1)
     })
 
-    test('the agent, the tool and the provider may be deleted: the run says so, or goes on', async () => {
+    test('deleting its agent and tool lets the run complete, with an error for the deleted tool', async () => {
       const path = `/deleted-${engine}`
       const own = await http({}, path)
       const agent = await agentWith([calls([own.name]), calls([own.name]), { answer: '{{last_tool_output}}' }], {
@@ -378,7 +378,7 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
       })
     })
 
-    test('the agent of a run below may be deleted: what that run came to is still told', async () => {
+    test('deleting the agent of a child run does not lose the result of that run', async () => {
       const own = await client()
       const inner = await agentWith([calls([own.name, {}, 'c1']), { answer: 'It was {{last_tool_output}}' }], {
         tool_ids: [own.id],
@@ -397,8 +397,8 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
     })
   })
 
-  describe('agents that use the platform', () => {
-    test('start one run by one call, even where that goes through call-tool', async () => {
+  describe('agents with platform tools', () => {
+    test('start one run per call, also through call-tool', async () => {
       const inner = await agentWith([{ answer: { text: 'In there', delay_ms: 50 } }])
       const lent = await lends(inner)
       const caller = await tool({ type: 'platform', parameters: undefined, actions: ['call-tool'] })
@@ -420,21 +420,21 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
       expect(data.map(({ status }: { status: string }) => status)).toEqual(['success'])
     }, 40_000)
 
-    test('cannot make a run wait for itself', async () => {
+    test('cannot make a run wait for its own tool outputs', async () => {
       const own = await client()
-      const desk = await tool({
+      const generations = await tool({
         type: 'platform',
         parameters: undefined,
         actions: ['list-generations', 'submit-tool-outputs'],
       })
-      const agent = await agentWith([{ answer: 'placeholder' }], { tool_ids: [own.id, desk.id] })
+      const agent = await agentWith([{ answer: 'placeholder' }], { tool_ids: [own.id, generations.id] })
       const provider = (await platform.get(`/agents/${agent}`)).body.ai_provider_id
       const steps = [
-        calls([`${desk.name}_list-generations`, { agent_id: agent }]),
+        calls([`${generations.name}_list-generations`, { agent_id: agent }]),
         calls(
           [own.name, {}, 'c1'],
           [
-            `${desk.name}_submit-tool-outputs`,
+            `${generations.name}_submit-tool-outputs`,
             {
               agent_id: agent,
               generation_id: '{{last_tool_output.data.0.id}}',
@@ -457,7 +457,7 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
   })
 
   describe('approvals', () => {
-    test('a run that goes on after a decision no longer says that it needs one', async () => {
+    test('a run that resumes after a decision is in progress again', async () => {
       const path = `/decided-${engine}`
       const gated = await http({ auto_approve: false }, path)
       const agent = await agentWith([calls([gated.name]), { answer: 'Done' }], { tool_ids: [gated.id] })
@@ -482,7 +482,7 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
       expect((await detail(id)).output.content).toBe('All done')
     })
 
-    test('decided while another call of the step still runs, count', async () => {
+    test('can be decided while another call of the step runs', async () => {
       const path = `/meanwhile-${engine}`
       const [gated, slow] = [await http({ auto_approve: false }), await http({}, path)]
       const agent = await agentWith([calls([gated.name], [slow.name]), { answer: 'Done' }], {
@@ -500,7 +500,7 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
     })
   })
 
-  test('what a tool is given to prove who it is does not come back in the transcript', async () => {
+  test('credentials of a tool do not appear in the transcript, even if the tool returns them', async () => {
     const secret = 'Bearer s3cr3t-value-0123456789'
     const own = await tool({ execute: { url: `${service.url}/echo`, headers: { authorization: secret } } })
     const agent = await agentWith([calls([own.name]), { answer: '{{last_tool_output}}' }], { tool_ids: [own.id] })
@@ -509,7 +509,7 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
     expect(JSON.stringify(await detail(body.id))).not.toContain('s3cr3t')
   })
 
-  test('whoever may not see a run does not see it in the trace of another', async () => {
+  test('a key that cannot read a run does not see it in the trace of another run', async () => {
     const inner = await agentWith([{ answer: 'hidden' }])
     const lent = await lends(inner)
     const outer = await agentWith([calls([lent.name, { prompt: 'x' }]), { answer: 'seen' }], { tool_ids: [lent.id] })
@@ -523,7 +523,7 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
     expect(JSON.stringify(trace.body.children)).not.toContain(children[0].agent_id)
   })
 
-  test('the latest messages hold the question that is being answered', async () => {
+  test('the messages that max_context_messages keeps include the current prompt', async () => {
     const own = await http()
     const agent = await agentWith(
       [
@@ -535,7 +535,7 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
     expect((await generate(agent, { prompt: 'Recife?' })).body.output?.content).toBe('I know what you asked')
   })
 
-  test('a conversation of a thousand messages and a megabyte is taken; a NUL in it is refused', async () => {
+  test('a conversation can have a thousand messages, but no NUL characters or lone surrogates', async () => {
     const agent = await agentWith([{ when: {}, answer: 'Read' }])
     const messages = Array.from({ length: 1000 }, (_, n) => ({ role: 'user', content: `${n} ${'x'.repeat(800)}` }))
     expect((await generate(agent, { messages })).body).toMatchObject({ status: 'completed' })
@@ -543,8 +543,8 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
     expect((await generate(agent, { messages: [...messages, messages[0]] })).status).toBe(400)
   })
 
-  test('a stream with an Idempotency-Key comes as it is said, and again for who asks again', async () => {
-    const agent = await agentWith([{ answer: { text: ['one ', { text: 'two', delay_ms: 600 }] } }])
+  test('a stream with an Idempotency-Key arrives in pieces as the model sends them, and again when the request is repeated', async () => {
+    const agent = await agentWith([{ answer: { text: ['one ', { text: 'two', delay_ms: 100 }] } }])
     const ask = () =>
       platform.fetch(`/api/v1/agents/${agent}/generate`, {
         method: 'POST',
@@ -555,10 +555,12 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
         },
         body: JSON.stringify({ prompt: 'x', stream: true }),
       })
-    const started = Date.now()
-    const first = await ask()
-    expect(Date.now() - started).toBeLessThan(500)
-    expect(await first.text()).toContain('[DONE]')
+    const chunks = await Array.fromAsync((await ask()).body?.pipeThrough(new TextDecoderStream()) ?? [])
+    const early = chunks.findIndex((chunk) => chunk.includes('one'))
+    const late = chunks.findIndex((chunk) => chunk.includes('two'))
+    expect(early).toBeGreaterThanOrEqual(0)
+    expect(late).toBeGreaterThan(early)
+    expect(chunks.join('')).toContain('[DONE]')
     const again = await ask()
     expect(again.headers.get('content-type')).toContain('text/event-stream')
     expect(await again.text()).toContain('[DONE]')
@@ -566,10 +568,11 @@ describe.each(engines)('what can go wrong with generations, on %s', (engine) => 
   })
 })
 
-describe.each(engines)('a run whose caller’s own tools give nothing, on %s', (engine) => {
-  test('fails when its time is up, also after a restart; its record and its webhook say why, and outputs are refused', {
+// Concurrent, because each test waits for a timeout.
+describe.concurrent.each(engines)('a run that waits for outputs of client tools, on %s', (engine) => {
+  test('fails after QM_OUTPUT_SECONDS, also after a restart, with an error in its record and webhook, and refuses late outputs', {
     timeout: 60_000,
-  }, async () => {
+  }, async ({ expect }) => {
     await using database = await freshDatabase(engine)
     await using folder = await temporaryFolder()
     await using ear = await startService()
@@ -590,7 +593,7 @@ describe.each(engines)('a run whose caller’s own tools give nothing, on %s', (
       id = await start(first, agent)
     }
 
-    // What was said when it began to wait holds, whatever is said now; unless anything is said, it is a day.
+    // A run keeps the timeout it started to wait with. The default is a day.
     await using platform = await startPlatform(environment)
     const path = `/agents/${agent}/generate/${id}/tool-outputs`
     const half = { tool_outputs: [{ tool_call_id: 'c1', output: 1 }], async: true }
@@ -622,7 +625,7 @@ describe.each(engines)('a run whose caller’s own tools give nothing, on %s', (
     expect((await detail(another)).status).toBe('requires_action')
   })
 
-  test('that another run has started tells that one, which goes on', { timeout: 30_000 }, async () => {
+  test('reports the timeout to the run that started it, which continues', { timeout: 30_000 }, async ({ expect }) => {
     await using database = await freshDatabase(engine)
     await using platform = await startPlatform({
       DATABASE_URL: database.options.databaseUrl ?? '',

@@ -10,7 +10,7 @@ import { startUpstream, type UpstreamTool } from './upstream.ts'
 
 const key = 'sk_admin_of_the_kill_test'
 const atOnce = 8
-/** The most that may happen in one run that is not killed; how much does is counted by such a run. */
+/** The maximum duration of one run without a kill. */
 const timeLimit = 90_000
 
 const script = {
@@ -38,14 +38,14 @@ const write: UpstreamTool = {
 }
 
 interface Story {
-  /** What happened, in the order in which it did: each of these is a moment to be killed at. */
+  /** The events of the run in order. The platform can be killed at each of them. */
   readonly moments: string[]
   readonly generation: GenerationDetail
-  /** How often each target with an effect was reached. */
+  /** How many requests each target with an effect received. */
   readonly effects: { book: number; write: number; pay: number }
 }
 
-/** One run from its start to its end, by a platform that is killed at the nth moment and started again. */
+/** One run from start to end, on a platform that is killed at the nth moment and restarted. */
 async function play(engine: (typeof engines)[number], killAt: number): Promise<Story> {
   const moments: string[] = []
   let running: Promise<Running> | undefined
@@ -80,7 +80,7 @@ async function play(engine: (typeof engines)[number], killAt: number): Promise<S
     })
   running = start()
 
-  /** Asks whichever process is there; when it dies in between, the next one. */
+  /** Sends a request to the current process, and to the next one if that is killed meanwhile. */
   async function ask(method: string, path: string, body?: unknown, as = key): Promise<Pick<Answer, 'status' | 'body'>> {
     for (const deadline = Date.now() + timeLimit; ; ) {
       try {
@@ -166,7 +166,7 @@ async function play(engine: (typeof engines)[number], killAt: number): Promise<S
   }
 }
 
-/** What was said and done, without when. */
+/** Text and calls of a run, without timestamps. */
 const transcript = ({ status, output, step_list }: GenerationDetail) => ({
   status,
   content: output?.content,
@@ -179,7 +179,7 @@ const transcript = ({ status, output, step_list }: GenerationDetail) => ({
   })),
 })
 
-/** Calls that were caught in the middle, and whose outcome nobody can know. */
+/** Names of tools whose call was interrupted, so that its outcome is unknown. */
 const unknown = (generation: GenerationDetail) =>
   generation.step_list.flatMap(({ calls }) =>
     calls.filter(({ output }) => JSON.stringify(output).includes('OUTCOME_UNKNOWN')).map(({ tool_name }) => tool_name),
@@ -192,13 +192,13 @@ describe.each(engines)('on %s', (engine) => {
     whole = await play(engine, 0)
   }, timeLimit)
 
-  test('a run that nobody interrupts does everything once', () => {
+  test('an uninterrupted run makes each call once', () => {
     expect(whole.generation.status).toBe('completed')
     expect(whole.effects).toEqual({ book: 1, write: 1, pay: 1 })
     expect(whole.moments.length).toBeGreaterThan(18)
   })
 
-  test('killed at any moment and taken up again, it says and does the same, and has no effect twice', {
+  test('a run that is killed at any moment resumes with the same text and calls, and repeats no effect', {
     timeout: 600_000,
   }, async () => {
     const expected = transcript(whole.generation)
@@ -206,18 +206,18 @@ describe.each(engines)('on %s', (engine) => {
     const duringEffect = all.filter(({ moment }) => moment.startsWith('effect'))
     const others = all.filter((one) => !duringEffect.includes(one))
     const stories: Story[] = []
-    await inParallel([...sample(duringEffect, 3), ...sample(others, 5)], atOnce, async ({ place }) => {
+    await inParallel([...sample(duringEffect, 2), ...sample(others, 4)], atOnce, async ({ place }) => {
       stories.push(await play(engine, place))
     })
 
-    // A call with an effect was caught while it was under way, so the promise was put to the test.
+    // At least one call with an effect was interrupted. Otherwise this test proves nothing.
     expect(stories.flatMap(({ generation }) => unknown(generation))).not.toEqual([])
     for (const { generation, effects, moments } of stories) {
       const told = JSON.stringify(moments)
       for (const [name, count] of Object.entries(effects)) expect(count, `${name} after ${told}`).toBeLessThanOrEqual(1)
       const lost = unknown(generation)
       const actual = transcript(generation)
-      // Of a call that was under way, and may not be repeated, the model is told that nobody knows; all else is the same.
+      // For an interrupted call that must not be repeated, the model gets OUTCOME_UNKNOWN. Everything else is the same.
       for (const name of lost) {
         expect(['book', 'notes_write', 'pay'], told).toContain(name)
         for (const [at, step] of actual.steps.entries()) {

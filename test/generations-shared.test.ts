@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type FreshDatabase, freshDatabase } from './engines.ts'
 import { adminKey, type Service, startPlatform, startService, type TestPlatform } from './kit.ts'
 
-describe('generations of two processes on one database', () => {
+describe('with two processes on one database', () => {
   let database: FreshDatabase
   let one: TestPlatform
   let two: TestPlatform
@@ -53,7 +53,7 @@ describe('generations of two processes on one database', () => {
   const detail = async (id: string) => (await one.get(`/generations/${id}`)).body
   const over = (id: string) =>
     expect.poll(async () => (await detail(id)).status, { timeout: 15_000 }).not.toMatch(/in_progress|requires_action/)
-  /** Does something to the connections of a kind, as an administrator of the database would. */
+  /** Runs a query directly on the database. */
   const administer = async (text: string) => {
     const client = new pg.Client({ connectionString: database.options.databaseUrl })
     await client.connect()
@@ -61,7 +61,7 @@ describe('generations of two processes on one database', () => {
     await client.end()
   }
 
-  test('what is streamed by one is whole and in order, whichever goes on with the run', async () => {
+  test('a stream is complete and in order, whichever process continues the run', async () => {
     const words = Array.from({ length: 60 }, (_, n) => ({ text: `${n} `, delay_ms: n % 5 === 0 ? 15 : 0 }))
     const agent = await agentWith([{ answer: { text: [`${'x'.repeat(9000)} `, ...words] } }])
     const stream = async (platform: TestPlatform) => {
@@ -78,7 +78,7 @@ describe('generations of two processes on one database', () => {
     expect(texts.filter((text) => text !== whole).map((text) => text.length)).toEqual([])
   })
 
-  test('a run can be started, looked at, given outputs and cancelled at either', async () => {
+  test('a run can be started, read, given tool outputs and cancelled through either process', async () => {
     const own = await tool({ type: 'client' })
     const agent = await agentWith([calls(own.name, 'c1'), calls(own.name, 'c2'), { answer: 'Done' }], {
       tool_ids: [own.id],
@@ -90,26 +90,25 @@ describe('generations of two processes on one database', () => {
     expect(both.map(({ body }) => body.required_action.tool_calls[0].tool_call_id)).toEqual(['c2', 'c2'])
     expect((await one.post(path, outputs('c2'))).body).toMatchObject({ status: 'completed' })
 
-    const slow = await agentWith([{ answer: { text: 'never', delay_ms: 20_000 } }])
+    // The delay is longer than the timeout of the test: cancelling does not wait for the model.
+    const slow = await agentWith([{ answer: { text: 'never', delay_ms: 50_000 } }])
     for (const [starts, cancels] of [
       [one, two],
       [two, one],
     ] as const) {
       const { id } = (await starts.post(`/agents/${slow}/generate`, { prompt: 'x', async: true })).body
       await expect.poll(async () => (await detail(id)).step_list.length, { timeout: 5000 }).toBe(1)
-      const begun = Date.now()
       expect((await cancels.post(`/generations/${id}/cancel`)).body).toMatchObject({ status: 'cancelled' })
-      expect(Date.now() - begun).toBeLessThan(4000)
     }
   })
 
-  test('a run that was taken up by another is left alone: nothing is written for it, or done twice', async () => {
+  test('a process whose run was taken over by another stops working on it and repeats no call', async () => {
     const tools = await http('/slow')
     const agent = await agentWith([calls(tools.name), { answer: 'Done' }], { tool_ids: [tools.id] })
     const release = hold('/slow')
     const { id } = (await one.post(`/agents/${agent}/generate`, { prompt: 'x', async: true })).body
     await expect.poll(asked('/slow'), { timeout: 5000 }).toBe(1)
-    // As another process does that believes the first to be dead.
+    // A process does this if it considers the first one dead.
     await two.platform.store.generations.take(id)
     release()
     await expect.poll(async () => (await detail(id)).step_list[0].calls[0].status, { timeout: 5000 }).toBe('done')
@@ -119,7 +118,7 @@ describe('generations of two processes on one database', () => {
     expect(asked('/slow')()).toBe(1)
   })
 
-  test('a run outlives the loss of all connections to the database', async () => {
+  test('a run survives the loss of all database connections', async () => {
     const tools = await http('/steady')
     const steps = Array.from({ length: 12 }, () => calls(tools.name))
     const agent = await agentWith([...steps, { answer: 'Done' }], { tool_ids: [tools.id] })
@@ -147,7 +146,7 @@ describe('generations of two processes on one database', () => {
     await expect.poll(statuses, { timeout: 25_000, interval: 500 }).toEqual(ids.map(() => 'completed'))
   }, 40_000)
 
-  test('a run whose cancelling nobody heard of is cancelled before its next step', async () => {
+  test('a run is cancelled before its next step if the cancel event was lost', async () => {
     const tools = await http('/deaf')
     const agent = await agentWith([calls(tools.name), { answer: 'Done' }], { tool_ids: [tools.id] })
     const release = hold('/deaf')

@@ -40,7 +40,7 @@ describe.each(engines)('generations on %s', (engine) => {
     tool({ description: 'The weather', execute: { url: service.url }, parameters, ...fields })
   const client = (fields: object = {}) => tool({ type: 'client', parameters, ...fields })
 
-  /** An agent whose model says what the script says. */
+  /** An agent whose model plays a script. */
   async function agentWith(steps: Step[], fields: object = {}): Promise<string> {
     const provider = await platform.post('/ai-providers', {
       name: `provider-${++count}`,
@@ -79,7 +79,7 @@ describe.each(engines)('generations on %s', (engine) => {
     expect(body.usage.output_tokens).toBeGreaterThan(0)
   })
 
-  test('answers where the documents say, too: at /agents/{agent_id}/generate (S2.34)', async () => {
+  test('a generation is created at /agents/{agent_id}/generate (S2.34)', async () => {
     const agent = await agentWith([says('Hello to you')])
     const response = await platform.fetch(`/agents/${agent}/generate`, {
       method: 'POST',
@@ -89,7 +89,7 @@ describe.each(engines)('generations on %s', (engine) => {
     expect(await response.json()).toMatchObject({ status: 'completed' })
   })
 
-  test('http tools run on the server, within the loop, and the model sees what they gave (S2.35)', async () => {
+  test('http tools run on the server during the loop, and the model gets their output (S2.35)', async () => {
     const id = await weather({ name: `weather-${engine}` })
     const agent = await agentWith(
       [
@@ -106,7 +106,7 @@ describe.each(engines)('generations on %s', (engine) => {
     expect(data).toMatchObject([{ surface: 'agent', status: 'success', generation_id: body.id, agent_id: agent }])
   })
 
-  test('a client tool pauses the run and hands its calls to the caller; outputs resume it, as often as needed (S2.33, S2.36, S2.37, S2.38, S2.39, S2.40)', async () => {
+  test('a client tool pauses the run and returns its calls to the caller, and tool outputs resume it, any number of times (S2.33, S2.36, S2.37, S2.38, S2.39, S2.40)', async () => {
     const name = `read_local_file_${engine}`
     const id = await tool({
       name,
@@ -140,7 +140,7 @@ describe.each(engines)('generations on %s', (engine) => {
     expect(data.map(({ status }: { status: string }) => status)).toEqual(['success', 'success'])
   })
 
-  test('one step may mix tools of the server with the caller’s own, and each runs where it belongs', async () => {
+  test('one step can mix server tools and client tools, and each runs in its own place', async () => {
     const [own, theirs] = [`mine_${engine}`, `theirs_${engine}`]
     const ids = [await client({ name: own }), await weather({ name: theirs })]
     const agent = await agentWith(
@@ -166,7 +166,7 @@ describe.each(engines)('generations on %s', (engine) => {
     expect(step?.calls.map(({ output }) => output)).toEqual([1, { temperature: 21 }, 3])
   })
 
-  test('outputs that come twice are taken once; another output for the same call is refused', async () => {
+  test('submitting the same tool output again changes nothing, and a different one for the same call is refused', async () => {
     const name = `twice_${engine}`
     const agent = await agentWith([calls([name, { city: 'x' }, 'c1']), says('over')], {
       tool_ids: [await client({ name })],
@@ -181,7 +181,7 @@ describe.each(engines)('generations on %s', (engine) => {
     expect([other.status, other.body.error.code]).toEqual([409, 'OUTPUT_GIVEN'])
   })
 
-  test('outputs for what does not wait are refused, with what does', async () => {
+  test('tool outputs for a call that is not waiting are refused, and the error names the calls that are', async () => {
     const name = `pending_${engine}`
     const agent = await agentWith([calls([name, { city: 'x' }, 'c1']), says('over')], {
       tool_ids: [await client({ name })],
@@ -201,10 +201,10 @@ describe.each(engines)('generations on %s', (engine) => {
     const over = (await generate(other)).body
     const late = await platform.post(`/agents/${other}/generate/${over.id}/tool-outputs`, outputs)
     expect([late.status, late.body.error.code]).toEqual([404, 'GENERATION_NOT_FOUND'])
-    expect(late.body.error.message).toContain('waits for no outputs: it has completed')
+    expect(late.body.error.message).toContain('is not waiting for tool outputs: it has completed')
   })
 
-  test('at generation time an MCP server is asked for its tools, and calls go through to it (S2.41, S2.42, S2.43)', async () => {
+  test('an MCP server is asked for its tools when a generation starts, and calls are forwarded to it (S2.41, S2.42, S2.43)', async () => {
     const id = await tool({ name: `up_${engine}`, type: 'mcp', mcp: { url: upstream.url } })
     const offered = (await platform.get(`/tools/${id}/actions`)).body.data
     const name = offered.find((one: { name: string }) => one.name === 'echo').tool_name
@@ -219,13 +219,13 @@ describe.each(engines)('generations on %s', (engine) => {
     expect((await generate(agent)).body.output.content).toContain('over there')
   })
 
-  test('an MCP server that is away takes only its own tools with it', async () => {
+  test('an unreachable MCP server removes only its own tools from a run', async () => {
     const away = await tool({ name: `away_${engine}`, type: 'mcp', mcp: { url: 'http://127.0.0.1:9/mcp' } })
     const agent = await agentWith([says('I manage')], { tool_ids: [away] })
     expect((await generate(agent)).body).toMatchObject({ status: 'completed', output: { content: 'I manage' } })
   })
 
-  test('a tool that fails is something the model sees, and can recover from (S4.10, S4.11)', async () => {
+  test('the model sees the error of a failed tool and can recover from it (S4.10, S4.11)', async () => {
     const name = `broken_${engine}`
     const agent = await agentWith(
       [
@@ -237,7 +237,7 @@ describe.each(engines)('generations on %s', (engine) => {
     expect((await generate(agent)).body.output.content).toBe('It is out of order')
   })
 
-  test('a model that calls a tool which is not there, or sends arguments that do not fit, is told and may repair', async () => {
+  test('a model that calls an unknown tool or sends invalid arguments gets an error and can correct the call', async () => {
     const name = `repaired_${engine}`
     const agent = await agentWith(
       [
@@ -254,7 +254,7 @@ describe.each(engines)('generations on %s', (engine) => {
     expect((await detail(body.id)).steps).toBe(5)
   })
 
-  test('a model that never ends is ended after max_steps', async () => {
+  test('a run ends after max_steps, even if the model keeps calling tools', async () => {
     const name = `forever_${engine}`
     const agent = await agentWith([{ when: {}, ...calls([name, { city: 'x' }]) }], {
       tool_ids: [await weather({ name })],
@@ -266,7 +266,7 @@ describe.each(engines)('generations on %s', (engine) => {
     expect((await generate(agent, { prompt: 'x', max_steps: 2 })).body.stop_reason).toBe('max_steps')
   })
 
-  test('stop conditions and tool_choice go by a tool’s name, active_tool_ids and step_rules by its id (S2.19, S2.20)', async () => {
+  test('stop conditions and tool_choice refer to tools by name, active_tool_ids and step_rules by id (S2.19, S2.20)', async () => {
     const [one, two] = [`one_${engine}`, `two_${engine}`]
     const ids = [await weather({ name: one }), await weather({ name: two })]
     const agent = await agentWith(
@@ -287,7 +287,7 @@ describe.each(engines)('generations on %s', (engine) => {
     expect((await detail(body.id)).steps).toBe(2)
   })
 
-  test('a tool that is not active in a step is not called: the model is told, and the attempt is recorded (S2.19)', async () => {
+  test('a tool that is not active in a step is not called, the model gets an error, and the attempt is recorded (S2.19)', async () => {
     const [one, two, local] = [`first_${engine}`, `second_${engine}`, `local_${engine}`]
     const ids = [await weather({ name: one }), await weather({ name: two }), await client({ name: local })]
     const agent = await agentWith(
@@ -308,7 +308,10 @@ describe.each(engines)('generations on %s', (engine) => {
     const made = ((await detail(body.id)).step_list as StepView[]).flatMap((step) => step.calls)
     expect(made.map(({ status }) => status)).toEqual(['failed', 'failed', 'failed', 'done', 'failed', 'failed'])
     expect(made[0]?.output).toMatchObject({
-      error: { code: 'TOOL_NOT_ACTIVE', message: `The tool "${two}" is not active in this step. Active are "${one}".` },
+      error: {
+        code: 'TOOL_NOT_ACTIVE',
+        message: `The tool "${two}" is not active in this step. Active tools: "${one}".`,
+      },
     })
     const records = await Promise.all(made.map(async (call) => (await platform.get(`/calls/${call.call_id}`)).body))
     const refused = { status: 'validation_error', surface: 'agent', generation_id: body.id, agent_id: agent }
@@ -325,7 +328,7 @@ describe.each(engines)('generations on %s', (engine) => {
     ])
   })
 
-  test('tools of one name in two apps have the app before their names, in whatever order they come (S0.9)', async () => {
+  test('tools with the same name in two apps are prefixed with their app, in any order (S0.9)', async () => {
     const name = `create_contact_${engine}`
     const ids = [
       await weather({ name, app: 'salesforce' }),
@@ -348,7 +351,7 @@ describe.each(engines)('generations on %s', (engine) => {
     expect(service.received.slice(before).map(({ url }) => url)).toEqual(['/hubspot', '/hubspot'])
   })
 
-  test('an agent that could not run is refused with all that is wrong with it', async () => {
+  test('an invalid agent is refused with the path of every error', async () => {
     const name = `known_${engine}`
     const id = await weather({ name })
     const elsewhere = (await platform.post('/projects', { name: `elsewhere-${engine}` })).body.id
@@ -392,7 +395,7 @@ describe.each(engines)('generations on %s', (engine) => {
     await platform.delete(`/projects/${elsewhere}`)
   })
 
-  test('a generation needs a prompt or messages, and refuses what it does not know', async () => {
+  test('a generation requires a prompt or messages, and refuses unknown fields', async () => {
     const agent = await agentWith([says('hi')])
     expect((await generate(agent, {})).status).toBe(400)
     expect((await generate(agent, { messages: [] })).status).toBe(400)
@@ -403,7 +406,7 @@ describe.each(engines)('generations on %s', (engine) => {
     expect((await generate('agt_none')).status).toBe(404)
   })
 
-  test('messages go on with a conversation, and can bring documents and what tools say', async () => {
+  test('messages continue a conversation, and can include documents and tool outputs', async () => {
     const document = await platform.post('/documents', { path: `/note-${engine}.md`, content: 'The word is swordfish' })
     const id = await weather()
     const agent = await agentWith([
@@ -423,7 +426,7 @@ describe.each(engines)('generations on %s', (engine) => {
     expect((await generate(agent, messages({ type: 'document', document_id: 'doc_none' }))).status).toBe(404)
   })
 
-  test('stream: true answers in OpenAI’s chunks and ends with [DONE]', async () => {
+  test('stream: true returns chunks in OpenAI’s format and ends with [DONE]', async () => {
     const name = `streamed_${engine}`
     const agent = await agentWith(
       [
@@ -443,7 +446,7 @@ describe.each(engines)('generations on %s', (engine) => {
   })
 
   test.each(['openai-compatible', 'openai', 'anthropic', 'google'])(
-    'a run asks a real provider over HTTP, as %s does, word by word and with tools',
+    'a run streams text and calls tools with a provider of type %s over HTTP',
     async (type) => {
       const name = `by_${type.replace('-', '_')}_${engine}`
       const script = {
@@ -489,7 +492,7 @@ describe.each(engines)('generations on %s', (engine) => {
     },
   )
 
-  test('a stream of a run that pauses ends with the calls that wait', async () => {
+  test('the stream of a run that pauses ends with the pending calls', async () => {
     const name = `paused_stream_${engine}`
     const agent = await agentWith([calls([name, { city: 'x' }, 'c1']), says('over')], {
       tool_ids: [await client({ name })],
@@ -514,7 +517,7 @@ describe.each(engines)('generations on %s', (engine) => {
     ).toBe('over')
   })
 
-  test('every step, call and word of a run can be heard as it happens', async () => {
+  test('stream_format: events streams every step, call and piece of text of a run', async () => {
     const name = `heard_${engine}`
     const agent = await agentWith(
       [calls([name, { city: 'x' }]), { answer: { text: ['a', { text: 'b', delay_ms: 10 }] } }],
@@ -538,7 +541,7 @@ describe.each(engines)('generations on %s', (engine) => {
     expect(await response.text()).toContain('event: generation.completed')
   })
 
-  test('a run goes on when the reader of its stream goes away', async () => {
+  test('a run continues when the client of its stream disconnects', async () => {
     const agent = await agentWith([
       { answer: { text: ['one ', { text: 'two ', delay_ms: 100 }, { text: 'three', delay_ms: 100 }] } },
     ])
@@ -553,7 +556,7 @@ describe.each(engines)('generations on %s', (engine) => {
     expect((await detail(data[0].id)).output.content).toBe('one two three')
   })
 
-  test('async: true answers 202 at once, and the generation can be looked at', async () => {
+  test('async: true returns 202 immediately, and the generation can be polled', async () => {
     const agent = await agentWith([{ answer: { text: 'late', delay_ms: 100 } }])
     const { status, body } = await generate(agent, { prompt: 'x', async: true })
     expect(status).toBe(202)
@@ -562,7 +565,7 @@ describe.each(engines)('generations on %s', (engine) => {
     expect((await detail(body.id)).output.content).toBe('late')
   })
 
-  test('a run can be cancelled while the model thinks, and while it waits for its caller', async () => {
+  test('a run can be cancelled while the model responds and while it waits for tool outputs', async () => {
     const slow = await agentWith([{ answer: { text: 'never', delay_ms: 20_000 } }])
     const { id } = (await generate(slow, { prompt: 'x', async: true })).body
     expect((await platform.post(`/generations/${id}/cancel`)).body).toMatchObject({ status: 'cancelled' })
@@ -576,7 +579,7 @@ describe.each(engines)('generations on %s', (engine) => {
     expect((await platform.post(`/generations/${paused.id}/cancel`)).body).toMatchObject({ status: 'cancelled' })
   })
 
-  test('what goes wrong with the provider is told apart, and the run says the same', async () => {
+  test('an error of the provider has its own code, in the response, the stream and the run', async () => {
     const agent = await agentWith([{ error: { status: 401 } }])
     const { status, body } = await generate(agent)
     expect(body.error.code).toBe('MODEL_KEY_REFUSED')
@@ -611,7 +614,7 @@ describe.each(engines)('generations on %s', (engine) => {
     ])
   })
 
-  test('what an agent’s agent needs of the caller is asked of the caller of the first', async () => {
+  test('client tools of an agent that another agent runs are returned to the original caller', async () => {
     const own = `inner_${engine}`
     const inner = await agentWith([calls([own, { city: 'Recife' }, 'c1']), { answer: 'It was {{last_tool_output}}' }], {
       tool_ids: [await client({ name: own })],
@@ -637,7 +640,7 @@ describe.each(engines)('generations on %s', (engine) => {
     expect(body).toMatchObject({ status: 'completed', output: { content: 'It was sunny' } })
   })
 
-  test('agents that run one another without end are stopped at the depth that was given, and told so', async () => {
+  test('agents that run each other recursively are stopped at max_call_depth, with an error', async () => {
     const name = `again_${engine}`
     const id = await tool({ name, type: 'platform', actions: ['create-agent-generation'] })
     const agent = await agentWith([says('placeholder')], { tool_ids: [id] })
@@ -656,7 +659,7 @@ describe.each(engines)('generations on %s', (engine) => {
     expect((await generate(agent, { prompt: 'go', max_call_depth: 0 })).body.stop_reason).toBe('depth_limit')
   }, 60_000)
 
-  test('platform tools of an agent do what both its boundary and its caller may (S2.47)', async () => {
+  test('platform tools of an agent can do only what both its boundary and its caller are allowed to do (S2.47)', async () => {
     const document = (await platform.post('/documents', { path: `/kept-${engine}.md`, content: 'old' })).body
     const name = `docs_${engine}`
     const id = await tool({ name, type: 'platform', actions: ['update-document', 'get-document'] })
@@ -679,7 +682,7 @@ describe.each(engines)('generations on %s', (engine) => {
     expect((await platform.get(`/documents/${document.id}`)).body.content).toBe('new')
   })
 
-  test('an agent lends its tools to whoever may run it, but for those they are denied', async () => {
+  test('a key that can run an agent can use its tools through it, except tools that are explicitly denied', async () => {
     const name = `lent_${engine}`
     const id = await weather({ name })
     const agent = await agentWith([calls([name, { city: 'x' }]), { answer: '{{last_tool_output}}' }], {
@@ -706,7 +709,7 @@ describe.each(engines)('generations on %s', (engine) => {
     expect(attached.status).toBe(400)
   })
 
-  test('who may not see a generation is told that there is none', async () => {
+  test('a key without access to a generation gets 404', async () => {
     const agent = await agentWith([says('hi')])
     const { id } = (await generate(agent)).body
     const other = await platform.keyFor([{ effect: 'Allow', action: ['tools:*'] }])
@@ -715,7 +718,7 @@ describe.each(engines)('generations on %s', (engine) => {
     expect((await platform.post(`/generations/${id}/cancel`, {}, { key: other })).status).toBe(403)
   })
 
-  test('tool_context goes to http tools as headers', async () => {
+  test('tool_context is sent to http tools as headers', async () => {
     const name = `context_${engine}`
     const agent = await agentWith([calls([name, { city: 'x' }]), says('ok')], { tool_ids: [await weather({ name })] })
     await generate(agent, { prompt: 'x', tool_context: { UserId: 'u-1' } })
@@ -723,7 +726,7 @@ describe.each(engines)('generations on %s', (engine) => {
     expect((await generate(agent, { prompt: 'x', tool_context: { 'a b': 'u' } })).status).toBe(400)
   })
 
-  test('an action that needs approval suspends the run until a person decides; approved, it goes on (S4.21, S4.22, S4.23, S4.24, S4.25)', async () => {
+  test('an action that needs approval suspends the run until a person decides, and approval resumes it (S4.21, S4.22, S4.23, S4.24, S4.25)', async () => {
     const name = `gated_${engine}`
     const id = await weather({ name, auto_approve: false })
     const agent = await agentWith([calls([name, { city: 'x' }, 'c1']), { answer: 'Got {{last_tool_output}}' }], {
@@ -757,7 +760,7 @@ describe.each(engines)('generations on %s', (engine) => {
     expect(service.received.slice(before).map(({ body }) => body)).toEqual(['{"city":"y"}'])
   })
 
-  test('a rejected call is never made, and the agent is told why and can do something else (S4.26)', async () => {
+  test('a rejected call is never made, and the agent gets the reason and can continue differently (S4.26)', async () => {
     const name = `rejected_${engine}`
     const id = await weather({ name, auto_approve: false })
     const agent = await agentWith(
@@ -777,7 +780,7 @@ describe.each(engines)('generations on %s', (engine) => {
     expect(service.received).toHaveLength(before)
   })
 
-  test('without a decision in time the call is rejected by itself, and the run goes on (S4.27, S4.28)', async () => {
+  test('a call without a decision is rejected when the approval times out, and the run continues (S4.27, S4.28)', async () => {
     const name = `late_${engine}`
     const id = await weather({ name, auto_approve: false, approval_timeout_seconds: 1 })
     const agent = await agentWith(
@@ -792,7 +795,7 @@ describe.each(engines)('generations on %s', (engine) => {
     expect((await detail(paused.id)).output.content).toBe('Too late')
   }, 20_000)
 
-  test('cancelling a run withdraws what it asked people to decide on', async () => {
+  test('cancelling a run cancels its pending approvals', async () => {
     const name = `withdrawn_${engine}`
     const agent = await agentWith([calls([name, { city: 'x' }]), says('no')], {
       tool_ids: [await weather({ name, auto_approve: false })],
@@ -803,7 +806,7 @@ describe.each(engines)('generations on %s', (engine) => {
     expect((await platform.get(`/approvals/${approval_id}`)).body.status).toBe('cancelled')
   })
 
-  test('those who want to are told by webhook how a run stands, and that a call waits for approval', async () => {
+  test('webhooks receive the status changes of a run and its approval requests', async () => {
     await using ear = await startService()
     const events = ['generation.completed', 'generation.requires_action', 'generation.failed', 'approval.requested']
     const hook = await platform.post('/webhooks', { name: `ear-${engine}`, url: ear.url, events })
@@ -837,7 +840,7 @@ describe.each(engines)('generations on %s', (engine) => {
     await platform.delete(`/webhooks/${hook.body.id}`)
   }, 30_000)
 
-  test('each thing that a run rests for is news, also within one step', async () => {
+  test('webhooks receive an event for each pause of a run, also within one step', async () => {
     await using ear = await startService()
     const events = ['generation.requires_action']
     const hook = await platform.post('/webhooks', { name: `twice-${engine}`, url: ear.url, events })
@@ -855,7 +858,7 @@ describe.each(engines)('generations on %s', (engine) => {
     await platform.delete(`/webhooks/${hook.body.id}`)
   }, 30_000)
 
-  test('the model sees only the latest messages where that is asked for, and never a result without its call', async () => {
+  test('max_context_messages limits what the model sees, and never separates a tool result from its call', async () => {
     const name = `forgetful_${engine}`
     const steps = [1, 2, 3].map((step) => ({
       when: { step: step === 1 ? 1 : 2 },

@@ -58,7 +58,7 @@ async function connect(platform: Listening, key = adminKey) {
   }
 }
 
-test('what has worked before is shown as an example, and nothing that is personal', async () => {
+test('values of earlier successful calls are shown as examples, except personal data', async () => {
   await using platform = await start()
   await using client = await connect(platform)
   const before = await client.schema()
@@ -70,7 +70,7 @@ test('what has worked before is shown as an example, and nothing that is persona
   expect(await client.schema()).toEqual({ ...properties, channel: { type: 'string', examples: ['#ops'] } })
 })
 
-test('what one key has sent is no example for another', async () => {
+test('values that one key sent are not shown as examples to another key', async () => {
   await using platform = await start()
   const other = await platform.keyFor([{ effect: 'Allow', action: ['*'], resource: ['*'] }])
   await using mine = await connect(platform)
@@ -81,7 +81,7 @@ test('what one key has sent is no example for another', async () => {
   expect(await theirs.schema()).toEqual(properties)
 })
 
-test('what was preset once is not told when the preset is gone', async () => {
+test('the value of a removed preset is not shown as an example', async () => {
   await using platform = await start({ workspace: 'acme' })
   await using client = await connect(platform)
   await client.execute({ channel: '#ops' })
@@ -105,7 +105,7 @@ describe('a required id', () => {
   })
 
   async function startCrm(names: readonly string[]) {
-    // Says who has written, whoever asks; the id is in the body of its answer, not in what it was asked.
+    // read-mail returns the customer id in its response. No request contains it.
     const service = await startService(({ url }) =>
       url.includes('read-mail') ? { body: '{"from":"cus_4711"}' } : undefined,
     )
@@ -131,7 +131,7 @@ describe('a required id', () => {
     }
   }
 
-  test('says which action of the same app may give it', async () => {
+  test('has a hint which action of the same app returns it', async () => {
     await using platform = await startCrm(['get-customer', 'list-customers', 'search-customers', 'search-orders'])
     await using client = await connect(platform)
 
@@ -143,7 +143,7 @@ describe('a required id', () => {
     })
   })
 
-  test('says nothing where only an action would give it that takes it, or that is about something else', async () => {
+  test('has no hint if the only candidates require the id themselves or are about something else', async () => {
     await using platform = await startCrm(['get-customer', 'search-orders', 'delete-customers'])
     await using client = await connect(platform)
 
@@ -152,7 +152,7 @@ describe('a required id', () => {
     expect(schema.customer_id.description).toBe('Whose it is')
   })
 
-  test('says from which action it usually comes, once values that were sent had stood in its answers', async () => {
+  test('has a hint which action it usually comes from, once callers have sent values from its responses', async () => {
     await using platform = await startCrm(['search-customers', 'read-mail', 'list-orders'])
     await using client = await connect(platform)
     const sends = (action_id: string, input_payload: object) =>
@@ -167,7 +167,7 @@ describe('a required id', () => {
     expect(JSON.stringify(schema)).not.toContain('cus_4711')
   })
 
-  test('is not said to come from where the value had only been passed on to', async () => {
+  test('has no hint to an action that only received the value', async () => {
     await using platform = await startCrm(['read-mail'])
     await using client = await connect(platform)
     await client.execute({ customer_id: 'cus_4711' }, { application_slug: 'crm', action_id: 'read-mail' })
@@ -179,7 +179,7 @@ describe('a required id', () => {
     expect((await client.schema('Create invoice crm')).customer_id.description).toBe('Whose it is')
   })
 
-  test('never names an action that the caller may not use', async () => {
+  test('has no hint to an action that the caller is not allowed to use', async () => {
     await using platform = await startCrm(['list-customers', 'search-customers'])
     const { body } = await platform.get('/tools')
     const hidden = body.data.find(({ name }: { name: string }) => name === 'search-customers')
@@ -221,7 +221,7 @@ describe.each(engines)('the inputs of recorded calls on %s', (engine) => {
     ...fields,
   })
 
-  test('are those of one principal, in one project, of the tools in question, that went well', async () => {
+  test('include only successful calls of one principal, in one project, to the given tools', async () => {
     await using database = await freshStore(engine)
     const { calls } = database.store
     for (const fields of [

@@ -1,5 +1,5 @@
 /**
- * A server that breaks HTTP/1.1: it sends responses that nobody asked for on connections that stay open. Each response names
+ * A server that violates HTTP/1.1: it sends unsolicited responses on connections that stay open. Each response names
  * the request that caused it. It runs in a worker thread, so that its bytes arrive while the platform is busy.
  */
 import { type AddressInfo, createServer, type Socket } from 'node:net'
@@ -8,7 +8,7 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 export const ways = ['twice', 'same packet', 'while idle', 'before the request', 'after the caller left'] as const
 export type Way = (typeof ways)[number]
 
-/** What a request says of itself, and each response of the request that caused it. */
+/** Identifies a request. Each response has the identity of the request that caused it. */
 export interface Marked {
   readonly who: string
   readonly n: number
@@ -35,7 +35,7 @@ interface Message {
   readonly params?: { readonly arguments?: Marked }
 }
 
-/** What an MCP server answers to everything but calls. */
+/** The responses of an MCP server to everything but calls. */
 function answerMcp({ id, method }: Message): string {
   if (id === undefined) return 'HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n'
   const about = { capabilities: { tools: {} }, serverInfo: { name: 'hostile', version: '1' } }
@@ -48,7 +48,7 @@ function answerMcp({ id, method }: Message): string {
   return respond(JSON.stringify({ jsonrpc: '2.0', id, ...outcome }))
 }
 
-/** The response to a call, and a second one that fits whichever call comes next: the ids of calls can be guessed. */
+/** The response to a call, and a second one that matches the next call, because ids of calls can be guessed. */
 function answersTo(body: string): { own: string; surplus: string; isCall: boolean; n: number } {
   const message = JSON.parse(body) as Message & Marked
   const { id, method, params } = message

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** Everything that a file imports when it is loaded, and what that imports in turn: files of ours and names of others'. */
+/** Everything that a file imports when it is loaded, directly or indirectly: files of this repository, and packages. */
 export function importGraph(entry: string): { files: string[]; others: string[] } {
   const files = new Set<string>()
   const others = new Set<string>()
@@ -9,7 +9,7 @@ export function importGraph(entry: string): { files: string[]; others: string[] 
     if (files.has(path)) return
     files.add(path)
     const source = readFileSync(url, 'utf8')
-    // Types are gone when the file runs, and what is in import() is loaded only when that line is reached.
+    // Type imports are erased, and import() is loaded only when that line runs.
     for (const [, target = ''] of source.matchAll(/^(?:import|export)\s(?!type\s)(?:[^'"]*?from\s+)?'([^']+)'/gm)) {
       if (target.startsWith('.')) visit(new URL(target, url))
       else others.add(target)

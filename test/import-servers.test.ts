@@ -13,7 +13,7 @@ const importOne = async (entry: Record<string, unknown>) => {
 }
 
 describe('safety settings of an mcpServers file', () => {
-  test('no call runs without a question that the file would have asked, and what is not taken over is named', async () => {
+  test('calls need approval if the file limits auto-approval, and settings that were not imported are listed', async () => {
     const { tool, not_taken_over } = await importOne({
       url,
       disabledTools: ['write_file'],
@@ -30,7 +30,7 @@ describe('safety settings of an mcpServers file', () => {
         field: 'autoApprove',
         instead: expect.stringContaining('tool.name == "files" && !(action.name in ["read_file"])'),
       },
-      { name: 'files', field: 'oauth', instead: expect.stringContaining('not known') },
+      { name: 'files', field: 'oauth', instead: expect.stringContaining('Not supported') },
     ])
   })
 
@@ -41,7 +41,7 @@ describe('safety settings of an mcpServers file', () => {
     [{ disabledTools: [], tools: ['*'] }, true],
     [{ autoApprove: [] }, false],
     [{ trust: false, autoApprove: ['*'] }, false],
-  ])('%o is taken over whole: auto_approve is %s', async (settings, approves) => {
+  ])('%o is imported completely: auto_approve is %s', async (settings, approves) => {
     const { tool, not_taken_over } = await importOne({ url, type: 'http', disabled: false, ...settings })
 
     expect(tool.auto_approve).toBe(approves)
@@ -52,7 +52,7 @@ describe('safety settings of an mcpServers file', () => {
     [{ includeTools: ['read_file'] }, 'includeTools'],
     [{ excludeTools: ['write_file'] }, 'excludeTools'],
     [{ autoApprove: { read_file: true } }, 'autoApprove'],
-  ])('with %o, which it cannot take over, a person decides on each call', async (settings, field) => {
+  ])('every call needs approval with %o, which cannot be imported', async (settings, field) => {
     const { tool, not_taken_over } = await importOne({ url, ...settings })
 
     expect(tool.auto_approve).toBe(false)
@@ -66,14 +66,14 @@ describe('safety settings of an mcpServers file', () => {
     [600_000, 300, 1],
     [0, null, 1],
     ['30', null, 1],
-  ])('a timeout of %s is %s seconds here', async (timeout, seconds, named) => {
+  ])('a timeout of %s becomes %s seconds', async (timeout, seconds, named) => {
     const { tool, not_taken_over } = await importOne({ url, timeout })
 
     expect(tool.timeout_seconds).toBe(seconds)
     expect(not_taken_over).toHaveLength(named)
   })
 
-  test('the approval rule that is proposed asks about the others, and only about them', async () => {
+  test('the suggested approval rule applies to all actions that are not in autoApprove', async () => {
     await using upstream = await startUpstream([
       { ...echo, name: 'read_file' },
       { ...echo, name: 'write_file' },
@@ -97,14 +97,14 @@ describe('safety settings of an mcpServers file', () => {
   })
 })
 
-test('fields that go with the other kind of server are named', async () => {
+test('fields that do not apply to the kind of server are listed', async () => {
   const { tool, not_taken_over } = await importOne({ httpUrl: url, env: { A: 'b' } })
 
   expect(tool.mcp).toEqual({ url })
   expect(not_taken_over).toMatchObject([{ field: 'env', instead: expect.stringContaining('programs') }])
 })
 
-test('what an editor would fill in is named, without the values around it', async () => {
+test('placeholders that an editor would fill in are listed, without the text around them', async () => {
   const { tool, to_fill_in } = await importOne({
     url,
     headers: { Authorization: 'Bearer ${input:tok}', 'X-Two': '${A:-hidden} ${env:B}', 'X-Ours': '${{ secrets.C }}' },
@@ -118,7 +118,7 @@ test('what an editor would fill in is named, without the values around it', asyn
   ])
 })
 
-test('an entry that is none is skipped with its reason, and the others are taken', async () => {
+test('an invalid entry is skipped with a reason, and the others are imported', async () => {
   await using platform = await startPlatform()
   const mcpServers = {
     number: { command: 5 },
@@ -142,7 +142,7 @@ test('an entry that is none is skipped with its reason, and the others are taken
   ])
 })
 
-test.each([true, false])('"required": %s is taken over', async (required) => {
+test.each([true, false])('"required": %s is imported', async (required) => {
   const { tool, not_taken_over } = await importOne({ url, required })
 
   expect(tool.mcp).toEqual({ url, required })
@@ -150,7 +150,7 @@ test.each([true, false])('"required": %s is taken over', async (required) => {
 })
 
 describe('quartermaster import mcp-servers', () => {
-  test('says in words where nothing was taken over', async () => {
+  test('says so if nothing was imported', async () => {
     await using platform = await startListening()
     const run = (args: string[], mcpServers: unknown) =>
       runCli(args, { ...as(platform.url), stdin: JSON.stringify({ mcpServers }) })
@@ -160,13 +160,13 @@ describe('quartermaster import mcp-servers', () => {
     const plain = await run(['import-mcp-servers', '--body', '-'], bad)
     const some = await run(['import', 'mcp-servers', '-'], { ...bad, good: { url } })
 
-    expect(own.stderr).toContain('Nothing was taken over: all 2 entries were skipped')
-    expect(plain.stderr).toContain('Nothing was taken over: all 2 entries were skipped')
+    expect(own.stderr).toContain('Nothing was imported. All 2 entries were skipped')
+    expect(plain.stderr).toContain('Nothing was imported. All 2 entries were skipped')
     expect(JSON.parse(plain.stdout).skipped).toHaveLength(2)
     expect(some.stderr).not.toContain('Nothing')
   })
 
-  test('reads a file with comments and trailing commas, and says what is left to do', async () => {
+  test('reads a file with comments and trailing commas, and lists what is left to do', async () => {
     await using platform = await startListening()
     const stdin = `\uFEFF// Mine
 {
@@ -188,11 +188,11 @@ describe('quartermaster import mcp-servers', () => {
       url: 'https://mcp.example.com/a,]//b',
       headers: { 'X-Quoted': '"/* no comment */,}' },
     })
-    expect(stderr).toContain('docs: "disabledTools" is not taken over.')
-    expect(stderr).toContain('docs: ${input:tok} in headers.Authorization is to be filled in')
+    expect(stderr).toContain('docs: "disabledTools" was not imported.')
+    expect(stderr).toContain('docs: replace ${input:tok} in headers.Authorization with its value')
   })
 
-  test('fails only where something was refused', async () => {
+  test('fails only if an entry was refused', async () => {
     await using platform = await startListening()
     const run = (mcpServers: unknown) =>
       runCli(['import', 'mcp-servers', '-'], { ...as(platform.url), stdin: JSON.stringify({ mcpServers }) })

@@ -3,23 +3,23 @@ import { startPlatform, type TestPlatform } from './kit.ts'
 
 export type Kind = 'http' | 'mcp'
 
-/** What came back to the calls of two projects that use one hostile server. */
+/** The results of calls of two projects that use one hostile server. */
 export interface Tally {
   calls: number
-  /** Answered with what the call itself caused. */
+  /** Got the response to the call itself. */
   own: number
-  /** Answered with what another call of the same project caused. */
+  /** Got the response to another call of the same project. */
   ofSameProject: number
-  /** Answered with what a call of the other project caused. */
+  /** Got the response to a call of the other project. */
   ofOtherProject: number
-  /** Answered with what no call caused. */
+  /** Got a response that belongs to no call. */
   ofNobody: number
   failed: number
 }
 
 const callers = 8
 
-/** Two projects call their own tools on the same hostile server, from several callers, so many times each. */
+/** Two projects call their own tools on the same hostile server, each from several callers, in `rounds` rounds. */
 export async function tallyCalls(kind: Kind, way: Way, rounds: number): Promise<Tally> {
   await using upstream = await startHostileUpstream(way)
   await using platform = await startPlatform()
@@ -39,7 +39,7 @@ export async function tallyCalls(kind: Kind, way: Way, rounds: number): Promise<
   const callOnAndOn = async (_: unknown, caller: number) => {
     for (let round = 0; round < rounds; round++) {
       await call(caller % 2)
-      // Now and then a connection rests for a moment.
+      // Some connections are idle for a moment.
       if (round % 7 === caller % 7) await new Promise((resolve) => setTimeout(resolve, 2))
     }
   }

@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { describe, expect, test, vi } from 'vitest'
-import { Notices } from '../src/db/notices.ts'
+import { ChangeEvents } from '../src/db/change-events.ts'
 import { openPostgres } from '../src/db/postgres.ts'
 import type { Jobs } from '../src/jobs/jobs.ts'
 import { openJobs } from '../src/jobs/open-jobs.ts'
@@ -20,7 +20,7 @@ interface Opened extends AsyncDisposable {
   readonly errors: { message: string; id?: string }[]
 }
 
-/** The jobs as one process has them. */
+/** Opens a store and its jobs, as a process does. */
 async function open(options: StoreOptions): Promise<Opened> {
   const store = await openStore(options)
   const errors: Opened['errors'] = []
@@ -37,7 +37,7 @@ async function open(options: StoreOptions): Promise<Opened> {
   }
 }
 
-/** A handler whose runs end when the test says so. */
+/** A handler whose runs are ended by the test. */
 function gated() {
   const started: string[] = []
   const running: { id: string; end: () => void; fail: (error: Error) => void; lease: AbortSignal }[] = []
@@ -59,8 +59,9 @@ function gated() {
 
 const five = { concurrency: 5 }
 
-describe.each(engines)('on %s', (engine) => {
-  test('an enqueued job runs, and only where its queue is worked on', async () => {
+// Concurrent, because they wait for delays, retries and heartbeats. Each has its own database.
+describe.concurrent.each(engines)('on %s', (engine) => {
+  test('an enqueued job runs, and only if its queue has a worker', async () => {
     await using database = await freshDatabase(engine)
     await using one = await open(database.options)
     const seen: string[] = []
@@ -74,7 +75,7 @@ describe.each(engines)('on %s', (engine) => {
     expect(seen).toEqual(['a'])
   })
 
-  test('a job that is enqueued many times before it runs, runs once', async () => {
+  test('a job that is enqueued many times before it starts runs once', async () => {
     await using database = await freshDatabase(engine)
     await using one = await open(database.options)
     const seen: string[] = []
@@ -88,7 +89,7 @@ describe.each(engines)('on %s', (engine) => {
     expect(seen).toEqual(['a'])
   })
 
-  test('a job that is enqueued while it runs, runs once more afterwards', async () => {
+  test('a job that is enqueued while it runs is run once more afterwards', async () => {
     await using database = await freshDatabase(engine)
     await using one = await open(database.options)
     const { started, running, handler } = gated()
@@ -107,7 +108,7 @@ describe.each(engines)('on %s', (engine) => {
     expect(started).toEqual(['a', 'b', 'a'])
   })
 
-  test('of several delays the shortest counts', async () => {
+  test('a job that is enqueued with several delays runs after the shortest one', async () => {
     await using database = await freshDatabase(engine)
     await using one = await open(database.options)
     const seen = new Map<string, number>()
@@ -128,7 +129,7 @@ describe.each(engines)('on %s', (engine) => {
     expect(seen.get('short, then long')).toBeGreaterThanOrEqual(600)
   })
 
-  test('a job that is enqueued with a delay while it runs, runs again after the delay', async () => {
+  test('a job that is enqueued with a delay while it runs is run again after the delay', async () => {
     await using database = await freshDatabase(engine)
     await using one = await open(database.options)
     const times: number[] = []
@@ -217,7 +218,7 @@ describe.each(engines)('on %s', (engine) => {
     await until(() => expect(seen.size).toBe(50))
   })
 
-  test('stop waits for running jobs, and what was aborted runs after the next start', async () => {
+  test('stop waits for running jobs, and aborted jobs run again after the next start', async () => {
     await using database = await freshDatabase(engine)
     const seen: string[] = []
     {
@@ -272,7 +273,7 @@ async function startEndless(options: StoreOptions) {
   }
 }
 
-/** Stands between a process and the database. Frozen, it passes nothing on; cut, it closes all connections. */
+/** A proxy in front of the database. `freeze` stops forwarding, `cut` closes all connections. */
 async function startProxy(target: URL) {
   const sockets = new Set<Socket>()
   let frozen = false
@@ -304,7 +305,7 @@ async function startProxy(target: URL) {
   }
 }
 
-test('on sqlite a start runs the jobs that were running when the process before it was killed', async () => {
+test.concurrent('on sqlite, jobs that a killed process was running are run after the next start', async () => {
   await using database = await freshDatabase('sqlite')
   {
     await using one = await open(database.options)
@@ -321,7 +322,7 @@ test('on sqlite a start runs the jobs that were running when the process before 
   await until(() => expect(seen).toEqual(['a']))
 })
 
-describe('on postgres, among processes', () => {
+describe.concurrent('on postgres, with several processes,', () => {
   test('a process keeps its job while it lives, and another one takes over when it is killed', {
     timeout: 60_000,
   }, async () => {
@@ -331,12 +332,19 @@ describe('on postgres, among processes', () => {
     await using other = await open(database.options)
     await other.jobs.enqueue('endless', 'a')
     await endless.says('running a')
-    // Instead of ten.
+    // The default is 10 seconds.
     await sql`update quartermaster_queue.job set heartbeat_seconds = 4`.execute(other.store.engine.db)
+    /** The time from the start of the job to its last heartbeat. */
+    const aliveForMs = async () => {
+      const { rows } = await sql<{ ms: number }>`
+        select extract(epoch from heartbeat_on - started_on) * 1000 ms
+        from quartermaster_queue.job where state = 'active'`.execute(other.store.engine.db)
+      return Number(rows[0]?.ms)
+    }
     const seen: string[] = []
     await other.jobs.work('endless', async (id) => void seen.push(id), five)
     await other.jobs.enqueue('endless', 'a')
-    await sleep(7000)
+    await until(async () => expect(await aliveForMs()).toBeGreaterThan(5000), 20_000)
     expect(seen).toEqual([])
 
     await endless.kill()
@@ -394,7 +402,7 @@ describe('on postgres, among processes', () => {
     }
   })
 
-  test('a handler is told when its lease is lost, and what it does then changes nothing', async () => {
+  test('the signal of a handler is aborted when its lease is lost, and its result is ignored', async () => {
     await using database = await freshDatabase('postgres')
     await using one = await open(database.options)
     const { running, handler } = gated()
@@ -468,7 +476,7 @@ describe('on postgres, among processes', () => {
     await Promise.all(all.map((each) => each[Symbol.asyncDispose]()))
   })
 
-  test('a database user who may not create the schema gets an error that says so', async () => {
+  test('a database user without permission to create the schema gets a clear error', async () => {
     await using database = await freshDatabase('postgres')
     const store = await openStore(database.options)
     const name = `quartermaster_${randomUUID().replaceAll('-', '')}`
@@ -476,7 +484,7 @@ describe('on postgres, among processes', () => {
     const url = Object.assign(new URL(database.options.databaseUrl as string), { username: name, password: 'small' })
     const engine = await openPostgres(url.href)
 
-    const refused = openJobs({ engine, notices: new Notices(engine) }, { onError: () => {} })
+    const refused = openJobs({ engine, changes: new ChangeEvents(engine) }, { onError: () => {} })
 
     await expect(refused).rejects.toThrow(
       /^The job queue in the schema quartermaster_queue cannot be used: permission denied .*\. The user in DATABASE_URL must/,
@@ -486,7 +494,7 @@ describe('on postgres, among processes', () => {
     await store.close()
   })
 
-  test('goes on after the database has dropped every connection', async () => {
+  test('jobs continue after the database has dropped every connection', async () => {
     await using database = await freshDatabase('postgres')
     await using one = await open(database.options)
     await using other = await open(database.options)
@@ -507,7 +515,7 @@ describe('on postgres, among processes', () => {
     running[0]?.end()
   })
 
-  test('stop ends when the database is gone', async () => {
+  test('stop ends even if the database is gone', async () => {
     await using database = await freshDatabase('postgres')
     const one = await open(database.options)
     const { running, handler } = gated()

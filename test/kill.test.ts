@@ -15,7 +15,7 @@ const ask = (url: string, path: string, init: RequestInit = {}) =>
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
   })
 
-/** Every call in the record, read by nobody but the test. */
+/** Every call in the log, read directly from the database. */
 async function everyCall(options: StoreOptions): Promise<{ n: number; status: string }[]> {
   const store = await openStore(options)
   const rows = await store.engine.db.selectFrom('calls').select(['status', 'request']).execute()
@@ -24,7 +24,7 @@ async function everyCall(options: StoreOptions): Promise<{ n: number; status: st
 }
 
 describe.each(engines)('on %s', (engine) => {
-  test(`${rounds} kills in the middle of ${concurrent} calls lose no call that was answered, and record none twice`, {
+  test(`${rounds} kills during ${concurrent} calls lose no call that was answered, and record no call twice`, {
     timeout: 300_000,
   }, async () => {
     let slow = 0
@@ -56,7 +56,7 @@ describe.each(engines)('on %s', (engine) => {
         if (response.status === 200) answered.add(n)
       }
       const calls = Array.from({ length: concurrent }, () => callOnce(sent++).catch(() => {}))
-      // Somewhere in the middle: after some were answered, before all were.
+      // After some calls were answered, before all were.
       const before = answered.size
       const enough = 1 + ((round * 37) % (concurrent / 2))
       const deadline = Date.now() + 10_000

@@ -5,7 +5,7 @@ import { startPlatform, type TestPlatform } from './kit.ts'
 
 const mebibyte = 1024 * 1024
 
-/** Answers with a megabyte of JSON, slowly, and counts how much of it has been taken while none has ended. */
+/** Returns a megabyte of JSON whose last byte is sent by `end`, and collects the open responses. */
 async function startLargeService(declared: boolean) {
   const answers: ServerResponse[] = []
   const body = Buffer.from(JSON.stringify('x'.repeat(mebibyte - 2)))
@@ -43,7 +43,7 @@ test.each([
   ['declared', true],
   ['not declared', false],
 ])(
-  'many large answers at once, their length being %s, are all given, and one project does not hold up another',
+  'many large responses at once, with a length that is %s, are all returned, and one project does not block another',
   async (_, declared) => {
     await using service = await startLargeService(declared)
     await using platform = await startPlatform({ QM_RESPONSE_LIMIT: String(mebibyte) })
@@ -66,7 +66,7 @@ test.each([
   },
 )
 
-test('a call whose answer waits for others is still ended by its time limit', async () => {
+test('a call whose response waits for memory that other calls use still times out', async () => {
   await using service = await startLargeService(true)
   await using platform = await startPlatform({ QM_RESPONSE_LIMIT: String(mebibyte) })
   const id = await register(platform, platform.projectId, service.url)

@@ -12,11 +12,11 @@ const admin = async (platform: TestPlatform, fields: object = {}, options = {}) 
 
 const refused = {
   status: 409,
-  body: { error: { code: 'LAST_ADMIN_KEY', message: expect.stringContaining('create another admin key first') } },
+  body: { error: { code: 'LAST_ADMIN_KEY', message: expect.stringContaining('Create another admin key first') } },
 }
 
 describe('the last admin key', () => {
-  test('cannot be deleted, lose its policy or be made to expire, and goes on working', async () => {
+  test('cannot be deleted, lose its policy or get an expiry date, and keeps working', async () => {
     await using platform = await startPlatform()
     const key = await only(platform)
 
@@ -39,7 +39,7 @@ describe('the last admin key', () => {
     expect((await platform.delete(await platform.keyFor([allow('tools:*')]).then(idOf(platform)))).status).toBe(204)
   })
 
-  test('is not made up for by keys that are bound to a project, have expired, or could give away nothing', async () => {
+  test('is protected even if there are keys that are bound to a project, expired, or unable to grant permissions', async () => {
     await using platform = await startPlatform()
     const key = await only(platform)
     await admin(platform, { project_id: platform.projectId })
@@ -51,7 +51,7 @@ describe('the last admin key', () => {
     expect(await platform.delete(key)).toMatchObject(refused)
   })
 
-  test('can go once there is another one', async () => {
+  test('can be deleted once there is another one', async () => {
     await using platform = await startPlatform()
     const key = await only(platform)
     const other = await admin(platform)
@@ -61,7 +61,7 @@ describe('the last admin key', () => {
     expect((await platform.get('/projects', { key: other.key })).status).toBe(200)
   })
 
-  test.each(engines)('is left where the last two are deleted at the same moment (%s)', async (engine) => {
+  test.each(engines)('remains if the last two are deleted at the same moment (%s)', async (engine) => {
     await using database = await freshDatabase(engine)
     const environment = { DATABASE_URL: database.options.databaseUrl ?? '' }
     await using one = await startPlatform(engine === 'postgres' ? environment : {})
@@ -84,7 +84,7 @@ describe('the last admin key', () => {
   })
 })
 
-/** Where a key is found that is known by its value. */
+/** The path of the key with this value. */
 const idOf = (platform: TestPlatform) => async (value: string) => {
   const { data } = (await platform.get('/api-keys?limit=100')).body
   return `/api-keys/${data.find(({ key_prefix }: { key_prefix: string }) => value.startsWith(key_prefix)).id}`

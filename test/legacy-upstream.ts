@@ -9,16 +9,16 @@ import { CallToolRequestSchema, ListToolsRequestSchema, ResultSchema } from '@mo
 
 type Answer = Record<string, unknown>
 
-/** What a tool can do while it runs. */
+/** The context of a running tool. */
 export interface Running {
-  /** Asks the client on the stream of the call. */
+  /** Sends a client request on the stream of the call. */
   ask(method: string, params: object): Promise<Answer>
-  /** Asks it on the stream that all calls share. */
+  /** Sends a client request on the stream that all calls share. */
   askGenerally(method: string, params: object): Promise<Answer>
   log(level: 'debug' | 'info' | 'error', data: string): Promise<void>
-  /** What the client said that it can be asked. */
+  /** The capabilities of the client. */
   readonly capabilities: object
-  /** Of the request that the call came with. */
+  /** The headers of the request of the call. */
   readonly headers: Record<string, string | string[] | undefined>
 }
 
@@ -27,10 +27,10 @@ export interface LegacyTool {
   run(input: Record<string, unknown>, running: Running): Promise<string> | string
 }
 
-/** An MCP server as they were in 2025, with sessions, on the SDK of that time. */
+/** A 2025 MCP server with sessions, on the SDK of that time. */
 export interface LegacyUpstream extends AsyncDisposable {
   readonly url: string
-  /** Replaces its tools and tells those who listen. */
+  /** Replaces its tools and notifies clients. */
   change(tools: LegacyTool[]): Promise<void>
 }
 

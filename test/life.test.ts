@@ -8,6 +8,7 @@ import { createPlatform } from '../src/main.ts'
 import { listen } from '../src/server/listen.ts'
 import { openStore } from '../src/store/store.ts'
 import { gated } from './approving.ts'
+import { runCli } from './clients.ts'
 import { adminKey, startPlatform, startService } from './kit.ts'
 import { run, startProcess, temporaryFolder } from './process.ts'
 
@@ -18,7 +19,7 @@ const call = (url: string, path: string, key: string, init: RequestInit = {}) =>
   })
 
 describe('a first start', () => {
-  test('makes a project and an admin key, prints the key once, and is healthy', async () => {
+  test('creates a project and an admin key, prints the key once, and reports healthy', async () => {
     await using folder = await temporaryFolder()
     const first = await startProcess(folder.path)
     const key = /sk_[A-Za-z0-9]+/.exec(first.output())?.[0] ?? ''
@@ -36,7 +37,7 @@ describe('a first start', () => {
     expect((await stat(folder.path)).mode & 0o077).toBe(0)
   })
 
-  test('takes the operator’s admin key, and another one replaces it', async () => {
+  test('uses the admin key from QM_ADMIN_KEY, and a different value replaces it', async () => {
     await using folder = await temporaryFolder()
     const first = await startProcess(folder.path, { QM_ADMIN_KEY: 'sk_first' })
     expect((await call(first.url, '/projects', 'sk_first')).status).toBe(200)
@@ -50,10 +51,10 @@ describe('a first start', () => {
   })
 })
 
-describe('a first start that was cut off', () => {
-  const start = (data: string) => createPlatform(readConfig([], { QM_DATA: data, QM_LOG_LEVEL: 'silent' }))
+describe('a first start that was interrupted', () => {
+  const start = (data: string) => createPlatform(readConfig({}, { QM_DATA: data, QM_LOG_LEVEL: 'silent' }))
 
-  test('before there was a key is made up for by the next', async () => {
+  test('before a key was created is completed by the next start', async () => {
     await using folder = await temporaryFolder()
     const store = await openStore({ data: folder.path })
     await store.settings.claim('first_start', new Date().toISOString())
@@ -67,7 +68,7 @@ describe('a first start that was cut off', () => {
     expect(projects).toBe(1)
   })
 
-  test('before anyone saw the key makes another, and once it was seen none', async () => {
+  test('before the key was shown is followed by a new key, and not once it was shown', async () => {
     await using folder = await temporaryFolder()
     const unseen = await start(folder.path)
     await unseen.close()
@@ -85,14 +86,14 @@ describe('a first start that was cut off', () => {
   })
 })
 
-describe('a stop', () => {
+describe('shutdown', () => {
   test.each([
     ['its headers', 'POST /api/v1/tools/tool_1/call HTTP/1.1\r\nHost: x\r\n'],
     [
       'its body',
       `POST /api/v1/tools/tool_1/call HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${adminKey}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"in`,
     ],
-  ])('does not wait for someone who sends half of %s', async (_, half) => {
+  ])('does not wait for a client that has sent only half of %s', async (_, half) => {
     await using platform = await startPlatform()
     const server = await listen(platform.platform, '127.0.0.1', 0)
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
@@ -105,27 +106,27 @@ describe('a stop', () => {
   })
 })
 
-test('a caller that hangs up in the middle of its body is no fault of the platform', async () => {
+test('a client that disconnects in the middle of its body is not counted as a server error', async () => {
   await using platform = await startPlatform()
   const server = await listen(platform.platform, '127.0.0.1', 0)
   for (const type of ['application/json', 'application/json; way=long']) {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
     const head = `POST /api/v1/tools/tool_1/call HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${adminKey}\r\nContent-Type: ${type}\r\nContent-Length: 100\r\n\r\n{"in`
     await new Promise<void>((resolve) => socket.write(head, () => resolve()))
-    // Long enough for the request to be read that far; were it not, there would be no answer to find.
+    // Long enough for the platform to read the first half. Otherwise no request would be counted.
     await new Promise((resolve) => setTimeout(resolve, 200))
     socket.resetAndDestroy()
   }
   const answered = async () =>
     (await (await platform.fetch('/metrics')).text()).match(/.*call-tool.*/g)?.join('\n') ?? ''
 
-  // By the short way a request begins once it is whole.
+  // The fast path counts a request only once its body is complete.
   await expect.poll(answered, { timeout: 10_000 }).toMatch(/400.* 1$/m)
   expect(await answered()).not.toContain('500')
   await server.close(0)
 })
 
-test('the address of a platform that listens everywhere is one that can be opened', async () => {
+test('the URL of a platform that listens on all interfaces can be opened', async () => {
   await using platform = await startPlatform()
   const server = await listen(platform.platform, '0.0.0.0', 0)
 
@@ -136,19 +137,22 @@ test('the address of a platform that listens everywhere is one that can be opene
   await server.close(0)
 })
 
-describe('a start that cannot be', () => {
-  test.each(['quartermaster.db', 'lock.db'])('because %s is damaged says so, without a stack trace', async (name) => {
-    await using folder = await temporaryFolder()
-    await writeFile(`${folder.path}/${name}`, 'this is not a database, and never was one. '.repeat(100))
+describe('a start that fails', () => {
+  test.each(['quartermaster.db', 'lock.db'])(
+    'because %s is damaged prints the reason, without a stack trace',
+    async (name) => {
+      await using folder = await temporaryFolder()
+      await writeFile(`${folder.path}/${name}`, 'this is not a database, and never was one. '.repeat(100))
 
-    const { code, output } = await run(['up', '--port', '0', '--data', folder.path])
+      const { code, output } = await run(['up', '--port', '0', '--data', folder.path])
 
-    expect(code).toBe(1)
-    expect(output).toContain(`${name} cannot be used: file is not a database`)
-    expect(output).not.toMatch(/\n\s+at /)
-  })
+      expect(code).toBe(1)
+      expect(output).toContain(`${name} cannot be used: file is not a database`)
+      expect(output).not.toMatch(/\n\s+at /)
+    },
+  )
 
-  test('because the tables are damaged says so, without a stack trace', async () => {
+  test('because tables are damaged prints the reason, without a stack trace', async () => {
     await using folder = await temporaryFolder()
     await (await startProcess(folder.path)).stop('SIGTERM')
     const file = `${folder.path}/quartermaster.db`
@@ -162,7 +166,7 @@ describe('a start that cannot be', () => {
     expect(output).not.toMatch(/\n\s+at /)
   })
 
-  test('on a folder that another process has is refused, in one line', async () => {
+  test('because another process uses the data folder prints one line', async () => {
     await using folder = await temporaryFolder()
     await using first = await startProcess(folder.path)
 
@@ -174,7 +178,7 @@ describe('a start that cannot be', () => {
     expect((await fetch(`${first.url}/health`)).status).toBe(200)
   })
 
-  test('on a folder that a newer version wrote is refused, and changes nothing', async () => {
+  test('because a newer version wrote the data folder prints the reason, without a stack trace', async () => {
     await using folder = await temporaryFolder()
     await (await startProcess(folder.path)).stop('SIGTERM')
     const database = new DatabaseSync(`${folder.path}/quartermaster.db`)
@@ -189,18 +193,30 @@ describe('a start that cannot be', () => {
   })
 
   test.each([
+    [['--port', 'many'], {}, '--port: must be a whole number from 0 to 65535.'],
+    [['--port', '70000'], {}, '--port: must be a whole number from 0 to 65535.'],
+    [['--port'], {}, '--port needs a value.'],
+    [['--prot', '1'], {}, 'Unknown flag --prot. Did you mean --port?'],
+    [['--sample=yes'], {}, '--sample does not take a value.'],
+    [['now'], {}, 'Unexpected argument "now".'],
+    [[], { QM_BODY_LIMIT: 'big' }, 'QM_BODY_LIMIT: must be a whole number'],
+    [['--port', '0'], { QM_EGRESS_ALLOW: 'everything' }, 'QM_EGRESS_ALLOW: "everything" is not an address range'],
+    [['--port', '0'], { DATABASE_URL: 'mysql://x' }, 'DATABASE_URL: must be a PostgreSQL URL'],
+  ])('exits with 2 for an invalid setting: %j %j', async (args, environment, message) => {
+    await using folder = await temporaryFolder()
+
+    const { code, stderr } = await runCli(['up', ...args], { QM_DATA: folder.path, ...environment })
+
+    expect(code).toBe(2)
+    expect(stderr).toContain(message)
+  })
+
+  test.each([
     [2, ['up', '--port', 'many'], {}, '--port: must be a whole number from 0 to 65535.'],
-    [2, ['up', '--port', '70000'], {}, '--port: must be a whole number from 0 to 65535.'],
-    [2, ['up', '--port'], {}, '--port needs a value.'],
-    [2, ['up', '--prot', '1'], {}, 'There is no flag --prot here. Did you mean --port?'],
-    [2, ['up', 'now'], {}, '"now" is more than was expected.'],
-    [2, ['up'], { QM_BODY_LIMIT: 'big' }, 'QM_BODY_LIMIT: must be a whole number'],
-    [2, ['up', '--port', '0'], { QM_EGRESS_ALLOW: 'everything' }, 'QM_EGRESS_ALLOW: "everything" is not a range'],
-    [2, ['up', '--port', '0'], { DATABASE_URL: 'mysql://x' }, 'DATABASE_URL: only PostgreSQL is understood'],
     [1, ['up', '--port', '0', '--host', '203.0.113.5'], {}, 'Cannot listen on 203.0.113.5'],
     [1, ['up', '--port', '0', '--data', '/dev/null'], {}, '/dev/null'],
     [1, ['up', '--port', '0'], { DATABASE_URL: 'postgres://127.0.0.1:1/none' }, 'PostgreSQL'],
-  ])('ends with %i and says what is wrong: %j %j', async (expected, args, environment, words) => {
+  ])('exits with %i and prints the reason: %j %j', async (expected, args, environment, words) => {
     await using folder = await temporaryFolder()
 
     const { code, output } = await run(args, { QM_DATA: folder.path, ...(environment as Record<string, string>) })
@@ -211,7 +227,7 @@ describe('a start that cannot be', () => {
   })
 })
 
-test('a variable that looks like a setting and is none is told of at the start, with what may be meant', async () => {
+test('unknown environment variables with the prefix QM_ are reported at startup, with suggestions', async () => {
   await using folder = await temporaryFolder()
   const environment = { QM_TYPO: '1', QM_EGRES_ALLOW: 'private', QM_KEY: 'sk_x', QM_URL: 'http://127.0.0.1:1' }
 
@@ -222,8 +238,8 @@ test('a variable that looks like a setting and is none is told of at the start, 
   expect(output).toMatch(/QM_EGRES_ALLOW is set, .* Did you mean QM_EGRESS_ALLOW\?/)
 })
 
-describe('stopping', () => {
-  test('lets calls in flight finish, takes no new work, and exits with 0', async () => {
+describe('SIGTERM', () => {
+  test('lets calls in flight finish, refuses new requests, and exits with 0', async () => {
     let release = () => {}
     await using service = await startService(() => new Promise((resolve) => (release = () => resolve(undefined))))
     await using folder = await temporaryFolder()
@@ -236,11 +252,15 @@ describe('stopping', () => {
     while (service.received.length === 0) await new Promise((resolve) => setTimeout(resolve, 10))
 
     const ended = running.stop('SIGTERM')
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    const late = await call(running.url, '/tools', 'sk_test').catch(() => 'refused')
+    const late = () =>
+      call(running.url, '/tools', 'sk_test').then(
+        ({ status }) => status,
+        () => 'refused',
+      )
+    await expect.poll(late, { timeout: 5000 }).not.toBe(200)
+    expect(['refused', 503]).toContain(await late())
     release()
 
-    expect(late === 'refused' || (late as Response).status === 503).toBe(true)
     expect((await inFlight).status).toBe(200)
     expect(await ended).toBe(0)
   })
@@ -273,8 +293,8 @@ test('a platform that npm started stops when npm is stopped', async () => {
   await expect.poll(isUp, { timeout: 10_000 }).toBe(false)
 })
 
-describe('watching over it', () => {
-  test('/ready says whether it takes work, /metrics counts what it did', async () => {
+describe('monitoring', () => {
+  test('/ready reports whether requests are accepted, and /metrics counts them', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
     const { id } = (await platform.post('/tools', { name: 'a', execute: { url: service.url }, parameters: {} })).body
@@ -292,7 +312,7 @@ describe('watching over it', () => {
     expect((await platform.fetch('/health')).status).toBe(200)
   })
 
-  test('/metrics counts approvals: pending, decided by verdict, how long they waited', async () => {
+  test('/metrics counts pending approvals, decisions by verdict, and waiting times', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
     const { id, caller, reviewer } = await gated(platform, service.url)
@@ -320,7 +340,7 @@ describe('watching over it', () => {
     }
   })
 
-  test('/metrics counts webhook deliveries: delivered, failed, pending', async () => {
+  test('/metrics counts delivered, failed and pending webhook deliveries', async () => {
     await using service = await startService(({ url }) =>
       url === '/gone' ? { status: 410 } : url === '/down' ? { status: 503 } : undefined,
     )
@@ -332,7 +352,7 @@ describe('watching over it', () => {
     for (const path of ['/well', '/gone', '/down']) await hook(path)
     const metrics = async () => (await platform.fetch('/metrics')).text()
 
-    await platform.platform.webhooks.tell(platform.projectId, 'generation.completed', {})
+    await platform.platform.webhooks.publish(platform.projectId, 'generation.completed', {})
 
     const counted = ['_total{status="delivered"} 1', '_total{status="failed"} 1', '_pending 1']
     const missing = async () => {
@@ -342,7 +362,7 @@ describe('watching over it', () => {
     await expect.poll(missing, { timeout: 10_000 }).toEqual([])
   })
 
-  test('/metrics counts generations: started, ended by status, how long, what they used, how many run now', async () => {
+  test('/metrics counts generations: started, ended by status, durations, token usage, running', async () => {
     await using platform = await startPlatform()
     const usage = { input_tokens: 30, output_tokens: 7 }
     const steps = [

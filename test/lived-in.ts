@@ -24,7 +24,7 @@ const markup = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</sc
 
 const environment = { QM_ADMIN_KEY: adminKey, QM_EMBEDDINGS: 'off' }
 
-/** A platform as it looks after some days of use: tools of several types, a server, a skill, and a record of calls. */
+/** A platform as it looks after some days of use: tools of several types, a server, a skill, and a log of calls. */
 export async function startLivedIn(calls: number): Promise<LivedIn> {
   const folder = await temporaryFolder()
   const upstream = await startUpstream([
@@ -230,7 +230,7 @@ async function seed(qm: Quartermaster, service: string, upstream: string) {
 
 type Seeded = Awaited<ReturnType<typeof seed>>
 
-/** The same every time: a chance that repeats itself. */
+/** A pseudorandom generator with a fixed seed. */
 function* chances(): Generator<number> {
   for (let state = 42; ; ) {
     state = (state * 1_103_515_245 + 12_345) % 2 ** 31
@@ -273,7 +273,7 @@ async function recordCalls(data: string, { projectId, tools }: Seeded, count: nu
       const person = people[Math.floor(next() * people.length)] as string
       const error =
         status === 'execution_error'
-          ? { code: 'TOOL_TIMEOUT', message: 'The tool did not answer within 60 s.', details: { seconds: 60 } }
+          ? { code: 'TOOL_TIMEOUT', message: 'The tool did not respond within 60 s.', details: { seconds: 60 } }
           : null
       rows.push({
         ...{ id: newId('call', at), project_id: projectId, parent_call_id: null, generation_id: null, agent_id: null },

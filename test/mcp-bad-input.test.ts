@@ -9,7 +9,7 @@ const meta = {
   'io.modelcontextprotocol/clientCapabilities': {},
 }
 
-describe.each(['2025', '2026'] as const)('a client of %s that sends what it should not', (era) => {
+describe.each(['2025', '2026'] as const)('invalid input from a client of MCP %s:', (era) => {
   let platform: Awaited<ReturnType<typeof startListening>>
   let upstream: TestUpstream
 
@@ -56,26 +56,26 @@ describe.each(['2025', '2026'] as const)('a client of %s that sends what it shou
     era === '2026' ? { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method } : {}
 
   test.each([
-    ['what is no JSON', '{"jsonrpc":', -32700],
-    ['nothing', '', -32700],
+    ['invalid JSON', '{"jsonrpc":', -32700],
+    ['an empty body', '', -32700],
     ['a number', '7', -32600],
-    ['no request', '{"id":1}', -32600],
+    ['an object that is not a request', '{"id":1}', -32600],
     ['another version of JSON-RPC', '{"jsonrpc":"1.0","id":1,"method":"tools/list"}', -32600],
-    ['an id that is none', '{"jsonrpc":"2.0","id":{},"method":"tools/list"}', -32600],
+    ['an invalid id', '{"jsonrpc":"2.0","id":{},"method":"tools/list"}', -32600],
     ['parameters in a list', '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":[]}', -32600],
-    ['what is nested without end', `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":${'['.repeat(1e5)}`, -32600],
-  ])('%s is told so with 400 and a code of JSON-RPC', async (_, body, code) => {
+    ['deeply nested JSON', `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":${'['.repeat(1e5)}`, -32600],
+  ])('%s gets 400 and a JSON-RPC error code', async (_, body, code) => {
     expect(await send(body, headersOf('tools/list'))).toMatchObject({ status: 400, error: { code } })
   })
 
-  test('more than the limit of a request is told the limit', async () => {
+  test('a request that is too large gets 413 and the limit', async () => {
     const { status, error } = await call('up_echo_action', { text: 'x'.repeat(6_000_000) })
 
     expect(status).toBe(413)
     expect(error.message).toMatch(/must not exceed \d+ bytes/)
   })
 
-  test('a version that nobody has spoken is told those that are', async () => {
+  test('an unknown protocol version gets a list of the supported ones', async () => {
     const { status, error } = await send('{"jsonrpc":"2.0","id":1,"method":"tools/list"}', {
       'mcp-protocol-version': '1999-01-01',
     })
@@ -84,11 +84,11 @@ describe.each(['2025', '2026'] as const)('a client of %s that sends what it shou
     expect(JSON.stringify(error)).toMatch(/2025-11-25|2026-07-28/)
   })
 
-  test('an unknown method is told as such', async () => {
+  test('an unknown method gets "method not found"', async () => {
     expect(await ask('nothing/here', {})).toMatchObject({ error: { code: -32601 } })
   })
 
-  test('an introduction without its fields is told which, in the era that has one', async () => {
+  test('an initialize request without parameters gets the names of the missing ones, where initialize exists', async () => {
     const { error } = await ask('initialize', {})
 
     expect(error.code).toBe(era === '2025' ? -32602 : -32601)
@@ -100,34 +100,34 @@ describe.each(['2025', '2026'] as const)('a client of %s that sends what it shou
     [{ name: 7 }, 'name: must be of type string, not number'],
     [{ name: 'up_echo_action', arguments: 'x' }, 'arguments: must be of type object, not string'],
     [{ name: 'up_echo_action', arguments: null }, 'arguments: must be of type object, not null'],
-  ])('a call with the parameters %j is told in words what is wrong', async (params, words) => {
+  ])('tools/call with the parameters %j gets an error that says what is wrong', async (params, words) => {
     const { status, error } = await ask('tools/call', params)
 
     expect({ status, code: error.code }).toEqual({ status: 200, code: -32602 })
     expect(error.message).toBe(`The parameters of tools/call are not valid: ${words}.`)
   })
 
-  test('a cursor that is none is told so', async () => {
+  test('an invalid cursor gets an error that says how to start again', async () => {
     expect((await ask('tools/list', { cursor: 7 })).error).toMatchObject({
       code: -32602,
       message: expect.stringContaining('cursor: must be of type string'),
     })
     expect((await ask('tools/list', { cursor: 'x' })).error).toMatchObject({
       code: -32602,
-      message: expect.stringContaining('begin again without it'),
+      message: expect.stringContaining('Start again without a cursor'),
     })
   })
 
-  test('an unknown tool is answered with what to do instead', async () => {
+  test('an unknown tool gets a suggestion', async () => {
     const message = async (name: string, server?: string) => (await call(name, {}, server)).error.message
 
     expect(await message('up_eco_action')).toContain('Did you mean "up_echo_action"?')
-    expect(await message('zzz')).toContain('tools/list shows those there are')
+    expect(await message('zzz')).toContain('tools/list returns the available tools')
     expect(await message('up_echo_action', 'agent')).toContain('find actions with RESOLVE_ACTIONS')
     expect((await message('x'.repeat(5000))).length).toBeLessThan(400)
   })
 
-  test('arguments that fail the schema are a result that says where and why', async () => {
+  test('arguments that do not match the schema get an error result with paths and reasons', async () => {
     const { result } = await call('up_echo_action', { text: 7 })
 
     expect(result.isError).toBe(true)
@@ -137,11 +137,11 @@ describe.each(['2025', '2026'] as const)('a client of %s that sends what it shou
   })
 
   test.each([
-    ['{"text":', 'is text that is not JSON'],
-    ['7', 'must be an object, or the JSON text of one'],
-    [[1], 'must be an object, or the JSON text of one'],
+    ['{"text":', 'is a string that is not valid JSON'],
+    ['7', 'must be a JSON object, or a string that contains one'],
+    [[1], 'must be a JSON object, or a string that contains one'],
     [`{"text":${'['.repeat(1e5)}`, 'is nested more than 100 deep'],
-  ])('an input_payload of %.20j is told what it should be, in either mode', async (input_payload, words) => {
+  ])('an input_payload of %.20j gets an error with the expected type, in both modes', async (input_payload, words) => {
     const wrapped = await call('up_echo_action', { input_payload })
     const base = { application_slug: 'up', action_id: 'echo', type: 'action' }
     const executed = await call('EXECUTE_ACTION', { ...base, input_payload }, 'agent')
@@ -153,7 +153,7 @@ describe.each(['2025', '2026'] as const)('a client of %s that sends what it shou
     })
   })
 
-  test('an action under a wrong type, app or name is told the right one', async () => {
+  test('an action with a wrong type, app or name gets a suggestion of the right one', async () => {
     const error = async (fields: object) => {
       const base = { application_slug: 'up', action_id: 'echo', type: 'action', input_payload: {} }
       return JSON.parse((await call('EXECUTE_ACTION', { ...base, ...fields }, 'agent')).result.content[0].text).error
@@ -162,10 +162,10 @@ describe.each(['2025', '2026'] as const)('a client of %s that sends what it shou
     expect(await error({ type: 'workflow' })).toBe('The input is not valid: type: "echo" of "up" is of type "action".')
     expect(await error({ application_slug: 'upp' })).toMatch(/there is no app "upp" here; did you mean "up"\?$/)
     expect(await error({ action_id: 'eco' })).toMatch(/"up" has no action "eco" here; did you mean "echo"\?$/)
-    expect(await error({ input_payload: 7 })).toContain('must be an object, or the JSON text of one')
+    expect(await error({ input_payload: 7 })).toContain('must be a JSON object, or a string that contains one')
   })
 
-  test('harms nobody: the next call is answered, and nothing of all that has reached a server', async () => {
+  test('the next valid call succeeds, and no invalid one has reached the MCP server', async () => {
     const { result } = await call('up_echo_action', { text: 'fine' })
 
     expect(result.content[0].text).toBe('{"text":"fine"}')
@@ -173,7 +173,7 @@ describe.each(['2025', '2026'] as const)('a client of %s that sends what it shou
   })
 })
 
-test('a batch is answered in the revision that has them, and told that there are none in the one that has not', async () => {
+test('a JSON-RPC batch is answered in the protocol version that has batches, and refused in the one that has not', async () => {
   await using platform = await startListening()
   await platform.post('/servers', { slug: 's' })
   const one = (id: number) => ({ jsonrpc: '2.0', id, method: 'tools/list', params: {} })

@@ -15,7 +15,7 @@ import { startService } from './kit.ts'
 const key = 'sk-the-right-key-of-a-test'
 type Script = Omit<ReplayScript, 'steps'> & { steps: unknown[] }
 
-/** Everything that a model can be reached by. What is promised of one is promised of all. */
+/** All types of AI providers. They behave the same. */
 const types = ['openai-compatible', 'openai', 'anthropic', 'google', 'replay'] as const
 const overHttp = types.filter((type) => type !== 'replay')
 
@@ -43,12 +43,12 @@ const providerOf = (type: ProviderType, fields: Partial<AiProviderRecord> = {}):
 interface Setting extends AsyncDisposable {
   readonly models: Models
   readonly provider: AiProviderRecord
-  /** What reached the provider over HTTP. */
+  /** The requests that the provider received over HTTP. */
   readonly requests: ReplayServer['requests']
   ask(messages: Message[], request?: Partial<ModelRequest>): Promise<ModelAnswer>
 }
 
-/** A provider of this type that answers as the script says, and the models that ask it. */
+/** A provider of this type that plays a script, and the models that call it. */
 async function setUp(
   type: ProviderType,
   script: Script,
@@ -69,7 +69,7 @@ async function setUp(
     models,
     provider,
     requests: server?.requests ?? [],
-    ask: (messages, request) => models.ask(provider, requestOf(messages, request)),
+    ask: (messages, request) => models.generate(provider, requestOf(messages, request)),
     async [Symbol.asyncDispose]() {
       await models.close()
       await outbound.close()
@@ -95,8 +95,8 @@ const weather = {
   schema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
 }
 
-describe.each(types)('a model behind %s', (type) => {
-  test('answers in words, which come as it writes them', async () => {
+describe.each(types)('a model of %s', (type) => {
+  test('streams its text', async () => {
     await using setting = await setUp(type, {
       model: 'a-model-of-may',
       steps: [{ answer: { text: ['Hel', 'lo, ', 'you'], usage: { input_tokens: 12, output_tokens: 3 } } }],
@@ -114,13 +114,13 @@ describe.each(types)('a model behind %s', (type) => {
       tool_calls: [],
       finish_reason: 'stop',
       usage: { input_tokens: 12, output_tokens: 3 },
-      // Google's package does not pass on what the model calls itself.
+      // Google's package does not return the model name of the response.
       model: type === 'google' ? 'a-model' : 'a-model-of-may',
     })
     expect(deltas).toEqual(['Hel', 'lo, ', 'you'].map((text) => ({ type: 'text', text })))
   })
 
-  test('calls several tools at once, and reads what they answered, mistakes among it', async () => {
+  test('calls several tools at once, and gets their outputs and errors', async () => {
     await using setting = await setUp(type, {
       steps: [
         {
@@ -183,7 +183,7 @@ describe.each(types)('a model behind %s', (type) => {
     expect(second.text).toBe('Recife has sun?, Natal: no such city')
   })
 
-  test('is shown images', async () => {
+  test('receives images', async () => {
     await using setting = await setUp(type, { steps: [{ when: { last_user: 'What is it?' }, answer: 'A cat' }] })
     const data = Buffer.from('not really a picture').toString('base64')
 
@@ -219,7 +219,7 @@ describe.each(types)('a model behind %s', (type) => {
     [{ status: 400, message: 'temperature must be at most 2' }, 'MODEL_REQUEST_REFUSED', 502],
     [{ status: 402, message: 'insufficient credits' }, 'MODEL_RATE_LIMITED', 429],
     [{ status: 429, code: 'insufficient_quota', message: 'x' }, 'MODEL_RATE_LIMITED', 429],
-  ])('says what is wrong: %j is %s', async (error, code, status) => {
+  ])('maps the error %j to %s', async (error, code, status) => {
     await using setting = await setUp(type, { steps: [{ error }] })
 
     await expect(setting.ask([user('Hi')])).rejects.toMatchObject({ code, status })
@@ -231,7 +231,7 @@ describe.each(types)('a model behind %s', (type) => {
     [529, 'MODEL_RATE_LIMITED'],
     [500, 'MODEL_UNAVAILABLE'],
     [503, 'MODEL_UNAVAILABLE'],
-  ])('is asked again after %i, as often as the provider allows', async (status, code) => {
+  ])('is retried after status %i, up to max_retries', async (status, code) => {
     const script = (times: number) => ({ steps: [{ error: { status, times }, answer: 'at last' }] })
     await using patient = await setUp(type, script(2), { max_retries: 2 })
     await using tired = await setUp(type, script(3), { max_retries: 2 })
@@ -243,7 +243,7 @@ describe.each(types)('a model behind %s', (type) => {
     if (type !== 'replay') expect(tired.requests).toHaveLength(3)
   })
 
-  test('is left alone for as long as it wants, unless that is too long', async () => {
+  test('is retried after the delay in Retry-After, unless that is too long', async () => {
     await using soon = await setUp(type, {
       steps: [{ error: { status: 429, retry_after: 0.3, times: 1 }, answer: 'x' }],
     })
@@ -261,7 +261,7 @@ describe.each(types)('a model behind %s', (type) => {
     })
   })
 
-  test('that breaks off is asked again, and what it had said is taken back', async () => {
+  test('is retried when the connection breaks, after a reset of the text streamed so far', async () => {
     await using setting = await setUp(
       type,
       {
@@ -277,20 +277,20 @@ describe.each(types)('a model behind %s', (type) => {
     expect(deltas.filter((delta) => delta.type === 'reset')).toHaveLength(1)
   })
 
-  test('that falls silent is given up', async () => {
+  test('fails with a timeout if it stops sending', async () => {
     await using setting = await setUp(type, { steps: [{ stall: true, answer: 'Well' }] }, { timeout_seconds: 0.2 })
 
     await expect(setting.ask([user('Hi')])).rejects.toMatchObject({ code: 'MODEL_TIMEOUT', status: 504 })
   })
 
-  test('that is slow but alive is waited for', async () => {
+  test('does not time out while it keeps sending', async () => {
     const text = Array.from({ length: 6 }, (_, at) => ({ text: `${at}`, delay_ms: 100 }))
     await using setting = await setUp(type, { steps: [{ answer: { text } }] }, { timeout_seconds: 0.3 })
 
     expect((await setting.ask([user('Hi')])).text).toBe('012345')
   })
 
-  test('is no longer asked once its caller has left', async () => {
+  test('is not called any more once the caller has aborted', async () => {
     await using setting = await setUp(type, { steps: [{ stall: true, answer: 'Well' }] })
     const leaving = new AbortController()
     const reason = new Error('gone')
@@ -301,7 +301,7 @@ describe.each(types)('a model behind %s', (type) => {
     await expect(setting.ask([user('Hi')], { signal: leaving.signal })).rejects.toBe(reason)
   })
 
-  test('is no longer asked once the platform stops', async () => {
+  test('is not called any more once the platform shuts down', async () => {
     await using setting = await setUp(type, { steps: [{ stall: true, answer: 'Well' }] })
 
     const asked = setting.ask([user('Hi')], { onDelta: () => void setting.models.close() })
@@ -309,19 +309,19 @@ describe.each(types)('a model behind %s', (type) => {
     await expect(asked).rejects.toMatchObject({ code: 'SHUTTING_DOWN' })
   })
 
-  test('that will not answer says so', async () => {
+  test('reports a refusal by its content filter as an error', async () => {
     await using setting = await setUp(type, { steps: [{ answer: { finish_reason: 'content_filter' } }] })
 
     await expect(setting.ask([user('Hi')])).rejects.toMatchObject({ code: 'MODEL_REFUSED' })
   })
 
-  test('that ran out of room says so', async () => {
+  test('reports finish_reason "length" if the output was cut off', async () => {
     await using setting = await setUp(type, { steps: [{ answer: { text: 'And then', finish_reason: 'length' } }] })
 
     expect(await setting.ask([user('Hi')])).toMatchObject({ text: 'And then', finish_reason: 'length' })
   })
 
-  test('tells what it read from its cache', async () => {
+  test('reports cached input tokens', async () => {
     const usage = { input_tokens: 100, output_tokens: 10, cached_input_tokens: 80 }
     await using setting = await setUp(type, { steps: [{ answer: { text: 'x', usage } }] })
 
@@ -329,8 +329,8 @@ describe.each(types)('a model behind %s', (type) => {
   })
 })
 
-describe.each(['openai-compatible', 'anthropic', 'google', 'replay'] as const)('the thoughts of %s', (type) => {
-  test('are told apart from its answer, and go back as it wants them', async () => {
+describe.each(['openai-compatible', 'anthropic', 'google', 'replay'] as const)('the reasoning of %s', (type) => {
+  test('is separate from its text, and is sent back in its format', async () => {
     await using setting = await setUp(type, {
       steps: [
         { answer: { reasoning: 'Hm, hm.', tool_calls: [{ name: 'get_weather', args: { city: 'Recife' } }] } },
@@ -362,14 +362,14 @@ describe.each(['openai-compatible', 'anthropic', 'google', 'replay'] as const)('
 
     expect(first.reasoning).toBe('Hm, hm.')
     expect(second.text).toBe('Sunny')
-    // Anthropic's own API, and ours that plays it, refuse thoughts without their signature.
+    // Anthropic's API, and the replay server, refuse reasoning without its signature.
     if (type === 'anthropic') expect(JSON.stringify(setting.requests[1]?.body)).toContain('"signature":')
     if (type === 'google') expect(JSON.stringify(setting.requests[1]?.body)).toContain('"thoughtSignature":')
   })
 })
 
 describe.each(overHttp)('a request to %s', (type) => {
-  test('brings the key and the headers of its provider', async () => {
+  test('has the key and the headers of the AI provider', async () => {
     const fields = { headers: JSON.stringify({ 'x-team': 'blue' }) }
     await using right = await setUp(type, { steps: [{ answer: 'x' }] }, fields, { key })
     await using wrong = await setUp(
@@ -387,7 +387,7 @@ describe.each(overHttp)('a request to %s', (type) => {
     expect(JSON.stringify(refused)).not.toContain('another-key')
   })
 
-  test('brings no key where there is none, whatever is in the environment', async () => {
+  test('has no key if none is configured, even if the environment has one', async () => {
     const names = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY']
     const before = names.map((name) => process.env[name])
     for (const name of names) process.env[name] = 'of the operator'
@@ -403,7 +403,7 @@ describe.each(overHttp)('a request to %s', (type) => {
     expect([authorization, anthropic, google]).toEqual([undefined, undefined, undefined])
   })
 
-  test('does not follow a redirect, which could take the key elsewhere', async () => {
+  test('does not follow redirects, which could leak the key', async () => {
     await using elsewhere = await startService()
     await using redirects = await startService(() => ({ status: 307, headers: { location: elsewhere.url } }))
     await using setting = await setUp(type, { steps: [{ answer: 'x' }] }, { base_url: redirects.url })
@@ -412,13 +412,13 @@ describe.each(overHttp)('a request to %s', (type) => {
     expect(elsewhere.received).toEqual([])
   })
 
-  test('goes only where the platform may go', async () => {
+  test('is refused for blocked addresses', async () => {
     await using setting = await setUp(type, { steps: [{ answer: 'x' }] }, { base_url: 'http://169.254.169.254/v1' })
 
     await expect(setting.ask([user('Hi')])).rejects.toMatchObject({ code: 'EGRESS_BLOCKED' })
   })
 
-  test('to where nobody listens is repeated, and then said to be in vain', async () => {
+  test('to an unreachable address is retried, then fails with the number of attempts', async () => {
     await using setting = await setUp(
       type,
       { steps: [{ answer: 'x' }] },
@@ -436,7 +436,7 @@ describe.each(overHttp)('a request to %s', (type) => {
     ['JSON', 'application/json', '{"hello": "you"}'],
     ['events of another kind', 'text/event-stream', 'data: {"hello": "you"}\n\n'],
     ['events that are not JSON', 'text/event-stream', 'data: hello\n\n'],
-  ])('that is answered with %s is said to be answered wrong', async (_, contentType, body) => {
+  ])('that gets %s in response fails with a clear error', async (_, contentType, body) => {
     await using service = await startService(() => ({ headers: { 'content-type': contentType }, body }))
     await using setting = await setUp(type, { steps: [{ answer: 'x' }] }, { base_url: service.url, max_retries: 0 })
 
@@ -446,7 +446,7 @@ describe.each(overHttp)('a request to %s', (type) => {
     expect(['MODEL_ANSWER_INVALID', 'MODEL_UNAVAILABLE']).toContain((error as { code: string }).code)
   })
 
-  test('may name the tool to call, or forbid or demand one', async () => {
+  test('can require a tool, forbid tools, or name one', async () => {
     await using setting = await setUp(type, { steps: [{ answer: 'x' }] })
 
     for (const toolChoice of ['auto', 'required', 'none', { tool_name: 'get_weather' }] as const) {
@@ -463,7 +463,7 @@ describe.each(overHttp)('a request to %s', (type) => {
 })
 
 describe.each(['openai-compatible', 'openai', 'anthropic', 'replay'] as const)('arguments from %s', (type) => {
-  test('that are not JSON are passed on as they are, and do not keep the conversation from going on', async () => {
+  test('that are not valid JSON are returned unchanged, and the conversation can continue', async () => {
     await using setting = await setUp(type, {
       steps: [{ answer: { tool_calls: [{ name: 'get_weather', args: '{"city": Recife' }] } }, { answer: 'Sorry' }],
     })
@@ -490,7 +490,7 @@ describe.each(['openai-compatible', 'openai', 'anthropic', 'replay'] as const)('
 })
 
 describe.each(overHttp)('a conversation with %s', (type) => {
-  test('has an error of a tool in it once', async () => {
+  test('contains the error of a tool once', async () => {
     await using setting = await setUp(type, { steps: [{ when: { step: 2 }, answer: 'Sorry' }] })
     const call = { id: 'call_1', name: 'get_weather', args: '{"city":"Recife"}' }
     const error = { code: 'TOOL_UNREACHABLE', message: 'It is away.', details: {} }
@@ -509,7 +509,7 @@ describe.each(overHttp)('a conversation with %s', (type) => {
     expect(sent.match(/"error":/g)).toHaveLength(1)
   })
 
-  test('goes on where the provider ignores that it is asked to stream', async () => {
+  test('works if the provider ignores the request to stream', async () => {
     const script = {
       model: 'a-model-of-may',
       steps: [
@@ -525,7 +525,7 @@ describe.each(overHttp)('a conversation with %s', (type) => {
       ],
     }
     await using plain = await startReplayServer(script)
-    // Passes every request on as one that asks for no stream.
+    // Forwards every request with streaming turned off.
     await using proxy = await startService(async ({ url, body, headers }) => {
       const whole = url.replace(':streamGenerateContent?alt=sse', ':generateContent')
       const answer = await fetch(`${plain.url}${whole}`, {
@@ -575,7 +575,7 @@ describe.each(overHttp)('a conversation with %s', (type) => {
     expect(proxy.received).toHaveLength(2)
   })
 
-  test('goes on after an answer that said nothing', async () => {
+  test('continues after an empty response', async () => {
     await using setting = await setUp(type, { steps: [{ when: { last_user: 'Bye' }, answer: 'Bye!' }] })
 
     const { text } = await setting.ask([user('Hi'), { role: 'assistant', content: '' }, user('Bye')])
@@ -584,7 +584,7 @@ describe.each(overHttp)('a conversation with %s', (type) => {
     expect(JSON.stringify(setting.requests[0]?.body)).not.toMatch(/"(text|content)":""/)
   })
 
-  test('uses the headers of its provider in place of its own', async () => {
+  test('lets headers of the AI provider override the defaults', async () => {
     const fields = { api_key: null, headers: JSON.stringify({ AUTHORIZATION: 'Basic abc', 'X-Api-Key': 'mine' }) }
     await using setting = await setUp(type, { steps: [{ answer: 'x' }] }, fields)
 
@@ -594,8 +594,8 @@ describe.each(overHttp)('a conversation with %s', (type) => {
   })
 })
 
-describe.each(['anthropic', 'google'] as const)('instructions in the middle of a conversation with %s', (type) => {
-  test('are moved to its beginning, the only place where it takes them', async () => {
+describe.each(['anthropic', 'google'] as const)('system messages in the middle of a conversation with %s', (type) => {
+  test('are moved to its beginning, the only place where the API accepts them', async () => {
     await using setting = await setUp(type, { steps: [{ when: { system: { matches: '^A\\n+B$' } }, answer: 'x' }] })
 
     const { text } = await setting.ask([
@@ -610,7 +610,7 @@ describe.each(['anthropic', 'google'] as const)('instructions in the middle of a
   })
 })
 
-test('an error in the middle of a stream is told like one at its beginning', async () => {
+test('an error in the middle of a stream is handled like one at its beginning', async () => {
   const events = [
     {
       type: 'message_start',
@@ -647,7 +647,7 @@ test('an error in the middle of a stream is told like one at its beginning', asy
   await expect(other.ask([user('Hi')])).rejects.toMatchObject({ code: 'MODEL_UNAVAILABLE', details: { attempts: 2 } })
 })
 
-test.each(overHttp)('two calls of %s that come with one id are given two, each for its own result', async (type) => {
+test.each(overHttp)('two tool calls of %s with the same id get different ids', async (type) => {
   const call = { id: 'same', name: 'get_weather', args: { city: 'Recife' } }
   await using setting = await setUp(type, { steps: [{ answer: { tool_calls: [call, call] } }] })
 
@@ -656,7 +656,7 @@ test.each(overHttp)('two calls of %s that come with one id are given two, each f
   expect(new Set(tool_calls.map(({ id }) => id)).size).toBe(2)
 })
 
-test('an answer without end is cut off', async () => {
+test('an endless response of a model is aborted', async () => {
   const line = `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, delta: { content: 'x'.repeat(100_000) } }] })}\n\n`
   const server = createServer((_, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -676,7 +676,7 @@ test('an answer without end is cut off', async () => {
   await new Promise((resolve) => server.close(resolve))
 })
 
-test('what a provider says is shown in part, without what looks like a key', async () => {
+test('an error message of a provider is shortened and redacted', async () => {
   const message = `Bad: ${key} and sk-proj-abcdefghijklmnop and Bearer abcdefgh ${'x'.repeat(5000)}`
   await using setting = await setUp('openai-compatible', { steps: [{ error: { status: 400, message } }] })
 
@@ -689,7 +689,7 @@ test('what a provider says is shown in part, without what looks like a key', asy
   expect(shown.length).toBeLessThan(2000)
 })
 
-test('what an answer costs follows from the provider’s prices', async () => {
+test('the cost of a response follows from the prices of the AI provider', async () => {
   await using setting = await setUp('replay', { steps: [{ answer: 'x' }] })
   const usage = { input_tokens: 1_000_000, output_tokens: 500_000, cached_input_tokens: 400_000 }
   const prices = { 'a-model': { input: 3, output: 10, cached_input: 0.5 }, '*': { input: 1, output: 2 } }

@@ -25,7 +25,7 @@ describe.each(engines)('names in place of ids on %s', (engine) => {
     }
   }
 
-  test('REST takes the name of a tool, an agent, a skill and other records', async () => {
+  test('work in REST paths and queries for tools, agents, skills and other records', async () => {
     await using started = await start()
     const { platform, tool } = started
     const id = await tool('exchange-rate')
@@ -64,7 +64,7 @@ describe.each(engines)('names in place of ids on %s', (engine) => {
     expect((await platform.delete('/skills/refunds')).status).toBe(204)
   })
 
-  test('an app in front of the name tells tools apart', async () => {
+  test('can be prefixed with an app to distinguish tools', async () => {
     await using started = await start()
     const { platform, tool } = started
     const id = await tool('create_contact', { app: 'salesforce' })
@@ -78,7 +78,7 @@ describe.each(engines)('names in place of ids on %s', (engine) => {
     expect(found.map(({ status, body }) => body.id ?? status)).toEqual([id, id, 404])
   })
 
-  test('a name that several records have is refused with their ids', async () => {
+  test('are refused with the matching ids if several records have the name', async () => {
     await using started = await start()
     const { platform, tool } = started
     const one = await tool('report')
@@ -94,7 +94,7 @@ describe.each(engines)('names in place of ids on %s', (engine) => {
     expect(within.body.id).toBe(two)
   })
 
-  test('a name that is not there is refused with the nearest one, and nobody learns names that they may not see', async () => {
+  test('are refused with a suggestion if unknown, without revealing names that the key cannot see', async () => {
     await using started = await start()
     const { platform, tool } = started
     await tool('exchange-rate')
@@ -121,7 +121,7 @@ describe.each(engines)('names in place of ids on %s', (engine) => {
   })
 })
 
-test('the short way for calls takes names, too', async () => {
+test('names work on the fast path for calls', async () => {
   await using service = await startService()
   await using platform = await startPlatform()
   await platform.post('/tools', { name: 'weather', parameters, execute: { url: service.url } })
@@ -138,7 +138,7 @@ test('the short way for calls takes names, too', async () => {
   expect(status).toBe(200)
 })
 
-test('a reference that no record can have is refused', async () => {
+test('a reference that is neither a valid id nor a valid name is refused', async () => {
   await using platform = await startPlatform()
 
   const answers = [await platform.get('/tools/a%00b'), await platform.get(`/tools/${'x'.repeat(300)}`)]
@@ -146,7 +146,7 @@ test('a reference that no record can have is refused', async () => {
   expect(answers.map(({ body }) => body.error.code)).toEqual(['VALIDATION_FAILED', 'VALIDATION_FAILED'])
 })
 
-test('an id wins over a name', async () => {
+test('ids take precedence over names', async () => {
   await using service = await startService()
   await using platform = await startPlatform()
   const execute = { url: service.url }

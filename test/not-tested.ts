@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process'
 import { findBrowser, unpackBrowser } from './browser-program.ts'
 
-/** Whether a program is on this machine. */
+/** Whether a program is installed. */
 export const isInstalled = (program: string): boolean => spawnSync(program, ['--version']).status === 0
 
 /**
- * The tests need Node, npm and git. What else they use is skipped where it is missing, and said before and after the
- * run: the last thing on the screen must not be a green line about tests that did not run.
+ * The tests need Node, npm and git. Tests that need other programs are skipped if those are missing, which is reported before
+ * and after the run, so that skipped tests are noticed.
  */
 export default function setup(): () => void {
   const notes = [...browserNotes(), ...programNotes()]

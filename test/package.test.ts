@@ -8,14 +8,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 const run = promisify(execFile)
 const root = new URL('..', import.meta.url).pathname
-/** The oldest Node that we promise to run on; its binary is a package. */
+/** The oldest supported version of Node. Its binary is a package. */
 const oldest = '22.18.0'
 
 let folder: string
 let node: string
 const key = 'sk_of_the_package_test'
 
-/** What people get: the tarball, installed in an empty folder, without anything of the checkout. */
+/** The published tarball, installed in an empty folder outside of the checkout. */
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'quartermaster-package-'))
   const binary = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
@@ -25,7 +25,7 @@ beforeAll(async () => {
   })
   const [{ filename }] = JSON.parse(stdout.slice(stdout.indexOf('[\n')))
   await writeFile(join(folder, 'package.json'), '{"name":"empty","private":true}')
-  // The runtime of the embedded model fetches a part of itself when it is installed; without it, words are searched.
+  // The runtime of the embedded model downloads a part on installation. Without it, search uses keywords only.
   const options = ['--prefer-offline', '--no-audit', '--no-fund', '--omit=optional', '--ignore-scripts']
   await run('npm', ['install', ...options, `./${filename}`, `${binary}@${oldest}`], {
     cwd: folder,
@@ -36,10 +36,12 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-/** The program as `npx quartermaster` runs it, by the oldest Node. */
+/** The program that `npx quartermaster` runs. */
 const program = () => join(folder, 'node_modules/.bin/quartermaster')
 
-test(`starts on Node ${oldest}, with its dashboard, and takes commands`, { timeout: 60_000 }, async () => {
+test.concurrent(`the package starts on Node ${oldest}, with its dashboard, CLI and SDK`, {
+  timeout: 60_000,
+}, async () => {
   const environment = { PATH: process.env.PATH, QM_ADMIN_KEY: key, QM_KEY: key }
   const child = spawn(node, [program(), 'up', '--port', '0', '--data', join(folder, 'data')], { env: environment })
   const ended = new Promise((resolve) => child.once('close', resolve))
@@ -75,38 +77,41 @@ test(`starts on Node ${oldest}, with its dashboard, and takes commands`, { timeo
   }
 })
 
-test('can be put into a program of one’s own', { timeout: 60_000 }, async () => {
+test.concurrent('the package can be embedded in another program', { timeout: 60_000 }, async () => {
   const code = `
     import { createPlatform } from 'quartermaster'
     import { readConfig } from 'quartermaster/config'
-    const platform = await createPlatform(readConfig(['--data', 'embedded'], { QM_LOG_LEVEL: 'error', QM_EMBEDDINGS: 'off' }))
+    const platform = await createPlatform(readConfig({ data: 'embedded' }, { QM_LOG_LEVEL: 'error', QM_EMBEDDINGS: 'off' }))
     console.log((await platform.fetch('http://localhost/health')).status)
     await platform.close()`
   const { stdout } = await run(node, ['--input-type=module', '-e', code], { cwd: folder })
   expect(stdout.trim()).toBe('200')
 })
 
-test('has examples that run where they are copied to', { timeout: 60_000 }, async () => {
+test.concurrent('the package has examples that run where you copy them', { timeout: 60_000 }, async () => {
   const example = await readFile(join(folder, 'node_modules/quartermaster/examples/embedded/main.ts'), 'utf8')
   await writeFile(join(folder, 'example.mts'), example)
   const { stdout } = await run(node, ['example.mts'], { cwd: folder })
-  expect(stdout).not.toBe('')
+  expect(stdout.trim()).toBe('["/hours.md"]\nBom dia, Ana!')
 })
 
-test('tells a program of one’s own the types of everything', { timeout: 60_000 }, async () => {
+test.concurrent('the package has types for all its entry points', { timeout: 60_000 }, async () => {
   await writeFile(
     join(folder, 'use.mts'),
     `import { createPlatform } from 'quartermaster'
      import { readConfig } from 'quartermaster/config'
-     import { Quartermaster } from 'quartermaster/sdk'
-     const platform = await createPlatform(readConfig([], {}))
+     import { type NewTool, Quartermaster, type Tool } from 'quartermaster/sdk'
+     const platform = await createPlatform(readConfig({}, {}))
      const answer: Response = await platform.fetch('http://localhost/health')
      // @ts-expect-error
      platform.log.shout()
      const { data } = await new Quartermaster({ baseUrl: '', token: '' }).tools.listTools()
      // @ts-expect-error
      const wrong: number = data?.data[0]?.name
-     console.log(answer, wrong)`,
+     const tool: Tool | undefined = data?.data[0]
+     // @ts-expect-error
+     const unnamed: NewTool = { description: 'A tool without a name' }
+     console.log(answer, wrong, tool?.execute?.method, unnamed)`,
   )
   const types = ['--types', 'node', '--typeRoots', join(root, 'node_modules/@types')]
   const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'esnext', ...types]
@@ -116,7 +121,7 @@ test('tells a program of one’s own the types of everything', { timeout: 60_000
   expect(checked.stdout).toBe('')
 })
 
-test('says in plain words how to search by meaning where what runs the model was left out', async () => {
+test.concurrent('doctor says how to install the runtime of the search model if it is missing', async () => {
   const { optionalDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   const advice = `npm install --ignore-scripts onnxruntime-node@${optionalDependencies['onnxruntime-node']}`
   const environment = { PATH: process.env.PATH, QM_DATA: join(folder, 'doctor'), HOME: folder }
@@ -130,7 +135,7 @@ test('says in plain words how to search by meaning where what runs the model was
   expect(search.what).not.toMatch(/stack|\n/i)
 })
 
-test('has pages whose links all lead somewhere', async () => {
+test('the package has documentation without broken links', async () => {
   const installed = join(folder, 'node_modules/quartermaster')
   const pages = globSync('{*.md,docs/**/*.md,examples/**/*.md}', { cwd: installed })
   const links = pages.flatMap((page) =>
@@ -145,7 +150,7 @@ test('has pages whose links all lead somewhere', async () => {
   expect(links.filter(({ path }) => !existsSync(path))).toEqual([])
 })
 
-test('brings no sources, no tests and none of what only developers need', async () => {
+test('the package contains no sources, no tests and no development dependencies', async () => {
   const installed = join(folder, 'node_modules/quartermaster')
   expect((await readdir(installed)).sort()).toEqual(
     [

@@ -14,7 +14,7 @@ import { startUpstream } from './upstream.ts'
 
 const headers = { authorization: `Bearer ${adminKey}` }
 
-/** A running platform with an echo behind it: direct at /mcp/direct, in agent mode at /mcp/agent. */
+/** A platform with an echo tool: in direct mode at /mcp/direct, in agent mode at /mcp/agent. */
 async function startServers() {
   const upstream = await startUpstream()
   const platform = await startListening()
@@ -38,7 +38,7 @@ const textOf = (result: unknown): string => (result as { content: { text: string
 
 const program = (path: string) => new URL(`../node_modules/${path}`, import.meta.url).pathname
 
-/** Runs a program of Node's to its end, in a home folder of its own. */
+/** Runs a Node program until it exits, with an empty home folder. */
 async function run(path: string, args: readonly string[]): Promise<string> {
   const home = await mkdtemp(join(tmpdir(), 'quartermaster-peer-'))
   try {
@@ -53,8 +53,8 @@ async function run(path: string, args: readonly string[]): Promise<string> {
   }
 }
 
-describe('a client that people use', () => {
-  test('the SDK’s first version lists and calls, directly and in agent mode', async () => {
+describe('third-party MCP clients:', () => {
+  test('version 1 of the MCP SDK lists and calls tools, directly and in agent mode', async () => {
     await using servers = await startServers()
     const connect = async (url: string) => {
       const client = new Client({ name: 'tester', version: '1' })
@@ -79,7 +79,7 @@ describe('a client that people use', () => {
     expect(JSON.parse(textOf(executed))).toEqual({ success: true, data: { text: 'hello' } })
   })
 
-  test('the AI SDK lists and calls, directly and in agent mode', async () => {
+  test('the AI SDK lists and calls tools, directly and in agent mode', async () => {
     await using servers = await startServers()
     const connect = (url: string) => createMCPClient({ transport: { type: 'http', url, headers } })
     const direct = await connect(servers.direct)
@@ -96,7 +96,7 @@ describe('a client that people use', () => {
     expect(JSON.parse(textOf(executed))).toEqual({ success: true, data: { text: 'hello' } })
   })
 
-  test('LangChain’s adapters list and call, directly and in agent mode', async () => {
+  test('LangChain’s adapters list and call tools, directly and in agent mode', async () => {
     await using servers = await startServers()
     const client = new MultiServerMCPClient({
       mcpServers: {
@@ -116,7 +116,7 @@ describe('a client that people use', () => {
     expect(JSON.parse(executed)).toEqual({ success: true, data: { text: 'hello' } })
   })
 
-  test('mcp-remote carries a client of programs to us', { timeout: 60_000 }, async () => {
+  test('mcp-remote connects a stdio client', { timeout: 60_000 }, async () => {
     await using servers = await startServers()
     const home = await mkdtemp(join(tmpdir(), 'quartermaster-peer-'))
     const client = new Client({ name: 'tester', version: '1' })
@@ -132,7 +132,7 @@ describe('a client that people use', () => {
 
     const { tools } = await client.listTools()
     const result = await client.callTool({ name: 'up_echo_action', arguments: { text: 'hello' } })
-    // Ends the program that it started.
+    // Also ends the program that mcp-remote started.
     await client.close()
     await rm(home, { recursive: true, force: true })
 
@@ -140,7 +140,7 @@ describe('a client that people use', () => {
     expect(textOf(result)).toBe(echoed)
   })
 
-  test('the inspector’s command line lists and calls', { timeout: 180_000 }, async () => {
+  test('the command line of the MCP Inspector lists and calls tools', { timeout: 180_000 }, async () => {
     await using servers = await startServers()
     const inspect = async (url: string, ...args: string[]) => {
       const all = ['--cli', url, '--transport', 'http', '--header', `authorization: ${headers.authorization}`, ...args]

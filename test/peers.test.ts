@@ -23,7 +23,7 @@ const register = async (
   return body.id
 }
 
-/** The programs that this process has started and that still run. */
+/** Running child processes of this process. */
 const children = async (): Promise<string[]> => {
   const list = await readFile(`/proc/self/task/${process.pid}/children`, 'utf8').catch(() => '')
   const lines = await Promise.all(
@@ -36,7 +36,7 @@ const children = async (): Promise<string[]> => {
   return lines.filter((line) => line.includes('modelcontextprotocol'))
 }
 
-test('the reference server is called as a program, is started once for all callers, and ends with the platform', async () => {
+test('the reference server runs over stdio, is started once for all callers, and ends with the platform', async () => {
   await using platform = await startPlatform(stdio)
   const id = await register(platform, 'everything', [program('server-everything')])
   const call = (action: string, input: object) => platform.post(`/tools/${id}/call`, { action, input })
@@ -54,7 +54,7 @@ test('the reference server is called as a program, is started once for all calle
   await expect.poll(children, { timeout: 5000 }).toEqual([])
 })
 
-test('the memory and filesystem servers keep what they are told', async () => {
+test('the memory and filesystem servers store and return data', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'quartermaster-peers-'))
   await writeFile(join(folder, 'hello.txt'), 'hello')
   await using platform = await startPlatform(stdio)
@@ -83,7 +83,7 @@ test('the memory and filesystem servers keep what they are told', async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-test('the browser’s server lists what it can do, without a browser', { timeout: 60_000 }, async () => {
+test('the Playwright server lists its tools, without a browser', { timeout: 60_000 }, async () => {
   const cli = new URL('../node_modules/@playwright/mcp/cli.js', import.meta.url).pathname
   await using platform = await startPlatform(stdio)
   const id = await register(platform, 'browser', [cli, '--headless'])
@@ -94,7 +94,7 @@ test('the browser’s server lists what it can do, without a browser', { timeout
   expect(body.data.map(({ name }: { name: string }) => name)).toContain('browser_navigate')
 })
 
-test('programs are started only where the operator allows it', async () => {
+test('stdio servers are refused unless the operator allows them', async () => {
   await using platform = await startPlatform()
 
   const { status, body } = await platform.post('/tools', { name: 'sh', type: 'mcp', mcp: { command: 'sh' } })
@@ -103,7 +103,7 @@ test('programs are started only where the operator allows it', async () => {
   expect(body.error.message).toContain('QM_ALLOW_STDIO')
 })
 
-test('a program that was allowed once is not started where that is over', async () => {
+test('a registered stdio server is not started once the operator no longer allows it', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'quartermaster-peers-'))
   const first = await startPlatform({ ...stdio, QM_DATA: folder })
   const id = await register(first, 'everything', [program('server-everything')])
@@ -117,7 +117,7 @@ test('a program that was allowed once is not started where that is over', async 
   await rm(folder, { recursive: true, force: true })
 })
 
-test('a program that is none, or ends at once, is told as unreachable', async () => {
+test('a stdio server that does not exist or exits immediately is reported as unreachable', async () => {
   await using platform = await startPlatform(stdio)
   const ends = await register(platform, 'ends', ['-e', 'process.exit(3)'])
   const none = (await platform.post('/tools', { name: 'none', type: 'mcp', mcp: { command: '/no/such/program' } })).body
@@ -132,21 +132,21 @@ test('a program that is none, or ends at once, is told as unreachable', async ()
 })
 
 test.each([
-  [{ command: 'no-such-program-xyz' }, 'there is no such program on the PATH'],
-  [{ command: '/no/such/program' }, 'there is no such program'],
-  [{ command: import.meta.filename }, 'the user that the platform runs as may not run it'],
-  [{ command: process.execPath, cwd: '/no/such/folder' }, 'there is no such folder as its "cwd" says'],
-])('why a program is not started is said: %o', async (mcp, reason) => {
+  [{ command: 'no-such-program-xyz' }, 'the program was not found on the PATH'],
+  [{ command: '/no/such/program' }, 'the program was not found'],
+  [{ command: import.meta.filename }, 'the user who runs the platform is not allowed to run it'],
+  [{ command: process.execPath, cwd: '/no/such/folder' }, 'the folder in "cwd" does not exist'],
+])('the error says why a stdio server cannot be started: %o', async (mcp, reason) => {
   await using platform = await startPlatform(stdio)
   const { body } = await platform.post('/tools', { name: 'none', type: 'mcp', mcp })
 
   expect((await platform.get(`/tools/${body.id}/actions`)).body.error).toMatchObject({
     code: 'TOOL_UNREACHABLE',
-    message: expect.stringContaining(`"${mcp.command}" could not be reached: ${reason}.`),
+    message: expect.stringContaining(`Could not reach "${mcp.command}": ${reason}.`),
   })
 })
 
-test('an mcpServers file is imported in one go: what cannot be is told, and does not keep the rest out', async () => {
+test('an mcpServers file is imported in one request, and entries that cannot be imported are listed', async () => {
   await using upstream = await startUpstream()
   await using platform = await startPlatform()
 
@@ -166,7 +166,7 @@ test('an mcpServers file is imported in one go: what cannot be is told, and does
   expect((await platform.get(`/tools/${body.created[0].id}/actions`)).body.total).toBe(1)
 })
 
-test('progress and cancelling pass through the platform, and what is sent along arrives', async () => {
+test('progress, cancellation and _meta are forwarded through the platform', async () => {
   let cancelled = false
   let meta: unknown
   const slow: UpstreamTool = {
@@ -209,7 +209,7 @@ test('progress and cancelling pass through the platform, and what is sent along 
   const abandoned = client.callTool({ name: 'up_slow_action', arguments: { patient: true } }, { signal: giveUp.signal })
   await Promise.all([
     expect(abandoned).rejects.toThrow(),
-    // Only then is there something to cancel.
+    // Cancel once the call has arrived.
     expect
       .poll(() => upstream.calls.length, { timeout: 10_000 })
       .toBe(2)

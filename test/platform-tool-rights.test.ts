@@ -10,8 +10,8 @@ async function keys(platform: TestPlatform) {
   return { editor: await make('pol_editor'), administrator: await make('pol_administrator') }
 }
 
-describe('whoever registers a platform tool', () => {
-  test('needs the permission of each action that the tool names', async () => {
+describe('registering a platform tool', () => {
+  test('requires the permission of each of its actions', async () => {
     await using platform = await startPlatform()
     const { editor } = await keys(platform)
     const tool = {
@@ -29,7 +29,7 @@ describe('whoever registers a platform tool', () => {
     expect((await platform.get('/tools')).body.total).toBe(0)
   })
 
-  test('needs it for actions and presets that are added later, too', async () => {
+  test('requires it for actions and presets that are added later', async () => {
     await using platform = await startPlatform()
     const { editor } = await keys(platform)
     const own = { name: 'docs', type: 'platform', actions: ['list-documents'] }
@@ -46,7 +46,7 @@ describe('whoever registers a platform tool', () => {
     expect((await platform.get(`/tools/${grow.body.id}`)).body.preset_parameters).toBeNull()
   })
 
-  test('needs it on the whole project: a preset could name the one thing they may not touch', async () => {
+  test('requires it on the whole project, because a preset could name any record', async () => {
     await using platform = await startPlatform()
     const secret = (await platform.post('/documents', { path: '/board/pay.md', content: '1' })).body.id
     const tool = { project_id: platform.projectId, name: 'a', type: 'platform', actions: ['get-document'] }
@@ -71,7 +71,7 @@ describe('whoever registers a platform tool', () => {
 })
 
 describe('actions on API keys, access policies and projects', () => {
-  test('are administrative, so a call of them waits for a person', async () => {
+  test('are administrative, so calls need approval', async () => {
     await using platform = await startPlatform()
     const { editor, administrator } = await keys(platform)
     const actions = ['update-api-key', 'list-documents', 'update-project', 'delete-access-policy']
@@ -100,7 +100,7 @@ describe('actions on API keys, access policies and projects', () => {
     expect((await platform.get(`/api-keys/${editor.id}`)).body.access_policy_ids).toEqual(['pol_editor'])
   })
 
-  test('run at once where someone with the permission has said so on the tool', async () => {
+  test('run without approval if someone with the permission sets auto_approve', async () => {
     await using platform = await startPlatform()
     const { editor } = await keys(platform)
     const tool = { name: 'admin', type: 'platform', actions: ['update-api-key'], auto_approve: true }

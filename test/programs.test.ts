@@ -26,8 +26,9 @@ const isAlive = (pid: number) => {
   }
 }
 
-describe('a program that is a tool, with others that it has started and that do not end by themselves', () => {
-  test('ends with the platform, and the platform does end', async () => {
+// Concurrent, because they wait for processes to exit.
+describe.concurrent('a stdio server with child processes that do not exit by themselves', () => {
+  test('ends when the platform stops, and does not block the stop', async () => {
     await using folder = await temporaryFolder()
     const file = join(folder.path, 'pids')
     await using platform = await startProcess(join(folder.path, 'data'), settings)
@@ -42,7 +43,7 @@ describe('a program that is a tool, with others that it has started and that do 
     expect(pids.filter(isAlive)).toEqual([])
   })
 
-  test('ends with its tool', async () => {
+  test('ends when its tool is deleted', async () => {
     await using folder = await temporaryFolder()
     const file = join(folder.path, 'pids')
     await using platform = await startProcess(join(folder.path, 'data'), settings)
@@ -58,7 +59,7 @@ describe('a program that is a tool, with others that it has started and that do 
   })
 })
 
-test('what a program says before it fails is in the log, and when it is given up', async () => {
+test.concurrent('the log has the stderr output of a failing stdio server, and says when it is considered down', async () => {
   await using folder = await temporaryFolder()
   await using platform = await startProcess(join(folder.path, 'data'), settings)
   const { id } = await register(platform, 'echo no token was given >&2; exit 1')
@@ -70,11 +71,11 @@ test('what a program says before it fails is in the log, and when it is given up
   expect(platform.output()).toContain(id)
 })
 
-describe('a program', () => {
+describe('a stdio server', () => {
   const program = { command: process.execPath, args: ['-e', ''] }
   const mayRegister = { effect: 'Allow', action: ['tools:CreateTool', 'tools:UpdateTool', 'tools:ImportMcpServers'] }
 
-  test('is not for whoever may register tools, but for who may run programs, too', async () => {
+  test('can be registered or changed only with the permission tools:RunProgram', async () => {
     await using platform = await startPlatform({ QM_ALLOW_STDIO: 'true' })
     const key = await platform.keyFor([mayRegister])
     const runner = await platform.keyFor([mayRegister, { effect: 'Allow', action: ['tools:RunProgram'] }])

@@ -29,8 +29,8 @@ test.each(['HTTP_PROXY', 'http_proxy'])(
 
     expect([called.status, answered.status]).toEqual([200, 200])
     expect(service.received.map(({ url }) => url).sort()).toEqual(['/model/chat/completions', '/tool', '/webhook'])
-    const asked = new Set(proxy.asked.map((line) => new URL(line.split(' ')[1] ?? '').host))
-    expect(asked).toEqual(new Set([service.url, upstream.url].map((url) => new URL(named(url)).host)))
+    const hosts = new Set(proxy.requests.map((line) => new URL(line.split(' ')[1] ?? '').host))
+    expect(hosts).toEqual(new Set([service.url, upstream.url].map((url) => new URL(named(url)).host)))
   },
 )
 
@@ -39,7 +39,7 @@ test.each(['socks5://me:secret@proxy.test', 'http://'])(
   async (address) => {
     const start = startPlatform({ HTTPS_PROXY: address })
 
-    await expect(start).rejects.toThrow('HTTPS_PROXY: must be the address of an HTTP proxy')
+    await expect(start).rejects.toThrow('HTTPS_PROXY: must be the URL of an HTTP proxy')
     await expect(start).rejects.not.toThrow('secret')
   },
 )

@@ -4,19 +4,19 @@ import { type AddressInfo, connect } from 'node:net'
 export interface TestProxy extends AsyncDisposable {
   readonly url: string
   /** `GET http://…` for forwarded requests and `CONNECT host:port` for tunnels, in order. */
-  readonly asked: string[]
-  /** What came as `proxy-authorization`. */
+  readonly requests: string[]
+  /** The `proxy-authorization` headers. */
   readonly credentials: (string | undefined)[]
   readonly ports: Set<number | undefined>
 }
 
-/** A real HTTP proxy on loopback that takes every host name for 127.0.0.1, or refuses everything with a status. */
+/** An HTTP proxy on loopback that resolves every host name to 127.0.0.1, or refuses everything with a status. */
 export async function startProxy(refusal?: number): Promise<TestProxy> {
-  const asked: string[] = []
+  const requests: string[] = []
   const credentials: (string | undefined)[] = []
   const ports = new Set<number | undefined>()
   const server = createServer(async (request, response) => {
-    asked.push(`${request.method} ${request.url}`)
+    requests.push(`${request.method} ${request.url}`)
     credentials.push(request.headers['proxy-authorization'])
     ports.add(request.socket.remotePort)
     const { port, pathname, search } = new URL(request.url ?? '')
@@ -30,10 +30,18 @@ export async function startProxy(refusal?: number): Promise<TestProxy> {
       ...(parts.length > 0 && { body: Buffer.concat(parts) }),
     })
     const kept = [...answer.headers].filter(([name]) => !/^(connection|keep-alive|transfer-encoding)$/.test(name))
-    response.writeHead(answer.status, Object.fromEntries(kept)).end(Buffer.from(await answer.arrayBuffer()))
+    response.writeHead(answer.status, Object.fromEntries(kept))
+    response.flushHeaders()
+    // An event stream does not end by itself, so each chunk is forwarded as it arrives.
+    try {
+      for await (const part of answer.body ?? []) response.write(part)
+      response.end()
+    } catch {
+      response.destroy()
+    }
   })
   server.on('connect', (request, socket) => {
-    asked.push(`CONNECT ${request.url}`)
+    requests.push(`CONNECT ${request.url}`)
     credentials.push(request.headers['proxy-authorization'])
     socket.on('error', () => {})
     if (refusal) {
@@ -49,7 +57,7 @@ export async function startProxy(refusal?: number): Promise<TestProxy> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    asked,
+    requests,
     credentials,
     ports,
     async [Symbol.asyncDispose]() {

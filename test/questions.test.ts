@@ -16,7 +16,7 @@ const questions = {
 }
 type About = keyof typeof questions
 
-/** A server of 2026 with a tool that asks, and answers with the answers. */
+/** A 2026 server with a tool that sends client requests and returns the responses. */
 const modernTools: UpstreamTool[] = [
   {
     name: 'ask',
@@ -58,7 +58,7 @@ const modes = { '2025': 'legacy', '2026': 'auto' } as const
 
 const can = { elicitation: { form: {} }, sampling: {}, roots: {} }
 
-/** A client with a person, a model and roots, who say who they are. */
+/** A client that answers elicitation, sampling and roots requests with its name. */
 async function connect(
   url: string,
   { name = 'Ana', mode = 'legacy', capabilities = can, key = adminKey }: Partial<Person> = {},
@@ -100,7 +100,7 @@ async function startServer(upstream: { readonly url: string }) {
   return Object.assign(platform, { endpoint: `${platform.url}/mcp/s` })
 }
 
-/** Resolves for everyone once so many have come. */
+/** A barrier: resolves once it has been called this many times. */
 function meeting(size: number): () => Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   let count = 0
@@ -110,11 +110,11 @@ function meeting(size: number): () => Promise<void> {
   }
 }
 
-describe.each(['2025', '2026'] as const)('a client of %s', (caller) => {
+describe.each(['2025', '2026'] as const)('a client of MCP %s', (caller) => {
   const mode = modes[caller]
 
-  describe.each(['2025', '2026'] as const)('that calls a server of %s', (behind) => {
-    test('is asked what the server asks, and its answers arrive there', async () => {
+  describe.each(['2025', '2026'] as const)('that calls a server of MCP %s', (behind) => {
+    test('receives the requests of the server, and its responses are sent back', async () => {
       await using upstream = await upstreams[behind]()
       await using platform = await startServer(upstream)
       await using ana = await connect(platform.endpoint, { mode })
@@ -129,7 +129,7 @@ describe.each(['2025', '2026'] as const)('a client of %s', (caller) => {
       if (behind === '2026') expect(JSON.parse(person).state).toBe('of the server')
     })
 
-    test('is asked in agent mode too', async () => {
+    test('receives them in agent mode', async () => {
       await using upstream = await upstreams[behind]()
       await using platform = await startServer(upstream)
       await using ana = await connect(`${platform.url}/mcp/agent`, { mode })
@@ -147,7 +147,7 @@ describe.each(['2025', '2026'] as const)('a client of %s', (caller) => {
       expect(data.answer.content).toEqual({ name: 'Ana' })
     })
 
-    test('is not asked what it cannot be, and the server knows that', async () => {
+    test('receives no requests that it does not support, and the server sees its capabilities', async () => {
       await using upstream = await upstreams[behind]()
       await using platform = await startServer(upstream)
       await using plain = await connect(platform.endpoint, { mode, capabilities: {} })
@@ -156,7 +156,7 @@ describe.each(['2025', '2026'] as const)('a client of %s', (caller) => {
       expect(JSON.parse(await plain.ask('abilities'))).toEqual({})
       expect(JSON.parse(await reader.ask('abilities'))).toEqual({ elicitation: { form: {} } })
       const refused = plain.client.callTool({ name: 'ask', arguments: { about: 'person' } })
-      // A server of 2026 says so to the client itself; one of 2025 makes it the tool's failure.
+      // A 2026 server reports this to the client. With a 2025 server, the tool fails.
       if (behind === '2026' && caller === '2026') await expect(refused).rejects.toMatchObject({ code: -32021 })
       else
         await expect(
@@ -167,7 +167,7 @@ describe.each(['2025', '2026'] as const)('a client of %s', (caller) => {
         ).resolves.toBe(true)
     })
 
-    test('hears what the server logs during its call, from the level that it wants', async () => {
+    test('receives log messages of the server during its call, from the level that it sets', async () => {
       await using upstream = await upstreams[behind]()
       await using platform = await startServer(upstream)
       await using ana = await connect(platform.endpoint, { mode })
@@ -184,7 +184,7 @@ describe.each(['2025', '2026'] as const)('a client of %s', (caller) => {
     })
   })
 
-  test('is asked only about its own call, while others wait at the same server', async () => {
+  test('receives only the requests of its own call, while others call the same server', async () => {
     const arrived = meeting(3)
     const together: LegacyTool = {
       name: 'ask',
@@ -206,7 +206,7 @@ describe.each(['2025', '2026'] as const)('a client of %s', (caller) => {
   })
 })
 
-test('a question on a stream that all calls share goes to the only call there is, and to nobody where there are two', async () => {
+test('a client request on the shared stream goes to the only running call, and is refused if there are several', async () => {
   const [arrived, asked] = [meeting(2), meeting(2)]
   const wait: LegacyTool = {
     name: 'ask',
@@ -215,7 +215,7 @@ test('a question on a stream that all calls share goes to the only call there is
       if (about === 'alone') return JSON.stringify(await askGenerally(method, params))
       await arrived()
       const answer = await askGenerally(method, params).catch((error: Error) => error.message)
-      // The other must not be left alone before it has asked.
+      // Both calls must be running until both have sent their request.
       await asked()
       return JSON.stringify(answer)
     },
@@ -229,10 +229,10 @@ test('a question on a stream that all calls share goes to the only call there is
   const both = await Promise.all([ana.ask('together'), ben.ask('together')])
 
   expect(alone).toContain('Ana')
-  for (const text of both) expect(text).toContain('cannot be known whose call')
+  for (const text of both) expect(text).toContain('cannot be matched to a call')
 })
 
-/** A client of 2025 by hand, at any of the platform's processes. */
+/** A handwritten 2025 client, which can send requests to any process. */
 async function byHand(endpoint: string) {
   const post = (body: object, { to = endpoint, key = adminKey, headers = {} } = {}) =>
     fetch(to, {
@@ -254,7 +254,7 @@ async function byHand(endpoint: string) {
     'mcp-protocol-version': '2025-11-25',
   }
   return {
-    /** Calls, and reads until it is asked. */
+    /** Makes a call and reads until the client request arrives. */
     async callUntilAsked(to = endpoint) {
       const call = { id: 2, method: 'tools/call', params: { name: 'ask', arguments: { about: 'person' } } }
       const response = await post(call, { to, headers })
@@ -272,7 +272,7 @@ async function byHand(endpoint: string) {
   }
 }
 
-test('nobody else can answer a question, and an answer that nobody waits for is refused', async () => {
+test('only the caller can respond to a client request, and only once', async () => {
   await using upstream = await startLegacyUpstream([askOnStream])
   await using platform = await startServer(upstream)
   const key = await platform.keyFor([{ effect: 'Allow', action: ['*'], resource: ['*'] }])
@@ -290,7 +290,7 @@ test('nobody else can answer a question, and an answer that nobody waits for is 
   expect(await result()).not.toContain('Mallory')
 })
 
-test('a session begun at one process is understood by another; an answer must come to where the call waits', async () => {
+test('a session works with any process, but a response must go to the process that runs the call', async () => {
   await using upstream = await startLegacyUpstream([askOnStream])
   await using first = await startServer(upstream)
   await using second = await startServer(upstream)
@@ -304,7 +304,7 @@ test('a session begun at one process is understood by another; an answer must co
   expect(await result()).toContain('Ana')
 })
 
-test('a call of 2026 that waits is gone on with by its own caller only, and asks again for what is missing', async () => {
+test('a waiting 2026 call can be continued only by its caller, and repeats requests without a response', async () => {
   await using upstream = await startLegacyUpstream([askOnStream])
   await using platform = await startServer(upstream)
   const other = await platform.keyFor([{ effect: 'Allow', action: ['*'], resource: ['*'] }])
@@ -346,7 +346,7 @@ test('a call of 2026 that waits is gone on with by its own caller only, and asks
   expect((await platform.get('/calls')).body.total).toBe(1)
 })
 
-test('a server that only callers who can be asked have called is known to be down as well', async () => {
+test('a failing server is reported as down, even if all its callers support client requests', async () => {
   const upstream = await startLegacyUpstream([askOnStream])
   await using platform = await startServer(upstream)
   await using ana = await connect(platform.endpoint)
@@ -364,7 +364,7 @@ test('a server that only callers who can be asked have called is known to be dow
   expect(await health()).toMatchObject({ state: 'down', era: 'legacy' })
 })
 
-test('a question that waits does not keep the platform from stopping', async () => {
+test('a pending client request does not block shutdown', async () => {
   await using upstream = await startLegacyUpstream([askOnStream])
   await using platform = await startServer(upstream)
   await using ana = await connect(platform.endpoint)

@@ -43,7 +43,7 @@ const post = async (url: string, body: unknown, headers: Record<string, string> 
 
 const weather = { type: 'function', function: { name: 'get_weather', parameters: { type: 'object' } } }
 
-test('a script answers as OpenAI would, at once and as a stream', async () => {
+test('the replay server responds like OpenAI, complete and streamed', async () => {
   await using server = await startReplayServer(script)
   const question = { model: 'm', messages: [{ role: 'user', content: 'Weather?' }], tools: [weather] }
 
@@ -86,7 +86,7 @@ test('a script answers as OpenAI would, at once and as a stream', async () => {
   expect(server.requests.map(({ path }) => path)).toContain('/v1/models')
 })
 
-test('a script answers as Anthropic would, at once and as a stream', async () => {
+test('the replay server responds like Anthropic, complete and streamed', async () => {
   await using server = await startReplayServer(script)
   const question = { model: 'm', max_tokens: 100, messages: [{ role: 'user', content: 'Weather?' }] }
   const url = `${server.url}/v1/messages`
@@ -118,7 +118,7 @@ test('a script answers as Anthropic would, at once and as a stream', async () =>
   expect(unsigned).toMatchObject({ status: 400, body: { type: 'error', error: { type: 'invalid_request_error' } } })
 })
 
-test('a script answers as Google would, at once and as a stream', async () => {
+test('the replay server responds like Google, complete and streamed', async () => {
   await using server = await startReplayServer(script)
   const question = { contents: [{ role: 'user', parts: [{ text: 'Weather?' }] }] }
 
@@ -144,7 +144,7 @@ test('a script answers as Google would, at once and as a stream', async () => {
   expect(stream.text).toContain('"finishReason":"STOP"')
 })
 
-test('what goes wrong looks as it does at the provider', async () => {
+test('the replay server returns errors in the format of the provider', async () => {
   await using server = await startReplayServer(
     { steps: [{ when: { step: 1 }, error: { status: 429, message: 'Slow down', retry_after: 7 } }] },
     { key: 'right' },
@@ -175,7 +175,7 @@ test('what goes wrong looks as it does at the provider', async () => {
   expect(nowhere.status).toBe(404)
 })
 
-test('the command serves a script until it is told to stop, and says what is wrong with one', async () => {
+test('the replay command serves a script until SIGTERM, and reports errors in a script', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'quartermaster-'))
   const file = join(folder, 'script.yaml')
   await writeFile(file, 'steps:\n  - answer: Hello!\n')
@@ -199,11 +199,11 @@ test('the command serves a script until it is told to stop, and says what is wro
   await rm(folder, { recursive: true })
 })
 
-test('the command ends with the npx that started it, also when nobody tells it', async () => {
+test('the replay command ends when the npx that started it is killed', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'quartermaster-'))
   const file = join(folder, 'script.yaml')
   await writeFile(file, 'steps:\n  - answer: Hello!\n')
-  // As npx does: through a shell, which has something left to do and so stays in between.
+  // npx starts commands through a shell. The trailing `true` keeps the shell running as their parent.
   const shell = spawn('sh', ['-c', '"$0" bin/quartermaster.js replay "$1" --port 0; true', process.execPath, file], {
     cwd: new URL('..', import.meta.url).pathname,
     env: { PATH: process.env.PATH, npm_lifecycle_event: 'npx' },
@@ -214,7 +214,7 @@ test('the command ends with the npx that started it, also when nobody tells it',
 
   shell.kill('SIGKILL')
 
-  // Its output is closed when the last process that writes to it is gone.
+  // The output closes when the last process that writes to it has ended.
   await once(shell, 'close')
   await expect(fetch(`${url}/v1/models`)).rejects.toThrow()
   await rm(folder, { recursive: true })
@@ -222,12 +222,12 @@ test('the command ends with the npx that started it, also when nobody tells it',
 
 const user = (content: string): Message => ({ role: 'user', content })
 
-/** The same conversation, whoever answers: what is said, and what the tool gave. */
+/** Has the same conversation with any provider: a prompt, then the output of a tool. */
 async function converse({ platform }: TestPlatform, id: string, models: AskingParts): Promise<ModelAnswer[]> {
   const provider = await platform.store.aiProviders.find(id)
   if (!provider) throw new Error('no provider')
   const ask = (messages: Message[]) =>
-    models.ask(provider, {
+    models.generate(provider, {
       ...{ model: 'm', messages, tools: [], toolChoice: 'auto' as const, temperature: null },
       signal: new AbortController().signal,
     })
@@ -244,7 +244,7 @@ async function converse({ platform }: TestPlatform, id: string, models: AskingPa
 }
 type AskingParts = TestPlatform['platform']['models']
 
-test('what a provider with "record" has answered is a script that answers the same', async () => {
+test('the recording of a provider with "record" is a script that gives the same responses', async () => {
   await using server = await startReplayServer({
     ...script,
     steps: [
@@ -274,7 +274,7 @@ test('what a provider with "record" has answered is a script that answers the sa
   expect((await platform.get(`/ai-providers/${recorded.body.id}/recording`)).body.steps).toBe(0)
 })
 
-test.each(engines)('a recording keeps the newest 200 answers (%s)', async (engine) => {
+test.each(engines)('a recording keeps the newest 200 responses (%s)', async (engine) => {
   await using database = await freshStore(engine)
   const { aiProviders } = database.store
 

@@ -27,7 +27,7 @@ const healthOf = async (platform: Running) =>
   Promise.all((await toolsOf(platform)).map((tool) => stateOf(platform, tool)))
 
 describe('MCP servers that tools require', () => {
-  test('are all contacted before the platform says that it is ready, and others are not (S1.14)', async () => {
+  test('are all contacted before the platform reports ready, and others are not (S1.14)', async () => {
     await using folder = await temporaryFolder()
     await using cars = await startUpstream([echo])
     await using fuel = await startUpstream([echo])
@@ -43,7 +43,7 @@ describe('MCP servers that tools require', () => {
     expect(await healthOf(platform)).toEqual(['up', 'up', 'unknown'])
   })
 
-  test('fail the start where one cannot be reached, which is named with the reason (S1.15)', async () => {
+  test('fail the start if one is unreachable, with its name and the reason (S1.15)', async () => {
     await using folder = await temporaryFolder()
     await using cars = await startUpstream([echo])
     const fuel = await startUpstream([echo])
@@ -56,12 +56,12 @@ describe('MCP servers that tools require', () => {
     const { code, output } = await run(['up', '--port', '0', '--data', folder.path], settings)
 
     expect(code).toBe(1)
-    expect(output).toMatch(/An MCP server that is required cannot be used. Tool "fuel" \(tool_\w+\): .*127\.0\.0\.1/)
+    expect(output).toMatch(/A required tool cannot be used. Tool "fuel" \(tool_\w+\): .*127\.0\.0\.1/)
     expect(output).toContain('--ignore-required')
     expect(output).not.toMatch(/"cars"|ready at|\n {4}at /)
   })
 
-  test('do not keep an operator out who starts with QM_IGNORE_REQUIRED, and the tool can then be changed', async () => {
+  test('do not fail a start with QM_IGNORE_REQUIRED, so that the tool can be changed', async () => {
     await using folder = await temporaryFolder()
     const fuel = await startUpstream([echo])
     await registerTools(folder.path, { fuel: { url: fuel.url, required: true } })
@@ -77,7 +77,7 @@ describe('MCP servers that tools require', () => {
   })
 })
 
-test('a key that is bound to a project cannot have the whole platform require a server of its own', async () => {
+test('a key that is bound to a project cannot make its server required for the whole platform', async () => {
   await using platform = await startPlatform()
   const project = (await platform.get('/projects')).body.data[0].id
   const key = await platform.keyFor([{ effect: 'Allow', action: ['tools:*'] }], { project_id: project })

@@ -23,7 +23,7 @@ const actions: [app: string, name: string, description: string][] = [
   ['weather', 'current_weather', 'Temperature, wind and rain at a place now'],
 ]
 
-/** A server in front of http tools, some of which a test may add. */
+/** A server with http tools, to which a test can add more. */
 async function serve(platform: TestPlatform, more: object[] = []) {
   for (const [app, name, description] of actions) {
     const { status, body } = await platform.post('/tools', {
@@ -46,7 +46,7 @@ async function serve(platform: TestPlatform, more: object[] = []) {
   return { resolve, first }
 }
 
-/** What RESOLVE_ACTIONS answers over MCP. */
+/** The response of RESOLVE_ACTIONS over MCP. */
 async function resolveActions(platform: TestPlatform, integration_query: unknown): Promise<string> {
   const response = await platform.fetch('/mcp/s', {
     method: 'POST',
@@ -68,7 +68,7 @@ async function resolveActions(platform: TestPlatform, integration_query: unknown
 }
 
 describe('the ranking of a server’s actions', () => {
-  test('has for each request, in its order, the actions that may be meant, best first', async () => {
+  test('has candidates for each query, in the order of the queries, best first', async () => {
     await using platform = await startPlatform()
     const { resolve } = await serve(platform)
 
@@ -89,7 +89,7 @@ describe('the ranking of a server’s actions', () => {
     }
   })
 
-  test('holds only what the caller may call, with scores that tell nothing of the rest', async () => {
+  test('contains only actions that the caller can call, with scores that reveal nothing about others', async () => {
     await using platform = await startPlatform()
     await using other = await startPlatform()
     const { resolve } = await serve(platform)
@@ -114,7 +114,7 @@ describe('the ranking of a server’s actions', () => {
     ).not.toContain('hubspot')
   })
 
-  test('does not know of preset parameters', async () => {
+  test('ignores preset parameters', async () => {
     await using platform = await startPlatform()
     const parameters = { type: 'object', properties: { zanzibar: { type: 'string' }, city: { type: 'string' } } }
     const { resolve } = await serve(platform, [
@@ -127,7 +127,7 @@ describe('the ranking of a server’s actions', () => {
     expect(candidates.map(({ identifier }: Candidate) => identifier)).toEqual(['open_door'])
   })
 
-  test('knows of tools as soon as they are registered, and forgets those that are removed', async () => {
+  test('includes new tools immediately, and not deleted ones', async () => {
     await using platform = await startPlatform()
     const { resolve, first } = await serve(platform)
     await first('Launch rocket')
@@ -145,7 +145,7 @@ describe('the ranking of a server’s actions', () => {
     expect((await first('Launch rocket'))?.identifier).not.toBe('launch_rocket')
   })
 
-  test('takes any text, and refuses what is too much', async () => {
+  test('accepts any text, and refuses too many or too long queries', async () => {
     await using platform = await startPlatform()
     const { resolve } = await serve(platform)
 
@@ -171,7 +171,7 @@ describe('the ranking of a server’s actions', () => {
 })
 
 describe('RESOLVE_ACTIONS', () => {
-  test('gives each request its best action, in the order of the requests, and nothing beside it (S0.20) (S0.21)', async () => {
+  test('returns the best action for each query, in the order of the queries, and nothing else (S0.20) (S0.21)', async () => {
     await using platform = await startPlatform()
     await serve(platform)
 
@@ -183,7 +183,7 @@ describe('RESOLVE_ACTIONS', () => {
     ])
   })
 
-  test('gives two where nothing tells which is meant', async () => {
+  test('returns two actions if the query is ambiguous', async () => {
     await using platform = await startPlatform()
     await serve(platform, [
       { app: 'pipedrive', name: 'archive_lead', description: 'Archive a lead' },
@@ -197,7 +197,7 @@ describe('RESOLVE_ACTIONS', () => {
     expect(one.map(({ slug }: Candidate) => slug)).toEqual(['zoho'])
   })
 
-  test('says a plain sentence when nothing fits, and when nothing is asked (S0.22)', async () => {
+  test('returns a plain sentence if nothing matches or the query is empty (S0.22)', async () => {
     await using platform = await startPlatform()
     await serve(platform)
 
@@ -212,8 +212,8 @@ const searchOf = async (platform: TestPlatform) => {
   return ((await response.json()) as { search: { mode: string; model?: string; reason?: string } }).search
 }
 
-describe('the meaning of words', () => {
-  test('is known to the built-in model, once it has read the actions', { timeout: 30_000 }, async () => {
+describe('semantic search', () => {
+  test('uses the built-in model once the actions are embedded', { timeout: 30_000 }, async () => {
     await using platform = await startPlatform({ QM_EMBEDDINGS: 'embedded' })
     const { first } = await serve(platform)
 
@@ -232,13 +232,13 @@ describe('the meaning of words', () => {
     expect(await searchOf(platform)).toEqual({ mode: 'meaning', model: 'all-MiniLM-L6-v2-int8' })
   })
 
-  test('is done without where the model is missing or broken, which /ready says', async () => {
+  test('falls back to keywords if the model is missing or broken, which /ready reports', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'quartermaster-model-'))
     await using missing = await startPlatform({ QM_EMBEDDINGS: 'embedded', QM_EMBEDDINGS_FOLDER: folder })
     const { first } = await serve(missing)
     expect(await first('List Contacts Salesforce')).toMatchObject({ identifier: 'get_contacts' })
     await vi.waitFor(async () =>
-      expect(await searchOf(missing)).toMatchObject({ mode: 'words', reason: 'a file of the model is missing' }),
+      expect(await searchOf(missing)).toMatchObject({ mode: 'words', reason: 'a model file is missing' }),
     )
 
     await writeFile(join(folder, 'tokenizer.json'), '{}')
@@ -253,7 +253,7 @@ describe('the meaning of words', () => {
     await rm(folder, { recursive: true })
   })
 
-  test('can be had from an OpenAI-compatible endpoint instead, and kept', async () => {
+  test('can use an OpenAI-compatible endpoint instead, and stores the vectors', async () => {
     const weather = /weather|sunny/i
     await using endpoint = await startService(({ body }) => {
       const { input } = JSON.parse(body) as { input: string[] }
@@ -277,7 +277,7 @@ describe('the meaning of words', () => {
     expect(JSON.stringify(await searchOf(platform))).not.toContain('sk-endpoint')
   })
 
-  test('is done without while the endpoint fails', async () => {
+  test('falls back to keywords while the endpoint fails', async () => {
     await using endpoint = await startService(() => ({ status: 500, body: 'no' }))
     await using platform = await startPlatform({ QM_EMBEDDINGS_URL: endpoint.url })
     const { first } = await serve(platform)
@@ -290,7 +290,7 @@ describe('the meaning of words', () => {
 })
 
 describe('the footprint of a server', () => {
-  test('is what its tool list costs in either mode, with advice', async () => {
+  test('is the token count of its tool list in both modes, with a recommendation', async () => {
     await using platform = await startPlatform()
     await serve(platform)
     const description = 'Does one of the many things that this application can do for you and your team. '.repeat(3)
@@ -321,7 +321,7 @@ describe('the footprint of a server', () => {
 })
 
 describe('quartermaster eval resolve', () => {
-  test('measures a team’s own requests on its own tools', async () => {
+  test('measures your own queries against your own tools', async () => {
     await using platform = await startListening()
     await serve(platform)
     const queries = [
@@ -339,10 +339,10 @@ describe('quartermaster eval resolve', () => {
     expect(code, stderr).toBe(0)
     expect(stdout).toContain('queries  3')
     expect(stdout).toContain('Hit@1    66.7 %')
-    expect(stdout).toContain('missed: "Send an email Gmail" wants gmail/archive_email, got gmail/send_email')
+    expect(stdout).toContain('missed: "Send an email Gmail" expected gmail/archive_email, got gmail/send_email')
   })
 
-  test('says what is wrong with what it is given', async () => {
+  test('reports invalid arguments and queries', async () => {
     await using platform = await startListening()
     const run = (args: string[], stdin = '') => runCli(['eval', ...args], { ...as(platform.url), stdin })
 
@@ -353,7 +353,7 @@ describe('quartermaster eval resolve', () => {
     })
     expect(await run(['resolve', '-', '--server-id', 's'])).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/no requests/),
+      stderr: expect.stringMatching(/no queries/),
     })
     expect(await run(['resolve', '-', '--server-id', 's'], '{"query":1}')).toMatchObject({
       code: 2,
@@ -361,7 +361,7 @@ describe('quartermaster eval resolve', () => {
     })
     expect(await run(['resolve', '/none', '--server-id', 's'])).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/cannot read/),
+      stderr: expect.stringMatching(/Cannot read/),
     })
     const none = await run(['resolve', '-', '--server-id', 'none'], '{"query":"x","relevant":["a/b"]}')
     expect(none).toMatchObject({ code: 1, stderr: expect.stringMatching(/RESOURCE_NOT_FOUND/) })

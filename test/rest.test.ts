@@ -1,13 +1,12 @@
 import SwaggerParser from '@apidevtools/swagger-parser'
 import { describe, expect, test } from 'vitest'
 import { operations } from '../src/operations/index.ts'
-import { createTool } from '../src/operations/tools.ts'
 import { adminKey, startPlatform, startService } from './kit.ts'
 
 const tool = { name: 'a', type: 'client', parameters: {} }
 
-describe('bad input', () => {
-  test('is answered in the error shape, with every failing path in words (S3.22)', async () => {
+describe('invalid input', () => {
+  test('gets a response in the error format that names every failing path (S3.22)', async () => {
     await using platform = await startPlatform()
 
     const { status, body } = await platform.post('/tools', {
@@ -31,7 +30,7 @@ describe('bad input', () => {
     for (const { path } of body.error.details.errors) expect(body.error.message).toContain(path)
   })
 
-  test('that is not JSON, not an object, or not declared as JSON is told as such', async () => {
+  test('that is not JSON, not an object, or not declared as JSON gets its own error', async () => {
     await using platform = await startPlatform()
     const post = (body: string, headers = {}) => platform.request('POST', '/tools', body, { headers })
 
@@ -52,7 +51,7 @@ describe('bad input', () => {
     ).toMatchObject({ status: 400 })
   })
 
-  test('larger than the limit is refused with 413, declared or not', async () => {
+  test('larger than the limit is refused with 413, with or without Content-Length', async () => {
     await using platform = await startPlatform({ QM_BODY_LIMIT: '2000' })
     const large = JSON.stringify({ ...tool, description: 'x'.repeat(3000) })
 
@@ -75,7 +74,7 @@ describe('bad input', () => {
     expect(streamed.status).toBe(413)
   })
 
-  test('in a query is held to the same rules', async () => {
+  test('in a query is refused in the same way', async () => {
     await using platform = await startPlatform()
     const status = async (query: string) => (await platform.get(`/tools?${query}`)).status
 
@@ -104,7 +103,7 @@ describe('bad input', () => {
     expect((await platform.request('POST', '/tools?name=b', tool)).status).toBe(400)
   })
 
-  test('in a path gives 404 or 400, whatever it is', async () => {
+  test('in a path always gets 404 or 400', async () => {
     await using platform = await startPlatform()
 
     for (const id of ['none', '%00', '%ff', '%E0%A4%A', '..%2f..', '%20', 'x'.repeat(300), "'%20OR%201=1--", '*']) {
@@ -124,7 +123,7 @@ describe('bad input', () => {
 describe('an Idempotency-Key', () => {
   const once = (key: string) => ({ headers: { 'idempotency-key': key } })
 
-  test('makes a repeated creation answer the same, and create once', async () => {
+  test('makes repeated requests return the first response, and create one record', async () => {
     await using platform = await startPlatform()
 
     const first = await platform.post('/tools', tool, once('k1'))
@@ -140,7 +139,7 @@ describe('an Idempotency-Key', () => {
     expect((await platform.post('/tools', tool, once(''))).status).toBe(400)
   })
 
-  test('lets ten at once through one by one: one creates, the others are told', async () => {
+  test('makes ten simultaneous requests create one record, and the others get its response or 409', async () => {
     await using platform = await startPlatform()
 
     const answers = await Promise.all(Array.from({ length: 10 }, () => platform.post('/tools', tool, once('k'))))
@@ -151,7 +150,7 @@ describe('an Idempotency-Key', () => {
     expect((await platform.get('/tools')).body.total).toBe(1)
   })
 
-  test('calls a tool once, however often it is sent, also when the tool failed', async () => {
+  test('makes repeated requests call a tool once, even if the tool failed', async () => {
     await using service = await startService(() => ({ status: 500 }))
     await using platform = await startPlatform()
     const { id } = (await platform.post('/tools', { name: 'pay', execute: { url: service.url }, parameters: {} })).body
@@ -164,7 +163,7 @@ describe('an Idempotency-Key', () => {
     expect(service.received).toHaveLength(1)
   })
 
-  test('can be used again after a mistake, and belongs to the key that sent it', async () => {
+  test('can be reused after a validation error, and belongs to the API key that sent it', async () => {
     await using platform = await startPlatform()
     const key = await platform.keyFor([{ effect: 'Allow', action: ['*'] }])
 
@@ -173,7 +172,7 @@ describe('an Idempotency-Key', () => {
     expect((await platform.post('/tools', { ...tool, name: 'b' }, { key, ...once('k') })).status).toBe(201)
   })
 
-  test('does not keep what is shown once', async () => {
+  test('does not store secrets that are shown once', async () => {
     await using platform = await startPlatform()
 
     const first = await platform.post('/api-keys', { name: 'k' }, once('k'))
@@ -187,7 +186,7 @@ describe('an Idempotency-Key', () => {
   })
 })
 
-/** Their addresses are made up, or what they wait for is, so all that can be said is that the input fits. */
+/** Operations whose examples refer to made-up addresses or states. Only their input can be checked. */
 const reachesOut = new Set([
   'call-tool',
   'test-ai-provider',
@@ -199,8 +198,8 @@ const reachesOut = new Set([
 const pickFields = (ids: Record<string, string>, example: object = {}) =>
   Object.fromEntries(Object.entries(ids).filter(([field]) => field in example))
 
-describe('the description of the API', () => {
-  test('is a valid OpenAPI 3.1 document with every operation in it', async () => {
+describe('the API description', () => {
+  test('is a valid OpenAPI 3.1 document with every operation', async () => {
     await using platform = await startPlatform()
 
     const spec = (await platform.get('/openapi.json', { key: null })).body
@@ -213,7 +212,7 @@ describe('the description of the API', () => {
     expect(described.sort()).toEqual(operations.map(({ route }) => route).sort())
   })
 
-  test('names every permission that an access policy can name, those of no operation among them', async () => {
+  test('lists every permission for access policies, including those without an operation', async () => {
     await using platform = await startPlatform()
     const named = (await platform.get('/openapi.json')).body['x-permissions']
 
@@ -221,16 +220,21 @@ describe('the description of the API', () => {
     expect(named).toEqual(expect.arrayContaining(['servers:UseServer', 'tools:RunProgram']))
   })
 
-  test('has examples that can be sent as they stand', async () => {
+  test('has examples that can be sent unchanged', async () => {
     await using platform = await startPlatform()
     const ids: Record<string, string> = {}
     const bodies = operations.filter(({ route }) => /^(POST|PATCH)/.test(route))
-    // Once there is a second project, a request has to say which one it means.
+    // With a second project, requests must name a project. So it is created last.
     const isProject = ({ name }: { name: string }) => Number(name === 'create-project')
     const makers = bodies.filter(({ route }) => !route.includes('{')).sort((a, b) => isProject(a) - isProject(b))
     const answers = []
     const caller = await platform.keyFor([{ effect: 'Allow', action: ['tools:CallTool'] }])
-    const gated = { ...createTool.example, name: 'gated', auto_approve: false, project_id: platform.projectId }
+    const gated = {
+      ...operations.find(({ name }) => name === 'create-tool')?.example,
+      name: 'gated',
+      auto_approve: false,
+      project_id: platform.projectId,
+    }
     const { id: gatedId } = (await platform.post('/tools', gated)).body
     let count = 0
     const asked = async () => {
@@ -243,7 +247,7 @@ describe('the description of the API', () => {
       const made = path.includes('{delivery_id}') && (await platform.post(`/webhooks/${ids.webhook_id}/test`))
       if (made) ids.delivery_id = made.body.id
       const filled = path.replaceAll(/\{(\w+)\}/g, (_, parameter: string) => ids[parameter] ?? '')
-      // What an example refers to is what another example has made.
+      // References in an example are replaced by records that other examples created.
       const { status, body } = await platform.request(method, filled, { ...example, ...pickFields(ids, example) })
       if (status === 201) ids[`${name.replace(/^create-/, '').replaceAll('-', '_')}_id`] = body.id
       if (!reachesOut.has(name)) answers.push([name, status, status < 300 ? '' : body])
@@ -254,7 +258,7 @@ describe('the description of the API', () => {
     expect(await (await platform.fetch('/api/docs')).text()).not.toMatch(/<pre>curl[^<]*…/)
   })
 
-  test('is a page at /api/docs that asks nobody else for anything', async () => {
+  test('is a page at /api/docs that loads nothing from other hosts', async () => {
     await using platform = await startPlatform()
 
     const response = await platform.fetch('/api/docs')
@@ -265,7 +269,7 @@ describe('the description of the API', () => {
     expect(page).not.toMatch(/(src|href)="https?:/)
   })
 
-  test('matches what is answered: operations answer what their schemas say', async () => {
+  test('matches the responses of operations', async () => {
     await using platform = await startPlatform()
     const { id } = (await platform.post('/tools', tool)).body
     await platform.post(`/tools/${id}/call`, {})

@@ -24,13 +24,13 @@ async function connect(platform: Listening, slug = 's', key = adminKey, mode: 'l
     call,
     execute: (action_id: string) =>
       call('EXECUTE_ACTION', { application_slug: 'crm', action_id, type: 'action', input_payload: {} }),
-    /** All of a kept result, page by page, as a model would read it. */
+    /** Reads a whole kept result page by page, as a model would. */
     async readOn(result_id: string, offset: number, length?: number): Promise<string> {
       let whole = ''
       for (let from: number | undefined = offset; from !== undefined; ) {
         const { texts } = await call('READ_RESULT', { result_id, offset: from, ...(length && { length }) })
         whole += texts[0]
-        const next: RegExpExecArray | null = /Read on with offset (\d+)/.exec(texts[1] ?? '')
+        const next: RegExpExecArray | null = /Continue with offset (\d+)/.exec(texts[1] ?? '')
         from = next ? Number(next[1]) : undefined
       }
       return whole
@@ -82,7 +82,7 @@ async function start(fields: object = { result_limit: 2000 }) {
 const handleIn = (said = '') => JSON.parse(/READ_RESULT with (\{.*?\})/.exec(said)?.[1] ?? '{}')
 
 describe.each(['legacy', 'auto'] as const)('for a client of the %s era', (era) => {
-  test('a large result comes as a summary, its beginning and a handle to read on with', async () => {
+  test('a large result is returned as a summary, its beginning and an id to read the rest', async () => {
     await using platform = await start()
     await using client = await connect(platform, 's', adminKey, era)
     const whole = JSON.stringify(contacts)
@@ -99,7 +99,7 @@ describe.each(['legacy', 'auto'] as const)('for a client of the %s era', (era) =
     expect(await client.names()).toContain('READ_RESULT')
   })
 
-  test('a large result of an action that EXECUTE_ACTION runs can be read on, too', async () => {
+  test('the rest of a large result of EXECUTE_ACTION can be read', async () => {
     await using platform = await start({ result_limit: 2000, agent_mode: true })
     await using client = await connect(platform, 's', adminKey, era)
 
@@ -114,7 +114,7 @@ describe.each(['legacy', 'auto'] as const)('for a client of the %s era', (era) =
   })
 })
 
-test('results are given whole, and there is nothing to read on with, unless a server has a limit', async () => {
+test('results are complete and READ_RESULT does not exist unless a server has a limit', async () => {
   await using platform = await start({})
   await using client = await connect(platform)
 
@@ -126,14 +126,14 @@ test('results are given whole, and there is nothing to read on with, unless a se
   expect((await platform.get('/servers/s')).body.result_limit).toBeNull()
 })
 
-test('a result within the limit is given as it is', async () => {
+test('a result within the limit is returned unchanged', async () => {
   await using platform = await start()
   await using client = await connect(platform)
 
   expect((await client.call('small')).texts).toEqual(['{"ok":true}'])
 })
 
-test('no character is ever cut in half, wherever a page ends', async () => {
+test('pages never split a character', async () => {
   await using platform = await start({ result_limit: 1001 })
   await using client = await connect(platform)
 
@@ -144,10 +144,10 @@ test('no character is ever cut in half, wherever a page ends', async () => {
 
   expect(texts[1]).toBe('🏔'.repeat(125))
   expect(texts[1] + pages).toBe('🏔'.repeat(3000))
-  expect(few.texts).toEqual(['🏔🏔🏔', 'Characters 2993 to 2996 of 3000. Read on with offset 2996.'])
+  expect(few.texts).toEqual(['🏔🏔🏔', 'Characters 2993 to 2996 of 3000. Continue with offset 2996.'])
 })
 
-test('what no database can keep is replaced, and the rest can be read', async () => {
+test('characters that databases cannot store are replaced, and the rest can be read', async () => {
   await using platform = await start()
   await using client = await connect(platform)
 
@@ -159,7 +159,7 @@ test('what no database can keep is replaced, and the rest can be read', async ()
 test.each([
   ['application/json', JSON.stringify({ contacts, total: 300 }), 'the keys "contacts" (an array of 300), "total"'],
   ['text/plain', 'a line\n'.repeat(1000), 'a text of 1001 lines'],
-])('what an http tool answers as %s can be read on, too', async (type, body, summary) => {
+])('the rest of a large %s response of an http tool can be read', async (type, body, summary) => {
   await using platform = await start()
   await using service = await startService(() => ({ headers: { 'content-type': type }, body }))
   const tool = { name: 'fetch', type: 'http', parameters: {}, execute: { url: service.url, method: 'GET' } }
@@ -173,7 +173,7 @@ test.each([
   expect(await client.readOn(handleIn(texts[0]).result_id, 0)).toBe(body)
 })
 
-test('no page is larger than the limit, however much is asked for', async () => {
+test('no page is larger than the limit, whatever length is requested', async () => {
   await using platform = await start()
   await using client = await connect(platform)
   const { result_id } = handleIn((await client.call('list')).texts[0])
@@ -183,7 +183,7 @@ test('no page is larger than the limit, however much is asked for', async () => 
   expect(Buffer.byteLength(texts[0] as string)).toBeLessThanOrEqual(2000)
 })
 
-test('pictures pass untouched beside a text that is cut, in either mode', async () => {
+test('images are returned unchanged next to truncated text, in both modes', async () => {
   await using platform = await start()
   await platform.post('/servers', { slug: 'agent', agent_mode: true, result_limit: 2000 })
   await using direct = await connect(platform)
@@ -199,7 +199,7 @@ test('pictures pass untouched beside a text that is cut, in either mode', async 
   expect(glanced.blocks).toEqual([text('{"success":true,"data":"a mountain"}'), picture])
 })
 
-test('a failure that is large stays a failure', async () => {
+test('a large error result stays an error', async () => {
   await using platform = await start()
   await platform.post('/servers', { slug: 'agent', agent_mode: true, result_limit: 2000 })
   await using direct = await connect(platform)
@@ -214,7 +214,7 @@ test('a failure that is large stays a failure', async () => {
   expect(JSON.parse(executed.texts[0] as string).success).toBe(false)
 })
 
-test('structured content does not bring the large thing by another way, and clients do not miss it', async () => {
+test('a server with a limit omits structuredContent and output schemas', async () => {
   await using platform = await start()
   await using client = await connect(platform)
   const { tools } = await client.client.listTools()
@@ -264,7 +264,7 @@ test.each([
   [{ length: 0 }, 'length'],
   [{ length: -5 }, 'length'],
   [{ page: 2 }, 'page'],
-])('reading on with %j is refused, and says why', async (input, path) => {
+])('READ_RESULT with %j is refused with the failing path', async (input, path) => {
   await using platform = await start()
   await using client = await connect(platform)
   const { result_id } = handleIn((await client.call('list')).texts[0])
@@ -278,7 +278,7 @@ test.each([
   })
 })
 
-test('what is read on is in the record of calls, as is what was called', async () => {
+test('READ_RESULT is recorded in the call log', async () => {
   await using platform = await start()
   await using client = await connect(platform)
   const { result_id } = handleIn((await client.call('list')).texts[0])
@@ -292,13 +292,13 @@ test('what is read on is in the record of calls, as is what was called', async (
   ])
 })
 
-test.each([0, 999, 10_000_001, 1500.5, '2000x'])('a limit of %j is refused', async (result_limit) => {
+test.each([0, 999, 10_000_001, 1500.5, '2000x'])('a result limit of %j is refused', async (result_limit) => {
   await using platform = await startListening()
 
   expect((await platform.post('/servers', { slug: 's', result_limit })).status).toBe(400)
 })
 
-test('the limit can be changed and taken away', async () => {
+test('the result limit can be changed and removed', async () => {
   await using platform = await start()
 
   expect((await platform.patch('/servers/s', { result_limit: 5000 })).body.result_limit).toBe(5000)
@@ -324,7 +324,7 @@ describe.each(engines)('kept results on %s', (engine) => {
     expect(await results.read(id, { ...owner, serverId: 'srv_2' }, first)).toBeUndefined()
   })
 
-  test('are gone after a day', async () => {
+  test('are deleted after a day', async () => {
     await using database = await freshStore(engine)
     const { results, engine: opened } = database.store
     const id = await results.keep(draft('x'))
@@ -341,7 +341,7 @@ describe.each(engines)('kept results on %s', (engine) => {
     expect(await opened.db.selectFrom('results').select('id').execute()).toEqual([{ id: fresh }])
   })
 
-  test('make room for new ones, the oldest first, and leave those of others alone', async () => {
+  test('are evicted for new ones, oldest first, without affecting other callers', async () => {
     await using database = await freshStore(engine)
     const { results } = database.store
     const half = 40 * 1024 * 1024
@@ -358,7 +358,7 @@ describe.each(engines)('kept results on %s', (engine) => {
     expect(await results.read(theirs, other, first)).toBeDefined()
   })
 
-  test('are not more than two hundred for one caller', async () => {
+  test('are limited to two hundred per caller', async () => {
     await using database = await freshStore(engine)
     const { results } = database.store
     const ids: string[] = []

@@ -8,7 +8,7 @@ const ask = async (platform: TestPlatform, id: string, input: object, key: strin
   return body.approval_id
 }
 
-test('a reviewer sees what would run, also under a name that sounds like a secret, and is warned of it', async () => {
+test('reviewers see all arguments of a call, and those with a secret-like name are marked', async () => {
   await using service = await startService()
   await using platform = await startPlatform()
   const { id, caller, reviewer } = await gated(platform, service.url, { parameters: {} })
@@ -27,7 +27,7 @@ test('a reviewer sees what would run, also under a name that sounds like a secre
   expect(record.request.token).toBe('[redacted]')
 })
 
-test('what the schema declares secret is hidden, and the reviewer is told its type and length', async () => {
+test('arguments that the schema declares secret are hidden, and reviewers see their type and length', async () => {
   await using service = await startService()
   await using platform = await startPlatform()
   const parameters = {
@@ -79,7 +79,7 @@ test('what the schema declares secret is hidden, and the reviewer is told its ty
   expect(record.request).toEqual(approval.input)
 })
 
-test('an API key of this platform is hidden from reviewers, and only the key', async () => {
+test('API keys of the platform are hidden from reviewers, and only the key itself', async () => {
   await using service = await startService()
   await using platform = await startPlatform()
   const { id, reviewer, caller } = await gated(platform, service.url, { parameters: {} })
@@ -92,7 +92,7 @@ test('an API key of this platform is hidden from reviewers, and only the key', a
   expect(sensitive).toMatchObject([{ path: 'note', reason: 'api_key', hidden: true }])
 })
 
-test('a webhook tells systems outside of neither, and says what it leaves out', async () => {
+test('webhooks redact arguments with a secret-like name, and list them', async () => {
   await using service = await startService()
   await using platform = await startPlatform()
   const { id, caller } = await gated(platform, service.url, { parameters: {} })
@@ -106,7 +106,7 @@ test('a webhook tells systems outside of neither, and says what it leaves out', 
   expect(data.sensitive).toMatchObject([{ path: 'token', length: 17, reason: 'name', hidden: true }])
 })
 
-test('the record of a call has the names of presets and not their values, however the call ends', async () => {
+test('the call log has the names of presets but not their values, for any outcome', async () => {
   await using service = await startService()
   await using platform = await startPlatform()
   const { caller } = await people(platform)
@@ -130,7 +130,7 @@ test('the record of a call has the names of presets and not their values, howeve
   expect(JSON.stringify([calls, right.request, wrong])).not.toContain('under-the-counter')
 })
 
-test('presets of a client tool are told to those who run it, and not to those who read the run', async () => {
+test('presets of a client tool are returned to its caller, and not to other readers of the run', async () => {
   await using platform = await startPlatform()
   const parameters = { type: 'object', properties: { path: { type: 'string' }, vault: { type: 'string' } } }
   const tool = { name: 'read', type: 'client', parameters, preset_parameters: { vault: 'under-the-counter' } }

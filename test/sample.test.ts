@@ -12,7 +12,7 @@ async function firstStart(folder: string): Promise<Running & { readonly lines: r
   return { ...platform, lines: lines.filter((line) => line.startsWith('  curl ')) }
 }
 
-/** Pasted into a terminal in a folder that has nothing to do with the checkout. */
+/** Runs a command in a shell, in a folder outside of the checkout. */
 async function paste(line: string | undefined): Promise<string> {
   const { code, stdout, stderr } = await runShell(line ?? 'false', tmpdir())
   expect([code, stderr]).toEqual([0, ''])
@@ -30,7 +30,7 @@ test('the first two commands that a first start prints work in any folder: a cal
   expect(await paste(mcp)).toContain('Ada Almeida')
 })
 
-test('a first start says where to paste the commands, and that the third waits, before it', {
+test('a first start prints where to paste the commands, and that the third one waits for approval', {
   timeout: 60_000,
 }, async () => {
   await using folder = await temporaryFolder()
@@ -70,7 +70,7 @@ browserTest(
   },
 )
 
-test('the sample is made once, on an empty platform only, and goes on working after a restart', {
+test('the sample is created once, only on an empty platform, and works after a restart', {
   timeout: 60_000,
 }, async () => {
   await using folder = await temporaryFolder()

@@ -6,7 +6,7 @@ import { Quartermaster, type ServerTools } from '../src/sdk/index.ts'
 import { startListening } from './clients.ts'
 import { adminKey, type Service, startService } from './kit.ts'
 
-/** A model that calls a tool of the server wrongly, then rightly, and says what it gave. */
+/** A model that calls a tool with invalid arguments, then with valid ones, and repeats its output. */
 const name = 'tools_weather_action'
 const script = {
   steps: [
@@ -43,7 +43,7 @@ afterAll(async () => {
   await model.close()
 })
 
-// biome-ignore lint/suspicious/noExplicitAny: answers are looked into field by field
+// biome-ignore lint/suspicious/noExplicitAny: tests read responses field by field
 const post = async (path: string, body: object, headers: Record<string, string> = {}): Promise<any> => {
   const response = await fetch(`${model.url}${path}`, {
     method: 'POST',
@@ -53,8 +53,8 @@ const post = async (path: string, body: object, headers: Record<string, string> 
   return response.json()
 }
 
-test('a server’s tools are handed to OpenAI’s chat completions, and its calls are made', async () => {
-  // biome-ignore lint/suspicious/noExplicitAny: messages are passed back as they came
+test('the tools of a server work with OpenAI chat completions', async () => {
+  // biome-ignore lint/suspicious/noExplicitAny: messages are sent back unchanged
   const messages: any[] = [{ role: 'user', content: 'How is it?' }]
   for (let step = 0; step < 3; step++) {
     const { choices } = await post('/v1/chat/completions', { model: 'm', messages, tools: tools.forOpenAI() })
@@ -63,8 +63,8 @@ test('a server’s tools are handed to OpenAI’s chat completions, and its call
   expect(messages.at(-1).content).toBe('It said {"degrees":21}')
 })
 
-test('a server’s tools are handed to Anthropic’s messages, and its calls are made', async () => {
-  // biome-ignore lint/suspicious/noExplicitAny: messages are passed back as they came
+test('the tools of a server work with Anthropic messages', async () => {
+  // biome-ignore lint/suspicious/noExplicitAny: messages are sent back unchanged
   const messages: any[] = [{ role: 'user', content: 'How is it?' }]
   for (let step = 0; step < 3; step++) {
     const body = { model: 'm', max_tokens: 100, messages, tools: tools.forAnthropic() }
@@ -76,7 +76,7 @@ test('a server’s tools are handed to Anthropic’s messages, and its calls are
   expect(messages.at(-1).content[0].text).toBe('It said {"degrees":21}')
 })
 
-test('a server’s tools are handed to the AI SDK, which calls them itself', async () => {
+test('the tools of a server work with the AI SDK', async () => {
   const provider = createOpenAICompatible({ name: 'scripted', baseURL: `${model.url}/v1`, apiKey: 'x' })
   const { text } = await generateText({
     model: provider.chatModel('m'),
@@ -87,7 +87,7 @@ test('a server’s tools are handed to the AI SDK, which calls them itself', asy
   expect(text).toBe('It said {"degrees":21}')
 })
 
-test('a server that is not there, or a key that may not use it, is told as an outcome', async () => {
+test('an unknown server, an invalid key and an unreachable platform are returned as errors, not thrown', async () => {
   const qm = new Quartermaster({ baseUrl: platform.url, token: adminKey })
   const missing = await qm.servers.tools('nothing')
   expect(missing.error?.code).toBe('RESOURCE_NOT_FOUND')

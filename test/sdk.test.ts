@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
-import { expect, test } from 'vitest'
-import { Quartermaster } from '../src/sdk/index.ts'
+import { expect, expectTypeOf, test } from 'vitest'
+import { type NewTool, type Page, Quartermaster, type Tool, type ToolChanges, type ToolPage } from '../src/sdk/index.ts'
 import { closedAddress, startListening } from './clients.ts'
 import { importGraph } from './import-graph.ts'
 import { adminKey, startService } from './kit.ts'
@@ -8,7 +8,7 @@ import { adminKey, startService } from './kit.ts'
 const answering = (response: () => Response | Promise<Response>) =>
   new Quartermaster({ baseUrl: 'http://platform.test', token: adminKey, fetch: async () => response() })
 
-test('the SDK runs wherever fetch does: it imports no package, no Node built-in and nothing of the server', () => {
+test('the SDK runs wherever fetch does: it imports no package, no Node built-in and no server code', () => {
   const { files, others } = importGraph('src/sdk/index.ts')
 
   expect(others).toEqual([])
@@ -16,7 +16,7 @@ test('the SDK runs wherever fetch does: it imports no package, no Node built-in 
   expect(files).toContain('src/sdk/send.ts')
 })
 
-test('what is created is answered as data, with the response beside it (S2.59)', async () => {
+test('methods return data and the HTTP response (S2.59)', async () => {
   await using platform = await startListening()
   const qm = new Quartermaster({ baseUrl: platform.url, token: adminKey })
 
@@ -31,7 +31,7 @@ test('what is created is answered as data, with the response beside it (S2.59)',
   expect(deleted).toMatchObject({ data: null, error: undefined })
 })
 
-test('methods take and give exactly what the platform does, checked before anything runs', async () => {
+test('the types of methods match the API', async () => {
   const qm = answering(() => Response.json({ data: [], total: 0, limit: 50, offset: 0 }))
 
   const { data } = await qm.calls.listCalls()
@@ -42,13 +42,43 @@ test('methods take and give exactly what the platform does, checked before anyth
   await qm.calls.listCalls({ query: { status: 'lost' } })
   // @ts-expect-error a tool without a name
   await qm.tools.createTool({ body: { type: 'http' } })
-  // @ts-expect-error which tool?
+  // @ts-expect-error a call without a tool
   await qm.tools.callTool({ body: {} })
   // @ts-expect-error a field that a project does not have
   expect((await qm.projects.getProject({ path: { project_id: 'proj_1' } })).data?.colour).toBeUndefined()
 })
 
-test('an error of the platform is answered, not thrown', async () => {
+test('request and response types can be imported by name', async () => {
+  await using platform = await startListening()
+  const qm = new Quartermaster({ baseUrl: platform.url, token: adminKey })
+  const draft: NewTool = {
+    project_id: platform.projectId,
+    name: 'get-weather',
+    parameters: { type: 'object' },
+    execute: { url: 'https://api.example.com/weather' },
+  }
+  const changes: ToolChanges = { description: 'The weather in a city' }
+
+  const created = await qm.tools.createTool({ body: draft })
+  expect(created.error).toBeUndefined()
+  const changed = await qm.tools.updateTool({ path: { tool_id: created.data?.id ?? '' }, body: changes })
+  const listed = await qm.tools.listTools()
+
+  const named: Pick<Tool, 'name' | 'description' | 'execute'> | undefined = changed.data
+  expect(named).toMatchObject({
+    name: 'get-weather',
+    description: 'The weather in a city',
+    execute: { method: 'POST' },
+  })
+  expect(listed.data?.data.map(({ name }) => name)).toEqual(['get-weather'])
+  expectTypeOf(created.data).toEqualTypeOf<Tool | undefined>()
+  expectTypeOf(listed.data).toEqualTypeOf<ToolPage | undefined>()
+  expectTypeOf<ToolPage>().toEqualTypeOf<Page<Tool>>()
+  // @ts-expect-error a tool cannot be moved to another project
+  expectTypeOf({ project_id: 'proj_1' }).toExtend<ToolChanges>()
+})
+
+test('an error of the platform is returned, not thrown', async () => {
   await using platform = await startListening()
   const qm = new Quartermaster({ baseUrl: `${platform.url}/`, token: adminKey })
 
@@ -63,7 +93,7 @@ test('an error of the platform is answered, not thrown', async () => {
   expect(response?.status).toBe(404)
 })
 
-test('a platform that is not there is answered as NETWORK, with the reason', async () => {
+test('an unreachable platform is returned as NETWORK, with the reason', async () => {
   const qm = new Quartermaster({ baseUrl: await closedAddress(), token: adminKey })
 
   const outcome = await qm.tools.listTools()
@@ -76,13 +106,13 @@ test.each([
   ['a page of a proxy', () => new Response('<h1>Bad Gateway</h1>', { status: 502 })],
   ['a page of another service', () => new Response('<h1>Welcome</h1>')],
   ['another error', () => Response.json({ message: 'no' }, { status: 404 })],
-])('%s in place of an answer is told apart from an error of the platform', async (_, response) => {
+])('%s is returned as UNEXPECTED_ANSWER', async (_, response) => {
   const { error } = await answering(response).tools.listTools()
 
   expect(error?.code).toBe('UNEXPECTED_ANSWER')
 })
 
-test('a request that its caller gives up is answered as ABORTED', async () => {
+test('an aborted request is returned as ABORTED', async () => {
   const qm = new Quartermaster({ baseUrl: 'http://127.0.0.1:1', token: adminKey })
 
   const { error } = await qm.tools.listTools({ signal: AbortSignal.abort() })
@@ -90,7 +120,7 @@ test('a request that its caller gives up is answered as ABORTED', async () => {
   expect(error?.code).toBe('ABORTED')
 })
 
-test('an id is one part of the path, whatever is in it', async () => {
+test('an id is one segment of the path, whatever it contains', async () => {
   await using platform = await startListening()
   const qm = new Quartermaster({ baseUrl: platform.url, token: adminKey })
 
@@ -103,7 +133,7 @@ test('an id is one part of the path, whatever is in it', async () => {
   expect(none.error?.details).toEqual({ errors: [{ path: 'tool_id', message: 'is missing' }] })
 })
 
-test('a query is escaped, and what it leaves undefined is not sent', async () => {
+test('query parameters are escaped, and undefined ones are not sent', async () => {
   const asked: string[] = []
   const qm = new Quartermaster({
     baseUrl: 'https://tools.example.com/api/v1',
@@ -119,7 +149,7 @@ test('a query is escaped, and what it leaves undefined is not sent', async () =>
   expect(asked).toEqual(['https://tools.example.com/api/v1/calls?app=s%C3%A3o+%26+co&limit=5'])
 })
 
-test('a repeat with the same Idempotency-Key gets the first answer again', async () => {
+test('a request repeated with the same Idempotency-Key gets the first response', async () => {
   await using platform = await startListening()
   const qm = new Quartermaster({ baseUrl: platform.url, token: adminKey })
   const request = { body: { name: 'Once' }, headers: { 'Idempotency-Key': 'only-one' } }
@@ -135,7 +165,7 @@ test.each([
   ['bytes', () => new Uint8Array([0, 1, 254, 255])],
   ['a blob', () => new Blob([new Uint8Array([0, 1, 254, 255])])],
   ['a stream', () => new Blob([new Uint8Array([0, 1, 254, 255])]).stream()],
-])('a file goes up as %s and comes down as a stream', async (_, content) => {
+])('a file is uploaded from %s and downloaded as a stream', async (_, content) => {
   await using platform = await startListening()
   const qm = new Quartermaster({ baseUrl: platform.url, token: adminKey })
   const file = await qm.files.createFile({ body: { path: '/four.bin' } })
@@ -150,7 +180,7 @@ test.each([
   expect(await part.response?.bytes()).toEqual(new Uint8Array([1, 254]))
 })
 
-test('a file that was never filled comes down as nothing, not as an error', async () => {
+test('a file without content is downloaded as empty, not as an error', async () => {
   await using platform = await startListening()
   const qm = new Quartermaster({ baseUrl: platform.url, token: adminKey })
   const file = await qm.files.createFile({ body: { path: '/empty' } })
@@ -160,7 +190,7 @@ test('a file that was never filled comes down as nothing, not as an error', asyn
   expect(await new Response(data).text()).toBe('')
 })
 
-test('calls can be watched as they begin and end, and leaving the loop ends it', async () => {
+test('calls can be streamed as they start and end, and leaving the loop closes the stream', async () => {
   await using platform = await startListening()
   await using service = await startService()
   const qm = new Quartermaster({ baseUrl: platform.url, token: adminKey })
@@ -180,7 +210,7 @@ test('calls can be watched as they begin and end, and leaving the loop ends it',
   expect(seen).toContain('call.ended sdk')
 })
 
-test('events are read whole, however the network cuts them', async () => {
+test('events are parsed correctly, however the network splits them', async () => {
   const text =
     ': listening\r\n\r\nid: call_1\r\nevent: call.begun\r\ndata: {"tool":\r\ndata: "São"}\r\n\r\nevent: none\n\ndata: 2\n\n'
   const bytes = new TextEncoder().encode(text)
@@ -196,7 +226,7 @@ test('events are read whole, however the network cuts them', async () => {
   ])
 })
 
-test('the token is not to be seen in the client, nor in the error that it causes', async () => {
+test('the token does not appear when the client is inspected, nor in errors', async () => {
   const qm = new Quartermaster({ baseUrl: 'http://127.0.0.1:1', token: adminKey })
 
   const { error } = await qm.tools.listTools()
@@ -211,12 +241,20 @@ test('the token is not to be seen in the client, nor in the error that it causes
 test.each([
   ['nothing', undefined, 'baseUrl and token are missing: '],
   ['a key alone', 'sk_secret', 'baseUrl and token are missing: '],
-  ['other names', { url: 'http://127.0.0.1:1', key: 'sk_secret' }, 'url is no option, key is no option, baseUrl is'],
-  ['another name', { baseUrl: 'http://127.0.0.1:1', apiKey: 'sk_secret' }, 'apiKey is no option, token is missing: '],
+  [
+    'other names',
+    { url: 'http://127.0.0.1:1', key: 'sk_secret' },
+    'url is not an option, key is not an option, baseUrl is',
+  ],
+  [
+    'another name',
+    { baseUrl: 'http://127.0.0.1:1', apiKey: 'sk_secret' },
+    'apiKey is not an option, token is missing: ',
+  ],
   ['an unset variable', { baseUrl: 'http://127.0.0.1:1', token: undefined }, 'token is missing: '],
-  ['an address that is none', { baseUrl: 4600, token: 'sk_secret' }, 'baseUrl must be where the platform is'],
-  ['a token that is none', { baseUrl: 'http://127.0.0.1:1', token: 1 }, 'token must be an API key'],
-])('a client made with %s is refused at once, in words that name the options', (_, options, words) => {
+  ['an invalid URL', { baseUrl: 4600, token: 'sk_secret' }, 'baseUrl must be the URL of the platform'],
+  ['an invalid token', { baseUrl: 'http://127.0.0.1:1', token: 1 }, 'token must be an API key'],
+])('a client created with %s throws immediately, with an error that names the options', (_, options, words) => {
   const make = () => new Quartermaster(options as never)
 
   expect(make).toThrow(TypeError)
@@ -225,7 +263,7 @@ test.each([
   expect(make).not.toThrow('sk_secret')
 })
 
-test('an agent is run to its end, with functions of the caller’s own as its tools', async () => {
+test('agents.run runs an agent until it ends, with your functions as its client tools', async () => {
   await using platform = await startListening()
   const qm = new Quartermaster({ baseUrl: platform.url, token: adminKey })
   const steps = [

@@ -18,7 +18,7 @@ async function register(platform: TestPlatform, tool: object): Promise<string> {
 const everyForm = [token, password, query, encodeURIComponent(password), Buffer.from(password).toString('base64')]
 const leaks = (value: unknown) => everyForm.filter((form) => JSON.stringify(value).includes(form))
 
-/** Answers everything it was sent, as services for debugging do. */
+/** Returns everything it receives, as debugging services do. */
 const mirror = ({ headers, url }: Received) => {
   const [, encoded = ''] = String(headers['x-login']).split(' ')
   const login = Buffer.from(encoded, 'base64').toString()
@@ -33,8 +33,8 @@ const headers = {
   'x-login': `Basic ${Buffer.from(`ana:${password}`).toString('base64')}`,
 }
 
-describe('a service that echoes what a tool proves with who it is', () => {
-  test('tells it neither to the caller nor to the record, in results and in errors, not even to an administrator', async () => {
+describe('credentials that a service echoes', () => {
+  test('are redacted in results, errors and the call log, even for an administrator', async () => {
     await using service = await startService(mirror)
     await using platform = await startPlatform()
     const make = (name: string, path: string) =>
@@ -58,7 +58,7 @@ describe('a service that echoes what a tool proves with who it is', () => {
     expect(answers[1]?.body.error.details.tool_url).toBe(`${service.url}/fail?key=[hidden]&city={city}`)
   })
 
-  test('leaves no half of it at the end of an error that is cut', async () => {
+  test('are not partly visible at the end of a truncated error', async () => {
     const before = 'x'.repeat(16_384 - 10)
     await using service = await startService(() => ({ status: 500, body: `${before}${token}${before}` }))
     await using platform = await startPlatform()
@@ -70,7 +70,7 @@ describe('a service that echoes what a tool proves with who it is', () => {
     expect(JSON.stringify(body)).not.toContain(token.slice(0, 6))
   })
 
-  test('changes nothing else in what is passed on', async () => {
+  test('are the only change to a response', async () => {
     const text = '{"n":12345678901234567890, "slash":"a\\/b", "é":"\\u00e9"}'
     await using service = await startService(() => ({ body: text }))
     await using platform = await startPlatform()
@@ -85,8 +85,8 @@ describe('a service that echoes what a tool proves with who it is', () => {
   })
 })
 
-describe.each(['legacy', 'auto'] as const)('an MCP server that echoes its credentials, to a client of %s', (mode) => {
-  test('tells them in no result, error, progress, log message or description', async () => {
+describe.each(['legacy', 'auto'] as const)('credentials that an MCP server echoes to a client in %s mode', (mode) => {
+  test('are redacted in results, errors, progress, log messages and descriptions', async () => {
     await using upstream = await startUpstream([
       {
         ...echo,
@@ -135,7 +135,7 @@ describe.each(['legacy', 'auto'] as const)('an MCP server that echoes its creden
   })
 })
 
-test('a model reads nothing of them either', async () => {
+test('credentials that a tool echoes are redacted for models', async () => {
   await using service = await startService(mirror)
   await using model = await startReplayServer({
     steps: [
@@ -171,10 +171,10 @@ test('a model reads nothing of them either', async () => {
   expect(leaks(detail)).toEqual([])
 })
 
-describe('what is fixed in an address or in arguments', () => {
+describe('a secret in a URL or in program arguments', () => {
   const caller = ['pol_caller']
 
-  test('is shown only to those who may change the tool', async () => {
+  test('is visible only to keys that can change the tool', async () => {
     await using platform = await startPlatform({ QM_ALLOW_STDIO: 'true' })
     const web = await register(platform, {
       name: 'web',
@@ -205,7 +205,7 @@ describe('what is fixed in an address or in arguments', () => {
   })
 })
 
-test('a model provider that echoes its key in parts tells it to nobody, in the stream and in the answer', async () => {
+test('the key of an AI provider that echoes it in pieces is redacted in streams and responses', async () => {
   const parts = ['Your key is correct-', 'horse-batt', 'ery-staple, keep ', 'it']
   const chunk = (delta: object) => `data: ${JSON.stringify({ id: '1', choices: [{ index: 0, delta }] })}\n\n`
   const end = 'data: {"id":"1","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
@@ -233,7 +233,7 @@ test('a model provider that echoes its key in parts tells it to nobody, in the s
   expect(streamed.body).not.toMatch(/correct-|horse|staple/)
 })
 
-test('the target of a webhook cannot put its key into the delivery log, and its address is masked for readers', async () => {
+test('secrets in a webhook URL are redacted in the delivery log, and hidden from readers', async () => {
   await using service = await startService(({ url }) => ({ body: `I know ${url}` }))
   await using platform = await startPlatform()
   const fields = { name: 'w', url: `${service.url}/hook?key=${query}`, events: ['generation.completed'] }

@@ -17,7 +17,7 @@ const before = 'a'.repeat(64)
 const after = 'a passphrase that is the next key'
 const apiKey = 'sk-a-key-of-a-provider-1234'
 
-/** Somebody's models, who remember with which headers they were asked. */
+/** A model API that records the headers of its requests. */
 async function startModels() {
   const asked: string[] = []
   const server = createServer(({ headers }, response) => {
@@ -32,7 +32,7 @@ async function startModels() {
   }
 }
 
-/** A database and a data folder, on which one platform after the other is started. */
+/** A database and a data folder for several starts of the platform. */
 async function somewhere(engine: (typeof engines)[number]) {
   const database = await freshDatabase(engine)
   const data = database.options.data ?? (await mkdtemp(join(tmpdir(), 'quartermaster-')))
@@ -40,14 +40,17 @@ async function somewhere(engine: (typeof engines)[number]) {
     data,
     start: (environment: Record<string, string> = {}) =>
       createPlatform(
-        readConfig([], {
-          QM_DATA: data,
-          ...(database.options.databaseUrl && { DATABASE_URL: database.options.databaseUrl }),
-          QM_ADMIN_KEY: adminKey,
-          QM_LOG_LEVEL: 'silent',
-          QM_EMBEDDINGS: 'off',
-          ...environment,
-        }),
+        readConfig(
+          {},
+          {
+            QM_DATA: data,
+            ...(database.options.databaseUrl && { DATABASE_URL: database.options.databaseUrl }),
+            QM_ADMIN_KEY: adminKey,
+            QM_LOG_LEVEL: 'silent',
+            QM_EMBEDDINGS: 'off',
+            ...environment,
+          },
+        ),
       ),
     open: () => openStore(database.options),
     async [Symbol.asyncDispose]() {
@@ -68,7 +71,7 @@ async function ask(platform: Platform, path: string, body: object) {
   return JSON.parse(await response.text())
 }
 
-/** Everything that there is to seal, once. */
+/** Creates one secret of each kind. */
 async function fill(platform: Platform, url: string) {
   const provider = await ask(platform, '/ai-providers', {
     ...{ name: 'models', type: 'openai-compatible', base_url: url, default_model: 'm' },
@@ -79,7 +82,7 @@ async function fill(platform: Platform, url: string) {
   return { provider: provider.id as string, webhook: webhook.id as string, secrets: [rotated.secret, webhook.secret] }
 }
 
-/** The ids of the keys that anything in the whole database is sealed with, whatever column it is in. */
+/** The ids of the keys that encrypt anything in the database, in any column. */
 async function keysUsed({ engine: { db } }: Store): Promise<string[]> {
   const found = new Set<string>()
   for (const { name } of await db.introspection.getTables()) {
@@ -95,7 +98,7 @@ async function webhookSecrets({ store, vault }: Pick<Platform, 'store' | 'vault'
 }
 
 describe.each(engines)('the secret key, on %s,', (engine) => {
-  test('can be changed, and no secret is lost', async () => {
+  test('can be rotated without losing a secret', async () => {
     await using models = await startModels()
     await using place = await somewhere(engine)
     const first = await place.start({ QM_SECRET_KEY: before })
@@ -120,7 +123,7 @@ describe.each(engines)('the secret key, on %s,', (engine) => {
     expect(sealed).toMatchObject({ secret: expect.stringContaining('whsec_') })
   })
 
-  test('is changed for all secrets or for none, wherever a start is cut off', async () => {
+  test('is rotated for all secrets or none, wherever a start is interrupted', async () => {
     await using place = await somewhere(engine)
     const first = await place.start({ QM_SECRET_KEY: before })
     const made = await fill(first, 'http://127.0.0.1:9/v1')
@@ -153,7 +156,7 @@ describe.each(engines)('the secret key, on %s,', (engine) => {
     await store.close()
   })
 
-  test('is never changed to two keys, where several processes each make a file of their own', async () => {
+  test('is never rotated to two keys if several processes each generate a key file', async () => {
     await using place = await somewhere(engine)
     const first = await place.start({ QM_SECRET_KEY: before })
     const made = await fill(first, 'http://127.0.0.1:9/v1')
@@ -168,7 +171,7 @@ describe.each(engines)('the secret key, on %s,', (engine) => {
       ),
     )
 
-    // Whoever is first pauses in the middle, so that the others come by.
+    // The first process pauses in the middle, so that the others start meanwhile.
     const { replace } = Sealed.prototype
     let writes = 0
     Sealed.prototype.replace = async function (...args) {
@@ -188,7 +191,7 @@ describe.each(engines)('the secret key, on %s,', (engine) => {
     await store.close()
   })
 
-  test('can be changed by several processes at once', async () => {
+  test('can be rotated by several processes at once', async () => {
     await using place = await somewhere(engine)
     const first = await place.start({ QM_SECRET_KEY: before })
     const made = await fill(first, 'http://127.0.0.1:9/v1')
@@ -207,7 +210,7 @@ describe.each(engines)('the secret key, on %s,', (engine) => {
     await store.close()
   })
 
-  test('is said to be wrong where neither it nor the one before fits, and nothing is changed', async () => {
+  test('is reported as wrong if neither it nor the previous one can decrypt, and nothing is changed', async () => {
     await using place = await somewhere(engine)
     const first = await place.start({ QM_SECRET_KEY: before })
     const made = await fill(first, 'http://127.0.0.1:9/v1')
@@ -224,7 +227,7 @@ describe.each(engines)('the secret key, on %s,', (engine) => {
     await again.close()
 
     expect(fault).toMatch(
-      new RegExp(`sealed with the key ${used[0]}, .* \\(QM_SECRET_KEY\\) and .* \\(QM_SECRET_KEY_PREVIOUS\\)`),
+      new RegExp(`encrypted with the key ${used[0]}, .* \\(QM_SECRET_KEY\\) and .* \\(QM_SECRET_KEY_PREVIOUS\\)`),
     )
     expect(refused.error.code).toBe('SECRET_KEY_WRONG')
     expect(usedStill).toEqual(used)
@@ -232,7 +235,7 @@ describe.each(engines)('the secret key, on %s,', (engine) => {
   })
 })
 
-test('a secret that a process with the key before has sealed meanwhile is told of, and taken over later', async () => {
+test('a secret that another process encrypted with the previous key meanwhile is reported, and re-encrypted later', async () => {
   await using place = await somewhere('sqlite')
   const first = await place.start({ QM_SECRET_KEY: before })
   const made = await fill(first, 'http://127.0.0.1:9/v1')
@@ -256,7 +259,7 @@ test('a secret that a process with the key before has sealed meanwhile is told o
   expect(usedNow).not.toContain(used[0])
 })
 
-test('a key file gives way to a key in the environment, and to another key file', async () => {
+test('a key file can be replaced by a key in the environment, and by another key file', async () => {
   await using place = await somewhere('sqlite')
   const file = join(place.data, 'secret.key')
   const first = await place.start()
@@ -278,7 +281,7 @@ test('a key file gives way to a key in the environment, and to another key file'
   expect((await stat(file)).mode & 0o777).toBe(0o600)
 })
 
-test('a secret that does not open with its key does not keep the others from being taken over', async () => {
+test('a secret that cannot be decrypted does not prevent the rotation of the others', async () => {
   await using place = await somewhere('sqlite')
   const first = await place.start({ QM_SECRET_KEY: before })
   const made = await fill(first, 'http://127.0.0.1:9/v1')
@@ -295,6 +298,6 @@ test('a secret that does not open with its key does not keep the others from bei
   await store.close()
 })
 
-test('a key before that is too short is refused at the start', () => {
-  expect(() => readConfig([], { QM_SECRET_KEY_PREVIOUS: 'short' })).toThrow(/QM_SECRET_KEY_PREVIOUS: must be 32 bytes/)
+test('a previous key that is too short is refused', () => {
+  expect(() => readConfig({}, { QM_SECRET_KEY_PREVIOUS: 'short' })).toThrow(/QM_SECRET_KEY_PREVIOUS: must be 32 bytes/)
 })

@@ -7,7 +7,7 @@ import { echo, startUpstream, type UpstreamTool } from './upstream.ts'
 type Listening = Awaited<ReturnType<typeof startListening>>
 type Era = 'legacy' | 'auto'
 
-/** A real MCP client at one of the platform's servers. */
+/** An MCP client connected to a server of the platform. */
 async function connect(platform: Listening, slug: string, era: Era = 'auto', key = adminKey) {
   const client = new Client({ name: 'tester', version: '1' }, { versionNegotiation: { mode: era } })
   const headers = { authorization: `Bearer ${key}` }
@@ -45,7 +45,7 @@ const action = (name: string, properties: Record<string, object> = {}, descripti
   inputSchema: { type: 'object', properties } as UpstreamTool['inputSchema'],
 })
 
-/** Two apps, each an MCP server of its own. */
+/** Two apps, each with its own MCP server. */
 async function twoApps(platform: TestPlatform) {
   const salesforce = await startUpstream([
     action('get_contacts', { where: { type: 'string' }, order_by: { type: 'string' } }, 'Get contacts'),
@@ -84,7 +84,7 @@ describe.each(['legacy', 'auto'] as const)('an MCP client of the %s era', (era) 
     ])
   })
 
-  test('calls an action by its own fields or wrapped in input_payload, and cannot change what it is bound to (S0.10) (S0.11) (S0.12)', async () => {
+  test('calls an action with its fields or with input_payload, and cannot change which action is called (S0.10) (S0.11) (S0.12)', async () => {
     await using platform = await startListening()
     await using apps = await twoApps(platform)
     await serve(platform, 'crm')
@@ -113,7 +113,7 @@ describe.each(['legacy', 'auto'] as const)('an MCP client of the %s era', (era) 
     expect(broken.json().error.code).toBe('VALIDATION_FAILED')
   })
 
-  test('gets two tools instead in agent mode, and resolves and executes with them (S0.4) (S0.13) (S0.15) (S0.16) (S0.17) (S0.18) (S0.20) (S0.21) (S0.28) (S0.29)', async () => {
+  test('gets two tools in agent mode, to resolve and execute actions (S0.4) (S0.13) (S0.15) (S0.16) (S0.17) (S0.18) (S0.20) (S0.21) (S0.28) (S0.29)', async () => {
     await using platform = await startListening()
     await using apps = await twoApps(platform)
     await serve(platform, 'crm', { agent_mode: true })
@@ -143,7 +143,7 @@ describe.each(['legacy', 'auto'] as const)('an MCP client of the %s era', (era) 
     expect(apps.hubspot.calls).toEqual([{ name: 'create_note', input: { text: 'hi' } }])
   })
 
-  test('finds skills when they are on, beside either mode (S0.6) (S0.7)', async () => {
+  test('gets skill tools if they are enabled, in both modes (S0.6) (S0.7)', async () => {
     await using platform = await startListening()
     await using _apps = await twoApps(platform)
     await serve(platform, 'direct', { retrieve_skill: true, apps: [{ slug: 'hubspot' }] })
@@ -160,7 +160,7 @@ describe.each(['legacy', 'auto'] as const)('an MCP client of the %s era', (era) 
     expect(await agent.names()).toEqual(['GET_KNOWLEDGE_INDEX', 'LOAD_SKILL', 'RESOLVE_ACTIONS', 'EXECUTE_ACTION'])
   })
 
-  test('sees results, errors of tools and errors of ours as results, and only protocol faults as faults', async () => {
+  test('gets errors of tools and of the platform as results, and only protocol errors as JSON-RPC errors', async () => {
     const failing: UpstreamTool = {
       ...echo,
       name: 'fail',
@@ -182,7 +182,7 @@ describe.each(['legacy', 'auto'] as const)('an MCP client of the %s era', (era) 
 })
 
 describe('a server', () => {
-  test('offers only the apps and actions it lists, and what its caller may call', async () => {
+  test('exposes only the apps and actions it lists, and only those the caller can call', async () => {
     await using platform = await startListening()
     await using _apps = await twoApps(platform)
     await serve(platform, 'narrow', { apps: [{ slug: 'salesforce', actions: ['list_deals'] }] })
@@ -200,7 +200,7 @@ describe('a server', () => {
     await expect(limited.call('hubspot_create_note_action')).rejects.toThrow(/no tool/)
   })
 
-  test('serves http and platform tools too, with presets gone from what is shown', async () => {
+  test('exposes http and platform tools, without their presets', async () => {
     await using service = await startService()
     await using platform = await startListening()
     const parameters = {
@@ -236,7 +236,7 @@ describe('a server', () => {
     expect(made.json().id).toMatch(/^doc_/)
   })
 
-  test('can keep the names that the actions have where they come from', async () => {
+  test('can keep the original names of actions', async () => {
     await using platform = await startListening()
     await using _apps = await twoApps(platform)
     await serve(platform, 's', { tool_names: 'original', apps: [{ slug: 'hubspot' }] })
@@ -245,7 +245,7 @@ describe('a server', () => {
     expect(await client.names()).toEqual(['create_note', 'list_owners'])
   })
 
-  test('is named in the record of the calls that came by it, which can be listed by it', async () => {
+  test('is recorded with its calls, which can be filtered by server', async () => {
     await using platform = await startListening()
     await using _apps = await twoApps(platform)
     const direct = await serve(platform, 'direct')
@@ -261,7 +261,7 @@ describe('a server', () => {
     expect(await callsBy(agents)).toMatchObject([{ server_id: agents, action: 'quartermaster:RESOLVE_ACTIONS' }])
   })
 
-  test.each(['legacy', 'auto'] as const)('has what a client (%s) calls itself in the record', async (era) => {
+  test.each(['legacy', 'auto'] as const)('records the name and version of the client (%s)', async (era) => {
     await using platform = await startListening()
     await using _apps = await twoApps(platform)
     await serve(platform, 's')
@@ -273,7 +273,7 @@ describe('a server', () => {
     expect(call.client).toEqual({ name: 'tester', version: '1' })
   })
 
-  test('has what a client calls itself also where the input is repeated in headers', async () => {
+  test('records the name and version of the client if inputs are repeated in headers', async () => {
     await using platform = await startListening()
     const region = { type: 'string', 'x-mcp-header': 'Region' }
     await using upstream = await startUpstream([action('locate', { region })])
@@ -288,7 +288,7 @@ describe('a server', () => {
     expect(call).toMatchObject({ action: 'maps:locate', client: { name: 'tester', version: '1' } })
   })
 
-  test('is not made with apps, actions or skills that the project does not have, which are named', async () => {
+  test('cannot be created with unknown apps, actions or skills, and the error names them', async () => {
     await using platform = await startListening()
     await using _apps = await twoApps(platform)
     await platform.post('/tools', { name: 'docs', type: 'platform', actions: ['create-document'] })
@@ -298,7 +298,7 @@ describe('a server', () => {
 
     expect(refused.status).toBe(400)
     expect(refused.body.error.details.errors).toEqual([
-      { path: 'apps.0.slug', message: 'no tool of the project is filed under "hubspto"; did you mean "hubspot"?' },
+      { path: 'apps.0.slug', message: 'no tool in the project has the app "hubspto"; did you mean "hubspot"?' },
       {
         path: 'apps.1.actions.1',
         message: '"docs" has no action "create-documents"; did you mean "create-document"?',
@@ -307,7 +307,7 @@ describe('a server', () => {
     ])
   })
 
-  test('may be changed though what it offers has gone since, and not to offer what never was', async () => {
+  test('can be changed after its actions were deleted, but not to list unknown ones', async () => {
     await using platform = await startListening()
     const { body: tool } = await platform.post('/tools', {
       name: 'docs',
@@ -324,7 +324,7 @@ describe('a server', () => {
     expect([same.status, other.status]).toEqual([200, 400])
   })
 
-  test('answers a wrong key as REST does', async () => {
+  test('responds to a wrong key like REST', async () => {
     await using platform = await startListening()
     await serve(platform, 'on')
     const ask = async (path: string, key?: string) => {
@@ -350,7 +350,7 @@ describe('a server', () => {
     }
   })
 
-  test('wants a key: 401 without or with a wrong one, 404 for a server that is off, unknown or not for the key (S0.49)', async () => {
+  test('requires a key: 401 without a valid one, 404 for a server that is disabled, unknown or not allowed (S0.49)', async () => {
     await using platform = await startListening()
     await serve(platform, 'on')
     await serve(platform, 'off', { enabled: false })
@@ -381,7 +381,7 @@ describe('a server', () => {
     expect(await status('', adminKey)).toBe(200)
   })
 
-  test('answers tools/list and tools/call without a handshake, as the plain wire of JSON-RPC (S4.2) (S4.8)', async () => {
+  test('answers tools/list and tools/call as plain JSON-RPC, without a handshake (S4.2) (S4.8)', async () => {
     await using upstream = await startUpstream()
     await using platform = await startListening()
     await platform.post('/tools', { name: 'up', type: 'mcp', mcp: { url: upstream.url } })
@@ -421,7 +421,7 @@ describe('a server', () => {
     expect(broken.body.error.code).toBe(-32700)
   })
 
-  test('has every call of an action in the record, with input and output, and failures in the same words (S0.30) (S0.31) (S0.47)', async () => {
+  test('records every call of an action with input and output, and failures with the same message (S0.30) (S0.31) (S0.47)', async () => {
     await using platform = await startListening()
     await using apps = await twoApps(platform)
     await serve(platform, 'crm', { agent_mode: true })
@@ -451,7 +451,7 @@ describe('a server', () => {
   })
 })
 
-test('two apps have an action of one name, each under its own name on every surface (S0.9)', async () => {
+test('actions with the same name in two apps have different names on every surface (S0.9)', async () => {
   await using platform = await startListening()
   await using service = await startService(({ url }) => ({ body: JSON.stringify({ from: url }) }))
   const parameters = { type: 'object', properties: { email: { type: 'string' } } }
@@ -487,11 +487,11 @@ test('two apps have an action of one name, each under its own name on every surf
   expect(data[0]).toMatchObject({ tool_id: ids.hubspot, action: 'hubspot:create_contact' })
 })
 
-describe.each(['legacy', 'auto'] as const)('attempts that reach no tool, of a client of the %s era', (era) => {
+describe.each(['legacy', 'auto'] as const)('calls that reach no tool, from a client of the %s era,', (era) => {
   const recorded = async (platform: TestPlatform, server: string) => {
     const { data } = (await platform.get(`/calls?server_id=${server}`)).body
     const whole = data.map(async ({ id }: { id: string }) => (await platform.get(`/calls/${id}`)).body)
-    // biome-ignore lint/suspicious/noExplicitAny: tests look into answers field by field
+    // biome-ignore lint/suspicious/noExplicitAny: tests read responses field by field
     return ((await Promise.all(whole)) as any[]).reverse()
   }
 
@@ -566,7 +566,7 @@ describe.each(['legacy', 'auto'] as const)('attempts that reach no tool, of a cl
 })
 
 describe('agent mode', () => {
-  test('has its searches and loaded skills in the record, too (S0.47)', async () => {
+  test('records searches and loaded skills (S0.47)', async () => {
     await using platform = await startListening()
     await using _apps = await twoApps(platform)
     await serve(platform, 'crm', { agent_mode: true, retrieve_skill: true })
@@ -588,7 +588,7 @@ describe('agent mode', () => {
     })
   })
 
-  test('says a plain sentence when nothing matches (S0.22)', async () => {
+  test('returns a plain sentence if nothing matches (S0.22)', async () => {
     await using platform = await startListening()
     await using _apps = await twoApps(platform)
     await serve(platform, 'crm', { agent_mode: true })
@@ -599,7 +599,7 @@ describe('agent mode', () => {
     expect(text).toMatch(/^Couldn't find any matching actions/)
   })
 
-  test('runs exactly one action a call, without a plan before it, from an object or JSON text alike (S0.23) (S0.24) (S0.25) (S0.26) (S0.27) (S0.46)', async () => {
+  test('runs exactly one action per call, without a prior plan, with input as an object or as JSON text (S0.23) (S0.24) (S0.25) (S0.26) (S0.27) (S0.46)', async () => {
     await using platform = await startListening()
     await using apps = await twoApps(platform)
     await serve(platform, 'crm', { agent_mode: true })
@@ -621,7 +621,7 @@ describe('agent mode', () => {
     expect(mistyped.json().error).toContain('create_note')
   })
 
-  test('tells the order of work in the descriptions, and gives {} for an action without inputs (S0.14) (S0.19) (S0.44) (S0.45)', async () => {
+  test('explains the order of work in tool descriptions, and returns {} as the schema of an action without inputs (S0.14) (S0.19) (S0.44) (S0.45)', async () => {
     await using platform = await startListening()
     await using _apps = await twoApps(platform)
     await serve(platform, 'crm', { agent_mode: true, retrieve_skill: true })
@@ -652,7 +652,7 @@ describe('skills', () => {
     return { lead, refund, hidden }
   }
 
-  test('are listed compactly, in pages, and only those of the server (S0.32) (S0.33) (S0.34) (S0.35) (S0.36)', async () => {
+  test('are listed in a compact form, in pages, and only those of the server (S0.32) (S0.33) (S0.34) (S0.35) (S0.36)', async () => {
     await using platform = await startListening()
     const { lead, refund, hidden } = await withSkills(platform)
     await serve(platform, 'sales', { retrieve_skill: true, skill_ids: [lead, hidden] })
@@ -682,7 +682,7 @@ describe('skills', () => {
     expect((await sales.call('LOAD_SKILL', { skill_id: refund })).json().success).toBe(false)
   })
 
-  test('are loaded by id or name, whole up to 100,000 characters (S0.37) (S0.38) (S0.39) (S0.40)', async () => {
+  test('are loaded by id or name, complete up to 100,000 characters (S0.37) (S0.38) (S0.39) (S0.40)', async () => {
     await using platform = await startListening()
     const { lead } = await withSkills(platform)
     const exact = 'a'.repeat(100_000)
@@ -709,7 +709,7 @@ describe('skills', () => {
     expect((await load({ skill_name: 'long' })).results[0].snippet).toMatch(/^a{100000}\n\n\[Truncated/)
   })
 
-  test('are cut after 100,000 characters, not UTF-16 units, and never inside one (S0.40)', async () => {
+  test('are truncated after 100,000 characters, not UTF-16 units, and never inside a character (S0.40)', async () => {
     await using platform = await startListening()
     const exact = '😀'.repeat(100_000)
     await platform.post('/skills', { name: 'exact', content: exact })
@@ -724,29 +724,33 @@ describe('skills', () => {
     expect(whole === exact).toBe(true)
     const [snippet = '', marker] = cut.split('\n\n')
     expect(snippet === `a${'😀'.repeat(99_999)}`).toBe(true)
-    expect(marker).toBe('[Truncated: the skill has 100001 characters, of which these are the first 100000.]')
-  })
-
-  test.each(['legacy', 'auto'] as const)('are told of at the start, to a client of the %s era (S0.48)', async (era) => {
-    await using platform = await startListening()
-    await withSkills(platform)
-    for (let i = 0; i < 60; i++) await platform.post('/skills', { name: `s${i}`, summary: 'Some\nmore', content: 'x' })
-    await serve(platform, 'agent', { retrieve_skill: true, agent_mode: true, description: 'The CRM.' })
-    await serve(platform, 'without', { description: 'The CRM.' })
-    await using agent = await connect(platform, 'agent', era)
-    await using without = await connect(platform, 'without', era)
-
-    const said = agent.client.getInstructions() ?? ''
-
-    expect(said).toMatch(/^The CRM\.\n\nWork in this order:.*\n\nThere are skills here/s)
-    expect(said).toContain('\n- Lead Qualification: Qualify an inbound lead\n')
-    expect(said).toMatch(/LOAD_SKILL.*\nAnd 12 more, which GET_KNOWLEDGE_INDEX lists\.$/s)
-    expect(said).not.toContain('Not any more')
-    expect(without.client.getInstructions()).toBe('The CRM.')
+    expect(marker).toBe('[Truncated: these are the first 100000 of 100001 characters.]')
   })
 
   test.each(['legacy', 'auto'] as const)(
-    'in agent mode the server says at the start how to proceed, to a client of the %s era (S0.44)',
+    'are listed in the instructions for a client of the %s era (S0.48)',
+    async (era) => {
+      await using platform = await startListening()
+      await withSkills(platform)
+      for (let i = 0; i < 60; i++)
+        await platform.post('/skills', { name: `s${i}`, summary: 'Some\nmore', content: 'x' })
+      await serve(platform, 'agent', { retrieve_skill: true, agent_mode: true, description: 'The CRM.' })
+      await serve(platform, 'without', { description: 'The CRM.' })
+      await using agent = await connect(platform, 'agent', era)
+      await using without = await connect(platform, 'without', era)
+
+      const said = agent.client.getInstructions() ?? ''
+
+      expect(said).toMatch(/^The CRM\.\n\nWork in this order:.*\n\nThis server has skills/s)
+      expect(said).toContain('\n- Lead Qualification: Qualify an inbound lead\n')
+      expect(said).toMatch(/LOAD_SKILL.*\nGET_KNOWLEDGE_INDEX lists 12 more\.$/s)
+      expect(said).not.toContain('Not any more')
+      expect(without.client.getInstructions()).toBe('The CRM.')
+    },
+  )
+
+  test.each(['legacy', 'auto'] as const)(
+    'are part of the order of work in the instructions of agent mode, for a client of the %s era (S0.44)',
     async (era) => {
       await using platform = await startListening()
       await serve(platform, 'both', {
@@ -774,7 +778,7 @@ describe('skills', () => {
     },
   )
 
-  test('that cannot be loaded are told in the answer, never as an error, and in the record (S0.41)', async () => {
+  test('that cannot be loaded get a response that says so, not an error, and are recorded (S0.41)', async () => {
     await using platform = await startListening()
     const { hidden } = await withSkills(platform)
     await serve(platform, 's', { retrieve_skill: true })
@@ -804,8 +808,8 @@ describe('skills', () => {
   })
 })
 
-describe('an action whose definition changed, of a tool that pins them', () => {
-  /** Two servers with a tool of the same name; the first one's is described otherwise by now. */
+describe('an action whose pinned definition changed', () => {
+  /** Two servers with a tool of the same name. The definition of the first one has changed. */
   async function withheldEcho(platform: Listening) {
     const first = await startUpstream([echo, { ...echo, name: 'echoes' }])
     const second = await startUpstream([echo])
@@ -831,38 +835,41 @@ describe('an action whose definition changed, of a tool that pins them', () => {
     }
   }
 
-  test.each(['legacy', 'auto'] as const)('is not called, which is said, and nothing else instead (%s)', async (era) => {
-    await using platform = await startListening()
-    await using tool = await withheldEcho(platform)
-    await using direct = await connect(platform, 'direct', era)
-    await using agent = await connect(platform, 'agent', era)
-    const rest = await platform.post(`/tools/${tool.id}/call`, { action: 'echo', input: { text: 'x' } })
+  test.each(['legacy', 'auto'] as const)(
+    'is blocked with an explanation, and no other action is called instead (%s)',
+    async (era) => {
+      await using platform = await startListening()
+      await using tool = await withheldEcho(platform)
+      await using direct = await connect(platform, 'direct', era)
+      await using agent = await connect(platform, 'agent', era)
+      const rest = await platform.post(`/tools/${tool.id}/call`, { action: 'echo', input: { text: 'x' } })
 
-    const called = await direct.call('echo', { text: 'x' })
-    const executed = await agent.call('EXECUTE_ACTION', {
-      application_slug: 'first',
-      action_id: 'echo',
-      input_payload: { text: 'x' },
-      type: 'action',
-    })
-    const resolved = await agent.call('RESOLVE_ACTIONS', { integration_query: ['echo first'] })
+      const called = await direct.call('echo', { text: 'x' })
+      const executed = await agent.call('EXECUTE_ACTION', {
+        application_slug: 'first',
+        action_id: 'echo',
+        input_payload: { text: 'x' },
+        type: 'action',
+      })
+      const resolved = await agent.call('RESOLVE_ACTIONS', { integration_query: ['echo first'] })
 
-    expect(rest.body.error).toMatchObject({ code: 'ACTION_WITHHELD', message: expect.stringContaining('operator') })
-    expect(called).toMatchObject({ isError: true })
-    expect(called.json().error).toMatchObject({ code: 'ACTION_WITHHELD', message: rest.body.error.message })
-    expect(executed).toMatchObject({ isError: true })
-    expect(executed.json()).toEqual({ success: false, error: rest.body.error.message })
-    expect(called.text + executed.text).not.toMatch(/echoes|echo_2|mean/)
-    expect(resolved.text).not.toContain('elsewhere')
-    expect(resolved.text).not.toMatch(/"slug":"first","type":"action","identifier":"echo"/)
-    const { data } = (await platform.get('/calls?action=first:echo')).body
-    expect(data.map(({ status }: { status: string }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+      expect(rest.body.error).toMatchObject({ code: 'ACTION_WITHHELD', message: expect.stringContaining('operator') })
+      expect(called).toMatchObject({ isError: true })
+      expect(called.json().error).toMatchObject({ code: 'ACTION_WITHHELD', message: rest.body.error.message })
+      expect(executed).toMatchObject({ isError: true })
+      expect(executed.json()).toEqual({ success: false, error: rest.body.error.message })
+      expect(called.text + executed.text).not.toMatch(/echoes|echo_2|mean/)
+      expect(resolved.text).not.toContain('elsewhere')
+      expect(resolved.text).not.toMatch(/"slug":"first","type":"action","identifier":"echo"/)
+      const { data } = (await platform.get('/calls?action=first:echo')).body
+      expect(data.map(({ status }: { status: string }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
 
-    await platform.post(`/tools/${tool.id}/accept-definitions`, {})
-    await expect.poll(direct.names, { timeout: 5000 }).toEqual(['echo', 'echoes', 'echo_2'])
-  })
+      await platform.post(`/tools/${tool.id}/accept-definitions`, {})
+      await expect.poll(direct.names, { timeout: 5000 }).toEqual(['echo', 'echoes', 'echo_2'])
+    },
+  )
 
-  test('is unknown to those who may not call the tool', async () => {
+  test('is not revealed to keys that cannot call the tool', async () => {
     await using platform = await startListening()
     await using tool = await withheldEcho(platform)
     const key = await platform.keyFor([
@@ -887,7 +894,7 @@ test.each([
   ['/servers', 'slug', {}, '1 to 63'],
   ['/tools', 'app', { name: 'a', type: 'mcp', mcp: { url: 'https://mcp.example.com' } }, '1 to 64'],
   ['/tools', 'name', { type: 'mcp', mcp: { url: 'https://mcp.example.com' } }, '1 to 64'],
-])('a slug or name at %s that is too long (%s) is told how long it may be', async (path, field, fields, limit) => {
+])('a request to %s with a "%s" that is too long gets the maximum length', async (path, field, fields, limit) => {
   await using platform = await startListening()
 
   const { status, body } = await platform.post(path, { ...fields, [field]: 'a'.repeat(300) })
@@ -897,7 +904,7 @@ test.each([
 })
 
 describe('the platform itself', () => {
-  test('is an MCP server at /mcp, with a tool for every operation that the caller may use', async () => {
+  test('is an MCP server at /mcp, with a tool for every operation that the caller can use', async () => {
     await using platform = await startListening()
     const caller = await platform.keyFor([{ effect: 'Allow', action: ['tools:ListTools', 'documents:*'] }])
     await using admin = await connect(platform, '')
@@ -911,7 +918,9 @@ describe('the platform itself', () => {
       expect.arrayContaining(['create-tool', 'call-tool', 'list-calls', 'create-server']),
     )
     expect(await admin.names()).not.toContain('create-api-key')
-    expect((await limited.names()).every((name) => name.includes('document') || name === 'list-tools')).toBe(true)
+    expect((await limited.names()).every((name) => name.includes('document') || name.startsWith('list-tool'))).toBe(
+      true,
+    )
     expect(read.json().content).toBe('hi')
     expect(refused).toMatchObject({ isError: true })
     expect(refused.json().error.code).toBe('NAME_TAKEN')

@@ -12,7 +12,7 @@ export interface ShellResult {
   readonly stderr: string
 }
 
-/** Without what npm adds for its own scripts: in a terminal, `node` is the user's own. */
+/** PATH without the folders that npm adds for scripts, so that `node` is the one of the user. */
 const userPath = (process.env.PATH ?? '')
   .split(':')
   .filter((folder) => !folder.includes('node_modules'))
@@ -33,7 +33,7 @@ export async function runShell(script: string, cwd: string): Promise<ShellResult
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   })
-  // A script that fails half-way may leave a program behind, which would hold the output open.
+  // A script that fails halfway may leave a program running, which would keep the output open.
   shell.once('exit', () => endGroup(shell.pid))
   const ended = new Promise<number | null>((resolve) => shell.once('close', resolve))
   const [code, stdout, stderr] = await Promise.all([ended, text(shell.stdout), text(shell.stderr)])
@@ -44,6 +44,6 @@ function endGroup(pid: number | undefined): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGTERM')
   } catch {
-    // Nothing was left.
+    // No process was left.
   }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { apiKeyAuthenticator } from '../src/access/authenticator.ts'
+import { csrfTokenOf, DashboardSessions } from '../src/access/dashboard-sessions.ts'
 import { Keys } from '../src/access/keys.ts'
-import { csrfTokenOf, Sessions } from '../src/access/sessions.ts'
 import { startListening } from './clients.ts'
 import { engines, freshStore } from './engines.ts'
 import { adminKey, startPlatform, startService, type TestPlatform } from './kit.ts'
@@ -8,7 +9,7 @@ import { adminKey, startPlatform, startService, type TestPlatform } from './kit.
 const own = { 'sec-fetch-site': 'same-origin' }
 const path = '/api/v1/dashboard/session'
 
-/** As a browser would, on a page of the platform's own. */
+/** Signs in like a browser on a page of the dashboard. */
 async function signedIn(platform: TestPlatform, key = adminKey) {
   const answer = await platform.post(path, { key }, { key: null, headers: own })
   const cookie = answer.headers.get('set-cookie')?.split(';')[0] ?? ''
@@ -16,8 +17,8 @@ async function signedIn(platform: TestPlatform, key = adminKey) {
   return { answer, cookie, headers }
 }
 
-describe('a session at the dashboard', () => {
-  test('is given for a key, stands in a cookie that scripts cannot read, and tells whose it is', async () => {
+describe('a dashboard session', () => {
+  test('is created with a key, stored in an HttpOnly cookie, and describes its key', async () => {
     await using platform = await startPlatform()
 
     const { answer, headers } = await signedIn(platform)
@@ -38,7 +39,7 @@ describe('a session at the dashboard', () => {
     expect(JSON.stringify(rows)).not.toContain(headers.cookie.slice('qm_session='.length))
   })
 
-  test('is sent over https alone, where the page was', async () => {
+  test('has a Secure cookie if the page was loaded over https', async () => {
     await using platform = await startPlatform()
 
     const headers = { ...own, 'x-forwarded-proto': 'https' }
@@ -47,7 +48,7 @@ describe('a session at the dashboard', () => {
     expect(answer.headers.get('set-cookie')).toMatch(/; Secure$/)
   })
 
-  test('lets REST be used as the key would, and its calls are recorded as made on the web', async () => {
+  test('has the permissions of its key, and its calls are recorded with the surface web', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
     const { headers } = await signedIn(platform)
@@ -64,7 +65,7 @@ describe('a session at the dashboard', () => {
     expect(call).toMatchObject({ surface: 'web', client: { name: 'dashboard' }, principal: { id: 'key_environment' } })
   })
 
-  test('ends with signing out, and with the key that it was given for', async () => {
+  test('ends on sign-out, and when its key is revoked', async () => {
     await using platform = await startPlatform()
     const key = await platform.keyFor([{ effect: 'Allow', action: ['*'] }])
     const { id } = (await platform.get('/api-keys')).body.data.find((one: { name: string }) => one.name === 'of a test')
@@ -81,11 +82,11 @@ describe('a session at the dashboard', () => {
     const refused = await platform.get('/tools', { key: null, headers: stayer.headers })
     expect(refused).toMatchObject({
       status: 401,
-      body: { error: { message: 'The session has ended: sign in again.' } },
+      body: { error: { message: 'Your session has ended. Sign in again.' } },
     })
   })
 
-  test('is not given for a wrong key, and whoever tries many has to wait', async () => {
+  test('is refused for a wrong key, and many attempts are rate limited', async () => {
     await using platform = await startPlatform()
     const attempt = (key: string) => platform.post(path, { key }, { key: null, headers: own })
 
@@ -97,7 +98,7 @@ describe('a session at the dashboard', () => {
     expect(Number(waiting.headers.get('retry-after'))).toBeGreaterThan(0)
   })
 
-  test('has no use for requests that another page makes with its cookie', async () => {
+  test('rejects requests from other pages that send its cookie', async () => {
     await using platform = await startPlatform()
     const { cookie, headers } = await signedIn(platform)
     const csrf = headers['x-quartermaster-csrf']
@@ -128,7 +129,7 @@ describe('a session at the dashboard', () => {
     expect((await make({ ...elsewhere, origin: 'http://platform.test' })).status).toBe(201)
   })
 
-  test('counts for nothing beside an API key, and opens no MCP server', async () => {
+  test('is ignored if an API key is sent, and does not work for MCP', async () => {
     await using platform = await startListening()
     const answer = await fetch(`${platform.url}${path}`, {
       method: 'POST',
@@ -153,7 +154,7 @@ describe('a session at the dashboard', () => {
 })
 
 describe.each(engines)('a session on %s', (engine) => {
-  test('lasts twelve hours from its last use', async () => {
+  test('expires twelve hours after its last use', async () => {
     await using fresh = await freshStore(engine)
     const { store } = fresh
     const { hashKey } = await import('../src/access/keys.ts')
@@ -161,7 +162,7 @@ describe.each(engines)('a session on %s', (engine) => {
       ...{ id: 'key_1', name: 'of a test', project_id: null, key_hash: hashKey('sk_1'), key_prefix: 'sk_1' },
       ...{ access_policy_ids: [], rate_limit: null, expires_at: null },
     })
-    const sessions = new Sessions(store, new Keys(store))
+    const sessions = new DashboardSessions(store, apiKeyAuthenticator(new Keys(store), store.changes))
     const hour = 60 * 60 * 1000
     const start = Date.now()
 
@@ -178,7 +179,7 @@ describe.each(engines)('a session on %s', (engine) => {
 describe('the files of the dashboard', () => {
   const html = { accept: 'text/html,application/xhtml+xml' }
 
-  test('come with a policy under which nothing but they can run, and stay cached as long as they are the same', async () => {
+  test('have a content security policy that allows only themselves, and are cached while unchanged', async () => {
     await using platform = await startPlatform()
 
     const page = await platform.fetch('/', { headers: html })
@@ -203,7 +204,7 @@ describe('the files of the dashboard', () => {
     expect(again.status).toBe(304)
   })
 
-  test('are no answer to anything else: what is not there is told, to people on a page', async () => {
+  test('are served to browsers at any path, and never instead of a JSON error to programs', async () => {
     await using platform = await startPlatform()
     const status = async (to: string, headers: Record<string, string> = {}) => {
       const answer = await platform.fetch(to, { headers })
@@ -212,7 +213,7 @@ describe('the files of the dashboard', () => {
 
     expect(await status('/tools/tool_1', html)).toBe('200 text/html')
     expect(await status('/tools/tool_1')).toBe('404 application/json')
-    expect(await status('/nowhere', html)).toBe('404 text/html')
+    expect(await status('/nowhere', html)).toBe('200 text/html')
     expect(await status('/nowhere')).toBe('404 application/json')
     expect(await status('/api/v1/nowhere', html)).toBe('404 application/json')
     expect(await status('/assets/gone.js', html)).toBe('404 application/json')

@@ -18,7 +18,7 @@ metadata:
 1. Find the order.
 `
 
-test('a folder with a SKILL.md becomes a skill, and comes out again as it went in', async () => {
+test('a folder with a SKILL.md is imported as a skill, and exported unchanged', async () => {
   await using platform = await startPlatform()
 
   const { body } = await platform.post('/skills/import', { files: { 'refunds/SKILL.md': refunds } })
@@ -46,7 +46,7 @@ test('a folder with a SKILL.md becomes a skill, and comes out again as it went i
   })
 })
 
-test('files that are no skill are told, and do not keep the others out', async () => {
+test('files that are not a skill are reported, and the others are imported', async () => {
   await using platform = await startPlatform()
 
   const { status, body } = await platform.post('/skills/import', {
@@ -69,7 +69,7 @@ test('files that are no skill are told, and do not keep the others out', async (
   ])
 })
 
-test('skills are created, changed, listed and deleted, each name once in a project', async () => {
+test('skills are created, changed, listed and deleted, and their names are unique in a project', async () => {
   await using platform = await startPlatform()
   const { id } = (await platform.post('/skills', { name: 'A', content: 'x' })).body
 
@@ -85,7 +85,7 @@ test('skills are created, changed, listed and deleted, each name once in a proje
 })
 
 test.each(['legacy', 'auto'] as const)(
-  'a client that knows MCP’s skills finds ours and reads them (%s)',
+  'a client that supports skills over MCP finds and reads the skills of a server (%s)',
   async (mode) => {
     await using platform = await startListening()
     const skills = [
@@ -117,7 +117,7 @@ test.each(['legacy', 'auto'] as const)(
   },
 )
 
-test('a server without skills says nothing of them', async () => {
+test('a server without skills does not announce them', async () => {
   await using platform = await startListening()
   await platform.post('/servers', { slug: 's' })
   const client = new Client({ name: 'tester', version: '1' }, { versionNegotiation: { mode: 'auto' } })

@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto'
 
 /**
- * Some promises hold for any moment or any number, and proving them for all takes long. `npm test` tries a sample, chosen by
- * a seed that is printed; `npm run test:soak` tries all. `QM_SEED` repeats a sample.
+ * Some tests cover many moments or counts, and running them all takes long. `npm test` runs a sample, chosen by
+ * a seed that is printed. `npm run test:soak` runs all of them. `QM_SEED` repeats a sample.
  */
 export const soak = process.env.QM_SOAK === '1'
 
 const seed = Number(process.env.QM_SEED ?? Math.floor(Math.random() * 1_000_000))
 
-/** So many of them, in their order; all of them in a soak. */
+/** A sample of this size in the original order, or all items in a soak run. */
 export function sample<T>(all: readonly T[], count: number): T[] {
   if (soak || all.length <= count) return [...all]
   console.log(`sampling ${count} of ${all.length} with QM_SEED=${seed}`)
@@ -19,7 +19,7 @@ export function sample<T>(all: readonly T[], count: number): T[] {
 
 const rankOf = (place: number): string => hash('sha256', `${seed} ${place}`)
 
-/** Everything, but only so many at a time. */
+/** Runs a function on all items, with limited concurrency. */
 export async function inParallel<T>(all: readonly T[], width: number, work: (one: T) => Promise<void>): Promise<void> {
   const left = [...all]
   const worker = async () => {

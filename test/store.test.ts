@@ -18,7 +18,7 @@ import { firstIdAt, newId } from '../src/model/ids.ts'
 import type { Tags } from '../src/model/page.ts'
 import type { ToolDraft } from '../src/model/tool.ts'
 import { openStore, type Store, type StoreOptions } from '../src/store/store.ts'
-import { engines, freshDatabase, freshStore } from './engines.ts'
+import { emptyDatabase, engines, freshDatabase, freshStore } from './engines.ts'
 
 const window = { limit: 50, offset: 0 }
 const firstTime = Date.UTC(2026, 0, 1)
@@ -27,10 +27,8 @@ const draft = (fields: Partial<ToolDraft> = {}): ToolDraft => ({
   name: 'weather',
   type: 'http',
   description: null,
-  parameters: null,
-  execute: null,
-  mcp: null,
-  actions: null,
+  config: {},
+  many_actions: false,
   preset_parameters: null,
   app: null,
   pin_definitions: false,
@@ -122,7 +120,7 @@ const done = (engine: Engine) =>
     .selectAll()
     .execute()
 
-/** Everything that a start could change, seen without starting. */
+/** Tables and migrations of a database, read without opening a store. */
 async function schemaOf(options: StoreOptions) {
   const engine = options.databaseUrl ? await openPostgres(options.databaseUrl) : openSqlite(options.data as string)
   const tables = await engine.db.introspection.getTables({ withInternalKyselyTables: true })
@@ -152,9 +150,9 @@ const oldTool = {
   ...{ timeout_seconds: null, ask_destructive: 0, approval_timeout_seconds: null, created_at: 1, updated_at: 1 },
 }
 
-describe.each(engines)('starting on %s', (engine) => {
-  test('the first start makes the tables', async () => {
-    await using database = await freshDatabase(engine)
+describe.each(engines)('a store on %s', (engine) => {
+  test('creates the tables on the first start', async () => {
+    await using database = await emptyDatabase(engine)
 
     const store = await openStore(database.options)
 
@@ -163,8 +161,8 @@ describe.each(engines)('starting on %s', (engine) => {
     await store.close()
   })
 
-  test('a second start changes nothing and finds what the first one kept', async () => {
-    await using database = await freshDatabase(engine)
+  test('keeps its tables and data on the second start', async () => {
+    await using database = await emptyDatabase(engine)
     const first = await openStore(database.options)
     const project = await first.projects.create('Shop')
     await first.close()
@@ -177,8 +175,8 @@ describe.each(engines)('starting on %s', (engine) => {
     expect(await schemaOf(database.options)).toEqual(before)
   })
 
-  test('a database of a newer version is refused and left as it is', async () => {
-    await using database = await freshDatabase(engine)
+  test('refuses a database of a newer version, and does not change it', async () => {
+    await using database = await emptyDatabase(engine)
     const store = await openStore(database.options)
     await store.engine.db
       .withTables<{ kysely_migration: { name: string; timestamp: string } }>()
@@ -195,7 +193,7 @@ describe.each(engines)('starting on %s', (engine) => {
     expect(await schemaOf(database.options)).toEqual(before)
   })
 
-  test('a store can be closed while calls are being written, and loses none', async () => {
+  test('can be closed while calls are being written, and loses none', async () => {
     await using database = await freshDatabase(engine)
     const store = await openStore(database.options)
     const rows = Array.from({ length: 20 }, () => call())
@@ -210,8 +208,8 @@ describe.each(engines)('starting on %s', (engine) => {
   })
 })
 
-test('eight stores that start at once on one PostgreSQL database make its tables once', async () => {
-  await using database = await freshDatabase('postgres')
+test('eight stores that start at once on one PostgreSQL database create its tables once', async () => {
+  await using database = await emptyDatabase('postgres')
 
   const stores = await Promise.all(Array.from({ length: 8 }, () => openStore(database.options)))
 
@@ -223,7 +221,7 @@ test('eight stores that start at once on one PostgreSQL database make its tables
 })
 
 describe('a data folder', () => {
-  /** A process of its own that opens the folder and says how that went. */
+  /** A separate process that opens the folder and prints the result. */
   function open(folder: string): { process: ChildProcess; says: Promise<string> } {
     const program = `
       import { openStore } from ${JSON.stringify(new URL('../src/store/store.ts', import.meta.url).href)}
@@ -240,7 +238,7 @@ describe('a data folder', () => {
     return { process: child, says: once(child.stdout, 'data').then(([text]) => String(text).trim()) }
   }
 
-  test('cannot be opened twice, and the second is told by whom it is used and what to do', async () => {
+  test('cannot be opened twice, and the error names the process that uses it and says what to do', async () => {
     await using first = await freshStore('sqlite')
 
     const second = openStore(first.options)
@@ -260,7 +258,7 @@ describe('a data folder', () => {
     expect(second).toMatch(/^FolderInUse: The data folder .* is in use by another Quartermaster/)
   })
 
-  test('opens again at once after its owner was killed, with all that was recorded', async () => {
+  test('can be opened immediately after its process was killed, with all its data', async () => {
     await using database = await freshDatabase('sqlite')
     const { data } = database.options as { data: string }
     const owner = open(data)
@@ -278,7 +276,7 @@ describe('a data folder', () => {
     await store.close()
   })
 
-  test('that was closed can be opened by the next', async () => {
+  test('can be opened again after it was closed', async () => {
     await using database = await freshDatabase('sqlite')
     const first = await openStore(database.options)
     await first.close()
@@ -289,7 +287,7 @@ describe('a data folder', () => {
     await second.close()
   })
 
-  test('whose lock is broken is not said to be in use', async () => {
+  test('with a damaged lock file is not reported as in use', async () => {
     await using database = await freshDatabase('sqlite')
     const { data } = database.options as { data: string }
     await (await openStore({ data })).close()
@@ -303,7 +301,7 @@ describe('a data folder', () => {
 })
 
 describe.each(engines)('projects on %s', (engine) => {
-  test('can be made, found, renamed and removed', async () => {
+  test('can be created, found, renamed and removed', async () => {
     await using fresh = await freshStore(engine)
     const { projects } = fresh.store
 
@@ -319,7 +317,7 @@ describe.each(engines)('projects on %s', (engine) => {
     expect(await projects.update(made.id, { name: 'Gone', approval_timeout_seconds: null })).toBeUndefined()
   })
 
-  test('have different names', async () => {
+  test('have unique names', async () => {
     await using fresh = await freshStore(engine)
     const { projects } = fresh.store
     await projects.create('Shop')
@@ -334,7 +332,7 @@ describe.each(engines)('projects on %s', (engine) => {
     expect(await projects.count()).toBe(2)
   })
 
-  test('the only one is found as long as it is the only one', async () => {
+  test('have a default as long as there is only one', async () => {
     await using fresh = await freshStore(engine)
     const { projects } = fresh.store
 
@@ -347,7 +345,7 @@ describe.each(engines)('projects on %s', (engine) => {
     expect([none, one, several]).toEqual([undefined, made, undefined])
   })
 
-  test('say what they hold, and cannot be removed while they hold it', async () => {
+  test('list their contents, and cannot be removed while they have any', async () => {
     await using fresh = await freshStore(engine)
     const { projects, tools, apiKeys, documents } = fresh.store
     const project = await projects.create('Shop')
@@ -364,7 +362,7 @@ describe.each(engines)('projects on %s', (engine) => {
 })
 
 describe.each(engines)('lists on %s', (engine) => {
-  test('come in pages in the order of making, with the total of all', async () => {
+  test('are paginated in the order of creation, with a total', async () => {
     await using fresh = await freshStore(engine)
     const { projects } = fresh.store
     for (let n = 0; n < 5; n++) {
@@ -382,7 +380,7 @@ describe.each(engines)('lists on %s', (engine) => {
     expect(beyond).toMatchObject({ data: [], total: 5 })
   })
 
-  test('show and count only what the caller may see', async () => {
+  test('contain and count only records that the caller can see', async () => {
     await using fresh = await freshStore(engine)
     const { projects } = fresh.store
     const even = new Set<string>()
@@ -398,7 +396,7 @@ describe.each(engines)('lists on %s', (engine) => {
     expect(page.data.map(({ name }) => name)).toEqual(['project 2', 'project 4'])
   })
 
-  test('are gone through a part at a time where the caller may see only some, and nobody waits for the end', async () => {
+  test('are filtered in batches if the caller can see only some records, without blocking other work', async () => {
     await using fresh = await freshStore(engine)
     const { calls, engine: database } = fresh.store
     const rows = Array.from({ length: 2500 }, (_, n) =>
@@ -422,7 +420,7 @@ describe.each(engines)('lists on %s', (engine) => {
 })
 
 describe.each(engines)('API keys on %s', (engine) => {
-  test('can be made, found by id and by hash, changed and removed', async () => {
+  test('can be created, found by id and by hash, changed and removed', async () => {
     await using fresh = await freshStore(engine)
     const { apiKeys } = fresh.store
     const expiry = Date.UTC(2030, 0, 1)
@@ -447,7 +445,7 @@ describe.each(engines)('API keys on %s', (engine) => {
     expect(await apiKeys.update(made.id, { name: 'Gone' })).toBeUndefined()
   })
 
-  test('remember when they were last used', async () => {
+  test('store when they were last used', async () => {
     await using fresh = await freshStore(engine)
     const { apiKeys } = fresh.store
     const made = await apiKeys.create(key('Ada'))
@@ -476,7 +474,7 @@ describe.each(engines)('access policies on %s', (engine) => {
   const document = { statement: [{ effect: 'Allow' as const, action: ['tools:*'], resource: ['*'] }] }
   const policy = { project_id: null, name: 'Tools', description: null, document }
 
-  test('can be made, found, changed and removed', async () => {
+  test('can be created, found, changed and removed', async () => {
     await using fresh = await freshStore(engine)
     const { accessPolicies } = fresh.store
     const stricter = { statement: [{ effect: 'Deny' as const, action: ['*'], resource: ['*'] }] }
@@ -507,7 +505,7 @@ describe.each(engines)('access policies on %s', (engine) => {
     expect(page).toEqual({ data: [bound], total: 1, ...window })
   })
 
-  test('know the keys that hold them', async () => {
+  test('list the keys that have them', async () => {
     await using fresh = await freshStore(engine)
     const { accessPolicies, apiKeys } = fresh.store
     const holder = await apiKeys.create(key('Ada', { access_policy_ids: ['pol_other', 'pol_admin'] }))
@@ -522,9 +520,10 @@ describe.each(engines)('access policies on %s', (engine) => {
 describe.each(engines)('tools on %s', (engine) => {
   const full = draft({
     description: 'The weather in a city',
-    parameters: { type: 'object', properties: { city: { type: 'string' } } },
-    execute: { url: 'https://example.com/{city}', method: 'GET', headers: { accept: 'text/plain' } },
-    actions: ['now', 'later'],
+    config: {
+      parameters: { type: 'object', properties: { city: { type: 'string' } } },
+      execute: { url: 'https://example.com/{city}', method: 'GET', headers: { accept: 'text/plain' } },
+    },
     preset_parameters: { units: 'metric', secret: '\0 \ud800 👩‍🚀' },
     app: 'weather',
     level: 'restricted',
@@ -532,7 +531,7 @@ describe.each(engines)('tools on %s', (engine) => {
     timeout_seconds: 2.5,
   })
 
-  test('can be made, found, changed and removed', async () => {
+  test('can be created, found, changed and removed', async () => {
     await using fresh = await freshStore(engine)
     const { tools, projects } = fresh.store
     const project = await projects.create('Shop')
@@ -553,7 +552,7 @@ describe.each(engines)('tools on %s', (engine) => {
     expect(await tools.update(made.id, full)).toBeUndefined()
   })
 
-  test('have different names within an app, and those of many actions within the project (S0.9)', async () => {
+  test('have unique names within an app, and within the project if they have several actions (S0.9)', async () => {
     await using fresh = await freshStore(engine)
     const { tools, projects } = fresh.store
     const shop = await projects.create('Shop')
@@ -563,12 +562,12 @@ describe.each(engines)('tools on %s', (engine) => {
     const salesforce = await make({ app: 'salesforce' })
     const hubspot = await make({ app: 'hubspot' })
     await make({ app: null })
-    await make({ name: 'crm', type: 'mcp', app: 'salesforce' })
+    await make({ name: 'crm', many_actions: true, app: 'salesforce' })
 
     await expect(make({ app: 'salesforce' })).rejects.toMatchObject(taken)
     await expect(make({ app: 'tools' })).rejects.toMatchObject(taken)
-    await expect(make({ app: 'salesforce', type: 'mcp' })).rejects.toMatchObject(taken)
-    await expect(make({ name: 'crm', type: 'platform', app: 'hubspot' })).rejects.toMatchObject(taken)
+    await expect(make({ app: 'salesforce', many_actions: true })).rejects.toMatchObject(taken)
+    await expect(make({ name: 'crm', many_actions: true, app: 'hubspot' })).rejects.toMatchObject(taken)
     await expect(tools.update(hubspot.id, draft({ name: 'create_contact', app: 'salesforce' }))).rejects.toMatchObject(
       taken,
     )
@@ -576,8 +575,8 @@ describe.each(engines)('tools on %s', (engine) => {
     expect((await tools.find(salesforce.id))?.app).toBe('salesforce')
   })
 
-  test('of an earlier version are kept when names become unique per app, and rules still name their actions', async () => {
-    await using database = await freshDatabase(engine)
+  test('survive the migration to names that are unique per app, and rules still refer to their actions', async () => {
+    await using database = await emptyDatabase(engine)
     const before = await openBefore(database.options, '2026-11-23-tools-per-app')
     const { db } = before
     const time = { created_at: 1, updated_at: 1 }
@@ -610,7 +609,46 @@ describe.each(engines)('tools on %s', (engine) => {
     await store.close()
   })
 
-  test('of one app have different names within a project', async () => {
+  test('keep their config in the migration that moves it to one column', async () => {
+    await using database = await emptyDatabase(engine)
+    const before = await openBefore(database.options, '2026-11-24-tool-config')
+    const insert = (row: object) =>
+      before.db
+        .insertInto('tools')
+        .values({ ...oldTool, type_alias: null, app: null, ...row } as never)
+        .execute()
+    await before.db
+      .insertInto('projects')
+      .values({ id: 'proj_1', name: 'Shop', created_at: 1, updated_at: 1 })
+      .execute()
+    const execute = { url: 'https://example.com/?key=ü', method: 'GET', headers: { accept: 'text/plain' } }
+    const mcp = { command: 'npx', args: ['-y', 'server'], env: { TOKEN: 'x' }, required: true }
+    const parameters = { type: 'object', properties: { city: { type: 'string' } } }
+    await insert({
+      id: 'tool_1',
+      name: 'pay',
+      parameters: JSON.stringify(parameters),
+      execute: JSON.stringify(execute),
+    })
+    await insert({ id: 'tool_2', name: 'crm', type: 'mcp', mcp: JSON.stringify(mcp) })
+    await insert({ id: 'tool_3', name: 'docs', type: 'platform', type_alias: 'soat', actions: '["get-document"]' })
+    await before.close()
+
+    const store = await openStore(database.options)
+
+    expect(await store.tools.find('tool_1')).toMatchObject({ config: { parameters, execute }, many_actions: false })
+    expect(await store.tools.find('tool_2')).toMatchObject({ config: { mcp }, many_actions: true })
+    expect(await store.tools.find('tool_3')).toMatchObject({
+      config: { actions: ['get-document'] },
+      many_actions: true,
+      type_alias: 'soat',
+    })
+    const again = draft({ name: 'crm', app: 'other', many_actions: true })
+    await expect(store.tools.create('proj_1', again)).rejects.toMatchObject({ code: 'NAME_TAKEN' })
+    await store.close()
+  })
+
+  test('of one app have unique names within a project', async () => {
     await using fresh = await freshStore(engine)
     const { tools, projects } = fresh.store
     const [shop, bank] = [await projects.create('Shop'), await projects.create('Bank')]
@@ -649,7 +687,7 @@ describe.each(engines)('definitions on %s', (engine) => {
   const changed = async ({ definitions }: Store) =>
     (await definitions.changed('tool_1', window)).data.map(({ name, accepted, current }) => [name, accepted, current])
 
-  test('are known by their hash, and kept as they were and as they are until the change is accepted', async () => {
+  test('are compared by hash, and the accepted and the current text are stored until a change is accepted', async () => {
     await using fresh = await freshStore(engine)
     const { definitions } = fresh.store
     await definitions.meet('tool_1', [
@@ -676,7 +714,7 @@ describe.each(engines)('definitions on %s', (engine) => {
     expect((await definitions.of('tool_1')).get('a')).toEqual({ accepted_hash: 'a3', current_hash: 'a3', isKept: true })
   })
 
-  test('of which only the hash was kept get their text when they are met again, and never another one', async () => {
+  test('without a stored text get it when the same hash is seen again, and no other text', async () => {
     await using fresh = await freshStore(engine)
     const { definitions } = fresh.store
     await definitions.meet('tool_1', [{ name: 'a', hash: 'a1', text: null }])
@@ -706,7 +744,7 @@ describe.each(engines)('documents on %s', (engine) => {
     return { ...fresh, documents, projects, shop, write, search }
   }
 
-  test('can be made, found, changed and removed', async () => {
+  test('can be created, found, changed and removed', async () => {
     await using fresh = await library()
     const { documents, shop } = fresh
 
@@ -724,7 +762,7 @@ describe.each(engines)('documents on %s', (engine) => {
     expect(await documents.update(made.id, { content: '' })).toBeUndefined()
   })
 
-  test('have different paths within a project', async () => {
+  test('have unique paths within a project', async () => {
     await using fresh = await library()
     const { documents, projects, write } = fresh
     const bank = await projects.create('Bank')
@@ -739,7 +777,7 @@ describe.each(engines)('documents on %s', (engine) => {
     expect(elsewhere.path).toBe('/a.md')
   })
 
-  test('are listed by project and by how their path begins, without their content', async () => {
+  test('are listed by project and path prefix, without their content', async () => {
     await using fresh = await library()
     const { documents, projects, shop, write } = fresh
     const bank = await projects.create('Bank')
@@ -779,7 +817,7 @@ describe.each(engines)('documents on %s', (engine) => {
     }
   })
 
-  test('are found by any of the words, the best fit first, with the place that fits', async () => {
+  test('are found by any of the words, best match first, with a snippet', async () => {
     await using fresh = await library()
     const { documents, write } = fresh
     await write('/once', `Once: refund. ${'Other words follow here. '.repeat(40)}`)
@@ -794,7 +832,7 @@ describe.each(engines)('documents on %s', (engine) => {
     expect(found[1]?.snippet.length).toBeLessThan(300)
   })
 
-  test('are found whatever signs stand around the words', async () => {
+  test('are found regardless of punctuation around the words', async () => {
     await using fresh = await library()
     const { write, search } = fresh
     await write('/a', 'How to run the shop')
@@ -805,7 +843,7 @@ describe.each(engines)('documents on %s', (engine) => {
     }
   })
 
-  test('are searched without failing for words that say nothing', async () => {
+  test('can be searched for punctuation and empty words without an error', async () => {
     await using fresh = await library()
     const { write, search } = fresh
     await write('/a', 'How to run the shop')
@@ -818,7 +856,7 @@ describe.each(engines)('documents on %s', (engine) => {
     expect(await search()).toEqual([])
   })
 
-  test('are searched in the projects that were asked for, and only there', async () => {
+  test('are searched only in the given projects', async () => {
     await using fresh = await library()
     const { documents, projects, shop, write } = fresh
     const bank = await projects.create('Bank')
@@ -835,7 +873,7 @@ describe.each(engines)('documents on %s', (engine) => {
     expect(await search([])).toEqual([])
   })
 
-  test('that the caller may not see do not use up the limit of a search', async () => {
+  test('that the caller cannot see do not count toward the limit of a search', async () => {
     await using fresh = await library()
     const { documents, write } = fresh
     for (let n = 0; n < 5; n++) await write(`/secret/refund/${n}`, 'refund refund refund')
@@ -851,7 +889,7 @@ describe.each(engines)('documents on %s', (engine) => {
     expect(limited).toHaveLength(2)
   })
 
-  test('are found as they are now: after a change by the new words, after removal not at all', async () => {
+  test('are found by their new words after a change, and not at all after removal', async () => {
     await using fresh = await library()
     const { documents, write, search } = fresh
     const changed = await write('/old', 'apple')
@@ -869,7 +907,7 @@ describe.each(engines)('documents on %s', (engine) => {
     expect(await search('damson')).toEqual(['/tagged'])
   })
 
-  test('may be long and all different words, and are found by their beginning at least', async () => {
+  test('can have many different words, and are found at least by their beginning', async () => {
     await using fresh = await library()
     const { documents, write, search } = fresh
     const content = Array.from({ length: 250_000 }, (_, n) => (n + 46_656).toString(36)).join(' ')
@@ -880,7 +918,7 @@ describe.each(engines)('documents on %s', (engine) => {
     expect(await search('beginning')).toEqual(['/long'])
   })
 
-  test('may be long prose, and are found by their last word', async () => {
+  test('can be long prose, and are found by their last word', async () => {
     await using fresh = await library()
     const { write, search } = fresh
 
@@ -890,7 +928,7 @@ describe.each(engines)('documents on %s', (engine) => {
   })
 })
 
-test('documents in a data folder are still found after its database was vacuumed', async () => {
+test('documents in a data folder are still found after a vacuum of its database', async () => {
   await using fresh = await freshStore('sqlite')
   const { documents, projects, engine } = fresh.store
   const project = await projects.create('Shop')
@@ -912,7 +950,7 @@ describe.each(engines)('files on %s', (engine) => {
     return { ...fresh, files: fresh.store.files, project }
   }
 
-  test('give back the bytes that were stored, with their size and hash', async () => {
+  test('return the bytes that were stored, with their size and hash', async () => {
     await using fresh = await shelf()
     const { store, project } = fresh
     const bytes = randomBytes(3_000_001)
@@ -925,7 +963,7 @@ describe.each(engines)('files on %s', (engine) => {
     expect(await chunksKept(store)).toBe(12)
   })
 
-  test('of every size around that of a chunk come back whole, in pieces of any size', async () => {
+  test('of every size around the chunk size are returned complete, from pieces of any size', async () => {
     await using fresh = await shelf()
     const { store, files, project } = fresh
     const chunk = 256 * 1024
@@ -940,7 +978,7 @@ describe.each(engines)('files on %s', (engine) => {
     }
   })
 
-  test('give any part that is asked for', async () => {
+  test('return any requested range', async () => {
     await using fresh = await shelf()
     const { store, project } = fresh
     const bytes = randomBytes(1_000_000)
@@ -971,7 +1009,7 @@ describe.each(engines)('files on %s', (engine) => {
     expect(await chunksKept(store)).toBe(0)
   })
 
-  test('whose upload breaks off leave nothing behind', async () => {
+  test('whose upload is interrupted leave nothing behind', async () => {
     await using fresh = await shelf()
     const { store, files } = fresh
     async function* broken() {
@@ -984,7 +1022,7 @@ describe.each(engines)('files on %s', (engine) => {
     expect(await chunksKept(store)).toBe(0)
   })
 
-  test('have different paths within a project, and one that is refused leaves nothing behind', async () => {
+  test('have unique paths within a project, and a refused file leaves nothing behind', async () => {
     await using fresh = await shelf()
     const { store, files, project } = fresh
     const first = await upload(store, project.id, '/a.bin', Buffer.from('first'))
@@ -1000,7 +1038,7 @@ describe.each(engines)('files on %s', (engine) => {
     expect(String(await download(store, other.id, 0, other.size))).toBe('other')
   })
 
-  test('can be moved, tagged and filled anew, and then keep nothing of the old content', async () => {
+  test('can be moved, tagged and replaced, and the old content is deleted', async () => {
     await using fresh = await shelf()
     const { store, files, project } = fresh
     const made = await upload(store, project.id, '/a.bin', randomBytes(600_000))
@@ -1020,7 +1058,7 @@ describe.each(engines)('files on %s', (engine) => {
     expect(await chunksKept(store)).toBe(1)
   })
 
-  test('that are gone cannot be filled, and the bytes for it are not kept', async () => {
+  test('that were removed cannot get new content, and its bytes are not kept', async () => {
     await using fresh = await shelf()
     const { store, files } = fresh
     const content = await files.store(pieces(Buffer.from('late')), 100)
@@ -1031,7 +1069,7 @@ describe.each(engines)('files on %s', (engine) => {
     expect(await chunksKept(store)).toBe(0)
   })
 
-  test('that are removed take their bytes along', async () => {
+  test('that are removed are deleted with their bytes', async () => {
     await using fresh = await shelf()
     const { store, files, project } = fresh
     const file = await upload(store, project.id, '/a.bin', randomBytes(600_000))
@@ -1043,7 +1081,7 @@ describe.each(engines)('files on %s', (engine) => {
     expect(await chunksKept(store)).toBe(0)
   })
 
-  test('that are replaced while they are read break off rather than mix old and new', async () => {
+  test('that are replaced while they are read fail instead of mixing old and new content', async () => {
     await using fresh = await shelf()
     const { store, files, project } = fresh
     const file = await upload(store, project.id, '/a.bin', randomBytes(600_000))
@@ -1055,7 +1093,7 @@ describe.each(engines)('files on %s', (engine) => {
     await expect(reading.next()).rejects.toThrow('changed while it was read')
   })
 
-  test('of cut-off uploads are swept away, and no others', async () => {
+  test('of interrupted uploads are cleaned up, and no others', async () => {
     await using fresh = await shelf()
     const { store, files, project } = fresh
     const file = await upload(store, project.id, '/a.bin', Buffer.from('kept'))
@@ -1071,7 +1109,7 @@ describe.each(engines)('files on %s', (engine) => {
     expect(String(await download(store, file.id, 0, file.size))).toBe('kept')
   })
 
-  test('are listed by project, for those who may see them', async () => {
+  test('are listed by project, if the caller can see them', async () => {
     await using fresh = await shelf()
     const { store, files, project } = fresh
     const bank = await store.projects.create('Bank')
@@ -1102,7 +1140,7 @@ test('a file keeps its new content when the old cannot be removed', async () => 
 })
 
 describe.each(engines)('calls on %s', (engine) => {
-  test('are recorded when they begin and when they end', async () => {
+  test('are recorded when they start and when they end', async () => {
     await using fresh = await freshStore(engine)
     const { calls } = fresh.store
     const row = call({
@@ -1157,7 +1195,7 @@ describe.each(engines)('calls on %s', (engine) => {
     })
   })
 
-  test('that are refused are recorded at once, with the reason', async () => {
+  test('that are refused are recorded immediately, with the reason', async () => {
     await using fresh = await freshStore(engine)
     const { calls } = fresh.store
     const error = { code: 'FORBIDDEN', message: 'No.', details: { layer: 'access policy' } }
@@ -1173,7 +1211,7 @@ describe.each(engines)('calls on %s', (engine) => {
     expect(await calls.find(row.id)).toMatchObject({ status: 'permission_denied', error, duration_ms: 0.1 })
   })
 
-  test('whose request or response was cut show the beginning as text', async () => {
+  test('whose request or response was truncated show its beginning as text', async () => {
     await using fresh = await freshStore(engine)
     const { calls } = fresh.store
     const row = call({ request: '{"text":"aaa', request_truncated: 1 })
@@ -1189,7 +1227,7 @@ describe.each(engines)('calls on %s', (engine) => {
     })
   })
 
-  test('that come by the hundreds at once are all there', async () => {
+  test('are all recorded if hundreds arrive at once', async () => {
     await using fresh = await freshStore(engine)
     const { calls } = fresh.store
     const rows = Array.from({ length: 500 }, (_, n) => call({ request: `${n}` }))
@@ -1225,7 +1263,7 @@ describe.each(engines)('calls on %s', (engine) => {
     expect(seen).toMatchObject({ total: 1, data: [{ id: rows[0]?.id }] })
   })
 
-  test('can be listed by each of their marks', async () => {
+  test('can be filtered by each of their fields', async () => {
     await using fresh = await freshStore(engine)
     const { calls } = fresh.store
     const marks = {
@@ -1252,7 +1290,7 @@ describe.each(engines)('calls on %s', (engine) => {
     expect((await calls.list({ ...window, tool: 'nothing' }, undefined)).total).toBe(0)
   })
 
-  test('can be listed by time: from the first moment, up to but without the last', async () => {
+  test('can be filtered by time, with an inclusive start and an exclusive end', async () => {
     await using fresh = await freshStore(engine)
     const { calls } = fresh.store
     const rows = Array.from({ length: 5 }, (_, n) => call({ created_at: firstTime + n }))
@@ -1268,7 +1306,7 @@ describe.each(engines)('calls on %s', (engine) => {
     expect(await numbers({ from: firstTime + 9 })).toEqual([])
   })
 
-  test('keep texts of any length and script, and what looks like an escape', async () => {
+  test('keep text of any length and script, including escape sequences', async () => {
     await using fresh = await freshStore(engine)
     const { calls } = fresh.store
 
@@ -1299,7 +1337,7 @@ describe.each(engines)('calls on %s', (engine) => {
     }
   })
 
-  test('keep NUL characters and half characters of their JSON', async () => {
+  test('keep NUL characters and lone surrogates in their JSON', async () => {
     await using fresh = await freshStore(engine)
     const { calls } = fresh.store
     const text = 'a\0b \ud83d c \udc00'
@@ -1312,7 +1350,7 @@ describe.each(engines)('calls on %s', (engine) => {
     expect(await calls.find(row.id)).toMatchObject({ request: { [text]: text }, response: [text], error })
   })
 
-  test('that cannot be written fail, and those that follow do not', async () => {
+  test('that cannot be written fail, and later ones do not', async () => {
     await using fresh = await freshStore(engine)
     const { calls } = fresh.store
     const row = call()
@@ -1325,12 +1363,12 @@ describe.each(engines)('calls on %s', (engine) => {
     expect(await calls.find(next.id)).toMatchObject({ status: 'pending' })
   })
 
-  test('are announced when they begin and when they end', async () => {
+  test('are published when they start and when they end', async () => {
     await using fresh = await freshStore(engine)
-    const { calls, notices } = fresh.store
+    const { calls, changes } = fresh.store
     const heard: string[] = []
     const row = call()
-    notices.hear('calls', (ids) => heard.push(...ids))
+    changes.subscribe('calls', (ids) => heard.push(...ids))
 
     await calls.begin(row, 'once')
     await calls.end(success(row.id))
@@ -1339,7 +1377,7 @@ describe.each(engines)('calls on %s', (engine) => {
   })
 })
 
-test('calls whose end PostgreSQL sends away, because two waited for each other, are ended all the same', async () => {
+test('calls whose end is lost to a PostgreSQL deadlock are ended by a retry', async () => {
   await using fresh = await freshStore('postgres')
   const { store, options } = fresh
   const [first, second] = [call({ created_at: firstTime }), call({ created_at: firstTime + 1 })]
@@ -1364,7 +1402,7 @@ test('calls whose end PostgreSQL sends away, because two waited for each other, 
 })
 
 describe.each(engines)('idempotency keys on %s', (engine) => {
-  test('are won by the first request, whose answer the others get', async () => {
+  test('are claimed by the first request, and others get its response', async () => {
     await using fresh = await freshStore(engine)
     const { idempotencyKeys } = fresh.store
 
@@ -1380,7 +1418,7 @@ describe.each(engines)('idempotency keys on %s', (engine) => {
     expect(other).toBeUndefined()
   })
 
-  test('are free again when they were released or swept', async () => {
+  test('can be claimed again after they were released or cleaned up', async () => {
     await using fresh = await freshStore(engine)
     const { idempotencyKeys } = fresh.store
     await idempotencyKeys.claim('key_1', 'released', 'hash')
@@ -1396,7 +1434,7 @@ describe.each(engines)('idempotency keys on %s', (engine) => {
     expect([released, kept?.request_hash, swept]).toEqual([undefined, 'hash', undefined])
   })
 
-  test('are never held by two requests at once, also while others let go of them', async () => {
+  test('are never held by two requests at once, even while others release them', async () => {
     await using fresh = await freshStore(engine)
     const { idempotencyKeys } = fresh.store
     let holders = 0
@@ -1420,7 +1458,7 @@ describe.each(engines)('idempotency keys on %s', (engine) => {
 })
 
 describe.each(engines)('settings on %s', (engine) => {
-  test('are won by exactly one of all who claim them at once', async () => {
+  test('are won by exactly one of several simultaneous claims', async () => {
     await using fresh = await freshStore(engine)
     const { settings } = fresh.store
 
@@ -1432,12 +1470,12 @@ describe.each(engines)('settings on %s', (engine) => {
   })
 })
 
-describe.each(engines)('notices on %s', (engine) => {
-  test('are heard once in the store that tells them, until nobody listens', async () => {
+describe.each(engines)('change events on %s', (engine) => {
+  test('are received once in the store that publishes them, until the subscription ends', async () => {
     await using fresh = await freshStore(engine)
-    const { apiKeys, notices } = fresh.store
+    const { apiKeys, changes } = fresh.store
     const heard: (readonly string[])[] = []
-    const stop = notices.hear('api_keys', (ids) => heard.push(ids))
+    const stop = changes.subscribe('api_keys', (ids) => heard.push(ids))
 
     const { id } = await apiKeys.create(key('Ada'))
     await apiKeys.update(id, { name: 'Bob' })
@@ -1452,7 +1490,7 @@ describe.each(engines)('notices on %s', (engine) => {
   })
 })
 
-describe('notices between stores on one PostgreSQL database', () => {
+describe('change events between stores on one PostgreSQL database', () => {
   async function pair() {
     const fresh = await freshStore('postgres')
     const other = await openStore(fresh.options)
@@ -1470,7 +1508,7 @@ describe('notices between stores on one PostgreSQL database', () => {
   function listenTo(store: Store) {
     const heard: [topic: string, ids: readonly string[]][] = []
     for (const topic of ['api_keys', 'access_policies', 'tools', 'calls'] as const) {
-      store.notices.hear(topic, (ids) => heard.push([topic, ids]))
+      store.changes.subscribe(topic, (ids) => heard.push([topic, ids]))
     }
     return heard
   }
@@ -1479,7 +1517,7 @@ describe('notices between stores on one PostgreSQL database', () => {
     sql`select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and query ilike 'listen%'`.execute(store.engine.db)
 
-  test('a change in one is heard by the other within a second, and only once by itself', async () => {
+  test('are received by the other store, and once by the store itself', async () => {
     await using stores = await pair()
     const { one, other } = stores
     const [byOne, byOther] = [listenTo(one), listenTo(other)]
@@ -1498,18 +1536,18 @@ describe('notices between stores on one PostgreSQL database', () => {
     expect([byOne.length, byOther.length]).toEqual([2, 2])
   })
 
-  test('a change of very many things is heard whole', async () => {
+  test('are complete for a change of a thousand records', async () => {
     await using stores = await pair()
     const { one, other } = stores
     const heard = listenTo(other)
     const ids = Array.from({ length: 1000 }, () => newId('call'))
 
-    await one.notices.tell('calls', ids)
+    await one.changes.publish('calls', ids)
 
     await vi.waitFor(() => expect(heard.flatMap(([, some]) => some)).toEqual(ids), { timeout: 1000, interval: 5 })
   })
 
-  test('a store that lost its connection listens again, and takes everything for changed', async () => {
+  test('invalidate everything after a lost connection is restored', async () => {
     await using stores = await pair()
     const { one, other } = stores
     const heard = listenTo(other)
@@ -1522,11 +1560,11 @@ describe('notices between stores on one PostgreSQL database', () => {
       ['tools', []],
     ]
     await vi.waitFor(() => expect(heard).toEqual(all), { timeout: 5000, interval: 10 })
-    await one.notices.tell('tools', ['tool_1'])
+    await one.changes.publish('tools', ['tool_1'])
     await vi.waitFor(() => expect(heard).toEqual([...all, ['tools', ['tool_1']]]), { timeout: 1000, interval: 5 })
   })
 
-  test('a store that is closed while its connection is lost or coming back leaves none behind', async () => {
+  test('leave no connection open if a store is closed during a reconnect', async () => {
     await using stores = await pair()
     const { one, options } = stores
     const closing = [0, 50, 100, 102, 104, 106, 108, 110, 115, 120, 150]
@@ -1543,7 +1581,7 @@ describe('notices between stores on one PostgreSQL database', () => {
 })
 
 describe.each(engines)('vectors on %s', (engine) => {
-  test('are kept by model and text, the first one for good', async () => {
+  test('are stored by model and text, and never overwritten', async () => {
     await using fresh = await freshStore(engine)
     const { store } = fresh
     const bytes = Buffer.from([0, 1, 127, 128, 255])

@@ -1,6 +1,6 @@
 /**
- * An MCP server on standard input and output, by hand, that goes on when its input ends. It writes its process id into the
- * file that it is told.
+ * A handwritten MCP server over stdio that keeps running when its input ends. It writes its process id to the
+ * given file.
  */
 import { appendFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'

@@ -1,7 +1,7 @@
 import { createServer, request as send } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** Stands in front of a service and tells of each request that passes, before it is passed on, and once it is answered. */
+/** A proxy that reports each request before it is forwarded and after the response. */
 export interface Tap extends AsyncDisposable {
   readonly url: string
 }

@@ -1,22 +1,26 @@
 import { spawn } from 'node:child_process'
+import { Readable } from 'node:stream'
+import { WriteStream } from 'node:tty'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
+import { run } from '../src/cli/run.ts'
 import { quoted } from '../src/cli/toolkit/example.ts'
+import { collector } from './clients.ts'
 
 const bin = fileURLToPath(new URL('../bin/quartermaster.js', import.meta.url))
 
 export interface OnTerminal extends AsyncDisposable {
-  /** All that was printed, without colours and what moves the cursor. */
+  /** All output, without colors and cursor movements. */
   text(): string
   raw(): string
-  /** Waits until something is printed that was not there at the last `sees`. */
+  /** Waits for text that was printed after the last `sees`. */
   sees(what: string | RegExp): Promise<void>
   type(keys: string): void
   /** The exit code. */
   readonly ended: Promise<number | null>
 }
 
-/** The command line on a terminal of its own, 80 columns wide unless said otherwise. */
+/** The CLI on a pseudoterminal, 80 columns wide by default. */
 export function onTerminal(
   args: readonly string[],
   environment: Record<string, string> = {},
@@ -58,9 +62,12 @@ export function onTerminal(
   }
 }
 
-/** Runs to the end. */
-export async function runOnTerminal(...given: Parameters<typeof onTerminal>) {
-  await using terminal = onTerminal(...given)
-  const code = await terminal.ended
-  return { code, text: terminal.text(), raw: terminal.raw() }
+/** Runs the CLI in this process, as on a terminal of 80 columns without input. */
+export async function runOnTerminal(args: readonly string[], environment: Record<string, string> = {}) {
+  const { getColorDepth } = WriteStream.prototype
+  const { stream, text } = collector({ isTTY: true, columns: 80, rows: 24, getColorDepth })
+  const stdin = Object.assign(Readable.from([]), { isTTY: true }) as unknown as NodeJS.ReadStream
+  const env = { TERM: 'xterm-256color', XDG_CONFIG_HOME: '/nowhere', ...environment }
+  const code = await run(args, { stdin, stdout: stream, stderr: stream, env })
+  return { code, text: stripVTControlCharacters(text()), raw: text() }
 }

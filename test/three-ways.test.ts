@@ -5,7 +5,7 @@ import { adminKey, startService } from './kit.ts'
 
 type Fields = Record<string, unknown>
 
-/** The same two requests, as a person at a terminal, a program or a plain HTTP client makes them. */
+/** The same two requests through REST, the SDK and the CLI. */
 interface Way {
   createTool(body: Fields): Promise<unknown>
   callTool(toolId: string, body: Fields): Promise<unknown>
@@ -74,7 +74,7 @@ const weather = (projectId: string, url: string) => ({
 })
 
 describe.each(ways)('through $way', ({ connect, creates, calls }) => {
-  test(`an http tool is registered as it was described ${creates}`, async () => {
+  test(`an http tool is registered with all its fields ${creates}`, async () => {
     await using platform = await startListening()
     const body = weather(platform.projectId, 'https://api.weather.example')
 
@@ -83,7 +83,7 @@ describe.each(ways)('through $way', ({ connect, creates, calls }) => {
     expect(tool).toMatchObject({ ...body, id: expect.stringMatching(/^tool_/), preset_parameters: null })
   })
 
-  test(`a tool is called directly and answers what its service does ${calls}`, async () => {
+  test(`a tool is called directly and returns the response of its service ${calls}`, async () => {
     await using platform = await startListening()
     await using service = await startService(() => ({ body: '{"celsius":21}' }))
     const way = connect(platform.url)
@@ -95,7 +95,7 @@ describe.each(ways)('through $way', ({ connect, creates, calls }) => {
     expect(service.received).toMatchObject([{ method: 'GET', url: '/v1/current?city=S%C3%A3o%20Paulo' }])
   })
 
-  test(`a platform tool is registered with its preset parameters and keeps to them ${creates}`, async () => {
+  test(`a platform tool is registered with preset parameters, which callers cannot override ${creates}`, async () => {
     await using platform = await startListening()
     for (const path of ['/a.md', '/b.md']) await platform.post('/documents', { path, content: 'refunds take a week' })
     const way = connect(platform.url)
@@ -114,7 +114,7 @@ describe.each(ways)('through $way', ({ connect, creates, calls }) => {
     expect(found).toMatchObject({ data: [{ path: expect.any(String) }], total: 1, limit: 1 })
   })
 
-  test(`an error of the tool is an error of the call, under the same code ${calls}`, async () => {
+  test(`an error of the tool is returned with the same code ${calls}`, async () => {
     await using platform = await startListening()
     await using service = await startService(() => ({ status: 500 }))
     const way = connect(platform.url)
@@ -125,7 +125,7 @@ describe.each(ways)('through $way', ({ connect, creates, calls }) => {
   })
 })
 
-test('the record of a call tells which way it came', async () => {
+test('the call log records the surface of each call', async () => {
   await using platform = await startListening()
   await using service = await startService()
   const { body: tool } = await platform.post('/tools', weather(platform.projectId, service.url))

@@ -27,7 +27,7 @@ describe.each(engines)('deleting a tool on %s', (engine) => {
     }
   }
 
-  test('that agents and servers use is refused with their names, and nothing happens', async () => {
+  test('is refused if agents and servers use it, with their names', async () => {
     await using started = await start()
     const { platform, tool, agent } = started
     const files = await tool('files', { app: 'files' })
@@ -57,7 +57,7 @@ describe.each(engines)('deleting a tool on %s', (engine) => {
     })
   })
 
-  test('takes a server for a user only where it names the tool’s action, or an app that would be empty', async () => {
+  test('counts a server as a user only if it lists the action, or an app that would become empty', async () => {
     await using started = await start()
     const { platform, tool } = started
     const [one, two] = [await tool('one', { app: 'crm' }), await tool('two', { app: 'crm' })]

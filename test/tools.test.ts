@@ -59,7 +59,7 @@ describe('a tool record', () => {
     expect((await platform.get(`/tools/${id}`)).status).toBe(404)
   })
 
-  test('is of type http unless it says otherwise, and soat is another word for platform (S2.2)', async () => {
+  test('has the type http by default, and soat is an alias of platform (S2.2)', async () => {
     await using platform = await startPlatform()
     const { type: _, ...untyped } = weather('http://127.0.0.1:1')
 
@@ -70,7 +70,7 @@ describe('a tool record', () => {
     expect((await platform.post('/tools', { name: 'odd', type: 'telnet' })).status).toBe(400)
   })
 
-  test('reads back with the type that was sent, soat or platform, which are one (S2.2)', async () => {
+  test('is returned with the type that was sent, soat or platform, which are equivalent (S2.2)', async () => {
     await using platform = await startPlatform()
     const made = await platform.post('/tools', { name: 'docs', type: 'soat', actions: ['list-documents'] })
     await platform.post('/tools', { name: 'other', type: 'platform', actions: ['list-documents'] })
@@ -91,7 +91,7 @@ describe('a tool record', () => {
     expect((await platform.patch(path, http)).body.type).toBe('http')
   })
 
-  test('needs a description of nothing, but parameters and execute for http (S2.6) (S2.7) (S2.8)', async () => {
+  test('needs no description, but parameters and, for http, execute (S2.6) (S2.7) (S2.8)', async () => {
     await using platform = await startPlatform()
     const { description: _, ...undescribed } = weather('http://127.0.0.1:1')
 
@@ -113,7 +113,7 @@ describe('a tool record', () => {
     ])
   })
 
-  test('of the platform needs actions, each one that there is (S2.15) (S2.45)', async () => {
+  test('of type platform needs actions that exist (S2.15) (S2.45)', async () => {
     await using platform = await startPlatform()
 
     const missing = await platform.post('/tools', { name: 'docs', type: 'soat' })
@@ -127,7 +127,7 @@ describe('a tool record', () => {
     }
   })
 
-  test('takes objects as JSON text too, as a command line sends them', async () => {
+  test('accepts objects as JSON text, as the CLI sends them', async () => {
     await using platform = await startPlatform()
 
     const { status, body } = await platform.post('/tools', {
@@ -147,7 +147,7 @@ describe('a tool record', () => {
     expect(broken.status).toBe(400)
   })
 
-  test('has a name that no other tool of its app has, and that every model provider takes', async () => {
+  test('has a name that is unique in its app and accepted by all model providers', async () => {
     await using platform = await startPlatform()
     const other = await platform.post('/projects', { name: 'other' })
     const first = await register(platform, weather('http://127.0.0.1:1', { project_id: platform.projectId }))
@@ -169,7 +169,7 @@ describe('a tool record', () => {
     }
   })
 
-  test('is checked as a whole when it is changed', async () => {
+  test('is validated as a whole when it is changed', async () => {
     await using platform = await startPlatform()
     const id = await register(platform, weather('http://127.0.0.1:1'))
 
@@ -184,7 +184,7 @@ describe('a tool record', () => {
     expect(fine.body).toMatchObject({ type: 'client', execute: null, parameters: city })
   })
 
-  test('is refused with a schema that is none, an address that is none, or presets that break the schema', async () => {
+  test('is refused with an invalid schema, an invalid URL, or presets that do not match the schema', async () => {
     await using platform = await startPlatform()
     const errors = async (fields: object) =>
       (await platform.post('/tools', weather('http://127.0.0.1:1', fields))).body.error.details.errors
@@ -209,7 +209,7 @@ describe('a tool record', () => {
   })
 })
 
-test('what a tool has fixed, and what it proves itself with, are seen only by those who may change it', async () => {
+test('presets and credentials of a tool are visible only to keys that can change it', async () => {
   await using platform = await startPlatform()
   const execute = { url: 'http://127.0.0.1:1/', headers: { Authorization: 'Bearer of-the-tool' } }
   const id = await register(platform, weather('x', { execute, preset_parameters: { city: 'Recife' } }))
@@ -226,7 +226,7 @@ test('what a tool has fixed, and what it proves itself with, are seen only by th
   expect((await platform.get(`/tools/${id}`)).body).toMatchObject({ execute, preset_parameters: { city: 'Recife' } })
 })
 
-test('a schema that would check later, or refers to itself, is told or works, and harms nobody', async () => {
+test('an asynchronous schema is refused, and a recursive one works', async () => {
   await using service = await startService()
   await using platform = await startPlatform()
   const later = { type: 'object', $async: true, required: ['z'] }
@@ -240,8 +240,8 @@ test('a schema that would check later, or refers to itself, is told or works, an
   expect(deep.body.error.details.errors).toEqual([{ path: 'child.child.n', message: 'must be of type integer' }])
 })
 
-describe('a tool that leads back here', () => {
-  test('comes to an end, and the record says which call made which', async () => {
+describe('a tool that calls the platform recursively', () => {
+  test('is stopped, and the call log has the parent of each call', async () => {
     await using platform = await startPlatform()
     const server = await listen(platform.platform, '127.0.0.1', 0)
     const id = await register(platform, {
@@ -263,7 +263,7 @@ describe('a tool that leads back here', () => {
     expect(data.filter((call: { error?: { code: string } }) => call.error?.code === 'CALL_TOO_DEEP')).toHaveLength(1)
   })
 
-  test('comes to an end by way of an MCP endpoint, too', { timeout: 30_000 }, async () => {
+  test('is stopped if it calls an MCP endpoint', { timeout: 30_000 }, async () => {
     await using platform = await startPlatform()
     const server = await listen(platform.platform, '127.0.0.1', 0)
     const authorization = `Bearer ${adminKey}`
@@ -285,7 +285,7 @@ describe('a tool that leads back here', () => {
     expect(data.filter((call: { error?: { code: string } }) => call.error?.code === 'CALL_TOO_DEEP')).toHaveLength(1)
   })
 
-  test('comes to an end where an MCP tool stands for our own endpoint', { timeout: 30_000 }, async () => {
+  test('is stopped if its MCP server is the platform itself', { timeout: 30_000 }, async () => {
     await using platform = await startPlatform()
     const server = await listen(platform.platform, '127.0.0.1', 0)
     await platform.post('/servers', { name: 'Agent', slug: 'agent', agent_mode: true })
@@ -311,11 +311,11 @@ describe('a tool that leads back here', () => {
 
   test.each([
     ['the older SSE transport', 'again'],
-    ['the newer protocol, under a name that must be encoded', 'nochmals, für alle'],
-  ])('comes to an end by way of an MCP server that is reached by %s', { timeout: 30_000 }, async (way, action) => {
+    ['the newer protocol and a name that must be encoded', 'nochmals, für alle'],
+  ])('is stopped if it goes through an MCP server with %s', { timeout: 30_000 }, async (way, action) => {
     await using platform = await startPlatform()
     const path = () => `/tools/${id}/call`
-    // As a server would that passes on which call it was made for.
+    // A server that forwards the lineage header of the call.
     const comeBack = async (lineage: unknown) => {
       const headers = { [lineageHeader]: String(lineage) }
       return JSON.stringify((await platform.post(path(), { action, input: {} }, { headers })).body)
@@ -340,7 +340,7 @@ describe('a tool that leads back here', () => {
     expect(data.filter((call: { error?: { code: string } }) => call.error?.code === 'CALL_TOO_DEEP')).toHaveLength(1)
   })
 
-  test('cannot have someone else’s word taken for it', async () => {
+  test('cannot be simulated with a forged lineage header', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
     const id = await register(platform, { name: 'plain', parameters: {}, execute: { url: service.url } })
@@ -352,8 +352,8 @@ describe('a tool that leads back here', () => {
   })
 })
 
-describe('what is fixed in the query of an http tool', () => {
-  test('is sent once, whatever the arguments are called', async () => {
+describe('a fixed query parameter of an http tool', () => {
+  test('is sent once, and arguments cannot override it', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
     const id = await register(platform, {
@@ -367,7 +367,7 @@ describe('what is fixed in the query of an http tool', () => {
     expect(service.received[0]?.url).toBe('/reports?tenant=1&q=x&page=3')
   })
 
-  test('is in no record where it is a secret', async () => {
+  test('is redacted in the call log if it is a secret', async () => {
     await using service = await startService(({ url }) => ({ body: JSON.stringify({ asked: url }) }))
     await using platform = await startPlatform()
     const id = await register(platform, {
@@ -387,8 +387,8 @@ describe('what is fixed in the query of an http tool', () => {
   })
 })
 
-describe('the pattern of a tool’s input', () => {
-  test('cannot keep the platform from answering', async () => {
+describe('a pattern in the input schema of a tool', () => {
+  test('cannot block the platform', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
     const parameters = { type: 'object', properties: { city: { type: 'string', pattern: '^(\\w+\\s?)*$' } } }
@@ -402,7 +402,7 @@ describe('the pattern of a tool’s input', () => {
     ])
   })
 
-  test('is refused where it stands when nothing could check it in a bounded time', async () => {
+  test('is refused with its path if it cannot be checked in bounded time', async () => {
     await using platform = await startPlatform()
     const parameters = { type: 'object', properties: { word: { type: 'string', pattern: '(.+)\\1' } } }
 
@@ -416,7 +416,7 @@ describe('the pattern of a tool’s input', () => {
 })
 
 describe('an http tool', () => {
-  test('sends a request with the configured method and headers to its address (S2.11) (S2.25)', async () => {
+  test('sends a request with the configured method and headers to its URL (S2.11) (S2.25)', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
     const id = await register(
@@ -440,7 +440,7 @@ describe('an http tool', () => {
     })
   })
 
-  test('puts an argument into the query, encoded and only once (S2.9) (S2.28) (S2.31)', async () => {
+  test('inserts an argument into the query, encoded and only once (S2.9) (S2.28) (S2.31)', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
     const id = await register(platform, weather(service.url))
@@ -450,7 +450,7 @@ describe('an http tool', () => {
     expect(service.received[0]?.url).toBe(`/v1/current?city=${encodeURIComponent('São Paulo')}`)
   })
 
-  test('uses POST unless told otherwise, with the arguments as a JSON body (S2.10) (S2.26)', async () => {
+  test('uses POST by default, with the arguments as a JSON body (S2.10) (S2.26)', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
     const id = await register(platform, weather(service.url, { execute: { url: `${service.url}/orders` } }))
@@ -467,7 +467,7 @@ describe('an http tool', () => {
     expect(service.received[0]?.headers['content-type']).toBe('application/json')
   })
 
-  test('sends arguments as a query with GET, HEAD and DELETE, and no body (S2.27)', async () => {
+  test('sends arguments as a query with GET, HEAD and DELETE, without a body (S2.27)', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
     const id = await register(platform, weather(service.url, { execute: { url: `${service.url}/find?v=1` } }))
@@ -486,7 +486,7 @@ describe('an http tool', () => {
     )
   })
 
-  test('takes arguments of the path out of body and query, as in DELETE /users/123/posts/456 (S2.29) (S2.30)', async () => {
+  test('leaves arguments of the path out of the body and the query, as in DELETE /users/123/posts/456 (S2.29) (S2.30)', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
     const strings = {
@@ -509,7 +509,7 @@ describe('an http tool', () => {
     expect(service.received[1]).toMatchObject({ method: 'POST', url: '/users/a%2Fb/posts/%3F', body: '{"text":"hi"}' })
   })
 
-  test('lets no argument climb out of its path, and asks for what the path needs', async () => {
+  test('prevents path traversal by arguments, and requires the arguments of the path', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
     const id = await register(platform, {
@@ -542,7 +542,7 @@ describe('an http tool', () => {
     expect(service.received[0]?.url).toBe('/find?q=x&v=2')
   })
 
-  test('passes on what the address answers: JSON as it is, text as text, bytes as base64, nothing as null', async () => {
+  test('returns JSON responses unchanged, text as text, bytes as base64, and empty ones as null', async () => {
     const replies: Record<string, object> = {
       '/json': { body: '{"n":12345678901234567890,"a":[1]}' },
       '/text': { headers: { 'content-type': 'text/plain' }, body: 'plain' },
@@ -572,7 +572,7 @@ describe('an http tool', () => {
     expect(await call('/untyped')).toBe('[1,2]')
   })
 
-  test('answers 502 with the status of the address when that answers an error', async () => {
+  test('returns 502 with the status code if its URL returns an error', async () => {
     await using service = await startService(() => ({ status: 422, body: '{"reason":"no such city"}' }))
     await using platform = await startPlatform()
     const id = await register(platform, weather(service.url))
@@ -589,7 +589,7 @@ describe('an http tool', () => {
     expect(asCaller.body.error.details).not.toHaveProperty('tool_response_body')
   })
 
-  test('answers 504 when the address takes longer than the tool may, and 502 when nobody is there', async () => {
+  test('returns 504 after its timeout, and 502 if its URL is unreachable', async () => {
     await using service = await startService(() => new Promise(() => {}))
     await using platform = await startPlatform()
     const slow = await register(platform, weather(service.url, { timeout_seconds: 0.2 }))
@@ -605,7 +605,7 @@ describe('an http tool', () => {
     )
   })
 
-  test('names a secret that is not there instead of sending its reference', async () => {
+  test('reports an unknown secret instead of sending its placeholder', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
     const id = await register(
@@ -623,7 +623,7 @@ describe('an http tool', () => {
 })
 
 describe('a client tool', () => {
-  test('has no execution on the server, so a direct call is refused with 422 (S2.32)', async () => {
+  test('cannot run on the server, so a direct call is refused with 422 (S2.32)', async () => {
     await using platform = await startPlatform()
     const id = await register(platform, {
       name: 'read_local_file',
@@ -638,7 +638,7 @@ describe('a client tool', () => {
 })
 
 describe('a platform tool', () => {
-  test('keeps to its time limit, and ends the call that it made', async () => {
+  test('times out, and cancels the call that it made', async () => {
     const { promise: never, resolve: letGo } = Promise.withResolvers<undefined>()
     await using service = await startService(() => never)
     await using platform = await startPlatform()
@@ -661,7 +661,7 @@ describe('a platform tool', () => {
   const document = async (platform: TestPlatform, path: string, content: string): Promise<string> =>
     (await platform.post('/documents', { path, content })).body.id
 
-  test('offers only the actions it lists, and the call must name one (S2.44) (S2.54)', async () => {
+  test('has only the actions it lists, and a call must name one (S2.44) (S2.54)', async () => {
     await using platform = await startPlatform()
     const doc = await document(platform, '/a.md', 'Hello')
     const id = await register(platform, { name: 'docs', type: 'soat', actions: ['get-document'] })
@@ -682,7 +682,7 @@ describe('a platform tool', () => {
     expect((await platform.get(`/documents/${doc}`)).status).toBe(200)
   })
 
-  test('runs inside the platform, and its effect is the operation’s own (S2.46)', async () => {
+  test('runs inside the platform, with the same effect as the operation (S2.46)', async () => {
     await using platform = await startPlatform()
     const id = await register(platform, {
       name: 'docs',
@@ -721,7 +721,7 @@ describe('a platform tool', () => {
     expect((await platform.patch(`/documents/${doc}`, { content: 'Bye' }, { key })).status).toBe(403)
   })
 
-  test('reaches its own project only, even for those who may see every project', async () => {
+  test('has access to its own project only, even if the key can see every project', async () => {
     await using platform = await startPlatform()
     const other = (await platform.post('/projects', { name: 'other' })).body.id
     const theirs = (await platform.post('/documents', { project_id: other, path: '/theirs.md', content: 'goose' })).body
@@ -740,7 +740,7 @@ describe('a platform tool', () => {
     expect((await call('create-document', { path: '/x.md', content: '', project_id: other })).status).toBe(400)
   })
 
-  test('that calls itself is stopped before it goes too deep', async () => {
+  test('that calls itself is stopped at the depth limit', async () => {
     await using platform = await startPlatform()
     const id = await register(platform, { name: 'mirror', type: 'platform', actions: ['call-tool'] })
     await platform.patch(`/tools/${id}`, { preset_parameters: { id, action: 'call-tool' } })
@@ -752,7 +752,7 @@ describe('a platform tool', () => {
 })
 
 describe('preset parameters', () => {
-  test('work for every type: the key is gone from what is shown, and its value is in every call (S2.16) (S2.48) (S2.49) (S2.50)', async () => {
+  test('work for every type: they are hidden from schemas, and sent with every call (S2.16) (S2.48) (S2.49) (S2.50)', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
     const parameters = {
@@ -789,7 +789,7 @@ describe('preset parameters', () => {
     expect(JSON.parse(service.received[0]?.body ?? '')).toEqual({ city: 'Recife', units: 'metric' })
   })
 
-  test('always win over what the caller sends', async () => {
+  test('always override what the caller sends', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
     const id = await register(platform, weather(service.url, { preset_parameters: { city: 'Recife' } }))
@@ -799,7 +799,7 @@ describe('preset parameters', () => {
     expect(service.received[0]?.url).toBe('/v1/current?city=Recife')
   })
 
-  test('lock two tools on one action to two documents, and no spelling of the key unlocks them (S2.51) (S2.52)', async () => {
+  test('can bind two tools with the same action to two documents, and no spelling of the field bypasses them (S2.51) (S2.52)', async () => {
     await using platform = await startPlatform()
     const open = (await platform.post('/documents', { path: '/public.md', content: 'p' })).body.id
     const secret = (await platform.post('/documents', { path: '/private.md', content: 's' })).body.id
@@ -832,7 +832,7 @@ describe('preset parameters', () => {
     expect((await platform.get(`/documents/${secret}`)).body.content).toBe('s')
   })
 
-  test('concern only the actions that have the field', async () => {
+  test('apply only to actions that have the field', async () => {
     await using platform = await startPlatform()
     const doc = (await platform.post('/documents', { path: '/a.md', content: 'goose' })).body.id
     const id = await register(platform, {
@@ -850,7 +850,7 @@ describe('preset parameters', () => {
 })
 
 describe('names', () => {
-  test('an http or client tool has one, its own; a platform tool one for each action (S2.5) (S2.21) (S2.23)', async () => {
+  test('are the tool’s own for http and client tools, and one per action for platform tools (S2.5) (S2.21) (S2.23)', async () => {
     await using platform = await startPlatform()
     const http = await register(platform, weather('http://127.0.0.1:1'))
     const client = await register(platform, { name: 'read_local_file', type: 'client', parameters: {} })
@@ -869,7 +869,7 @@ describe('names', () => {
 })
 
 describe('a direct call', () => {
-  test('takes an optional action and the input, and answers what the tool answered (S2.53) (S2.55)', async () => {
+  test('takes an optional action and the input, and returns the output of the tool (S2.53) (S2.55)', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
     const id = await register(platform, weather(service.url))
@@ -888,7 +888,7 @@ describe('a direct call', () => {
     })
   })
 
-  test('is checked against the schema, and every failing path is named in words', async () => {
+  test('is validated against the schema, and the error names every failing path', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
     const parameters = {
@@ -922,7 +922,7 @@ describe('a direct call', () => {
     expect(service.received).toEqual([])
   })
 
-  test('of a tool that needs approval does not happen before that', async () => {
+  test('of a tool that needs approval is not made before the approval', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
     const gated = await register(platform, weather(service.url, { auto_approve: false }))

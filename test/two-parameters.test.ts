@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { printCommands } from '../scripts/print/commands.ts'
 import { fieldsOf } from '../scripts/print/fields.ts'
-import { printSdk } from '../scripts/print/sdk.ts'
+import { printSdk, type Spec } from '../scripts/print/sdk.ts'
 import { newId } from '../src/model/ids.ts'
 import type { Principal } from '../src/model/principal.ts'
 import { operation } from '../src/operations/operation.ts'
@@ -25,7 +25,7 @@ const submit = operation({
 
 const agent = newId('agt')
 
-/** REST with this one operation, for a caller who may ask anything. */
+/** REST with only this operation, for a caller with all permissions. */
 const find = createRouter(
   restRoutes({
     operations: [submit],
@@ -50,22 +50,22 @@ const post = async (body: object) => {
   return { status: response.status, body: JSON.parse(await response.text()) }
 }
 
-test('the first parameter of a path fills the id, and any other the field of its name', async () => {
+test('in a path with two parameters, the first is the id, and the second the field of its name', async () => {
   expect(await post({ outputs: ['42'] })).toEqual({
     status: 200,
     body: { id: agent, generation_id: 'gen_2', outputs: ['42'] },
   })
 })
 
-test('what the path names is not named again in the body', async () => {
+test('a parameter of the path is refused in the body', async () => {
   const { status, body } = await post({ generation_id: 'gen_3', outputs: [] })
 
   expect(status).toBe(400)
   expect(body.error.details.errors).toEqual([{ path: 'generation_id', message: expect.stringContaining('path') }])
 })
 
-test('the OpenAPI document has both in the path and neither in the body', () => {
-  const { paths } = openapi([submit], '1') as unknown as {
+test('the OpenAPI document has both parameters in the path and neither in the body', () => {
+  const { paths } = openapi([submit], [], '1') as unknown as {
     paths: Record<string, { post: { parameters: { name: string; in: string }[]; requestBody: object } }>
   }
   const { parameters, requestBody } = Object.values(paths)[0]?.post ?? { parameters: [], requestBody: {} }
@@ -75,17 +75,19 @@ test('the OpenAPI document has both in the path and neither in the body', () => 
   expect(JSON.stringify(requestBody)).not.toContain('"id"')
 })
 
-test('the SDK, the command line and the reference know both', () => {
+test('the SDK, the CLI and the reference have both parameters', () => {
   expect(fieldsOf(submit).map(({ name, where }) => [name, where])).toEqual([
     ['agent_id', 'path'],
     ['generation_id', 'path'],
     ['outputs', 'body'],
   ])
-  expect(printSdk([submit])).toMatch(/path: \{\s+agent_id: string\s+generation_id: string\s+\}/)
+  expect(printSdk(openapi([submit], [], '1') as unknown as Spec)).toContain(
+    'path: { agent_id: string; generation_id: string }',
+  )
   expect(printCommands([submit])).toContain("name: 'generation_id'")
   expect(reference([submit], '1')).toContain('/agents/$AGENT_ID/generate/$GENERATION_ID/tool-outputs')
 })
 
-test('a model may name either as it stands in the path', () => {
+test('models can use the names of both parameters as in the path', () => {
   expect(submit.aliases).toEqual({ agent_id: 'id', agentId: 'id', generationId: 'generation_id' })
 })

@@ -6,7 +6,7 @@ import { createMcpHandler, Server, type ServerContext, type Tool } from '@modelc
 type CallResult = Record<string, unknown>
 
 export interface UpstreamTool extends Tool {
-  /** What it answers; the input as text unless given. */
+  /** Returns the result. By default, the input as text. */
   readonly run?: (
     input: Record<string, unknown>,
     signal: AbortSignal,
@@ -14,13 +14,13 @@ export interface UpstreamTool extends Tool {
   ) => CallResult | Promise<CallResult>
 }
 
-/** A real MCP server on loopback, with the tools a test gives it. */
+/** An MCP server on loopback with the given tools. */
 export interface TestUpstream extends AsyncDisposable {
   readonly url: string
   readonly calls: { name: string; input: Record<string, unknown> }[]
   /** The headers of every request. */
   readonly headers: Record<string, string | string[] | undefined>[]
-  /** Replaces its tools and tells those who listen. */
+  /** Replaces its tools and notifies clients. */
   change(tools: UpstreamTool[]): void
   /** Closes the port, and opens the same one again. */
   stop(): Promise<void>
@@ -33,7 +33,7 @@ export const echo: UpstreamTool = {
   inputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
 }
 
-/** `modern` refuses 2025 clients; `legacy` does not know `server/discover`; `both` speaks to everyone. */
+/** `modern` refuses 2025 clients, `legacy` does not know `server/discover`, and `both` accepts all clients. */
 export async function startUpstream(
   tools: UpstreamTool[] = [echo],
   era: 'both' | 'legacy' | 'modern' = 'both',

@@ -27,8 +27,8 @@ const tool = (name: string, run?: UpstreamTool['run']): UpstreamTool => ({
   ...(run && { run }),
 })
 
-/** A server of 2025, by hand, that answers what no SDK would. */
-// biome-ignore lint/suspicious/noExplicitAny: a test says for itself what it expects of the parameters
+/** A handwritten 2025 server that can send responses which no SDK would. */
+// biome-ignore lint/suspicious/noExplicitAny: each test knows the parameters it expects
 type Say = (method: string, params: any) => object | false | undefined
 
 async function startOldServer(say: Say) {
@@ -56,8 +56,8 @@ async function startOldServer(say: Say) {
   return { url: `${service.url}/mcp`, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() }
 }
 
-describe.each(['both', 'legacy', 'modern'] as const)('an MCP server that speaks to %s', (era) => {
-  test('is a tool whose actions are the server’s own tools, in its own words (S2.12) (S2.22) (S2.41) (S2.42) (S1.5) (S1.18) (S1.19) (S4.3) (S4.4) (S4.5) (S4.6)', async () => {
+describe.each(['both', 'legacy', 'modern'] as const)('an MCP server for clients of %s', (era) => {
+  test('is a tool whose actions are the tools of the server, with its descriptions (S2.12) (S2.22) (S2.41) (S2.42) (S1.5) (S1.18) (S1.19) (S4.3) (S4.4) (S4.5) (S4.6)', async () => {
     const nested: UpstreamTool = {
       name: 'save_csv',
       description: 'Saves rows — as they are.\n\n  Keeps  spaces.',
@@ -85,7 +85,7 @@ describe.each(['both', 'legacy', 'modern'] as const)('an MCP server that speaks 
     ])
   })
 
-  test('is called through the platform, and its result comes back untouched (S2.43) (S4.8) (S4.9)', async () => {
+  test('is called through the platform, and its result is returned unchanged (S2.43) (S4.8) (S4.9)', async () => {
     const rich = {
       content: [
         { type: 'text', text: 'hi', annotations: { audience: ['user'] } },
@@ -111,7 +111,7 @@ describe.each(['both', 'legacy', 'modern'] as const)('an MCP server that speaks 
     expect(upstream.calls).toEqual([{ name: 'rich', input: { a: [1, { b: null }] } }])
   })
 
-  test('may say itself that a call failed: the caller sees it, and the record tells it apart (S4.10) (S4.11)', async () => {
+  test('can return an error result, which the caller gets and the call log marks as an error (S4.10) (S4.11)', async () => {
     const failing = tool('fail', () => ({ content: [{ type: 'text', text: 'disk full' }], isError: true }))
     await using upstream = await startUpstream([failing], era)
     await using platform = await startPlatform()
@@ -127,24 +127,26 @@ describe.each(['both', 'legacy', 'modern'] as const)('an MCP server that speaks 
     })
   })
 
-  test('tells of a change of its tools, and the next list has it', async () => {
+  test('can announce changed tools, and the next list has them', async () => {
     await using upstream = await startUpstream([echo], era)
     await using platform = await startPlatform()
     const id = await register(platform, 'up', upstream.url)
     const names = async () =>
       (await platform.get(`/tools/${id}/actions`)).body.data.map(({ name }: { name: string }) => name)
     expect(await names()).toEqual(['echo'])
-    if (era === 'legacy') return // A stateless server of 2025 cannot send anything unasked.
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    if (era === 'legacy') return // A stateless 2025 server cannot send notifications.
 
-    upstream.change([echo, tool('more')])
-
-    await expect.poll(names, { timeout: 5000 }).toEqual(['echo', 'more'])
+    // Repeated, because nothing shows when the platform has started to listen.
+    const namesAfterChange = () => {
+      upstream.change([echo, tool('more')])
+      return names()
+    }
+    await expect.poll(namesAfterChange, { timeout: 5000 }).toEqual(['echo', 'more'])
   })
 })
 
 describe('an MCP tool', () => {
-  test('is sent the headers it was registered with, and none that it was not (S2.14) (S1.12) (S1.13)', async () => {
+  test('sends the headers it was registered with, and no others (S2.14) (S1.12) (S1.13)', async () => {
     await using upstream = await startUpstream()
     await using platform = await startPlatform()
     const withKey = await register(platform, 'a', upstream.url, {
@@ -162,7 +164,7 @@ describe('an MCP tool', () => {
     for (const headers of upstream.headers) expect(headers.authorization).toBeUndefined()
   })
 
-  test('keeps tools of the same name on two servers apart (S2.24) (S1.6)', async () => {
+  test('can have an action with the same name as one of another server (S2.24) (S1.6)', async () => {
     await using github = await startUpstream([tool('search')])
     await using jira = await startUpstream([tool('search')])
     await using platform = await startPlatform()
@@ -175,7 +177,7 @@ describe('an MCP tool', () => {
     expect([github.calls.length, jira.calls.length]).toEqual([0, 1])
   })
 
-  test('needs the action to be named, and its arguments to fit the schema, before anything is sent (S2.54)', async () => {
+  test('sends nothing unless the call names an action and its arguments match the schema (S2.54)', async () => {
     await using upstream = await startUpstream()
     await using platform = await startPlatform()
     const id = await register(platform, 'up', upstream.url)
@@ -188,7 +190,7 @@ describe('an MCP tool', () => {
     expect(await status({ action: 'echo', input: { text: 'x' } })).toBe(200)
   })
 
-  test('hides presets of its actions too, and they win (S2.48)', async () => {
+  test('hides presets of its actions, and they override what callers send (S2.48)', async () => {
     await using upstream = await startUpstream()
     await using platform = await startPlatform()
     const id = await register(platform, 'up', upstream.url)
@@ -200,7 +202,7 @@ describe('an MCP tool', () => {
     expect((await platform.get(`/tools/${id}/actions`)).body.data[0].input_schema.properties).toEqual({})
   })
 
-  test('that is away fails fast and clearly, harms no other, and works again when it is back (S1.16) (S1.17)', async () => {
+  test('whose server is down is refused with a clear error, other servers are unaffected, and it works again once the server is back (S1.16) (S1.17)', async () => {
     await using upstream = await startUpstream()
     await using other = await startUpstream()
     await using platform = await startPlatform()
@@ -212,19 +214,16 @@ describe('an MCP tool', () => {
     await upstream.stop()
     const statuses = []
     for (let count = 0; count < 6; count++) statuses.push((await call(id)).status)
-    const before = performance.now()
     const refused = await call(id)
-    const waited = performance.now() - before
     expect(statuses).toEqual([502, 502, 502, 502, 502, 502])
     expect(refused.body.error.code).toBe('TOOL_UNREACHABLE')
-    expect(waited).toBeLessThan(1000)
     expect((await call(fine)).status).toBe(200)
 
     await upstream.restart()
     await expect.poll(async () => (await call(id)).status, { timeout: 2000, interval: 50 }).toBe(200)
   })
 
-  test('shows in the metrics whether its server is up, until the tool is removed', async () => {
+  test('has the state of its server in the metrics until the tool is deleted', async () => {
     await using upstream = await startUpstream()
     await using platform = await startPlatform()
     const id = await register(platform, 'Up', upstream.url)
@@ -248,7 +247,7 @@ describe('an MCP tool', () => {
     expect(after.filter((line) => line.includes(id))).toEqual([])
   })
 
-  test('of a server that has odd tools offers the good ones, and says what is wrong with the others', async () => {
+  test('of a server with some invalid tools has the valid ones, and calls of the others explain what is wrong', async () => {
     const odd = [
       echo,
       { ...echo, description: 'the same name again' },
@@ -270,7 +269,7 @@ describe('an MCP tool', () => {
     expect(spaced.status).toBe(200)
   })
 
-  test('of a server that answers one call with nonsense gets its other answers all the same', async () => {
+  test('of a server that returns one invalid response still gets the other responses', async () => {
     const arrived = Promise.withResolvers<void>()
     const spoiled = Promise.withResolvers<void>()
     const about = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
@@ -305,7 +304,7 @@ describe('an MCP tool', () => {
     expect((await platform.get(`/tools/${id}/health`)).body).toMatchObject({ state: 'up', failures: 0 })
   })
 
-  test('of a server that has taken a connection and not answered yet is not said to be up', async () => {
+  test('is not reported as up before its server has responded', async () => {
     const asked = Promise.withResolvers<void>()
     const seen = Promise.withResolvers<void>()
     await using server = await startService(async () => {
@@ -325,7 +324,7 @@ describe('an MCP tool', () => {
     expect(health.body).toMatchObject({ state: 'unknown', failures: 0 })
   })
 
-  test('of a server that is down is refused at once, with what was last wrong with it', async () => {
+  test('of a server that is down is refused immediately, with the last error', async () => {
     await using server = await startService(() => ({ status: 401 }))
     await using platform = await startPlatform()
     const id = await register(platform, 'closed', `${server.url}/mcp`)
@@ -334,10 +333,10 @@ describe('an MCP tool', () => {
     for (let i = 0; i < 8; i++) messages.push((await platform.get(`/tools/${id}/actions`)).body.error.message)
     const refused = messages.find((message) => /times in a row/.test(message))
 
-    expect(refused).toMatch(/it failed \d+ times in a row, at last: it wants other credentials\.$/)
+    expect(refused).toMatch(/it failed \d+ times in a row, most recently: it rejected the credentials\.$/)
   })
 
-  test('of a server that hangs, or is none, is told as such', async () => {
+  test('of a server that hangs, or is not an MCP server, gets a clear error', async () => {
     await using upstream = await startUpstream([tool('hang', () => new Promise(() => {}))])
     await using platform = await startPlatform()
     const hanging = await register(platform, 'up', upstream.url)
@@ -345,7 +344,7 @@ describe('an MCP tool', () => {
     const none = await register(platform, 'none', 'http://127.0.0.1:1/mcp')
 
     expect((await platform.get(`/tools/${none}/actions`)).body.error.message).toBe(
-      '"127.0.0.1:1" could not be reached: its port is kept for another protocol, so that it is never called.',
+      'Could not reach "127.0.0.1:1": its port is on the list of blocked ports. Use another port.',
     )
     expect(await platform.post(`/tools/${hanging}/call`, { action: 'hang' })).toMatchObject({
       status: 504,
@@ -357,7 +356,7 @@ describe('an MCP tool', () => {
     })
   })
 
-  test('of a server that does not even say what it offers ends with the time limit of the tool', async () => {
+  test('of a server that does not list its tools fails after the timeout of the tool', async () => {
     await using silent = await startService(() => new Promise(() => {}))
     await using platform = await startPlatform()
     const id = await register(platform, 'silent', silent.url)
@@ -366,10 +365,10 @@ describe('an MCP tool', () => {
     const answer = await platform.post(`/tools/${id}/call`, { action: 'anything' })
 
     expect(answer).toMatchObject({ status: 502, body: { error: { code: 'TOOL_UNREACHABLE' } } })
-    expect(answer.body.error.message).toMatch(/it did not say within 0.3 s what it offers/)
+    expect(answer.body.error.message).toMatch(/it did not list its tools within 0.3 s/)
   })
 
-  test('that answers too much is told so, and stays up for everyone else', async () => {
+  test('with a response that is too large gets an error, and stays up for other calls', async () => {
     const large = tool('large', () => ({ content: [{ type: 'text', text: 'x'.repeat(50_000) }] }))
     await using upstream = await startUpstream([large, echo])
     await using platform = await startPlatform({ QM_RESPONSE_LIMIT: '20000' })
@@ -384,7 +383,7 @@ describe('an MCP tool', () => {
     expect(after.status).toBe(200)
   })
 
-  test('that describes itself without end is given up', async () => {
+  test('with a tool list that is too large fails', async () => {
     await using upstream = await startUpstream([{ ...echo, description: 'x'.repeat(50_000) }])
     await using platform = await startPlatform({ QM_RESPONSE_LIMIT: '20000' })
     const id = await register(platform, 'up', upstream.url)
@@ -394,7 +393,7 @@ describe('an MCP tool', () => {
     expect(status).toBe(502)
   })
 
-  test('of a server that describes some of its tools wrongly offers the others', async () => {
+  test('of a server with malformed tools has the well-formed ones', async () => {
     const tools = [
       echo,
       null,
@@ -415,7 +414,7 @@ describe('an MCP tool', () => {
     expect(called).toMatchObject({ status: 200, body: { content: [{ text: 'fine' }] } })
   })
 
-  test('of a server that says odd things of its tools is listed to clients of every age, without those', async () => {
+  test('of a server with malformed optional fields is listed to all clients, without those fields', async () => {
     const odd = {
       title: 7,
       description: null,
@@ -453,7 +452,7 @@ describe('an MCP tool', () => {
     }
   })
 
-  test('of a server that describes all of its tools wrongly is told so', async () => {
+  test('of a server with only malformed tools gets a protocol error', async () => {
     await using server = await startOldServer((method) => method === 'tools/list' && { tools: [{ name: 7 }] })
     await using platform = await startPlatform()
     const id = await register(platform, 'up', server.url)
@@ -463,7 +462,7 @@ describe('an MCP tool', () => {
     expect({ status, code: body.error.code }).toEqual({ status: 502, code: 'TOOL_PROTOCOL_ERROR' })
   })
 
-  test('of a server with ten thousand tools, on two hundred pages, offers all of them', {
+  test('of a server with ten thousand tools on two hundred pages has all of them', {
     timeout: 60_000,
   }, async () => {
     const page = (from: number) =>
@@ -479,7 +478,7 @@ describe('an MCP tool', () => {
     expect((await platform.post(`/tools/${id}/call`, { action: 'tool_9999' })).status).toBe(200)
   })
 
-  test('of a server whose list does not end is told so', { timeout: 60_000 }, async () => {
+  test('of a server with an endless tool list gets a protocol error', { timeout: 60_000 }, async () => {
     let count = 0
     await using server = await startOldServer(
       (method) => method === 'tools/list' && { tools: [{ ...echo, name: `e${++count}` }], nextCursor: String(count) },
@@ -493,7 +492,7 @@ describe('an MCP tool', () => {
     expect(body.error.message).toContain('its list of tools has more than')
   })
 
-  test('that answers with what nobody can print is told so, and works on', async () => {
+  test('with a response that is nested too deeply gets an error, and keeps working', async () => {
     const deep = JSON.parse(`${'['.repeat(1500)}${']'.repeat(1500)}`)
     await using server = await startOldServer(
       (method, { arguments: input }) =>
@@ -511,7 +510,7 @@ describe('an MCP tool', () => {
     expect((await call({})).status).toBe(200)
   })
 
-  test('whose server cannot be reached, or is something else, is told why', async () => {
+  test('gets the reason if its server is unreachable, blocked or not an MCP server', async () => {
     await using page = await startService(() => ({ headers: { 'content-type': 'text/html' }, body: '<h1>Hi</h1>' }))
     await using wordy = await startOldServer((method) => {
       if (method === 'tools/call') throw new Error('x'.repeat(100_000))
@@ -523,7 +522,7 @@ describe('an MCP tool', () => {
 
     expect(await reason('page', page.url)).toMatchObject({
       code: 'TOOL_PROTOCOL_ERROR',
-      message: expect.stringContaining('what it answers is not MCP'),
+      message: expect.stringContaining('its response is not valid MCP'),
     })
     expect(await reason('metadata', 'http://169.254.169.254/mcp')).toMatchObject({
       code: 'EGRESS_BLOCKED',
@@ -535,7 +534,7 @@ describe('an MCP tool', () => {
     expect(body.error.message.length).toBeLessThan(1200)
   })
 
-  test('is registered only with an address that can be one', async () => {
+  test('is registered only with a valid URL', async () => {
     await using platform = await startPlatform()
 
     for (const mcp of [
@@ -550,7 +549,7 @@ describe('an MCP tool', () => {
   })
 })
 
-test('a tool whose definition is larger than any model could use is left out, and the others work', async () => {
+test('a tool with a definition that is too large for any model is left out, and the others work', async () => {
   const huge = { type: 'object' as const, description: 'x'.repeat(1_100_000) }
   await using upstream = await startUpstream([{ ...echo, name: 'huge', inputSchema: huge }, echo])
   await using platform = await startPlatform()
@@ -561,10 +560,10 @@ test('a tool whose definition is larger than any model could use is left out, an
   expect(actions.body.data.map(({ name }: { name: string }) => name)).toEqual(['echo'])
 })
 
-describe('a definition that changes under its name', () => {
+describe('a changed definition of an action', () => {
   const described = (description: string): UpstreamTool => ({ ...echo, description })
 
-  test('is in the record, and goes on to work where nobody pins it', async () => {
+  test('is recorded in the call log, and the action keeps working unless definitions are pinned', async () => {
     await using upstream = await startUpstream([described('Echoes')])
     await using platform = await startPlatform()
     const id = await register(platform, 'up', upstream.url)
@@ -585,7 +584,7 @@ describe('a definition that changes under its name', () => {
     expect((await platform.post(`/tools/${id}/call`, { action: 'echo', input: { text: 'x' } })).status).toBe(200)
   })
 
-  test('is withheld where the tool pins definitions, until someone accepts it', async () => {
+  test('blocks the action until someone accepts it, if definitions are pinned', async () => {
     await using upstream = await startUpstream([described('Echoes'), { ...echo, name: 'other' }])
     await using platform = await startPlatform()
     const id = await register(platform, 'up', upstream.url)
@@ -608,7 +607,7 @@ describe('a definition that changes under its name', () => {
     expect((await call('echo')).status).toBe(200)
   })
 
-  test('is shown beside what was accepted, and only what was read is accepted', async () => {
+  test('is shown next to the accepted one, and only the version that was read can be accepted', async () => {
     await using upstream = await startUpstream([described('Echoes'), { ...echo, name: 'other' }])
     await using platform = await startPlatform()
     const id = await register(platform, 'up', upstream.url)
@@ -651,7 +650,7 @@ describe('a definition that changes under its name', () => {
     expect(third.data).toMatchObject([{ accepted: second.data[0].current, current: described('Echoes') }])
   })
 
-  test('is seen when someone has the server asked anew, though it tells of no change itself', async () => {
+  test('is detected by a refresh if the server does not announce changes', async () => {
     let description = 'Echoes'
     await using server = await startOldServer(
       (method) => method === 'tools/list' && { tools: [{ ...echo, description }] },

@@ -8,7 +8,7 @@ export interface Posted {
 
 type Way = (path: string, headers: Record<string, string>, body: string) => Promise<Posted>
 
-/** What the same request is answered on the port, and by an embedded platform. */
+/** The responses to the same request over HTTP and from an embedded platform. */
 export async function bothWays<T>(platform: Platform, url: string, ask: (way: Way) => Promise<T>): Promise<T[]> {
   const init = (headers: Record<string, string>, body: string) => ({
     method: 'POST',

@@ -1,12 +1,12 @@
 /**
- * What standing between an MCP client and an MCP server costs: the same `tools/call` made directly, through the leanest Node
- * proxy, through the platform with everything on (key, permission, validation, durable record), on SQLite and on a PostgreSQL
- * that shares the machine, and through two gateways from npm, in front of the same loopback server.
+ * Measures the cost of a gateway between an MCP client and an MCP server. Makes the same `tools/call` to one loopback server:
+ * directly, through a minimal Node proxy, through the platform with all its features (API key, permissions, validation,
+ * durable call log) on SQLite and on a PostgreSQL on the same machine, and through two gateways from npm.
  *
  *     npm ci --prefix bench/gateway/peers
  *     node bench/gateway/gateway.ts [rounds] [milliseconds] [callers,…]
  *
- * Without the first command the two gateways are left out.
+ * Without the first command, the two gateways are skipped.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -30,7 +30,7 @@ const keyed = { ...plain, authorization: `Bearer ${key}` }
 const input = { city: 'Recife' }
 const opening = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'bench', version: '1' } }
 const params = { name: 'get_weather', arguments: input }
-/** As a client begins on its connection. */
+/** The first request on each connection. */
 const initialize = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params: opening })
 const call = (id: number) => JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params })
 
@@ -52,7 +52,7 @@ try {
     await platform('platform', upstream.url),
   ]
   const database = await startPostgres().catch((error: Error) =>
-    console.log(`PostgreSQL does not start: ${error.message}`),
+    console.log(`PostgreSQL did not start: ${error.message}`),
   )
   if (database) {
     stops.push(database.stop)
@@ -60,7 +60,7 @@ try {
   }
   if (existsSync(file('peers/node_modules'))) {
     contestants.push(...(await mcpHub(upstream.url)), await passthrough(upstream.url))
-  } else console.log('The peers are not installed: npm ci --prefix bench/gateway/peers')
+  } else console.log('The other gateways are not installed. Run: npm ci --prefix bench/gateway/peers')
   await race(contestants, { rounds, milliseconds, callers })
 } finally {
   for (const child of running.reverse()) await end(child)
@@ -89,7 +89,7 @@ async function platform(name: string, upstream: string, databaseUrl?: string): P
   return posted({ name, url, path: '/mcp/bench', headers: keyed, body: call, opening: initialize, pid })
 }
 
-/** Over MCP it speaks the older transport only: posts whose answers come on a stream. Its REST call is measured beside it. */
+/** Supports only the older HTTP+SSE transport of MCP, so its REST call is measured as well. */
 async function mcpHub(upstream: string): Promise<Contestant[]> {
   const config = join(folder, 'hub.json')
   await writeFile(config, JSON.stringify({ mcpServers: { weather: { url: upstream } } }))
@@ -126,7 +126,7 @@ async function openSse(origin: string, path: string, tool: string, callers: numb
     const answered = new Promise<string>((resolve) => waiting.set(id, resolve))
     await line.post(JSON.stringify({ jsonrpc: '2.0', id, method, params }))
     const text = await answered
-    if (!text.includes('"result"')) throw new Error(`${origin} answered ${text}`)
+    if (!text.includes('"result"')) throw new Error(`unexpected response of ${origin}: ${text}`)
   }
   await ask('initialize', opening)
   return {
@@ -167,7 +167,7 @@ function peer(script: string, args: string[], env: Record<string, string>): { pi
   return { pid: child.pid as number }
 }
 
-/** Asks until it is answered, since a peer does not say when it is ready. */
+/** Retries until the request succeeds, because the gateways do not report when they are ready. */
 async function until(url: string, init: RequestInit): Promise<Response> {
   for (let tries = 0; ; tries++) {
     try {

@@ -1,6 +1,6 @@
 /**
- * `tools/list` of a server in front of 1,000 and of 10,000 actions: how long the whole list takes, page after page, how
- * many bytes it is, and what agent mode sends instead.
+ * Measures `tools/list` of servers with 1,000 and with 10,000 actions: the time and the size of all pages, in direct mode and
+ * in agent mode.
  *
  *     node bench/gateway/list.ts [rounds]
  */
@@ -40,7 +40,7 @@ async function listAll(url: string): Promise<{ tools: number; pages: number; byt
   return { tools, pages, bytes }
 }
 
-console.log('tools   way             first ms   then p50 ms   pages        bytes')
+console.log('tools   server          first ms  later p50 ms   pages        bytes')
 for (const count of [1000, 10_000]) {
   const folder = await mkdtemp(join(tmpdir(), 'quartermaster-bench-'))
   const upstream = await launch([file('upstream.ts'), String(count)])
@@ -54,12 +54,12 @@ for (const count of [1000, 10_000]) {
     await post(`${api}/tools`, { name: 'weather', type: 'mcp', mcp: { url: upstream.url } })
     await post(`${api}/servers`, { name: 'Direct', slug: 'direct' })
     await post(`${api}/servers`, { name: 'Agent', slug: 'agent', agent_mode: true })
-    const ways = {
+    const urls = {
       upstream: upstream.url,
       'direct mode': `${platform.url}/mcp/direct`,
       'agent mode': `${platform.url}/mcp/agent`,
     }
-    for (const [way, url] of Object.entries(ways)) {
+    for (const [name, url] of Object.entries(urls)) {
       const times: number[] = []
       let figures = { tools: 0, pages: 0, bytes: 0 }
       for (let round = 0; round <= rounds; round++) {
@@ -67,14 +67,14 @@ for (const count of [1000, 10_000]) {
         figures = await listAll(url)
         times.push(performance.now() - start)
       }
-      const [first = 0, ...then] = times
+      const [first = 0, ...later] = times
       const columns = [
         first.toFixed(1).padStart(10),
-        median(then).toFixed(1).padStart(14),
+        median(later).toFixed(1).padStart(14),
         String(figures.pages).padStart(8),
         figures.bytes.toLocaleString('en').padStart(13),
       ]
-      console.log(`${String(count).padEnd(8)}${way.padEnd(14)}${columns.join('')}`)
+      console.log(`${String(count).padEnd(8)}${name.padEnd(14)}${columns.join('')}`)
     }
   } finally {
     await end(platform.child)

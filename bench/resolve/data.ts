@@ -1,22 +1,22 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { JsonObject } from '../../src/lib/json.ts'
-import type { Subject } from '../../src/search/profile.ts'
+import type { SearchableAction } from '../../src/search/indexed-action.ts'
 
-/** A set of tools, and of requests whose tools are known. */
+/** A set of tools, and queries with their relevant tools. */
 export interface TestSet {
   readonly name: string
-  /** Whether any of the tools will do, or each of them is needed. */
+  /** Whether one of the relevant tools is enough (`any`), or all are needed. */
   readonly mode: 'any' | 'all'
   readonly ids: readonly string[]
-  readonly subjects: readonly Subject[]
+  readonly subjects: readonly SearchableAction[]
   readonly queries: readonly Query[]
 }
 
 export interface Query {
   readonly text: string
   readonly relevant: ReadonlySet<string>
-  /** What must not be learned from and measured on at once. */
+  /** Queries of one group are in the same fold, so that weights are not evaluated on queries they were fitted on. */
   readonly group: string
 }
 
@@ -36,7 +36,7 @@ interface QueryLine {
   readonly app?: string
 }
 
-/** The public data is not ours to pass on, so it is not part of the repository: QM_RETRIEVAL says where it is. */
+/** The folder of the public data sets. They are not part of the repository, because we may not redistribute them. */
 export const folder = process.env.QM_RETRIEVAL ?? new URL('../../../shared/retrieval', import.meta.url).pathname
 
 export const setNames = [
@@ -50,7 +50,7 @@ export const setNames = [
 
 export const hasData = (): boolean => setNames.every((name) => existsSync(join(folder, name, 'tools.jsonl')))
 
-export const noData = `There is no data at ${folder}: set QM_RETRIEVAL to the folder that holds ${setNames.join(', ')}.`
+export const noData = `No data found in ${folder}. Set QM_RETRIEVAL to the folder with ${setNames.join(', ')}.`
 
 const lines = <T>(...path: string[]): T[] =>
   readFileSync(join(folder, ...path), 'utf8')
@@ -58,7 +58,7 @@ const lines = <T>(...path: string[]): T[] =>
     .split('\n')
     .map((line) => JSON.parse(line) as T)
 
-/** `bare` leaves out what not every tool has: titles of actions and names of apps beside their slugs. */
+/** `bare` omits the fields that not every tool has: titles of actions, and names of apps in addition to their slugs. */
 export function readSet(name: string, dress: 'full' | 'bare' = 'full'): TestSet {
   const tools = lines<ToolLine>(name, 'tools.jsonl')
   const queries = lines<QueryLine>(name, 'queries.jsonl')
@@ -79,7 +79,7 @@ export function readSet(name: string, dress: 'full' | 'bare' = 'full'): TestSet 
 function toSubject(
   { app, app_name, name, title, description, input_schema }: ToolLine,
   dress: 'full' | 'bare',
-): Subject {
+): SearchableAction {
   const common = { app: app === '' ? 'tools' : app, name, schema: input_schema ?? {} }
   if (dress === 'full') return { ...common, appName: app_name, title, description }
   return { ...common, description: title && description !== title ? `${title}. ${description ?? ''}` : description }
@@ -91,7 +91,7 @@ export interface Quality {
   readonly ndcg10: number
 }
 
-/** Hit@1, R@5 and NDCG@10 in per cent, as score.mjs beside the data computes them. */
+/** Hit@1, R@5 and NDCG@10 in percent, computed like score.mjs of the data sets. */
 export function measure(set: TestSet, ranked: readonly (readonly string[])[]): Quality {
   const sums = { hit1: 0, recall5: 0, ndcg10: 0 }
   for (const [position, { relevant }] of set.queries.entries()) {

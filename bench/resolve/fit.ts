@@ -1,27 +1,27 @@
 /**
- * Fits the weights of src/search/weights.ts on the public sets and prints that file.
+ * Fits the weights of src/search/weights.ts on the public data sets and prints that file.
  *
  *     node bench/resolve/fit.ts [check [sets,…]] > weights.ts
  *
- * For each regime (does the request name an app? are there vectors?) the weights are those of a linear model under a
- * softmax over the candidates of a request: what is maximised is the likelihood that the right action comes first, with a
- * strong pull towards zero because the labels are noisy and other catalogues are not these. How well they do is told on
- * standard error; with `check`, also how well such weights do on apps that they were not fitted on.
+ * Each regime (whether the query names an app, and whether there are vectors) has a linear model with a softmax over the
+ * candidates of a query. Fitting maximizes the likelihood that the relevant action comes first. The regularization is
+ * strong, because the labels are noisy and other catalogues differ. Prints the quality to standard error; with `check`, also
+ * the quality on apps that were not used for fitting.
  */
 
 import { type FeatureName, featureNames } from '../../src/search/features.ts'
-import { gist } from '../../src/search/meanings.ts'
+import { indexAction } from '../../src/search/indexed-action.ts'
 import { Index } from '../../src/search/postings.ts'
-import { profileOf } from '../../src/search/profile.ts'
-import { read } from '../../src/search/question.ts'
+import { read } from '../../src/search/query.ts'
 import { candidates, regimeOf } from '../../src/search/rank.ts'
+import { type Scope, scopeOf } from '../../src/search/scope.ts'
+import { gist } from '../../src/search/semantic-index.ts'
 import { Vectors } from '../../src/search/vectors.ts'
-import { type View, viewOf } from '../../src/search/view.ts'
 import type { Regime } from '../../src/search/weights.ts'
 import { hasData, measure, noData, type Quality, readSet, setNames, type TestSet } from './data.ts'
 import { EmbeddedTexts } from './embedded.ts'
 
-/** One request with its candidates. */
+/** A query with its candidates. */
 interface Case {
   readonly group: string
   readonly weight: number
@@ -32,9 +32,9 @@ interface Case {
   readonly isRight: readonly boolean[]
 }
 
-/** Too rare in the sets to be fitted: what is said to be out of use is set back by hand. */
+/** Features that are too rare in the data sets to be fitted. */
 const byHand: Partial<Record<FeatureName, number>> = { deprecated: -1 }
-/** What each set counts, however many requests it has, and how many of its requests are taken. */
+/** The total weight of each set, regardless of its number of queries. Every nth query is used. */
 const share: Record<string, { weight: number; every: number }> = {
   'n8n-steps-dev': { weight: 3, every: 1 },
   'activepieces-titles': { weight: 2, every: 2 },
@@ -43,9 +43,9 @@ const share: Record<string, { weight: number; every: number }> = {
   'toolret-apibank': { weight: 0.1, every: 1 },
   toollens: { weight: 0.05, every: 12 },
 }
-const pull = 0.008
-/** That an app is named is hardly ever a mistake, so its weight may grow. */
-const pulls = featureNames.map((name) => (name === 'app' || name === 'app_lead' ? pull / 8 : pull))
+const penalty = 0.008
+/** A named app is almost always right, so the regularization of its weight is weaker. */
+const penalties = featureNames.map((name) => (name === 'app' || name === 'app_lead' ? penalty / 8 : penalty))
 const count = featureNames.length
 
 if (!hasData()) {
@@ -59,16 +59,16 @@ for (const name of process.argv[3]?.split(',') ?? setNames) {
     const set = readSet(name, dress)
     const others = setNames.filter((other) => isForeign(name, other)).map((other) => readSet(other).queries)
     for (const hasMeaning of [true, false]) {
-      console.error(`reading ${name}, ${dress}, ${hasMeaning ? 'with' : 'without'} meaning`)
-      const shelf = await shelve(set, hasMeaning)
+      console.error(`reading ${name}, ${dress}, ${hasMeaning ? 'with' : 'without'} vectors`)
+      const catalogue = await indexSet(set, hasMeaning)
       const { weight, every } = share[name] ?? { weight: 0, every: 1 }
       const own = set.queries.filter((_, position) => position % every === 0)
       const foreign = others.flatMap((queries) => queries.filter((_, position) => position % 60 === 0))
       sets.push({
-        label: `${name}, ${dress}, ${hasMeaning ? 'meaning' : 'words'}`,
+        label: `${name}, ${dress}, ${hasMeaning ? 'vectors' : 'keywords'}`,
         set: { ...set, queries: own },
-        cases: await casesOf(own, weight, shelf),
-        foreign: await casesOf(foreign, 0, shelf),
+        cases: await casesOf(own, weight, catalogue),
+        foreign: await casesOf(foreign, 0, catalogue),
       })
     }
   }
@@ -80,10 +80,10 @@ report('fitted on all', () => 0, [fitted])
 if (process.argv[2] === 'check') {
   const folds = 5
   const parts = Array.from({ length: folds }, (_, fold) => fitAll(({ group }) => foldOf(group) % folds !== fold))
-  report('on apps not fitted on', ({ group }) => foldOf(group) % folds, parts)
+  report('cross-validated by app', ({ group }) => foldOf(group) % folds, parts)
 }
 
-/** Only the sets of apps have titles and names of apps that could be left out. */
+/** Only the sets of apps have titles and names of apps that can be omitted. */
 function dressesOf(name: string): readonly ('full' | 'bare')[] {
   return isOfApps(name) ? ['full', 'bare'] : ['full']
 }
@@ -92,27 +92,27 @@ function isOfApps(name: string): boolean {
   return name === 'n8n-steps-dev' || name === 'activepieces-titles'
 }
 
-/** Requests that ask for nothing that a set has: those of the two sets of apps would find something in the other. */
+/** Whether queries of the other set should find nothing in this one. The two sets of apps overlap. */
 function isForeign(name: string, other: string): boolean {
   return name !== other && !(isOfApps(name) && isOfApps(other)) && other !== 'toollens' && name !== 'toollens'
 }
 
-interface Shelf {
+interface IndexedSet {
   readonly ids: readonly string[]
   readonly index: Index
-  readonly view: View
+  readonly view: Scope
   readonly vectors: Vectors | undefined
 }
 
-async function shelve(set: TestSet, hasMeaning: boolean): Promise<Shelf> {
+async function indexSet(set: TestSet, hasMeaning: boolean): Promise<IndexedSet> {
   const index = new Index()
-  for (const subject of set.subjects) index.add(profileOf(subject))
-  const view = await viewOf(index, Uint32Array.from(set.subjects.keys()))
+  for (const subject of set.subjects) index.add(indexAction(subject))
+  const view = await scopeOf(index, Uint32Array.from(set.subjects.keys()))
   return { ids: set.ids, index, view, vectors: hasMeaning ? await vectorsOf(index, view) : undefined }
 }
 
-async function casesOf(queries: TestSet['queries'], weight: number, shelf: Shelf): Promise<Case[]> {
-  const { index, view, vectors } = shelf
+async function casesOf(queries: TestSet['queries'], weight: number, catalogue: IndexedSet): Promise<Case[]> {
+  const { index, view, vectors } = catalogue
   if (vectors) await texts.prepare(queries.map(({ text }) => gist(text)))
   return queries.map((query) => {
     const question = read(query.text, index, view)
@@ -124,7 +124,7 @@ async function casesOf(queries: TestSet['queries'], weight: number, shelf: Shelf
         rows[at * count + column] = byHand[name] === undefined ? features[name] : 0
       }
     }
-    const ids = found.map(({ id }) => shelf.ids[id] as string)
+    const ids = found.map(({ id }) => catalogue.ids[id] as string)
     return {
       group: query.group,
       weight: weight / queries.length,
@@ -136,11 +136,11 @@ async function casesOf(queries: TestSet['queries'], weight: number, shelf: Shelf
   })
 }
 
-async function vectorsOf(index: Index, view: View): Promise<Vectors> {
+async function vectorsOf(index: Index, view: Scope): Promise<Vectors> {
   const vectors = new Vectors(384)
-  await texts.prepare(index.profiles.map((profile) => profile.texts()).flatMap(({ short, whole }) => [short, whole]))
+  await texts.prepare(index.actions.map((profile) => profile.texts()).flatMap(({ short, whole }) => [short, whole]))
   for (const id of view.ids) {
-    const { short, whole } = (index.profiles[id] as Index['profiles'][number]).texts()
+    const { short, whole } = (index.actions[id] as Index['actions'][number]).texts()
     vectors.set(id, texts.get(short), texts.get(whole))
   }
   return vectors
@@ -150,13 +150,13 @@ type Fitted = Map<Regime, Float64Array>
 
 function fitAll(take: (one: Case) => boolean): Fitted {
   const all = sets.flatMap(({ cases }) => cases).filter(take)
-  return new Map(regimes.map((regime) => [regime, weigh(all.filter((one) => one.regime === regime))]))
+  return new Map(regimes.map((regime) => [regime, fitWeights(all.filter((one) => one.regime === regime))]))
 }
 
-/** Adam on the negative log-likelihood, on features divided by their spread. */
-function weigh(cases: readonly Case[]): Float64Array {
+/** Minimizes the negative log-likelihood with Adam, on features divided by their standard deviation. */
+function fitWeights(cases: readonly Case[]): Float64Array {
   const useful = cases.filter(({ isRight }) => isRight.includes(true))
-  const spread = spreadOf(useful)
+  const deviations = deviationsOf(useful)
   const total = useful.reduce((sum, { weight }) => sum + weight, 0) || 1
   const weights = new Float64Array(count)
   const mean = new Float64Array(count)
@@ -164,40 +164,41 @@ function weigh(cases: readonly Case[]): Float64Array {
   const rounds = 120
   for (let round = 1; round <= rounds; round++) {
     const gradient = new Float64Array(count)
-    for (const one of useful) addGradient(one, weights, spread, gradient)
+    for (const one of useful) addGradient(one, weights, deviations, gradient)
     const step = (round > 0.7 * rounds ? 0.06 : 0.3) * (Math.sqrt(1 - 0.99 ** round) / (1 - 0.9 ** round))
     for (let at = 0; at < count; at++) {
-      const slope = (gradient[at] as number) / total + (pulls[at] as number) * (weights[at] as number)
+      const slope = (gradient[at] as number) / total + (penalties[at] as number) * (weights[at] as number)
       mean[at] = 0.9 * (mean[at] as number) + 0.1 * slope
       square[at] = 0.99 * (square[at] as number) + 0.01 * slope * slope
       weights[at] = (weights[at] as number) - (step * (mean[at] as number)) / (Math.sqrt(square[at] as number) + 1e-8)
     }
   }
-  return weights.map((weight, at) => weight / (spread[at] as number))
+  return weights.map((weight, at) => weight / (deviations[at] as number))
 }
 
-function addGradient(one: Case, weights: Float64Array, spread: Float64Array, gradient: Float64Array): void {
+function addGradient(one: Case, weights: Float64Array, deviations: Float64Array, gradient: Float64Array): void {
   const { rows, isRight } = one
   const odds = isRight.map((_, row) => {
     let sum = 0
     for (let at = 0; at < count; at++)
-      sum += ((weights[at] as number) * (rows[row * count + at] as number)) / (spread[at] as number)
+      sum += ((weights[at] as number) * (rows[row * count + at] as number)) / (deviations[at] as number)
     return sum
   })
-  const most = Math.max(...odds)
-  const chances = odds.map((value) => Math.exp(value - most))
+  const max = Math.max(...odds)
+  const chances = odds.map((value) => Math.exp(value - max))
   const all = chances.reduce((sum, chance) => sum + chance, 0)
   const right = chances.reduce((sum, chance, row) => sum + (isRight[row] ? chance : 0), 0)
   for (const [row, chance] of chances.entries()) {
     const pushed = one.weight * (chance / all - (isRight[row] ? chance / right : 0))
     if (Math.abs(pushed) < 1e-10) continue
     for (let at = 0; at < count; at++) {
-      gradient[at] = (gradient[at] as number) + (pushed * (rows[row * count + at] as number)) / (spread[at] as number)
+      gradient[at] =
+        (gradient[at] as number) + (pushed * (rows[row * count + at] as number)) / (deviations[at] as number)
     }
   }
 }
 
-function spreadOf(cases: readonly Case[]): Float64Array {
+function deviationsOf(cases: readonly Case[]): Float64Array {
   const sum = new Float64Array(count)
   const squares = new Float64Array(count)
   let rows = 0
@@ -221,7 +222,7 @@ function sumFor({ rows }: Case, row: number, weights: Float64Array): number {
 function foldOf(text: string): number {
   let hash = 7
   for (const letter of `${text}x`) hash = (hash * 31 + letter.charCodeAt(0)) >>> 0
-  // The lowest bits say little: they are alike for all apps of a set.
+  // The lowest bits are the same for all apps of a set.
   return hash >>> 4
 }
 
@@ -243,8 +244,8 @@ function figures({ hit1, recall5, ndcg10 }: Quality): string {
 }
 
 /**
- * Scores are chances: of the right answers, all but a few stay above one half. How many requests that ask for nothing in
- * the catalogue fall below it is printed beside.
+ * The bias turns scores into probabilities: all but a few relevant results get more than 0.5. Also prints the share of
+ * foreign queries whose best result gets less.
  */
 function biasOf(regime: Regime, weights: Float64Array): number {
   const bests = (cases: readonly Case[], keep: (one: Case, row: number) => boolean) =>
@@ -264,12 +265,12 @@ function biasOf(regime: Regime, weights: Float64Array): number {
     sets.flatMap(({ foreign }) => foreign),
     () => true,
   )
-  const least = right[Math.floor(right.length * 0.06)] ?? 0
-  const refused = wrong.filter((sum) => sum < least).length / wrong.length
+  const threshold = right[Math.floor(right.length * 0.06)] ?? 0
+  const refused = wrong.filter((sum) => sum < threshold).length / wrong.length
   console.error(
-    `${regime}: ${right.length} right answers, ${wrong.length} foreign requests, ${(100 * refused).toFixed(0)} % refused`,
+    `${regime}: ${right.length} relevant results, ${wrong.length} foreign queries, ${(100 * refused).toFixed(0)} % below the threshold`,
   )
-  return -least
+  return -threshold
 }
 
 function print(fitted: Fitted): void {
@@ -281,9 +282,9 @@ function print(fitted: Fitted): void {
   })
   console.log(`import type { FeatureName } from './features.ts'
 
-/** Whether the request names an app, and whether there are vectors. */
+/** Whether the request names an app, and whether vectors are available. */
 export type Regime = ${regimes.map((regime) => `'${regime}'`).join(' | ')}
 
-/** Printed by bench/resolve/fit.ts, which says how they are fitted. What is not named counts for nothing. */
+/** Printed by bench/resolve/fit.ts, which explains how they are fitted. A feature that is not listed has weight 0. */
 export const weights: Readonly<Record<Regime, Partial<Record<FeatureName, number>> & { readonly bias: number }>> = ${JSON.stringify(Object.fromEntries(table), null, 2)}`)
 }

@@ -1,15 +1,15 @@
-import type { Subject } from '../../src/search/profile.ts'
+import type { SearchableAction } from '../../src/search/indexed-action.ts'
 
 const wordsOf = (text: string) => text.toLowerCase().match(/[a-z0-9]+/g) ?? []
 
-/** BM25 as anyone would do it first: words as they stand, one field. What ours is compared with. */
-export function plainSearch(subjects: readonly Subject[]): (query: string) => number[] {
+/** Plain BM25 without stemming, over one field. The baseline for comparison. */
+export function plainSearch(subjects: readonly SearchableAction[]): (query: string) => number[] {
   const documents = subjects.map(({ app, appName = '', name, title = '', description, schema }) =>
     wordsOf(
       `${app} ${appName} ${name} ${title} ${description ?? ''} ${Object.keys(schema.properties ?? {}).join(' ')}`,
     ),
   )
-  const usual = documents.reduce((sum, { length }) => sum + length, 0) / documents.length
+  const averageLength = documents.reduce((sum, { length }) => sum + length, 0) / documents.length
   const postings = new Map<string, Map<number, number>>()
   for (const [id, words] of documents.entries()) {
     for (const word of words) {
@@ -26,7 +26,7 @@ export function plainSearch(subjects: readonly Subject[]): (query: string) => nu
       const rarity = Math.log(1 + (documents.length - holding.size + 0.5) / (holding.size + 0.5))
       for (const [id, count] of holding) {
         const length = (documents[id] as string[]).length
-        const weight = (count * 2.2) / (count + 1.2 * (0.25 + (0.75 * length) / usual))
+        const weight = (count * 2.2) / (count + 1.2 * (0.25 + (0.75 * length) / averageLength))
         scores.set(id, (scores.get(id) ?? 0) + rarity * weight)
       }
     }

@@ -1,15 +1,16 @@
 /**
- * How often the right action is found on the public sets: plain BM25, ours by words alone, and ours with the embedded
- * model. In per cent, Hit@1 / R@5 / NDCG@10.
+ * Measures search quality on the public data sets: plain BM25, the platform's keyword search, and the platform's search with
+ * the built-in model. Hit@1 / R@5 / NDCG@10 in percent.
  *
  *     QM_RETRIEVAL=<folder> node bench/resolve/quality.ts
  */
-import { gist } from '../../src/search/meanings.ts'
+
+import { type IndexedAction, indexAction } from '../../src/search/indexed-action.ts'
 import { Index } from '../../src/search/postings.ts'
-import { type Profile, profileOf } from '../../src/search/profile.ts'
 import { rank } from '../../src/search/rank.ts'
+import { scopeOf } from '../../src/search/scope.ts'
+import { gist } from '../../src/search/semantic-index.ts'
 import { Vectors } from '../../src/search/vectors.ts'
-import { viewOf } from '../../src/search/view.ts'
 import { hasData, measure, noData, readSet, setNames } from './data.ts'
 import { EmbeddedTexts } from './embedded.ts'
 import { plainSearch } from './plain.ts'
@@ -19,15 +20,15 @@ else console.log(noData)
 
 async function run(): Promise<void> {
   const texts = new EmbeddedTexts()
-  console.log(`${'set'.padEnd(28)}${'plain BM25'.padEnd(24)}${'by words'.padEnd(24)}by words and meaning`)
+  console.log(`${'set'.padEnd(28)}${'plain BM25'.padEnd(24)}${'keywords'.padEnd(24)}keywords and vectors`)
   for (const name of setNames) {
     for (const dress of ['full', 'bare'] as const) {
       const set = readSet(name, dress)
       const index = new Index()
-      const ids = set.subjects.map((subject) => index.add(profileOf(subject)))
-      const view = await viewOf(index, Uint32Array.from(ids))
+      const ids = set.subjects.map((subject) => index.add(indexAction(subject)))
+      const view = await scopeOf(index, Uint32Array.from(ids))
       const vectors = new Vectors(384)
-      const wanted = ids.map((id) => (index.profiles[id] as Profile).texts())
+      const wanted = ids.map((id) => (index.actions[id] as IndexedAction).texts())
       await texts.prepare([
         ...wanted.flatMap(({ short, whole }) => [short, whole]),
         ...set.queries.map(({ text }) => gist(text)),

@@ -1,6 +1,7 @@
 /**
- * How long finding actions takes among 1,000, 10,000 and 50,000 of them, in this process beside the embedded model in its
- * thread: the index by words, the vectors out of SQLite, one request, ten at once, and the longest pause of the event loop.
+ * Measures search among 1,000, 10,000 and 50,000 actions, with the built-in model in its worker thread: the time to build the
+ * keyword index, to load the vectors from SQLite, for one query and for a request of ten, and the longest pause of the event
+ * loop.
  *
  *     QM_RETRIEVAL=<folder> node bench/resolve/speed.ts [sizes,…]
  */
@@ -8,13 +9,13 @@ import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Shelf, Shelved } from '../../src/catalogue/shelf.ts'
+import type { ServerAction, ServerCatalogue } from '../../src/catalogue/server-catalogue.ts'
 import type { Principal } from '../../src/model/principal.ts'
 import { EmbeddedModel } from '../../src/search/embedded.ts'
-import { Meanings } from '../../src/search/meanings.ts'
+import { indexAction, type SearchableAction } from '../../src/search/indexed-action.ts'
 import { modelName, vectorSize } from '../../src/search/model.ts'
-import { profileOf, type Subject } from '../../src/search/profile.ts'
 import { Resolver, subjectOf } from '../../src/search/resolver.ts'
+import { SemanticIndex } from '../../src/search/semantic-index.ts'
 import { openStore } from '../../src/store/store.ts'
 import { hasData, noData, readSet } from './data.ts'
 
@@ -26,31 +27,32 @@ async function run(size: number): Promise<void> {
   const sets = ['n8n-steps-dev', 'activepieces-titles', 'toolret-apigen'].map((name) => readSet(name))
   const real = sets.flatMap(({ subjects }) => subjects)
   const subjects = Array.from({ length: size }, (_, at) =>
-    copyOf(real[at % real.length] as Subject, Math.floor(at / real.length)),
+    copyOf(real[at % real.length] as SearchableAction, Math.floor(at / real.length)),
   )
   for (let start = 0; start < size; start += 500) {
     await store.vectors.add(modelName, subjects.slice(start, start + 500).map(toRow))
   }
-  const shelf: Shelf = { byName: new Map(), named: [], all: subjects.map(toShelved), withheld: new Map() }
+  const all = subjects.map(toServerAction)
+  const catalogue: ServerCatalogue = { byName: new Map(), named: [], all, withheld: new Map(), complete: true }
   const model = new EmbeddedModel(undefined)
-  const meanings = new Meanings(model, store, (text) => console.error(text))
-  const resolver = new Resolver(meanings)
-  const asker = { serverId: 'srv_1', shelf, principal, may: () => true }
+  const semantic = new SemanticIndex(model, store, (text) => console.error(text))
+  const resolver = new Resolver(semantic)
+  const caller = { serverId: 'srv_1', catalogue: catalogue, principal, may: () => true }
   const memoryBefore = process.memoryUsage().rss
   const pauses = watchPauses()
 
-  const byWords = await timed(() => resolver.find(['List contacts Salesforce'], asker, 10))
-  const fromCache = await timed(() => meanings.idle())
+  const indexed = await timed(() => resolver.find(['List contacts Salesforce'], caller, 10))
+  const fromCache = await timed(() => semantic.idle())
   const longestPause = pauses.stop()
-  const [warm] = await resolver.find(['Create an invoice'], asker, 1)
-  if (warm?.[0]?.features.meaning === 0) throw new Error('there is no meaning in this')
+  const [warm] = await resolver.find(['Create an invoice'], caller, 1)
+  if (warm?.[0]?.features.meaning === 0) throw new Error('the vectors were not used')
 
   const queries = sets.flatMap(({ queries: some }) => some.slice(0, 150).map(({ text }) => text))
   const single: number[] = []
   const alone: number[] = []
   const { signal } = new AbortController()
   for (const query of queries) {
-    single.push(await timed(() => resolver.find([query], asker, 3)))
+    single.push(await timed(() => resolver.find([query], caller, 3)))
     alone.push(await timed(() => model.embed([`${query} please`], signal)))
   }
   const ten: number[] = []
@@ -59,7 +61,7 @@ async function run(size: number): Promise<void> {
       await timed(() =>
         resolver.find(
           queries.slice(start, start + 10).map((text) => `${text} now`),
-          asker,
+          caller,
           3,
         ),
       ),
@@ -69,36 +71,36 @@ async function run(size: number): Promise<void> {
   console.log(
     [
       `${String(size).padStart(6)} actions`,
-      `words ready ${byWords.toFixed(0)} ms`,
+      `keyword index ${indexed.toFixed(0)} ms`,
       `vectors from cache ${fromCache.toFixed(0)} ms`,
       `longest pause ${longestPause.toFixed(0)} ms`,
-      `one request p50 ${at(single, 0.5)} p95 ${at(single, 0.95)} ms (the model alone ${at(alone, 0.5)} and ${at(alone, 0.95)})`,
+      `one query p50 ${at(single, 0.5)} p95 ${at(single, 0.95)} ms (model only: ${at(alone, 0.5)} and ${at(alone, 0.95)})`,
       `ten p50 ${at(ten, 0.5)} p95 ${at(ten, 0.95)} ms`,
       `memory +${memory.toFixed(0)} MB`,
     ].join(', '),
   )
-  await meanings.close()
+  await semantic.close()
   await store.close()
   await rm(folder, { recursive: true })
 }
 
-/** Another team's app of the same kind. */
-const copyOf = (subject: Subject, copy: number): Subject =>
+/** A copy of the action in an app with another name. */
+const copyOf = (subject: SearchableAction, copy: number): SearchableAction =>
   copy === 0
     ? subject
     : { ...subject, app: `${subject.app}${copy}`, appName: `${subject.appName ?? subject.app} ${copy}` }
 
-const toShelved = (subject: Subject): Shelved =>
+const toServerAction = (subject: SearchableAction): ServerAction =>
   ({
     kind: 'action',
     tool: { description: subject.appName ?? null },
     action: { ...subject, namespace: subject.app, definition: subject.title ? { title: subject.title } : {} },
     offer: { shown: subject.schema },
-  }) as unknown as Shelved
+  }) as unknown as ServerAction
 
-/** For speed any vector will do. */
-function toRow(subject: Subject, at: number): { text_hash: string; bytes: Uint8Array } {
-  const { short, whole } = profileOf(subjectOf(toShelved(subject))).texts()
+/** A cached vector. Its values do not affect the speed. */
+function toRow(subject: SearchableAction, at: number): { text_hash: string; bytes: Uint8Array } {
+  const { short, whole } = indexAction(subjectOf(toServerAction(subject))).texts()
   const bytes = Buffer.alloc(2 * vectorSize)
   for (let place = 0; place < bytes.length; place++)
     bytes[place] = (Math.imul(at + 1, 2654435761 + place * 40503) >>> 13) & 63
@@ -114,16 +116,16 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 const at = (times: readonly number[], share: number) =>
   ([...times].sort((a, b) => a - b)[Math.floor(times.length * share)] ?? 0).toFixed(1)
 
-/** The longest time that this thread worked without letting anything else run; what other programs took is not in it. */
+/** Measures the longest time that this thread blocked its event loop, in CPU time, so that it does not depend on the load. */
 function watchPauses(): { stop(): number } {
-  const worked = () => {
+  const cpuTime = () => {
     const { user, system } = process.threadCpuUsage()
     return (user + system) / 1000
   }
-  let last = worked()
+  let last = cpuTime()
   let longest = 0
   const timer = setInterval(() => {
-    const now = worked()
+    const now = cpuTime()
     longest = Math.max(longest, now - last)
     last = now
   }, 1)

@@ -1,6 +1,6 @@
 /**
- * What agent mode saves: the tool list of a server in front of 1,000 real actions in either mode, and a whole task (find the
- * action, run it) against direct mode, in tokens of o200k_base.
+ * Measures the tokens (o200k_base) that agent mode saves on a server with 1,000 real actions: for the tool list, and for a
+ * complete task (find an action and run it).
  *
  *     QM_RETRIEVAL=<folder> node bench/resolve/tokens.ts
  */
@@ -22,7 +22,7 @@ const headers = {
 async function run(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'quartermaster-bench-'))
   const platform = await createPlatform(
-    readConfig([], { QM_DATA: folder, QM_ADMIN_KEY: key, QM_LOG_LEVEL: 'error', QM_EMBEDDINGS: 'off' }),
+    readConfig({}, { QM_DATA: folder, QM_ADMIN_KEY: key, QM_LOG_LEVEL: 'error', QM_EMBEDDINGS: 'off' }),
   )
   const send = async (method: string, path: string, body?: object) => {
     const request = new Request(`http://localhost${path}`, { method, headers, body: JSON.stringify(body) ?? null })
@@ -45,9 +45,9 @@ async function run(): Promise<void> {
   await send('POST', '/api/v1/servers', { slug: 'bench', agent_mode: true })
   const { direct, agent } = JSON.parse(await send('GET', '/api/v1/servers/bench/footprint'))
 
-  const asked = queries.filter((_, at) => at % 20 === 0).map(({ text }) => text)
+  const sample = queries.filter((_, at) => at % 20 === 0).map(({ text }) => text)
   const steps: string[] = []
-  for (const query of asked) {
+  for (const query of sample) {
     const params = { name: 'RESOLVE_ACTIONS', arguments: { integration_query: [query] } }
     const answer = await send('POST', '/mcp/bench', { jsonrpc: '2.0', id: 1, method: 'tools/call', params })
     const { result } = JSON.parse(/^data: (.*)$/m.exec(answer)?.[1] ?? answer)
@@ -61,7 +61,7 @@ async function run(): Promise<void> {
     `tool list, ${direct.tools} actions: direct ${direct.tokens} tokens, agent mode ${agent.tokens} (${(100 * (1 - agent.tokens / direct.tokens)).toFixed(1)} % less)`,
   )
   console.log(
-    `a whole task: direct ${direct.tokens + call}, agent mode ${agent.tokens + step} (finding and running an action: ${step}; ${(100 * (1 - (agent.tokens + step) / (direct.tokens + call))).toFixed(1)} % less)`,
+    `complete task: direct ${direct.tokens + call}, agent mode ${agent.tokens + step} (finding and running an action: ${step}; ${(100 * (1 - (agent.tokens + step) / (direct.tokens + call))).toFixed(1)} % less)`,
   )
   await platform.close()
   await rm(folder, { recursive: true })

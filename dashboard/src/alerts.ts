@@ -1,4 +1,4 @@
-import { isKept } from './kept.ts'
+import { isEnabled } from './preferences.ts'
 
 export const soundPlace = 'qm-approval-sound'
 export const noticePlace = 'qm-approval-notices'
@@ -6,7 +6,7 @@ const latestPlace = 'qm-approval-alerted'
 
 let audio: AudioContext | undefined
 
-/** Two short notes. Without any file, and silent where the browser has not been touched yet. */
+/** Plays two short notes. Silent until the user has interacted with the page. */
 export function chime(): void {
   try {
     audio ??= new AudioContext()
@@ -27,7 +27,7 @@ export function chime(): void {
       note.stop(start + at + 0.3)
     }
   } catch {
-    // A browser without sound.
+    // The browser has no audio.
   }
 }
 
@@ -39,27 +39,27 @@ interface News {
   readonly who: string
 }
 
-/** Tells that someone is waited for: once for all the tabs that are open, and only as people have asked for. */
-export function alertOf(news: readonly News[], open: (id: string) => void): void {
+/** Notifies of new approvals, once for all open tabs, and only in the ways the user has turned on. */
+export function notifyOfApprovals(news: readonly News[], open: (id: string) => void): void {
   const newest = news.toSorted((a, b) => (a.id < b.id ? 1 : -1))[0]
-  // Ids are in the order of time.
+  // Ids sort by time.
   if (!newest || (localStorage.getItem(latestPlace) ?? '') >= newest.id) return
   localStorage.setItem(latestPlace, newest.id)
-  if (isKept(soundPlace)) chime()
-  if (document.visibilityState === 'hidden' && isKept(noticePlace)) notify(newest, news.length, open)
+  if (isEnabled(soundPlace)) chime()
+  if (document.visibilityState === 'hidden' && isEnabled(noticePlace)) notify(newest, news.length, open)
 }
 
 function notify({ id, action, who }: News, number: number, open: (id: string) => void): void {
   if (!canNotify() || Notification.permission !== 'granted') return
   try {
-    const title = number === 1 ? `${action} waits for approval` : `${number} calls wait for approval`
-    const notice = new Notification(title, { body: `Asked for by ${who}`, tag: 'qm-approvals', icon: '/icon.svg' })
+    const title = number === 1 ? `${action} needs approval` : `${number} calls need approval`
+    const notice = new Notification(title, { body: `Requested by ${who}`, tag: 'qm-approvals', icon: '/icon.svg' })
     notice.onclick = () => {
       window.focus()
       open(id)
       notice.close()
     }
   } catch {
-    // Some browsers of phones have the word, and not the thing.
+    // Some mobile browsers define Notification but do not support it.
   }
 }

@@ -3,15 +3,15 @@ import { useSyncExternalStore } from 'react'
 /** How far the platform's clock is ahead of this one, in milliseconds. */
 let ahead = 0
 
-/** Learns from an answer what time it is at the platform. Its clock says seconds, so less than two is no difference. */
+/** Reads the platform's time from a response. The Date header has whole seconds, so differences below two are ignored. */
 export function learnTime(response: Response | undefined): void {
-  const said = Date.parse(response?.headers.get('date') ?? '')
-  if (Number.isNaN(said)) return
-  const difference = said + 500 - Date.now()
+  const serverTime = Date.parse(response?.headers.get('date') ?? '')
+  if (Number.isNaN(serverTime)) return
+  const difference = serverTime + 500 - Date.now()
   ahead = Math.abs(difference) < 2000 ? 0 : difference
 }
 
-/** Deadlines are the platform's, so it is its clock that counts. */
+/** The current time of the platform, which sets the deadlines. */
 export const platformNow = (): number => Date.now() + ahead
 
 const listeners = new Set<() => void>()
@@ -19,7 +19,7 @@ let timer: ReturnType<typeof setInterval> | undefined
 const thisSecond = () => Math.floor(platformNow() / 1000) * 1000
 let second = thisSecond()
 
-/** The platform's time, a second at a time. */
+/** The platform's time, updated every second. */
 export const useNow = (): number =>
   useSyncExternalStore(
     (listener) => {

@@ -16,7 +16,7 @@ export function ago(time: string | number, now = Date.now()): string {
 const exact = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
 export const when = (time: string | number): string => exact.format(new Date(time))
 
-/** To the millisecond. */
+/** Date and time to the millisecond. */
 export const exactly = (time: string): string =>
   `${when(time)}.${String(new Date(time).getMilliseconds()).padStart(3, '0')}`
 
@@ -28,7 +28,7 @@ const dayAndClock = new Intl.DateTimeFormat('en-GB', {
   minute: '2-digit',
 })
 
-/** The time of day where it was today, else the day, too. */
+/** The time of day, with the date if it was not today. */
 export const moment = (time: string | number): string => {
   const date = new Date(time)
   return date.toDateString() === new Date().toDateString() ? clock.format(date) : dayAndClock.format(date)

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { type CallSummary, qm } from './api.ts'
-import { become } from './queries.ts'
+import { setSession } from './queries.ts'
 
 export type LiveState = 'off' | 'live' | 'waiting'
 
@@ -10,15 +10,15 @@ const onVisibility = (listener: () => void) => {
 }
 const isVisible = () => document.visibilityState === 'visible'
 
-/** A browser opens only a few connections to one host, so a page that nobody looks at gives its own back. */
+/** Browsers limit connections per host, so a hidden page closes its stream. */
 export const useVisible = (): boolean => useSyncExternalStore(onVisibility, isVisible)
 
 type Query = NonNullable<Parameters<typeof qm.calls.streamCalls>[0]>['query']
 
-/** How often what came in is handed on: people do not read faster, and drawing costs. */
-const beat = 250
+/** How often received calls are passed on. Rendering more often would cost time without being readable. */
+const batchMs = 250
 
-/** Calls as they begin and end, a few at a time. Connects again, more and more patiently, when the stream breaks. */
+/** Calls as they begin and end, in batches. Reconnects with backoff when the stream breaks. */
 export function useCallStream(
   query: Query,
   onCalls: (calls: readonly CallSummary[]) => void,
@@ -34,25 +34,25 @@ export function useCallStream(
     if (!isOn) return setState('off')
     const controller = new AbortController()
     const { signal } = controller
-    let heard: CallSummary[] = []
+    let received: CallSummary[] = []
     const timer = setInterval(() => {
-      if (heard.length === 0) return
-      const calls = heard
-      heard = []
+      if (received.length === 0) return
+      const calls = received
+      received = []
       handler.current(calls)
-    }, beat)
+    }, batchMs)
 
     const listen = async () => {
       for (let wait = 1000; !signal.aborted; wait = Math.min(wait * 2, 20_000)) {
         const { data, response } = await qm.calls.streamCalls({ query: JSON.parse(key), signal })
-        if (response?.status === 401) return become(null)
+        if (response?.status === 401) return setSession(null)
         if (data) {
           setState('live')
           wait = 1000
           try {
-            for await (const event of data) heard.push(event.data)
+            for await (const event of data) received.push(event.data)
           } catch {
-            // It broke off: it is asked for again below.
+            // The stream broke. The loop reconnects.
           }
         }
         if (signal.aborted) return

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** Whether a condition on the window holds, as `(max-width: 767px)`. */
+/** Whether a media query matches, for example `(max-width: 767px)`. */
 export const useMedia = (condition: string): boolean =>
   useSyncExternalStore(
     (listener) => {

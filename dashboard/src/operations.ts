@@ -4,7 +4,7 @@ export interface OperationInfo {
   readonly command: string
   readonly permission: string
   readonly summary: string
-  /** Whether its answer is JSON, so that it can be an action of a platform tool. */
+  /** Whether its response is JSON, so that it can be an action of a platform tool. */
   readonly isAction: boolean
 }
 
@@ -21,7 +21,7 @@ interface Document {
   readonly 'x-permissions': readonly string[]
 }
 
-/** What the platform says of itself. */
+/** The OpenAPI document of the platform. */
 const useDocument = <Part>(select: (document: Document) => Part) =>
   useQuery({
     queryKey: ['openapi'],
@@ -30,10 +30,10 @@ const useDocument = <Part>(select: (document: Document) => Part) =>
     select,
   })
 
-/** What the platform can do, in its own words. */
+/** All operations of the platform. */
 export const useOperations = () => useDocument(operationsOf)
 
-/** All that an access policy can name. */
+/** All permissions that an access policy can name. */
 export const usePermissions = () => useDocument(permissionsOf)
 
 const permissionsOf = (document: Document): readonly string[] => document['x-permissions']

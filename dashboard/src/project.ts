@@ -5,7 +5,7 @@ const listeners = new Set<() => void>()
 
 const now = () => localStorage.getItem(place) ?? undefined
 
-/** The project that lists are about; undefined for all of them. */
+/** The selected project. Undefined for all projects. */
 export const useProjectId = (): string | undefined =>
   useSyncExternalStore((listener) => {
     listeners.add(listener)

@@ -3,9 +3,9 @@ import type { Outcome } from 'quartermaster/sdk'
 import { ask, askAll, Failure, findSession, type Listed, qm, type Session } from './api.ts'
 import { useProjectId } from './project.ts'
 
-/** A session that has ended somewhere else ends here, too. */
+/** Signs the user out if the platform reports that the session has ended. */
 const onError = (error: Error) => {
-  if (error instanceof Failure && error.status === 401) become(null)
+  if (error instanceof Failure && error.status === 401) setSession(null)
 }
 
 export const queries = new QueryClient({
@@ -14,14 +14,14 @@ export const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
-      // What the platform refused once, it refuses again; only the way to it may get better.
+      // Errors from the platform are final. Only network errors are worth a retry.
       retry: (count, error) => count < 2 && error instanceof Failure && error.code === 'NETWORK',
     },
   },
 })
 
-/** Somebody, or nobody, is signed in from now on: what was seen before is not for them. */
-export function become(session: Session | null): void {
+/** Signs the user in or out, and drops all data of the previous session. */
+export function setSession(session: Session | null): void {
   queries.setQueryData(['session'], session)
   queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' })
 }
@@ -35,7 +35,7 @@ interface Window {
   readonly offset: number
 }
 
-/** All there is of a kind, in the project that is looked at. */
+/** All records of a kind in the selected project. */
 export function useAll<Item>(key: string, list: (query: Window) => Promise<Outcome<Listed<Item>>>) {
   const projectId = useProjectId()
   return useQuery({

@@ -8,7 +8,7 @@ const getParentRoute = () => root
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : undefined
 
-/** Which part of a page is open. */
+/** The open tab of a page. */
 const withTab = (search: Record<string, unknown>): { tab?: string | undefined } => {
   const tab = text(search.tab)
   return tab ? { tab } : {}
@@ -27,7 +27,7 @@ export interface HistorySearch {
   readonly tool_id?: string | undefined
 }
 
-/** To add a page: its route here, its place in `nav.ts`, and its first word in the platform's `surfaces/dashboard/dashboard.ts`. */
+/** To add a page, add its route here and its entry to `nav.ts`. */
 const routes = [
   createRoute({
     getParentRoute,
@@ -67,6 +67,11 @@ const routes = [
     getParentRoute,
     path: '/webhooks/$webhookId',
     component: lazyRouteComponent(() => import('./pages/webhooks/webhook.tsx'), 'Webhook'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/secrets',
+    component: lazyRouteComponent(() => import('./pages/secrets/secrets.tsx'), 'Secrets'),
   }),
   createRoute({
     getParentRoute,
@@ -137,7 +142,7 @@ const routes = [
   createRoute({
     getParentRoute,
     path: '/agents/$agentId',
-    // The last run of the conversation that is open.
+    // The last run of the open conversation.
     validateSearch: (search: Record<string, unknown>): { tab?: string | undefined; run?: string | undefined } => {
       const run = text(search.run)
       return { ...withTab(search), ...(run && { run }) }

@@ -13,18 +13,18 @@ interface Answer {
   readonly output: unknown
   /** In milliseconds. */
   readonly took: number
-  /** The approval that it waits for, if it was not made yet. */
+  /** The approval that the call is waiting for. */
   readonly approvalId: string | undefined
 }
 
-/** Calls a tool. Where a person has to decide first, it waits for that, and is made as soon as they have approved. */
+/** Calls a tool. If the call needs approval, waits for it and then makes the call again. */
 export function useToolCall(changes: readonly string[]) {
   const { run, busy, error, data } = useAction(make, { changes })
   const approval = useApproval(data?.approvalId)
   const made = useRef<string>(undefined)
   useEffect(() => {
     if (approval?.status !== 'approved' || made.current === approval.id || !data) return
-    // An approval is for one call, so it is used once, however often this page is drawn.
+    // An approval covers one call, so it must be used once, however often this renders.
     made.current = approval.id
     run(data.call)
   }, [approval, data, run])
@@ -38,12 +38,12 @@ async function make(call: ToolCall): Promise<Answer> {
   const outcome = await qm.tools.callTool({ path: { tool_id: toolId }, body: { ...body, wait: false } })
   const { data: output, error, response } = outcome
   if (error) throw new Failure(error, response?.status)
-  // What a tool itself answers is never a 202.
+  // A response of the tool itself is never a 202.
   const { approval_id } = (response?.status === 202 ? output : {}) as { approval_id?: string }
   return { call, output, took: performance.now() - began, approvalId: approval_id }
 }
 
-/** How it stands, as it changes: whoever asked may look, also where the stream of all approvals is not theirs to see. */
+/** Polls the approval. The caller may read it even without access to the stream of approvals. */
 function useApproval(id: string | undefined): Approval | undefined {
   const { data } = useQuery({
     queryKey: ['approval', id],

@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 
-/** Something to do, whose outcome changes what was read under these keys before. */
+/** A mutation that invalidates the queries under these keys. */
 export function useAction<Input = void, Output = unknown>(
   run: (input: Input) => Promise<Output>,
   { changes = [], onDone }: { changes?: readonly string[]; onDone?: (output: Output, input: Input) => void } = {},

@@ -3,11 +3,11 @@ import { Failure } from './api.ts'
 import { useAction } from './use-action.ts'
 
 export interface Saving<Draft, Output> {
-  /** What stands in the form at first. */
+  /** The initial draft. */
   readonly start: Draft
-  /** Which state of a record that is: with another one the form begins anew, unless someone is typing. */
+  /** The version of the record. A new version resets the form, unless the user has edited it. */
   readonly version?: string
-  /** The keys of what is to be read again once it is saved. */
+  /** The query keys to invalidate after saving. */
   readonly changes?: readonly string[]
   save(draft: Draft): Promise<Output>
   onDone?(output: Output): void
@@ -15,7 +15,7 @@ export interface Saving<Draft, Output> {
 
 type TextOf<Draft> = { [Name in keyof Draft]: Draft[Name] extends string ? Name : never }[keyof Draft] & string
 
-/** What someone writes in a form, what was wrong with it when it was sent, and how saving it stands. */
+/** The state of a form: draft, validation errors and saving. */
 export function useForm<Draft extends object, Output>({
   start,
   version,
@@ -28,7 +28,7 @@ export function useForm<Draft extends object, Output>({
   const [begun, setBegun] = useState({ version, round: 0 })
   const action = useAction(save, { changes, ...(onDone && { onDone }) })
   if (version !== begun.version) {
-    // Fields that keep a text of their own begin anew with the round.
+    // Fields with their own text reset with the round.
     setBegun({ version, round: begun.round + (isTouched ? 0 : 1) })
     if (!isTouched) setDraft(start)
   }
@@ -39,7 +39,7 @@ export function useForm<Draft extends object, Output>({
   }
   const submit = () => {
     setTouched(false)
-    // Meanwhile the record may have been read anew, and what was sent replaced by that.
+    // The record may have been reloaded meanwhile, which replaced the draft.
     const onError = () =>
       setTouched((isTyping) => {
         if (!isTyping) setDraft(draft)
@@ -48,7 +48,7 @@ export function useForm<Draft extends object, Output>({
     action.run(draft, { onError })
   }
   const faultOf = faultsOf(action.error)
-  /** What a field for one text of the draft needs; `path` is the platform's name for it, where that is another. */
+  /** Props for a text field of the draft. `path` is its name in the API, if different. */
   const text = <Name extends TextOf<Draft>>(name: Name, path: string = name) => ({
     value: draft[name] as string,
     onChange: ({ target }: ChangeEvent<HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement>) =>
@@ -59,7 +59,7 @@ export function useForm<Draft extends object, Output>({
   return { draft, set, text, faultOf, submit, busy, error, data, isSaved: done && !isTouched, round: begun.round }
 }
 
-/** What is wrong with a field, or with something inside it, with the place. */
+/** The validation errors of a field, including nested ones with their path. */
 export const faultsOf = (error: unknown) => {
   const faults = error instanceof Failure ? error.faults : []
   return (path: string): string | undefined => {

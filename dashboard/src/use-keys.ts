@@ -1,9 +1,9 @@
 import { useEffect, useRef } from 'react'
 
-/** What each key does; null leaves it to the browser and to nobody else of ours. */
+/** Handlers by key. Null blocks other layers and leaves the key to the browser. */
 type Keys = Readonly<Record<string, (() => void) | null>>
 
-/** What was shown last hears a key first, as a form over a list does. */
+/** The most recent layer handles a key first, for example a form above a list. */
 const layers: { readonly current: Keys }[] = []
 
 const isTyped = (target: Element) =>
@@ -15,7 +15,7 @@ function onKey(event: KeyboardEvent): void {
   if (document.querySelector('[role=dialog]') || isTyped(target)) return
   if (event.key === 'Enter' && target.closest('a, button, summary')) return
   if (event.key.startsWith('Arrow') && target.closest('pre, [role=tablist], [role=radiogroup]')) return
-  // To hold a key down moves on; it never decides again.
+  // Key repeat works for moving only.
   if (event.repeat && !/^(Arrow|[jk]$)/.test(event.key)) return
   const run = layers.findLast(({ current }) => event.key in current)?.current[event.key]
   if (!run) return
@@ -23,7 +23,7 @@ function onKey(event: KeyboardEvent): void {
   run()
 }
 
-/** Single keys that do something, unless somebody types, a dialog is open, or what has the focus wants the key itself. */
+/** Single-key shortcuts. They are off while the user types, while a dialog is open, and where the focused element needs the key. */
 export function useKeys(keys: Keys, isOn = true): void {
   const layer = useRef(keys)
   layer.current = keys

@@ -9,11 +9,11 @@ function must<Data>(outcome: Outcome<Data>): Data {
   return outcome.data as Data
 }
 
-// One file in, three tools out.
+// Import the three servers of the file as tools.
 const file = JSON.parse(await readFile(new URL('mcp.json', import.meta.url), 'utf8'))
 must(await qm.tools.importMcpServers({ body: file }))
 
-// One endpoint in front of them: all of two servers, and only what reads of the third.
+// One endpoint for them: all actions of two servers, and only the read actions of the third.
 const server = must(
   await qm.servers.createServer({
     body: {
@@ -37,6 +37,6 @@ const entities = [{ name: 'Ada', entityType: 'person', observations: ['prefers e
 await tools.call('memory_create_entities_action', { entities })
 console.log(JSON.stringify((await tools.call('memory_search_nodes_action', { query: 'Ada' })).structuredContent))
 
-// Everything is in the record, whoever called and whatever is behind it.
+// The call log contains every call.
 const { data } = must(await qm.calls.listCalls({ query: { limit: 3 } }))
 for (const { action, status } of data) console.log(`${action} ${status}`)

@@ -11,7 +11,7 @@ async function connect(server: string): Promise<Client> {
 
 const textOf = (result: unknown) => (result as { content: { text: string }[] }).content[0]?.text ?? ''
 
-// Direct mode: the model is told of every tool, and calls them by name.
+// Direct mode: the model gets the list of all tools and calls them by name.
 const direct = await connect('sales')
 const { tools } = await direct.listTools()
 console.log(`direct mode: ${tools.length} tools`)
@@ -19,7 +19,7 @@ const found = await direct.callTool({ name: 'crm_find_contacts_action', argument
 console.log(`found: ${textOf(found)}`)
 await direct.close()
 
-// Agent mode: the model says what it wants, gets the actions that fit, and has one of them run.
+// Agent mode: the model describes what it needs, gets matching actions and runs one of them.
 const agent = await connect('assistant')
 const offered = (await agent.listTools()).tools.map(({ name }) => name)
 console.log(`agent mode: ${offered.join(', ')}`)

@@ -6,13 +6,13 @@ const { QM_URL = 'http://127.0.0.1:4600', QM_KEY = '', OPENAI_API_KEY } = proces
 const qm = new Quartermaster({ baseUrl: QM_URL, token: QM_KEY })
 const shop = await startShop()
 
-/** The data; or the end of the program, with the platform's own words. */
+/** Returns the data, or throws the error of the platform. */
 function must<Data>(outcome: Outcome<Data>): Data {
   if (outcome.error) throw new Error(outcome.error.message)
   return outcome.data as Data
 }
 
-// Who thinks: a script that is played, or a real model.
+// The model: a script, or a real one if there is a key.
 const script = await readFile(new URL('script.yaml', import.meta.url), 'utf8')
 const provider = must(
   await qm.aiProviders.createAiProvider({
@@ -22,7 +22,7 @@ const provider = must(
   }),
 )
 
-// What it can do. The platform calls the first two itself, and keeps a record of it.
+// The tools. The platform calls the first two itself.
 const order = must(
   await qm.tools.createTool({
     body: {
@@ -39,7 +39,7 @@ const ask = must(
     body: {
       name: 'ask_customer',
       type: 'client',
-      description: 'Asks the customer something, and gives the answer',
+      description: 'Asks the customer a question and returns the answer',
       parameters: { type: 'object', properties: { question: { type: 'string' } }, required: ['question'] },
     },
   }),
@@ -55,7 +55,7 @@ const agent = must(
   }),
 )
 
-// The run. Each time the agent asks the customer, this function answers, and the run goes on.
+// Run the agent. When it asks the customer, this function answers, and the run continues.
 const events = must(
   await qm.agents.stream(agent.id, {
     prompt: 'Where is my parcel?',
@@ -73,7 +73,7 @@ for await (const event of events) {
   if (event.type === 'generation.failed') throw new Error(event.result.error?.message)
 }
 
-// Tidy up, so that the example can be run again.
+// Clean up, so that you can run the example again.
 await qm.agents.deleteAgent({ path: { agent_id: agent.id } })
 for (const { id } of [order, help, ask]) await qm.tools.deleteTool({ path: { tool_id: id } })
 await qm.aiProviders.deleteAiProvider({ path: { ai_provider_id: provider.id } })

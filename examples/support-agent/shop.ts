@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { createMcpHandler, Server } from '@modelcontextprotocol/server'
 
-/** Two systems that a shop has already: an HTTP API with its orders, and an MCP server with its help centre. */
+/** Two existing systems of a shop: an HTTP API for orders, and an MCP server for its help centre. */
 export async function startShop() {
   const orders = await listen((request, response) => {
     const [, number] = /^\/orders\/(\w+)$/.exec(request.url ?? '') ?? []

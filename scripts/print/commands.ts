@@ -2,11 +2,12 @@ import type { Reading } from '../../src/cli/toolkit/command.ts'
 import type { Operation } from '../../src/operations/operation.ts'
 import { moduleOf } from '../../src/surfaces/rest/openapi.ts'
 import { choicesOf, type Field, fieldsOf, innerRowsOf, type Row, rowOf, type Schema } from './fields.ts'
+import { generatedNote } from './sdk.ts'
 import { literal } from './typescript.ts'
 
-/** src/cli/generated.ts: the commands, for parsing flags and for help. */
+/** Prints src/cli/generated.ts: the commands, for parsing flags and for help. */
 export const printCommands = (operations: readonly Operation[]): string =>
-  `// Printed from src/operations by "npm run generate". Change an operation there, and print again.
+  `${generatedNote}
 import type { Command } from './toolkit/command.ts'
 
 export const commands: readonly Command[] = [
@@ -30,7 +31,7 @@ function field(one: Field): string {
   return `      {\n        ...${literal(described)},\n        parts: [\n${parts}        ],\n      },\n`
 }
 
-/** What is empty is left out. */
+/** Omits empty fields. */
 const compact = ({ required, default: fallback, ...row }: Row) => ({
   ...row,
   description: row.description || undefined,
@@ -38,7 +39,7 @@ const compact = ({ required, default: fallback, ...row }: Row) => ({
   ...(fallback !== '' && { default: fallback }),
 })
 
-/** How a flag's value becomes the field's: by its type, so that a name of digits stays a name. */
+/** How to parse the value of a flag, from the type of its field, so that a name such as `123` stays text. */
 function readingOf(schema: Schema): Reading {
   const choices = choicesOf(schema)
   const types = choices.map(({ type, enum: options }) => type ?? (options ? 'string' : 'any'))

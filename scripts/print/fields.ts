@@ -1,10 +1,11 @@
 import { isObject, type JsonObject } from '../../src/lib/json.ts'
 import { inputSchema } from '../../src/operations/json-schema.ts'
 import { type Operation, parametersOf, routeOf } from '../../src/operations/operation.ts'
+import { nameOf } from '../../src/surfaces/rest/schemas.ts'
 
 export type Schema = JsonObject
 
-/** One thing that a caller gives, and where REST takes it. */
+/** An input field of an operation, and its place in the request. */
 export interface Field {
   readonly name: string
   readonly where: 'path' | 'query' | 'body'
@@ -33,7 +34,7 @@ export const propertiesOf = (schema: Schema): Omit<Field, 'where'>[] =>
     required: ((schema.required ?? []) as string[]).includes(name),
   }))
 
-/** The schemas that a value may have, `null` among them. */
+/** The alternatives of a schema, including `null`. */
 export function choicesOf(schema: Schema): Schema[] {
   const choices = schema.anyOf ?? schema.oneOf
   if (Array.isArray(choices)) return (choices as Schema[]).flatMap(choicesOf)
@@ -41,13 +42,13 @@ export function choicesOf(schema: Schema): Schema[] {
   return [schema]
 }
 
-/** What a field is for; a choice's own words serve where the field has none. */
+/** The description of a field, or else of its first alternative that has one. */
 export const descriptionOf = (schema: Schema): string =>
   [schema, ...choicesOf(schema)].flatMap(({ description }) =>
     typeof description === 'string' ? [description] : [],
   )[0] ?? ''
 
-/** A field, and the fields within it, in the words of a table. */
+/** A field or nested field, as a row of a table. */
 export interface Row {
   /** `execute.url`, `document.statement[].effect`. */
   readonly name: string
@@ -78,8 +79,10 @@ export function innerRowsOf({ name, schema }: Pick<Field, 'name' | 'schema'>): R
   })
 }
 
-/** A type in a word or two: what is inside an object has its own rows. */
+/** A short name of a type. The fields of an object have their own rows. */
 function shortType(schema: Schema): string {
+  const name = nameOf(schema)
+  if (name !== undefined) return name
   if (Array.isArray(schema.enum)) return schema.enum.map((value) => JSON.stringify(value)).join(' | ')
   if (schema.const !== undefined) return JSON.stringify(schema.const)
   if (schema.type === 'array') {

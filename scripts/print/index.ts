@@ -1,21 +1,31 @@
 import { operations as listed, permissions as named } from '../../src/operations/index.ts'
-import { moduleOf } from '../../src/surfaces/rest/openapi.ts'
+import { moduleOf, openapi } from '../../src/surfaces/rest/openapi.ts'
 import { printCommands } from './commands.ts'
-import { printConfig, printErrors, printMetrics, printOperations, printPermissions } from './docs.ts'
-import { printSdk } from './sdk.ts'
+import {
+  printConfig,
+  printErrors,
+  printMetrics,
+  printOperations,
+  printPermissions,
+  printTypesReference,
+} from './docs.ts'
+import { printSdk, printTypes, type Spec } from './sdk.ts'
 
-// Within a module the order is the alphabet's, because the order of a module's exports is not the same for every loader.
+// Sorted by name within a module, because the order of a module's exports depends on the loader.
 const operations = [...Map.groupBy(listed, moduleOf).values()].flatMap((members) =>
   members.sort((a, b) => (a.name < b.name ? -1 : 1)),
 )
 const permissions = new Set([...operations.map(({ permission }) => permission), ...[...named].sort()])
+const spec = openapi(operations, named, '') as unknown as Spec
 
-/** Every generated file, and what it should hold. */
+/** Every generated file and its content. */
 export const generated: ReadonlyMap<string, () => string> = new Map([
-  ['src/sdk/operations.ts', () => printSdk(operations)],
+  ['src/sdk/types.ts', () => printTypes(spec)],
+  ['src/sdk/operations.ts', () => printSdk(spec)],
   ['src/cli/generated.ts', () => printCommands(operations)],
   ['docs/reference/errors.md', () => printErrors()],
-  ['docs/reference/operations.md', () => printOperations(operations)],
+  ['docs/reference/operations.md', () => printOperations(operations, spec)],
+  ['docs/reference/types.md', () => printTypesReference(spec)],
   ['docs/reference/permissions.md', () => printPermissions(permissions, operations)],
   ['docs/reference/config.md', () => printConfig()],
   ['docs/reference/metrics.md', () => printMetrics()],

@@ -1,4 +1,5 @@
 import { isObject } from '../../src/lib/json.ts'
+import { nameOf } from '../../src/surfaces/rest/schemas.ts'
 import { choicesOf, descriptionOf, type Field, propertiesOf, type Schema } from './fields.ts'
 
 /** A JSON Schema as a TypeScript type. */
@@ -6,9 +7,11 @@ export const typeOf = (schema: Schema, indent = ''): string =>
   [...new Set(choicesOf(schema).flatMap((choice) => typesOf(choice, indent)))].join(' | ')
 
 function typesOf(schema: Schema, indent: string): string[] {
-  for (const keyword of ['$ref', 'allOf', 'not', 'prefixItems']) {
+  for (const keyword of ['allOf', 'not', 'prefixItems']) {
     if (keyword in schema) throw new Error(`scripts/print/typescript.ts cannot print ${keyword} yet: teach it to.`)
   }
+  const name = nameOf(schema)
+  if (name !== undefined) return [name]
   if (Array.isArray(schema.enum)) return schema.enum.map(literal)
   if (schema.const !== undefined) return [literal(schema.const)]
   switch (schema.type) {
@@ -35,20 +38,28 @@ function objectType(schema: Schema, indent: string): string {
     return `Record<string, ${isObject(others) ? typeOf(others as Schema, indent) : 'unknown'}>`
   }
   const members = properties.map((property) => member(property, `${indent}  `))
-  if (others !== false && others !== undefined) members.push(`${indent}  [key: string]: unknown\n`)
-  return `{\n${members.join('')}${indent}}`
+  if (others !== false && others !== undefined) members.push('[key: string]: unknown')
+  return block(members, indent)
 }
 
-/** A line of an object type, with its description above it. */
-export const member = ({ name, schema, required }: Omit<Field, 'where'>, indent: string): string =>
-  `${comment(descriptionOf(schema), indent)}${indent}${keyOf(name)}${required ? '' : '?'}: ${typeOf(schema, indent)}\n`
+/** The members of an object type in braces, on one line if they fit and none has a description. */
+export function block(members: readonly string[], indent: string): string {
+  const line = `{ ${members.join('; ')} }`
+  if (line.length <= 100 && !/\n|\/\*\*/.test(line)) return line
+  return `{\n${members.map((one) => `${indent}  ${one}\n`).join('')}${indent}}`
+}
 
+/** A member of an object type, with its description above it. */
+export const member = ({ name, schema, required }: Omit<Field, 'where'>, indent: string): string =>
+  `${comment(descriptionOf(schema), indent)}${keyOf(name)}${required ? '' : '?'}: ${typeOf(schema, indent)}`
+
+/** A description as a JSDoc comment, and the indentation of the next line. */
 export const comment = (text: string, indent: string): string =>
-  text === '' ? '' : `${indent}/** ${text.replaceAll('*/', '*\\/')} */\n`
+  text === '' ? '' : `/** ${text.replaceAll('*/', '*\\/')} */\n${indent}`
 
 const keyOf = (name: string): string => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : literal(name))
 
-/** A value as TypeScript writes it: text in single quotes, keys bare where they can be. */
+/** A value as a TypeScript literal, with single quotes, and unquoted keys if possible. */
 export function literal(value: unknown): string {
   if (typeof value === 'string') {
     return `'${JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`

@@ -1,18 +1,57 @@
+import type { ChangeEvents } from '../db/change-events.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Keys } from './keys.ts'
 
-/** How callers prove who they are. Every surface, stream and run of an agent asks this and nothing else. */
+/**
+ * Authenticates callers, and reports later changes to their access. Every surface, stream, session and agent run uses it
+ * for both.
+ */
 export interface Authenticator {
-  /** The principal that a request's headers prove; throws `UNAUTHENTICATED` if they prove none. */
+  /** The principal of a request, from its headers. Throws `UNAUTHENTICATED` if there is none. */
   authenticate(headers: Readonly<Record<string, string | undefined>>): Promise<Principal>
-  /** The same principal later, with what it may do by then; undefined once it has no access any more. */
+  /** The principal of an existing session. Counts as use. Throws if it has expired; undefined if it was removed. */
+  resume(id: string): Promise<Principal | undefined>
+  /** The principal with its current permissions; undefined once it has no access any more. */
   principal(id: string): Promise<Principal | undefined>
+  /**
+   * Calls the listener whenever the principal's permissions may have changed, and when it expires. The listener then reads
+   * the principal again. Returns a function that unsubscribes.
+   */
+  onChange(principal: Principal, listener: () => void): () => void
 }
 
 /** API keys, sent as `Authorization: Bearer sk_…`. */
-export const apiKeyAuthenticator = (keys: Keys): Authenticator => ({
+export const apiKeyAuthenticator = (keys: Keys, changes: ChangeEvents): Authenticator => ({
   authenticate: ({ authorization }) => keys.authenticate(bearerToken(authorization)),
+  resume: (id) => keys.holderOf(id),
   principal: (id) => keys.principal(id),
+  onChange({ id, grants, expiresAt }, listener) {
+    const about = (own: readonly string[]) => (ids: readonly string[]) => {
+      if (ids.length === 0 || ids.some((changed) => own.includes(changed))) listener()
+    }
+    const stops = [
+      changes.subscribe('api_keys', about([id])),
+      changes.subscribe('access_policies', about(grants.map(({ policyId }) => policyId))),
+      atTime(expiresAt, listener),
+    ]
+    return () => {
+      for (const stop of stops) stop()
+    }
+  },
 })
 
 const bearerToken = (header: string | undefined): string | undefined => /^Bearer +(\S+) *$/i.exec(header ?? '')?.[1]
+
+/** The maximum delay of `setTimeout`. */
+const maxTimer = 2 ** 31 - 1
+
+function atTime(time: number | null, listener: () => void): () => void {
+  if (time === null) return () => {}
+  let timer: NodeJS.Timeout
+  const wait = () => {
+    const left = time - Date.now()
+    timer = left > maxTimer ? setTimeout(wait, maxTimer) : setTimeout(listener, Math.max(0, left))
+  }
+  wait()
+  return () => clearTimeout(timer)
+}

@@ -1,17 +1,18 @@
 import type { PolicyDocument } from '../model/access-policy.ts'
 
-/** Access policies that every installation has, so that a first key needs no policy to be written. */
+/** Access policies that exist in every installation. */
 export const defaultPolicies: readonly { id: string; name: string; description: string; document: PolicyDocument }[] = [
   {
     id: 'pol_administrator',
     name: 'administrator',
-    description: 'May do everything, within the key’s project if it is bound to one.',
+    description: 'Full access, limited to the key’s project if it is bound to one.',
     document: { statement: [{ effect: 'Allow', action: ['*'], resource: ['*'] }] },
   },
   {
     id: 'pol_editor',
     name: 'editor',
-    description: 'May manage and call tools and read the record, but not keys, access policies and projects.',
+    description:
+      'Can manage and call tools and read the call log, but cannot manage keys, access policies or projects.',
     document: {
       statement: [
         { effect: 'Allow', action: ['*'], resource: ['*'] },
@@ -27,7 +28,7 @@ export const defaultPolicies: readonly { id: string; name: string; description: 
   {
     id: 'pol_caller',
     name: 'caller',
-    description: 'May see and call tools and use MCP servers, and nothing else: for an agent or an application.',
+    description: 'Can only list and call tools and use MCP servers. For agents and applications.',
     document: {
       statement: [
         {
@@ -41,7 +42,7 @@ export const defaultPolicies: readonly { id: string; name: string; description: 
   {
     id: 'pol_reviewer',
     name: 'reviewer',
-    description: 'May see and decide approvals, and nothing else: for a person who looks at what agents want to do.',
+    description: 'Can only view and decide approvals. For people who review the calls of agents.',
     document: {
       statement: [
         {

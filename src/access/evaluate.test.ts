@@ -23,7 +23,7 @@ const tool: Resource = { projectId: 'proj_1', kind: 'tool', id: 'tool_1' }
 const allowed = (statements: Partial<Statement>[], resource: Resource = tool, permission = 'tools:GetTool') =>
   evaluate(principal(statements), permission, resource).allowed
 
-test('nothing is allowed that no statement allows', () => {
+test('an action is denied unless a statement allows it', () => {
   expect(evaluate(principal([]), 'tools:GetTool', tool)).toEqual({ allowed: false, layer: 'access policy' })
 })
 
@@ -42,7 +42,7 @@ test.each([
   ['tools:GetTool', true],
   ['tools:ListTools', false],
   ['documents:*', false],
-])('the action %s fits tools:GetTool: %s', (action, fits) => {
+])('does the action pattern %s match tools:GetTool? %s', (action, fits) => {
   expect(allowed([{ action: [action] }])).toBe(fits)
 })
 
@@ -57,7 +57,7 @@ test.each([
   ['qm:proj_1:tool:tool_1', true],
   ['soat:proj_1:tool:tool_1', true],
   ['qm:proj_1:tool:tool_2', false],
-])('the resource %s fits qm:proj_1:tool:tool_1: %s', (resource, fits) => {
+])('does the resource pattern %s match qm:proj_1:tool:tool_1? %s', (resource, fits) => {
   expect(allowed([{ resource: [resource] }])).toBe(fits)
 })
 
@@ -68,13 +68,13 @@ test.each([
   ['/reports/*', '/reportsecret', false],
   ['/a.md', '/a.md', true],
   ['/*', '/a.md', true],
-])('the path %s holds %s: %s', (pattern, path, fits) => {
+])('does the path pattern %s match %s? %s', (pattern, path, fits) => {
   const document: Resource = { projectId: 'proj_1', kind: 'document', id: 'doc_1', path }
 
   expect(allowed([{ resource: [`qm:*:document:${pattern}`] }], document)).toBe(fits)
 })
 
-test('a denial wins, however many statements allow and in whatever order they stand', () => {
+test('one Deny statement outweighs any number of Allow statements, in any order', () => {
   const effects = fc.array(fc.constantFrom<'Allow' | 'Deny'>('Allow', 'Deny'), { minLength: 1, maxLength: 8 })
 
   fc.assert(
@@ -84,7 +84,7 @@ test('a denial wins, however many statements allow and in whatever order they st
   )
 })
 
-test('a principal bound to a project reaches nothing outside it, whatever its policies say', () => {
+test('a principal bound to a project has no access outside it, regardless of its policies', () => {
   expect(evaluate(principal([{}], 'proj_2'), 'tools:GetTool', tool)).toEqual({ allowed: false, layer: 'project' })
   expect(
     evaluate(principal([{}], 'proj_1'), 'projects:CreateProject', { projectId: null, kind: 'project', id: '*' })
@@ -92,7 +92,7 @@ test('a principal bound to a project reaches nothing outside it, whatever its po
   ).toBe(false)
 })
 
-test('what is visible as a whole needs no question for each record, and agrees with asking it', () => {
+test('visibility is "all" or "none" where no record needs its own check, and "some" otherwise', () => {
   const sees = (statements: Partial<Statement>[], projectId: string | null = null) =>
     visibility(principal(statements, projectId), 'tools:ListTools', 'tool')
 
@@ -106,7 +106,7 @@ test('what is visible as a whole needs no question for each record, and agrees w
   expect(sees([{ condition: { StringEquals: { 'qm:ResourceTag/a': 'b' } } }])).toBe('some')
 })
 
-test('a pattern with stars never takes long, and means what the regular expression would', () => {
+test('a wildcard pattern matches like the equivalent regular expression, without exponential time', () => {
   const letters = fc.string({ unit: fc.constantFrom('a', 'b', '*', '?'), maxLength: 12 })
 
   fc.assert(
@@ -118,7 +118,7 @@ test('a pattern with stars never takes long, and means what the regular expressi
   expect(like(`${'*a'.repeat(50)}b`, 'a'.repeat(5000))).toBe(false)
 })
 
-test('whoever may see one project only is bound to it, and a denial binds nobody', () => {
+test('a principal that may see only one project is narrowed to it, and Deny statements narrow nothing', () => {
   const boundTo = (...statements: Partial<Statement>[]) =>
     narrowed(principal(statements), 'tools:ListTools', 'tool').projectId
 

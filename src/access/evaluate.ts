@@ -1,14 +1,14 @@
 import type { Condition, Statement } from '../model/access-policy.ts'
 import type { Grant, Principal } from '../model/principal.ts'
 
-/** What a request acts on. Written `qm:<project>:<kind>:<id>`. */
+/** The object of a request, written `qm:<project>:<kind>:<id>`. */
 export interface Resource {
-  /** Null for what belongs to no project, such as a project itself or a policy for all of them. */
+  /** Null for resources outside any project, such as a project itself or a global access policy. */
   readonly projectId: string | null
   readonly kind: string
-  /** `*` for the collection: what is not there yet has no id. */
+  /** `*` for the collection, for example when creating. */
   readonly id: string
-  /** Documents and files can be named by where they are, too. */
+  /** Policies can match documents and files by path as well as by id. */
   readonly path?: string
   readonly tags?: Readonly<Record<string, string>>
 }
@@ -19,7 +19,7 @@ export type Decision =
   | { readonly allowed: true; readonly by: string }
   | { readonly allowed: false; readonly layer: 'project' | 'access policy' | 'agent boundary'; readonly by?: string }
 
-/** Default deny; an explicit deny wins; a principal bound to a project reaches nothing outside it. */
+/** Default deny; an explicit deny wins; a principal bound to a project has no access outside it. */
 export function evaluate(principal: Principal, permission: string, resource: Resource): Decision {
   if (outside(principal, resource)) return { allowed: false, layer: 'project' }
   const { allowedBy, deniedBy } = judge(principal.grants, permission, resource)
@@ -35,7 +35,7 @@ export function evaluate(principal: Principal, permission: string, resource: Res
   return { allowed: true, by: allowedBy }
 }
 
-/** Whether it is forbidden in so many words, by an access policy or by a boundary. */
+/** Whether an access policy or a boundary denies it explicitly, or it is outside the principal's project. */
 export const isDenied = (principal: Principal, permission: string, resource: Resource): boolean =>
   outside(principal, resource) ||
   [principal.grants, ...(principal.boundaries ?? [])].some(
@@ -48,8 +48,8 @@ function judge(
   resource: Resource,
 ): { allowedBy: string | undefined; deniedBy?: string } {
   let allowedBy: string | undefined
-  for (const { policyId, statement } of statementsOn(grants, permission)) {
-    if (!matchesResource(statement, resource) || !matchesCondition(statement.condition, resource)) continue
+  for (const { policyId, statement, patterns } of statementsOn(grants, permission)) {
+    if (!matchesResource(patterns, resource) || !matchesCondition(statement.condition, resource)) continue
     if (statement.effect === 'Deny') return { allowedBy, deniedBy: policyId }
     allowedBy ??= policyId
   }
@@ -57,8 +57,8 @@ function judge(
 }
 
 /**
- * What a principal may see of a kind: everything its project filter finds (`all`), nothing, or whatever a rule lets
- * through record by record. The first two, which are the common ones, spare the question for each record.
+ * Which resources of a kind a principal can see: everything in its project filter (`all`), nothing (`none`), or a subset
+ * that needs a check per record (`some`). The first two are the common cases, and need no check per record.
  */
 export function visibility(principal: Principal, permission: string, kind: string): 'all' | 'none' | 'some' {
   const statements = statementsAbout(principal, permission, kind)
@@ -73,7 +73,7 @@ export function visibility(principal: Principal, permission: string, kind: strin
   return whole && !denies && !principal.boundaries?.length ? 'all' : 'some'
 }
 
-/** The principal as if it were bound to a project, where there is only one in which it may do this to a kind at all. */
+/** Binds the principal to a project if its policies allow the permission for this kind in that project only. */
 export function narrowed(principal: Principal, permission: string, kind: string): Principal {
   if (principal.projectId !== null) return principal
   const projects = statementsAbout(principal, permission, kind).flatMap(({ statement: { effect, resource } }) =>
@@ -84,23 +84,23 @@ export function narrowed(principal: Principal, permission: string, kind: string)
 }
 
 const statementsAbout = (principal: Principal, permission: string, kind: string) =>
-  [...statementsOn(principal.grants, permission)].filter(({ statement }) =>
+  statementsOn(principal.grants, permission).filter(({ statement }) =>
     statement.resource.some((pattern) => pattern === '*' || ['*', kind, undefined].includes(pattern.split(':')[2])),
   )
 
-/** Whether there is anything at all that the principal may do this to. */
+/** Whether the principal may have this permission on some resource. */
 export function mayEver(principal: Principal, permission: string): boolean {
-  const statements = [...statementsOn(principal.grants, permission)].map(({ statement }) => statement)
+  const statements = statementsOn(principal.grants, permission).map(({ statement }) => statement)
   const shut = statements.some(
     ({ effect, resource, condition }) => effect === 'Deny' && !condition && resource.includes('*'),
   )
   return !shut && statements.some(({ effect }) => effect === 'Allow')
 }
 
-/** Whether the principal may do this to everything of a project, with no exception. */
+/** Whether the principal has this permission on everything in a project, without exception. */
 export function mayAlways(principal: Principal, permission: string, projectId: string): boolean {
   const covers = (grants: readonly Grant[]) => {
-    const statements = [...statementsOn(grants, permission)].map(({ statement }) => statement)
+    const statements = statementsOn(grants, permission).map(({ statement }) => statement)
     const excepts = statements.some(
       ({ effect, resource }) => effect === 'Deny' && resource.some((pattern) => touchesProject(pattern, projectId)),
     )
@@ -120,23 +120,48 @@ const touchesProject = (pattern: string, projectId: string): boolean =>
 const outside = (principal: Principal, resource: Resource) =>
   principal.projectId !== null && principal.projectId !== resource.projectId
 
-function* statementsOn(
-  grants: readonly Grant[],
-  permission: string,
-): Generator<{ policyId: string; statement: Statement }> {
-  const module = permission.slice(0, permission.indexOf(':'))
-  for (const { policyId, statements } of grants) {
-    for (const statement of statements) {
-      const matches = statement.action.some(
-        (pattern) => pattern === '*' || pattern === permission || pattern === `${module}:*`,
-      )
-      if (matches) yield { policyId, statement }
-    }
-  }
+interface PermissionStatement {
+  readonly policyId: string
+  readonly statement: Statement
+  readonly patterns: readonly ResourcePattern[]
 }
 
-/** `qm:<project>:<kind>:<id>`, where what is left out is `*`. An id may itself hold colons. */
-function partsOf(pattern: string) {
+/** Grants are immutable: when policies change, the principal gets a new array. */
+const byGrants = new WeakMap<readonly Grant[], Map<string, readonly PermissionStatement[]>>()
+
+/** The statements about a permission, cached per set of grants: calls check the same few permissions repeatedly. */
+function statementsOn(grants: readonly Grant[], permission: string): readonly PermissionStatement[] {
+  let byPermission = byGrants.get(grants)
+  if (!byPermission) {
+    byPermission = new Map()
+    byGrants.set(grants, byPermission)
+  }
+  let statements = byPermission.get(permission)
+  if (!statements) {
+    statements = findStatements(grants, permission)
+    byPermission.set(permission, statements)
+  }
+  return statements
+}
+
+function findStatements(grants: readonly Grant[], permission: string): PermissionStatement[] {
+  const module = permission.slice(0, permission.indexOf(':'))
+  const matches = (pattern: string) => pattern === '*' || pattern === permission || pattern === `${module}:*`
+  return grants.flatMap(({ policyId, statements }) =>
+    statements
+      .filter(({ action }) => action.some(matches))
+      .map((statement) => ({ policyId, statement, patterns: statement.resource.map(partsOf) })),
+  )
+}
+
+interface ResourcePattern {
+  readonly project: string
+  readonly kind: string
+  readonly id: string
+}
+
+/** Parses `qm:<project>:<kind>:<id>`. Missing parts are `*`. An id may contain colons. */
+function partsOf(pattern: string): ResourcePattern {
   const [, project = '*', kind = '*', ...rest] = pattern.split(':')
   return { project, kind, id: rest.length > 0 ? rest.join(':') : '*' }
 }
@@ -147,18 +172,15 @@ const coversKind = (pattern: string, projectId: string | null): boolean => {
   return id === '*' && (project === '*' || project === projectId)
 }
 
-const matchesResource = (statement: Statement, resource: Resource): boolean =>
-  statement.resource.some((pattern) => {
-    if (pattern === '*') return true
-    const { project, kind, id } = partsOf(pattern)
-    return (
+const matchesResource = (patterns: readonly ResourcePattern[], resource: Resource): boolean =>
+  patterns.some(
+    ({ project, kind, id }) =>
       (project === '*' || project === resource.projectId) &&
       (kind === '*' || kind === resource.kind) &&
-      (id === '*' || id === resource.id || matchesPath(id, resource.path))
-    )
-  })
+      (id === '*' || id === resource.id || matchesPath(id, resource.path)),
+  )
 
-/** `/reports/*` holds everything below `/reports/`. */
+/** `/reports/*` matches everything below `/reports/`. */
 const matchesPath = (pattern: string, path: string | undefined): boolean =>
   path !== undefined && (pattern === path || (pattern.endsWith('/*') && path.startsWith(pattern.slice(0, -1))))
 
@@ -184,7 +206,7 @@ function factOf(resource: Resource, key: string): string | undefined {
   return resource.tags && Object.hasOwn(resource.tags, tag) ? resource.tags[tag] : undefined
 }
 
-/** `*` stands for any text, `?` for one character. Walks the text once, going back only to the last `*`. */
+/** `*` matches any text, `?` one character. Backtracks only to the last `*`. */
 export function like(pattern: string, text: string): boolean {
   let p = 0
   let t = 0

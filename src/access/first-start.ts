@@ -7,19 +7,22 @@ const fromEnvironment = 'key_environment'
 
 const generated = 'key_first'
 
-/** The keys that the operator of the machine has, by the environment or from the first start. */
+/** The operator's own keys: from the environment, or generated at the first start. */
 export const operatorKeys: ReadonlySet<string> = new Set([fromEnvironment, generated])
 
 const shown = 'first_key_shown'
-/** A replica that started at the same moment has printed its key by then. */
+/** A replica that started at the same time has printed its key by then. */
 const startsWithin = 60_000
 
 /**
- * Makes what a new installation needs: the default access policies, a first project and a first admin key. Returns the
- * key's value when it was made just now, for it is never seen again; who has shown it says so with `firstKeyShown`.
- * Until then, and while no key was used, a start makes it anew: the one before was cut off with the only copy. A key
- * given by the operator holds from then on, and giving another replaces it, which is also the way back in for someone
- * who has lost every key.
+ * Sets up a new installation: the default access policies, a first project and a first admin key.
+ *
+ * Returns the value of a generated key, which cannot be read again later. Call `firstKeyShown` once it has been printed.
+ * Until then, and while no key has been used, each start generates a new one: the previous start was interrupted before
+ * anyone saw its key.
+ *
+ * A key supplied by the operator is stored, and replaces the one supplied before. This is also how you regain access after
+ * losing every key.
  */
 export async function firstStart(store: Store, adminKey: string | undefined): Promise<string | undefined> {
   for (const policy of defaultPolicies) {
@@ -50,7 +53,7 @@ export const firstKeyShown = async (store: Store): Promise<void> => {
   await store.settings.claim(shown, new Date().toISOString())
 }
 
-/** Whether a first start ended before anyone could see its key. */
+/** Whether a first start was interrupted before its key was printed. */
 async function wasCutOff(store: Store): Promise<boolean> {
   const { data, total } = await store.apiKeys.list({ limit: 1, offset: 0 }, undefined)
   const [only] = data
@@ -72,7 +75,7 @@ const createAdminKey = (store: Store, value: string, id: string, name: string) =
     expires_at: null,
   })
 
-/** Another replica that starts at the same moment may have been first. */
+/** Another replica that starts at the same time may have created it first. */
 const ignoreIfThere = (store: Store, id: string) => async (error: unknown) => {
   if (!(await store.accessPolicies.find(id))) throw error
 }

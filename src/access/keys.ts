@@ -1,78 +1,66 @@
 import { hash } from 'node:crypto'
-import type { ApiKeyRow } from '../db/tables.ts'
+import { Cached } from '../db/cached.ts'
 import { PlatformError } from '../model/errors.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Store } from '../store/store.ts'
 
 /**
- * A key has some 240 random bits, so one fast hash protects it as well as a slow one would; and since it is the hash
- * that is looked up, the time that takes tells nothing about the key.
+ * Keys have about 240 random bits, so a fast hash protects them as well as a slow one. Lookups are by hash, so their
+ * timing reveals nothing about the key.
  */
 export const hashKey = (key: string): string => hash('sha256', key)
 
-/** How exactly it is kept when a key was last used. */
+/** `last_used_at` is written at most this often per key. */
 const usedEvery = 60_000
 
-interface Known {
+interface CachedKey {
   readonly principal: Principal
   usedAt: number
 }
 
-const isOver = ({ principal: { expiresAt } }: Known, now: number): boolean => expiresAt !== null && expiresAt <= now
+const isOver = ({ principal: { expiresAt } }: CachedKey, now: number): boolean => expiresAt !== null && expiresAt <= now
 
-/** From a token to the principal behind it. Known keys are held in memory until they, or their policies, change. */
+/** Finds the principal of a token. Keys are cached in memory until they or their policies change. */
 export class Keys {
-  /** By the key itself: to hash it for each call would be a fiftieth of the work. Apart, for an id is no key. */
-  readonly #byToken = new Map<string, Known>()
-  readonly #byId = new Map<string, Known>()
-  readonly #loading = new Map<string, Promise<Known | undefined>>()
+  /**
+   * Keyed by the token itself: hashing it on every call would cost 2% of the call. Separate from `#byId`, so that an id
+   * is never accepted as a token.
+   */
+  readonly #byToken: Cached<CachedKey>
+  readonly #byId: Cached<CachedKey>
   readonly #store: Store
-  #changes = 0
 
   constructor(store: Store) {
     this.#store = store
-    for (const topic of ['api_keys', 'access_policies'] as const) {
-      store.notices.hear(topic, () => {
-        this.#changes++
-        this.#byToken.clear()
-        this.#byId.clear()
-        this.#loading.clear()
-      })
-    }
+    const topics = { clearOn: ['api_keys', 'access_policies'] } as const
+    this.#byToken = new Cached(store.changes, topics)
+    this.#byId = new Cached(store.changes, topics)
   }
 
   async authenticate(token: string | undefined, now = Date.now()): Promise<Principal> {
     if (!token) throw new PlatformError('UNAUTHENTICATED', { reason: 'missing' })
-    const known = this.#byToken.get(token) ?? (await this.#recognise(token))
+    const known = this.#byToken.peek(token) ?? (await this.#byToken.find(token, () => this.#recognise(token)))
     if (!known) throw new PlatformError('UNAUTHENTICATED', { reason: 'unknown' })
     return this.#used(known, now)
   }
 
-  async #recognise(token: string): Promise<Known | undefined> {
-    const known = await this.#load(() => this.#store.apiKeys.findByHash(hashKey(token)))
-    // Not if something has changed since it was read.
-    if (known && this.#byId.get(known.principal.id) === known) this.#byToken.set(token, known)
-    return known
+  /** Reads the row again by id, through the cache, so that a row from before a change is never cached after it. */
+  async #recognise(token: string): Promise<CachedKey | undefined> {
+    const row = await this.#store.apiKeys.findByHash(hashKey(token))
+    return row && this.#find(row.id)
   }
 
-  /** The principal behind a key that was shown before, and may have been revoked since. */
+  /** The principal of a key that was authenticated earlier. Counts as use; undefined if the key was revoked since. */
   async holderOf(id: string, now = Date.now()): Promise<Principal | undefined> {
     const known = await this.#find(id)
     return known && this.#used(known, now)
   }
 
-  async #find(id: string): Promise<Known | undefined> {
-    const known = this.#byId.get(id)
-    if (known) return known
-    // Many streams of one key ask at the same moment, namely when something has changed.
-    const loading = this.#loading.get(id) ?? this.#load(() => this.#store.apiKeys.findRow(id))
-    this.#loading.set(id, loading)
-    return loading.finally(() => {
-      if (this.#loading.get(id) === loading) this.#loading.delete(id)
-    })
+  #find(id: string): Promise<CachedKey | undefined> {
+    return this.#byId.find(id, () => this.#load(id))
   }
 
-  async #used(known: Known, now: number): Promise<Principal> {
+  async #used(known: CachedKey, now: number): Promise<Principal> {
     if (isOver(known, now)) throw new PlatformError('UNAUTHENTICATED', { reason: 'expired' })
     if (now - known.usedAt > usedEvery) {
       known.usedAt = now
@@ -81,18 +69,17 @@ export class Keys {
     return known.principal
   }
 
-  /** Who started something that goes on without a request; nobody, once the key is revoked or has expired. */
+  /** The principal of background work, such as an agent run. Undefined once the key is revoked or expired. */
   async principal(id: string, now = Date.now()): Promise<Principal | undefined> {
     const known = await this.#find(id)
     return known && !isOver(known, now) ? known.principal : undefined
   }
 
-  async #load(find: () => Promise<ApiKeyRow | undefined>): Promise<Known | undefined> {
-    const changesBefore = this.#changes
-    const row = await find()
+  async #load(id: string): Promise<CachedKey | undefined> {
+    const row = await this.#store.apiKeys.findRow(id)
     if (!row) return undefined
     const policies = await this.#store.accessPolicies.findMany(JSON.parse(row.access_policy_ids))
-    const known: Known = {
+    return {
       usedAt: row.last_used_at ?? 0,
       principal: {
         kind: 'api_key',
@@ -104,8 +91,5 @@ export class Keys {
         grants: policies.map((policy) => ({ policyId: policy.id, statements: policy.document.statement })),
       },
     }
-    // Something changed while we read: use what was read for this request, but do not keep it.
-    if (changesBefore === this.#changes) this.#byId.set(row.id, known)
-    return known
   }
 }

@@ -8,7 +8,7 @@ export interface Allowance {
 
 const minute = 60_000
 
-/** Counts each key's requests in windows of a minute, in this process. */
+/** Fixed windows of a minute per key, counted in this process. */
 export class RateLimit {
   readonly #windows = new Map<string, { start: number; count: number }>()
   readonly #defaultLimit: number
@@ -18,7 +18,7 @@ export class RateLimit {
     this.#defaultLimit = defaultLimit
   }
 
-  /** Counts one request; throws if it is one too many. Undefined where there is no limit. */
+  /** Counts one request; throws if it exceeds the limit. Undefined if there is no limit. */
   take(key: string, ownLimit: number | null, now = Date.now()): Allowance | undefined {
     const limit = ownLimit ?? this.#defaultLimit
     if (limit === 0) return undefined

@@ -1,125 +1,144 @@
-import type { Keys } from '../access/keys.ts'
+import type { Authenticator } from '../access/authenticator.ts'
 import type { ToolChoice } from '../model/agent.ts'
 import { errorBody, PlatformError } from '../model/errors.ts'
 import { isOver } from '../model/generation.ts'
 import { newId } from '../model/ids.ts'
 import { keepable } from '../model/page.ts'
 import type { Principal } from '../model/principal.ts'
+import { AttemptSuperseded } from '../store/attempt.ts'
 import type { Run } from '../store/generations.ts'
 import type { Journal, JournalCall, NewCall } from '../store/journal.ts'
-import { TurnLost } from '../store/turn.ts'
-import { askedOf, type CallMaker, type Made, makeCall, requireInTime } from './make-call.ts'
+import { type CallDeps, type CallProgress, callRequestOf, makeCall, requireInTime } from './make-call.ts'
 import type { ModelAnswer, ModelDelta, ModelRequest } from './models/model.ts'
-import { settingsFor, stopAfter } from './rules.ts'
+import { settingsFor, stopAfter } from './step-settings.ts'
 import { type AgentTool, type Toolbox, toolboxOf } from './toolbox.ts'
 import { transcript } from './transcript.ts'
 
-/** Who is asked for the next step, and what an answer costs. */
-export interface Asking {
-  ask(request: Omit<ModelRequest, 'model'>): Promise<ModelAnswer>
+/*
+ * A run is a row (`generations`) and a journal of steps and calls. Its states:
+ *
+ *     in_progress ◀──rest / resume──▶ requires_action
+ *          │                                │
+ *          └──▶ completed, failed, cancelled ◀┘
+ *
+ * - `in_progress`: its job is queued or running. Also while it waits only for runs that it started, as long as these are
+ *   in progress themselves.
+ * - `requires_action`: it waits for someone outside, for outputs of client tools or for approvals, in this run or in one
+ *   that it started. No process holds anything for it. A submission or a decision resumes it; a deadline wakes it.
+ * - `completed`: the model ended its turn, a stop condition applied, or a limit was reached.
+ * - `failed`: with an error. A deadline that passes without outputs is one.
+ * - `cancelled`: on request, or because the run that started it is over.
+ *
+ * Each attempt to advance a run increments its attempt number. Writes of an older attempt fail with `AttemptSuperseded`.
+ *
+ * Within an attempt, the last step in the journal decides what is next: without an answer, the model is called (again);
+ * with an answer, its open calls are made. Once all of them have outputs, the run ends or the next step starts.
+ */
+
+/** The model that generates the steps of a run. */
+export interface RunModel {
+  generate(request: Omit<ModelRequest, 'model'>): Promise<ModelAnswer>
   costOf(answer: ModelAnswer): number | null
 }
 
-export interface LoopParts extends CallMaker {
-  readonly keys: Keys
-  /** The model that the run's agent speaks with. */
-  modelOf(run: Run): Promise<Asking>
-  /** Mends what a crash may have left, before anything else is done. */
-  heal(run: Run, journal: Journal): Promise<void>
-  /** Stops a run that this one has started. */
+export interface LoopDeps extends CallDeps {
+  readonly authenticator: Authenticator
+  modelOf(run: Run): Promise<RunModel>
+  /** Repairs what a crash may have left inconsistent. Runs first if the run was attempted before. */
+  repair(run: Run, journal: Journal): Promise<void>
+  /** Cancels a run that this one started. */
   cancel(id: string): Promise<unknown>
-  /** Whether a fault that nobody has made, such as a database that was away, may be gone when the run is taken up again. */
-  mayPass(run: Run): boolean
-  /** Something of the run was written down. */
+  /** Whether to retry the run later after an unexpected error, such as a database outage. */
+  mayRetry(run: Run): boolean
+  /** Called after each write to the run or its journal. */
   changed(run: Run): void
-  said(run: Run, step: number, delta: ModelDelta): void
+  streamed(run: Run, step: number, delta: ModelDelta): void
 }
 
-/** How many calls of one step are made at once. */
+/** How many calls of one step are made concurrently. */
 const callsAtOnce = 16
 
 /**
- * `stop`: this process is to leave the run alone, so what can be repeated is broken off, and a call that is under way is
- * finished. `cancel`: nobody wants it any more, so calls are broken off, too.
+ * `stop`: this process must let go of the run. Repeatable work, such as a model request, is aborted; calls in progress are
+ * finished. `cancel`: the run was cancelled, so its calls are aborted as well.
  */
 export interface Signals {
   readonly stop: AbortSignal
   readonly cancel: AbortSignal
 }
 
-/** Why a run stops in the middle. */
 export class Cancelled extends Error {
   override readonly name = 'Cancelled'
 }
 
 /**
- * Goes on with a run until it is over or has to wait for someone: ask the model, make the calls that it asks for, and
- * again. All that it knows is in the journal, so it does not matter who went on with it before, or how that ended. False
- * if it was over already, or is another's by now.
+ * Advances a run until it ends or has to wait: call the model, make the calls that it requests, repeat. All state is in the
+ * journal, so it does not matter which process worked on the run before, or how that ended. Returns false if the run was
+ * over already or another attempt took over.
  */
-export async function advance(id: string, signals: Signals, parts: LoopParts): Promise<boolean> {
-  const run = await parts.store.generations.take(id)
+export async function advance(id: string, signals: Signals, deps: LoopDeps): Promise<boolean> {
+  const run = await deps.store.generations.take(id)
   if (!run) return false
   try {
-    await goOnOrEnd(run, signals, parts)
+    await continueOrEnd(run, signals, deps)
   } catch (error) {
-    if (error instanceof TurnLost) return false
+    if (error instanceof AttemptSuperseded) return false
     throw error
   }
-  parts.changed(run)
+  deps.changed(run)
   return true
 }
 
-async function goOnOrEnd(run: Run, signals: Signals, parts: LoopParts): Promise<void> {
+async function continueOrEnd(run: Run, signals: Signals, deps: LoopDeps): Promise<void> {
   try {
-    if (run.cancelRequested || (await isOrphan(run, parts))) throw new Cancelled()
-    await goOn(run, signals, parts)
+    if (run.cancelRequested || (await isOrphan(run, deps))) throw new Cancelled()
+    await continueRun(run, signals, deps)
   } catch (error) {
-    if (error instanceof TurnLost) throw error
+    if (error instanceof AttemptSuperseded) throw error
     const cancelled = error instanceof Cancelled || signals.cancel.aborted
-    // Whoever takes the run up finds all that was done.
+    // Not an end of the run: the next attempt finds everything in the journal.
     if (signals.stop.aborted && !cancelled) throw error
-    if (!cancelled && !(error instanceof PlatformError) && parts.mayPass(run)) throw error
-    await endBadly(run, cancelled ? undefined : error, parts)
+    if (!cancelled && !(error instanceof PlatformError) && deps.mayRetry(run)) throw error
+    await endWithError(run, cancelled ? undefined : error, deps)
   }
 }
 
-/** Whether the run that has started it is over, so that nobody waits for it: it was started while that was cancelled. */
-async function isOrphan({ initiator_generation_id: above }: Run, { store }: LoopParts): Promise<boolean> {
+/** Whether the run that started it is over, so nobody waits for it. Happens if it was started during a cancellation. */
+async function isOrphan({ initiator_generation_id: above }: Run, { store }: LoopDeps): Promise<boolean> {
   const status = above === null ? undefined : await store.generations.statusOf(above)
   return status !== undefined && isOver(status)
 }
 
-async function goOn(run: Run, { stop, cancel }: Signals, parts: LoopParts): Promise<void> {
-  const { generations, journals } = parts.store
+async function continueRun(run: Run, { stop, cancel }: Signals, deps: LoopDeps): Promise<void> {
+  const { generations, journals } = deps.store
   if (run.settings.max_call_depth <= 0) {
     const ending = { status: 'completed' as const, stop_reason: 'depth_limit' as const, error: null }
     return generations.end(run, { ...ending, content: 'Maximum call depth reached', finish_reason: null })
   }
   let journal = await journals.read(run.id)
-  if (journal.steps.length === 0) await parts.catalogue.renew(run.settings.tool_ids)
-  const toolbox = await toolboxOf(run.settings.tool_ids, run.project_id, parts.catalogue)
+  if (journal.steps.length === 0) await deps.catalogue.refreshStale(run.settings.tool_ids)
+  const toolbox = await toolboxOf(run.settings.tool_ids, run.project_id, deps.catalogue)
   const fresh = new Set<string>()
   const either = AbortSignal.any([stop, cancel])
 
-  if (run.turn > 1) await parts.heal(run, journal)
+  if (run.attempt > 1) await deps.repair(run, journal)
   for (;;) {
     either.throwIfAborted()
-    // For each step anew: a key that is revoked in the middle of a run does nothing more.
-    const principal = await principalOf(run, parts.keys)
+    // Read for each step: a key that is revoked during a run must not do anything more.
+    const principal = await principalOf(run, deps.authenticator)
     const last = journal.steps.at(-1)
     if (last && last.answered_at !== null) {
       const isLast = (call: JournalCall) => call.step === last.number
-      const making = { run, principal, toolbox, signal: cancel, fresh }
+      const step = { run, principal, toolbox, signal: cancel, fresh }
       const open = journal.calls.filter((call) => isLast(call) && call.output === undefined)
-      await requireInTime(open, parts)
-      const made = await makeCalls(open, (call) => makeCall(call, making, parts).finally(() => parts.changed(run)))
+      await requireInTime(open, deps)
+      const made = await makeCalls(open, (call) => makeCall(call, step, deps).finally(() => deps.changed(run)))
       const waiting = made.flatMap(({ waits = [] }) => waits)
       if (waiting.length > 0) {
         if (await generations.rest(run, waiting)) return
-        // What has come meanwhile may have changed the settings, too.
+        // Outputs have arrived in the meantime. Read the run again: the submission may have changed its settings.
         const changed = (await generations.find(run.id)) ?? run
-        return goOn({ ...changed, turn: run.turn }, { stop, cancel }, parts)
+        return continueRun({ ...changed, attempt: run.attempt }, { stop, cancel }, deps)
       }
       const now = new Map(made.map(({ call }) => [call.call_id, call]))
       journal = { ...journal, calls: journal.calls.map((call) => now.get(call.call_id) ?? call) }
@@ -130,13 +149,16 @@ async function goOn(run: Run, { stop, cancel }: Signals, parts: LoopParts): Prom
       }
     }
     const number = last?.answered_at === null ? last.number : (last?.number ?? 0) + 1
-    journal = await askModel(run, number, journal, { toolbox, signal: either, fresh }, parts)
+    journal = await askModel(run, number, journal, { toolbox, signal: either, fresh }, deps)
   }
 }
 
-/** Some at once, each when there is room. Whatever goes wrong with one, the others are waited for. */
-async function makeCalls(calls: readonly JournalCall[], make: (call: JournalCall) => Promise<Made>): Promise<Made[]> {
-  const made: Made[] = []
+/** Makes the calls with limited concurrency. If one throws, waits for the others before it rethrows. */
+async function makeCalls(
+  calls: readonly JournalCall[],
+  make: (call: JournalCall) => Promise<CallProgress>,
+): Promise<CallProgress[]> {
+  const made: CallProgress[] = []
   const faults: unknown[] = []
   const queue = [...calls]
   const worker = async () => {
@@ -152,28 +174,32 @@ async function makeCalls(calls: readonly JournalCall[], make: (call: JournalCall
   return made
 }
 
-/** The journal with the step that the model has answered. */
+/** Returns the journal with the answered step. */
 async function askModel(
   run: Run,
   number: number,
   journal: Journal,
   { toolbox, signal, fresh }: { toolbox: Toolbox; signal: AbortSignal; fresh: Set<string> },
-  parts: LoopParts,
+  deps: LoopDeps,
 ): Promise<Journal> {
-  const { journals } = parts.store
-  const model = await parts.modelOf(run)
+  const { journals } = deps.store
+  const model = await deps.modelOf(run)
   const { step, isWanted } = await journals.startStep(run, number)
   if (!isWanted) throw new Cancelled()
-  parts.changed(run)
+  deps.changed(run)
   const { toolChoice, activeToolIds } = settingsFor(number, run.settings)
   const tools = toolbox.active(activeToolIds)
-  const answer = await model.ask({
+  const answer = await model.generate({
     messages: transcript(run, journal),
-    tools: tools.map(({ name, offer }) => ({ name, description: offer.action.description, schema: offer.shown })),
+    tools: tools.map(({ name, prepared }) => ({
+      name,
+      description: prepared.action.description,
+      schema: prepared.publicSchema,
+    })),
     toolChoice: choiceAmong(tools, toolChoice),
     temperature: run.settings.temperature,
     signal,
-    onDelta: (delta) => parts.said(run, number, delta),
+    onDelta: (delta) => deps.streamed(run, number, delta),
   })
   const calls = callsOf(answer, toolbox, journal)
   fresh.clear()
@@ -190,7 +216,7 @@ async function askModel(
     cost: model.costOf(answer),
   }
   const written = await journals.answerStep(run, number, answered, calls)
-  parts.changed(run)
+  deps.changed(run)
   const before = journal.steps.filter((one) => one.number !== number)
   return {
     steps: [...before, { ...step, ...answered, answered_at: Date.now() }],
@@ -198,23 +224,23 @@ async function askModel(
   }
 }
 
-/** What is not there cannot be chosen: its server may be away. */
+/** Falls back to `auto` if the chosen tool is missing: its server may be down. */
 function choiceAmong(tools: readonly AgentTool[], choice: ToolChoice): ModelRequest['toolChoice'] {
   if (tools.length === 0) return 'auto'
   if (typeof choice === 'string') return choice
   return tools.some(({ name }) => name === choice.tool_name) ? { tool_name: choice.tool_name } : 'auto'
 }
 
-/** Outputs are submitted by a call's id, so that is not longer than what can be submitted. */
+/** The limit of `tool_call_id` when outputs are submitted. */
 const longestId = 500
 
-/** The calls that a model asks for, each with an id that no other call of the run has. */
+/** The calls that the model requests, each with an id that is unique within the run. */
 function callsOf({ tool_calls }: ModelAnswer, toolbox: Toolbox, journal: Journal): NewCall[] {
   const taken = new Set(journal.calls.map(({ tool_call_id }) => tool_call_id))
   return tool_calls.map((call): NewCall => {
     const tool = toolbox.find(call.name)
     const given = keepable(call.id)
-    // Some models count their calls anew in each step.
+    // Some models reuse the same call ids in every step.
     const isUsable = given !== '' && given.length <= longestId && !taken.has(given)
     const id = isUsable ? given : newId('call')
     taken.add(id)
@@ -223,26 +249,29 @@ function callsOf({ tool_calls }: ModelAnswer, toolbox: Toolbox, journal: Journal
       tool_call_id: id,
       tool_name: tool?.name ?? keepable(call.name),
       tool_id: tool?.entry.tool.id ?? null,
-      action: tool?.offer.action.name ?? null,
+      action: tool?.prepared.action.name ?? null,
       args: keepable(call.args),
     }
   })
 }
 
-/** Whoever started it, with what it may do now; and no more than the agents in between may. */
-async function principalOf({ started_by, project_id, settings }: Run, keys: Keys): Promise<Principal> {
-  const principal = await keys.principal(started_by.id)
+/** The principal that started the run, with its current permissions, limited by the boundaries of its agents. */
+async function principalOf(
+  { started_by, project_id, settings }: Run,
+  authenticator: Authenticator,
+): Promise<Principal> {
+  const principal = await authenticator.principal(started_by.id)
   if (!principal) throw new PlatformError('KEY_GONE', { name: started_by.name })
   return { ...principal, projectId: project_id, boundaries: settings.boundaries }
 }
 
-/** Without an error, because it was cancelled. It ends last of all, so that a crash in between leaves nothing undone. */
-async function endBadly(run: Run, error: unknown, parts: LoopParts): Promise<void> {
-  const { generations, journals } = parts.store
+/** Without an error, the run was cancelled. The status is written last, so that after a crash the next attempt does the rest. */
+async function endWithError(run: Run, error: unknown, deps: LoopDeps): Promise<void> {
+  const { generations, journals } = deps.store
   await generations.requireTurn(run)
   const journal = await journals.read(run.id)
   const known = error === undefined || error instanceof PlatformError ? error : new PlatformError('INTERNAL', {})
-  await letGo(run, journal.calls, known, parts)
+  await cancelOpenCalls(run, journal.calls, known, deps)
   await generations.end(run, {
     ...(known ? { status: 'failed', stop_reason: 'error' } : { status: 'cancelled', stop_reason: 'cancelled' }),
     error: known ? errorBody(known).error : null,
@@ -251,29 +280,29 @@ async function endBadly(run: Run, error: unknown, parts: LoopParts): Promise<voi
   })
 }
 
-/** What nobody waits for any more is not left looking as if it went on, and nobody is asked to decide on it. */
-async function letGo(
+/** Closes the open calls of a run that ends: their approvals, the runs they started, and their records. */
+async function cancelOpenCalls(
   run: Run,
   calls: readonly JournalCall[],
   error: PlatformError | undefined,
-  parts: LoopParts,
+  deps: LoopDeps,
 ): Promise<void> {
-  const { store, keys, conclude } = parts
+  const { store, authenticator, conclude } = deps
   const open = calls.filter(({ output, awaits }) => output === undefined && awaits)
   for (const { awaits } of open) if (awaits?.kind === 'approval') await store.approvals.cancel({ id: awaits.id })
-  // Not by what the calls wait for: one may have been started and the call broken off before it said so.
-  for (const id of await store.generations.openUnder(run)) await parts.cancel(id)
+  // Not derived from `awaits`: a call may have been interrupted after it started a run and before that was written.
+  for (const id of await store.generations.openUnder(run)) await deps.cancel(id)
   const own = open.filter(({ awaits }) => awaits?.kind !== 'approval')
-  const principal = own.length > 0 ? await principalOf(run, keys).catch(() => undefined) : undefined
+  const principal = own.length > 0 ? await principalOf(run, authenticator).catch(() => undefined) : undefined
   if (!principal) return
   const records = await store.calls.findMany(own.map(({ call_id }) => call_id))
   const pending = new Set(records.filter(({ status }) => status === 'pending').map(({ id }) => id))
   for (const call of own.filter(({ call_id }) => pending.has(call_id))) {
-    const asked = { ...askedOf(call, { run, principal }, {}), begunAt: call.created_at }
-    await conclude(asked, isAbout(error, call) ? error : new PlatformError('CALL_CANCELLED', {}))
+    const request = { ...callRequestOf(call, { run, principal }, {}), begunAt: call.created_at }
+    await conclude(request, isAbout(error, call) ? error : new PlatformError('CALL_CANCELLED', {}))
   }
 }
 
-/** Whether the run has ended because an output of this call has not come. */
+/** Whether the run failed because the output of this call is overdue. */
 const isAbout = (error: PlatformError | undefined, { tool_call_id }: JournalCall): error is PlatformError =>
   error?.code === 'OUTPUTS_EXPIRED' && (error as PlatformError<'OUTPUTS_EXPIRED'>).details.tool_call_id === tool_call_id

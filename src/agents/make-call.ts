@@ -1,6 +1,6 @@
 import type { Catalogue } from '../catalogue/catalogue.ts'
-import { recordAttempt } from '../dispatch/attempt.ts'
-import type { Asked } from '../dispatch/call.ts'
+import type { CallRequest } from '../dispatch/call.ts'
+import { recordAttempt } from '../dispatch/rejected-call.ts'
 import { wholeSlice } from '../lib/characters.ts'
 import { excessOf, isObject, type Json, type JsonObject } from '../lib/json.ts'
 import { PlatformError } from '../model/errors.ts'
@@ -11,37 +11,36 @@ import { done, type Output } from '../model/tool.ts'
 import type { Run } from '../store/generations.ts'
 import type { JournalCall } from '../store/journal.ts'
 import type { Store } from '../store/store.ts'
-import { toldOf, toldOfError } from './output.ts'
+import { errorForModel, outputForModel } from './output.ts'
 import { failureOf, nothingPending, resultOf } from './result.ts'
-import { settingsFor } from './rules.ts'
+import { settingsFor } from './step-settings.ts'
 import type { Toolbox } from './toolbox.ts'
 
-export interface CallMaker {
+export interface CallDeps {
   readonly store: Store
   readonly catalogue: Catalogue
-  dispatch(asked: Asked): Promise<Outcome>
-  conclude(asked: Asked, outcome: Output | PlatformError): Promise<void>
-  /** How long a run waits for what its caller's own tools give, in milliseconds. */
+  dispatch(request: CallRequest): Promise<Outcome>
+  conclude(request: CallRequest, outcome: Output | PlatformError): Promise<void>
+  /** How long a run waits for the outputs of client tools, in milliseconds. */
   readonly outputMs: number
-  /** Whether a call that was begun has got past the gate, so that its effect may have happened. Unknown calls have. */
-  passedGate(callId: string): Promise<boolean>
+  /** Whether a call that was started may have had its effect: it needed no approval, or its approval was used. */
+  mayHaveRun(callId: string): Promise<boolean>
 }
 
-interface Making {
+interface CallStep {
   readonly run: Run
   readonly principal: Principal
   readonly toolbox: Toolbox
   readonly signal: AbortSignal
-  /** Those that nobody can have begun, because they were written down just now. */
+  /** Ids of calls that this attempt has just written to the journal, so no other attempt can have started them. */
   readonly fresh: ReadonlySet<string>
 }
 
-/** The call as the door wants it. */
-export function askedOf(
+export function callRequestOf(
   call: JournalCall,
-  { run, principal }: Pick<Making, 'run' | 'principal'>,
+  { run, principal }: Pick<CallStep, 'run' | 'principal'>,
   input: JsonObject,
-): Asked {
+): CallRequest {
   return {
     id: call.call_id,
     principal,
@@ -53,116 +52,116 @@ export function askedOf(
     parentCallId: run.parent_call_id,
     depth: run.depth,
     generation: { id: run.id, agentId: run.agent_id },
-    lent: true,
+    viaAgent: true,
     context: run.settings.tool_context,
     onWait: 'resume',
   }
 }
 
-/** Until when an output of a caller's own tool is waited for. */
+/** When the output of a client tool is due. */
 export const outputDeadline = ({ awaits, created_at }: JournalCall, outputMs: number): number =>
   (awaits?.kind === 'client' ? awaits.expiresAt : undefined) ?? created_at + outputMs
 
-const isLate = (call: JournalCall, { outputMs }: Pick<CallMaker, 'outputMs'>): boolean =>
+const isLate = (call: JournalCall, { outputMs }: Pick<CallDeps, 'outputMs'>): boolean =>
   call.awaits?.kind === 'client' && outputDeadline(call, outputMs) <= Date.now()
 
-/** Throws for an output that has not come in time: then none of the other calls is made any more. */
-export async function requireInTime(calls: readonly JournalCall[], parts: CallMaker): Promise<void> {
-  for (const call of calls.filter((one) => isLate(one, parts))) {
-    // It may have come since the journal was read.
-    const { output, tool_call_id, tool_name } = await parts.store.journals.findCall(call)
+/** Throws if the output of a client tool is overdue. Checked first, so that none of the other calls is made. */
+export async function requireInTime(calls: readonly JournalCall[], deps: CallDeps): Promise<void> {
+  for (const call of calls.filter((one) => isLate(one, deps))) {
+    // It may have arrived since the journal was read.
+    const { output, tool_call_id, tool_name } = await deps.store.journals.findCall(call)
     if (output === undefined) throw new PlatformError('OUTPUTS_EXPIRED', { tool_call_id, tool_name })
   }
 }
 
-/** What came of a call: the output that the journal has now, or what it waits for. */
-export type Made = { readonly call: JournalCall; readonly waits?: Wait }
+/** A call with its output from the journal, or with what it waits for. */
+export type CallProgress = { readonly call: JournalCall; readonly waits?: Wait }
 
-/** Makes one call of the journal, or goes on with one that was begun, and writes down what came of it. */
-export async function makeCall(call: JournalCall, making: Making, parts: CallMaker): Promise<Made> {
-  const { run, signal } = making
-  const { generations, journals } = parts.store
-  let made: Made | undefined
-  const give = async (output: Json, isError: boolean): Promise<Made> => {
+/** Makes one call of the journal, or resumes it if it was started before, and writes the result to the journal. */
+export async function makeCall(call: JournalCall, step: CallStep, deps: CallDeps): Promise<CallProgress> {
+  const { run, signal } = step
+  const { generations, journals } = deps.store
+  let made: CallProgress | undefined
+  const give = async (output: Json, isError: boolean): Promise<CallProgress> => {
     const given = { ...call, output, is_error: isError }
-    // The first word counts: whoever took the run up before us may have had it.
+    // The first output wins: an earlier attempt at this run may have written one.
     made = { call: (await journals.finishCall(call, output, isError)) ? given : await journals.findCall(call) }
     return made
   }
 
   if (call.awaits?.kind === 'client') {
-    const now = isLate(call, parts) ? await journals.findCall(call) : call
+    const now = isLate(call, deps) ? await journals.findCall(call) : call
     return now.output === undefined ? { call, waits: call.awaits } : { call: now }
   }
   if (call.awaits?.kind === 'generation') {
     const started = await generations.find(call.awaits.id)
     if (started && !isOver(started.status)) return { call, waits: call.awaits }
-    if (started) return giveAnswer(call, started, give, making, parts)
+    if (started) return finishFromRun(call, started, give, step, deps)
   }
-  const recorded = await recordedOutcome(call, making, parts)
+  const recorded = await recordedOutcome(call, step, deps)
   if (recorded === 'unknown') {
-    return give(toldOfError(new PlatformError('OUTCOME_UNKNOWN', { action: call.tool_name })), true)
+    return give(errorForModel(new PlatformError('OUTCOME_UNKNOWN', { action: call.tool_name })), true)
   }
   if (recorded && 'output' in recorded) return give(recorded.output, recorded.isError)
-  // One that was begun was active then: what came since does not take it back.
-  const input = (recorded ? undefined : refusalOf(call, making)) ?? inputOf(call)
+  // Skip the check for a call that was started: its tool was active then, and later settings do not apply to it.
+  const input = (recorded ? undefined : refusalOf(call, step)) ?? inputOf(call)
   if (input instanceof PlatformError) {
-    await recordRefused(call, making, input, parts)
-    return give(toldOfError(input), true)
+    await recordRefused(call, step, input, deps)
+    return give(errorForModel(input), true)
   }
-  const outcome = await parts.dispatch({
-    ...askedOf(call, making, input),
+  const outcome = await deps.dispatch({
+    ...callRequestOf(call, step, input),
     live: { signal },
     ...(recorded && { begunAt: recorded.begunAt, awaited: call.awaits?.kind }),
-    // Before it is recorded as ended: what the record has is cut and has its secrets taken out.
-    onOutput: async (output) => void (await give(toldOf(output), output.failed)),
+    // Written before the call record, because the record is truncated and redacted.
+    onOutput: async (output) => void (await give(outputForModel(output), output.failed)),
   })
-  if (outcome.kind === 'done') return made as Made
+  if (outcome.kind === 'done') return made as CallProgress
   if (outcome.kind === 'waiting') {
     const { on } = outcome
-    const until = on.kind === 'client' ? { ...on, expiresAt: Date.now() + parts.outputMs } : on
+    const until = on.kind === 'client' ? { ...on, expiresAt: Date.now() + deps.outputMs } : on
     await journals.suspendCall(run, call, until)
     return { call: { ...call, awaits: until }, waits: until }
   }
   if (signal.aborted) throw outcome.error
-  return made ?? give(toldOfError(outcome.error), true)
+  return made ?? give(errorForModel(outcome.error), true)
 }
 
 /**
- * The run that the call has started is over, and what that came to is what the call gives. The call does not go to the door
- * again: its agent may be gone by now, and where it was made by another call, that one would make a second.
+ * The run that this call started is over, and its result becomes the output of the call. The call is not dispatched again:
+ * the agent may have been deleted, and if another call started the run, that one would start a second run.
  */
-async function giveAnswer(
+async function finishFromRun(
   call: JournalCall,
   started: Run,
-  give: (output: Json, isError: boolean) => Promise<Made>,
-  making: Making,
-  { conclude }: CallMaker,
-): Promise<Made> {
+  give: (output: Json, isError: boolean) => Promise<CallProgress>,
+  step: CallStep,
+  { conclude }: CallDeps,
+): Promise<CallProgress> {
   const result = resultOf(started, nothingPending)
   const failure = failureOf(result)
   const output = done(JSON.parse(JSON.stringify(result)) as Json)
-  const made = await (failure ? give(toldOfError(failure), true) : give(output.value, false))
-  const asked = { ...askedOf(call, making, {}), begunAt: call.created_at }
-  // Its own record, and that of the call in between.
+  const made = await (failure ? give(errorForModel(failure), true) : give(output.value, false))
+  const request = { ...callRequestOf(call, step, {}), begunAt: call.created_at }
+  // Close its own record, and that of the call in between.
   for (const id of new Set([call.call_id, started.parent_call_id ?? call.call_id])) {
-    await conclude({ ...asked, id }, failure ?? output)
+    await conclude({ ...request, id }, failure ?? output)
   }
   return made
 }
 
-/** How many names of tools a model is told that called one it cannot call. */
-const mostNames = 50
+/** How many tool names the error lists when a model calls an unavailable tool. */
+const maxNames = 50
 
 /** Why the model cannot call this now: the agent has no such tool, or it is not active in this step. */
 function refusalOf(
   { tool_id, tool_name, step }: JournalCall,
-  { toolbox, run }: Pick<Making, 'toolbox' | 'run'>,
+  { toolbox, run }: Pick<CallStep, 'toolbox' | 'run'>,
 ): PlatformError | undefined {
   const { activeToolIds } = settingsFor(step, run.settings)
   const active = toolbox
     .active(activeToolIds)
-    .slice(0, mostNames)
+    .slice(0, maxNames)
     .map(({ name }) => name)
   if (tool_id === null)
     return new PlatformError('UNKNOWN_TOOL', { tool_name: wholeSlice(tool_name, 200), known: active })
@@ -170,20 +169,25 @@ function refusalOf(
   return new PlatformError('TOOL_NOT_ACTIVE', { tool_name, active })
 }
 
-/** Nothing was sent, and yet the attempt is in the record. */
+/** Nothing was sent, but the attempt is recorded. */
 async function recordRefused(
   call: JournalCall,
-  { run, principal, toolbox }: Making,
+  { run, principal, toolbox }: CallStep,
   error: PlatformError,
-  { store }: CallMaker,
+  { store }: CallDeps,
 ): Promise<void> {
   const found = call.tool_id === null ? undefined : toolbox.find(call.tool_name)
-  const target = found ? { tool: found.entry.tool, action: found.offer.action } : 'UNKNOWN_TOOL'
-  const attempt = { ...askedOf(call, { run, principal }, {}), projectId: run.project_id, target, input: call.args }
+  const target = found ? { ...found.entry, action: found.prepared.action } : 'UNKNOWN_TOOL'
+  const attempt = {
+    ...callRequestOf(call, { run, principal }, {}),
+    projectId: run.project_id,
+    target,
+    input: call.args,
+  }
   await recordAttempt(store.calls, attempt, error)
 }
 
-/** What the model sent, or what is wrong with it, in words that let it try again. */
+/** The parsed arguments, or an error that tells the model how to correct them. */
 function inputOf({ args }: JournalCall): JsonObject | PlatformError {
   const wrong = (message: string) => new PlatformError('VALIDATION_FAILED', { errors: [{ path: '', message }] })
   const excess = excessOf(args)
@@ -194,17 +198,17 @@ function inputOf({ args }: JournalCall): JsonObject | PlatformError {
   } catch (error) {
     return wrong(`the arguments are not valid JSON: ${(error as Error).message}`)
   }
-  return isObject(input) ? (input as JsonObject) : wrong('the arguments must be an object')
+  return isObject(input) ? input : wrong('the arguments must be an object')
 }
 
 /**
- * How far the call had come, if it was begun before: in the same process, when it was suspended, or in one that died.
- * One whose effect may have happened is made again only if a repeat does no harm.
+ * How far the call got, if it was started before: by this process, when it was suspended, or by one that died. A call that
+ * may have had its effect is repeated only if it is idempotent, or a client tool.
  */
 async function recordedOutcome(
   call: JournalCall,
-  { toolbox, fresh }: Making,
-  { store, passedGate }: CallMaker,
+  { toolbox, fresh }: CallStep,
+  { store, mayHaveRun: passedGate }: CallDeps,
 ): Promise<undefined | 'unknown' | { begunAt: number } | { output: Json; isError: boolean }> {
   if (fresh.has(call.call_id)) return undefined
   const record = await store.calls.find(call.call_id)
@@ -214,19 +218,19 @@ async function recordedOutcome(
   const begunAt = Date.parse(record.created_at)
   if (call.awaits) return { begunAt }
   const tool = toolbox.find(call.tool_name)
-  const isSafe = tool?.offer.action.idempotent === true || (tool && !tool.entry.type.execute)
+  const isSafe = tool?.prepared.action.idempotent === true || (tool && !tool.entry.type.execute)
   return isSafe || !(await passedGate(call.call_id)) ? { begunAt } : 'unknown'
 }
 
-/** What a caller's own tool gave, in the record of calls, too. */
+/** Writes the output of a client tool to the call record. */
 export const concludeClientCall = (
   call: JournalCall,
   output: Json,
   isError: boolean,
-  making: Pick<Making, 'run' | 'principal'>,
-  parts: Pick<CallMaker, 'conclude'>,
+  step: Pick<CallStep, 'run' | 'principal'>,
+  deps: Pick<CallDeps, 'conclude'>,
 ): Promise<void> => {
   const input = call.awaits?.kind === 'client' ? call.awaits.input : {}
-  const asked = { ...askedOf(call, making, input), begunAt: call.created_at }
-  return parts.conclude(asked, { ...done(output), failed: isError })
+  const request = { ...callRequestOf(call, step, input), begunAt: call.created_at }
+  return deps.conclude(request, { ...done(output), failed: isError })
 }

@@ -1,11 +1,11 @@
 import type { GenerationEvent } from './watch.ts'
 
-/** One piece of what OpenAI's clients read. */
+/** One event of the stream, as OpenAI clients read it. */
 export type Chunk = { readonly data: object } | { readonly raw: '[DONE]' }
 
 /**
- * A run in the words of OpenAI's chat completions: text as it comes, then why it ended. Calls of the caller's own tools
- * come as tool calls with all of their arguments; what the server's tools do is not shown.
+ * Translates the events of a run into OpenAI chat completion chunks: text as it arrives, then the finish reason. Calls of
+ * client tools become tool calls with their complete arguments. Calls that the platform runs are not included.
  */
 export function openAiStream(model: string | null, now = Date.now()): (event: GenerationEvent) => Chunk[] {
   let id = ''
@@ -32,7 +32,7 @@ export function openAiStream(model: string | null, now = Date.now()): (event: Ge
         return [chunk({ content: event.text })]
       }
       case 'step.answered':
-        // What is said before and after a call is two paragraphs.
+        // Separate the text before a call from the text after it.
         if (hasSpoken && event.calls.length > 0) {
           hasSpoken = false
           return [chunk({ content: '\n\n' })]
@@ -64,7 +64,7 @@ export function openAiStream(model: string | null, now = Date.now()): (event: Ge
       }
       case 'generation.cancelled':
         return [chunk({}, 'stop', { generation: event.result }), { raw: '[DONE]' }]
-      // Without the last word, so that no reader takes what came for the whole.
+      // No [DONE], so that clients do not treat the partial text as complete.
       case 'generation.failed':
         return [{ data: { error: { ...event.result.error, generation_id: id } } }]
       default:

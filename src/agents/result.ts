@@ -14,7 +14,7 @@ import { outputIn } from '../model/picture.ts'
 import type { Run } from '../store/generations.ts'
 import type { Journal, JournalCall } from '../store/journal.ts'
 
-/** How a run stands, in the words of its surface. */
+/** The state of a run, as the API returns it. */
 export function resultOf(run: Run, pending: Pending): GenerationResult {
   const required = run.status === 'requires_action' ? requiredAction(pending) : undefined
   return {
@@ -31,7 +31,7 @@ export function resultOf(run: Run, pending: Pending): GenerationResult {
   }
 }
 
-/** The error that a run failed with, for whoever has to be told of it as an error. */
+/** The error that a run failed with, as an error to throw. */
 export function failureOf({ id, status, error }: GenerationResult): PlatformError | undefined {
   if (status !== 'failed' || !error) return undefined
   return new PlatformError(error.code as ErrorCode, { ...error.details, generation_id: id } as never)
@@ -39,14 +39,14 @@ export function failureOf({ id, status, error }: GenerationResult): PlatformErro
 
 const outputOf = ({ model, content, finish_reason }: Run) => ({ model, content: content ?? '', finish_reason })
 
-/** What someone outside has to do before a run goes on. */
+/** What a run waits for from outside: outputs of client tools, and approvals. */
 export type Pending = Pick<z.infer<typeof RequiredAction>, 'tool_calls'> & {
   readonly approvals: NonNullable<z.infer<typeof RequiredAction>['approvals']>
 }
 
 export const nothingPending: Pending = { tool_calls: [], approvals: [] }
 
-/** Of the calls of one run; those that it waits for because of another run are not among them. */
+/** Covers the calls of one run, without those of the runs that it waits for. */
 export function pendingOf(calls: readonly JournalCall[]): Pending {
   const open = calls.filter(({ output }) => output === undefined)
   return {
@@ -67,10 +67,10 @@ const requiredAction = ({ tool_calls, approvals }: Pending): z.infer<typeof Requ
   ...(approvals.length > 0 && { approvals }),
 })
 
-/** A run whole. */
+/** A run with its steps and calls. */
 export function detailOf(run: Run, journal: Journal, pending: Pending = pendingOf(journal.calls)): GenerationDetail {
   const {
-    turn: _turn,
+    attempt: _turn,
     depth: _depth,
     surface: _surface,
     client: _client,
@@ -125,7 +125,7 @@ function statusOf({ output, is_error, awaits }: JournalCall): StepView['calls'][
   return awaits ? (`awaiting_${awaits.kind}` as const) : 'running'
 }
 
-/** As the model wrote them, where that is JSON; without presets, which only those who run the tool are told. */
+/** The arguments that the model wrote, parsed if they are JSON. Presets are not included: only the tool receives them. */
 function readArgs({ args }: JournalCall): Json {
   try {
     if (isTooDeep(args)) return args

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
-import type { Keys } from '../access/keys.ts'
+import type { Authenticator } from '../access/authenticator.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
-import type { Asked } from '../dispatch/call.ts'
+import type { CallRequest } from '../dispatch/call.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import { isObject, type Json } from '../lib/json.ts'
 import { PlatformError } from '../model/errors.ts'
@@ -12,38 +12,38 @@ import type { Output } from '../model/tool.ts'
 import type { NewGeneration, Run, SubmittedOutput } from '../store/generations.ts'
 import type { Journal, JournalCall } from '../store/journal.ts'
 import type { Store } from '../store/store.ts'
-import { type Asking, advance, Cancelled, type LoopParts } from './loop.ts'
-import { askedOf, concludeClientCall, outputDeadline } from './make-call.ts'
-import { callsFor, type Line } from './outputs.ts'
+import { advance, Cancelled, type LoopDeps, type RunModel } from './loop.ts'
+import { callRequestOf, concludeClientCall, outputDeadline } from './make-call.ts'
+import { callsFor, type RunWithCalls } from './outputs.ts'
 import { nothingPending, type Pending, pendingOf, resultOf } from './result.ts'
 import { Watchers } from './watch.ts'
 
 const queue = 'generation'
 const concurrency = 200
 const sweepEvery = 30_000
-/** A run that is said to go on and of which nothing was heard for this long is looked at. */
+/** A run in progress without activity for this long is enqueued again. */
 const silence = 60_000
-/** A fault that comes back as often as this does not pass. */
-const mostFaults = 5
-/** Notices can be lost, so whoever waits looks for itself now and then. */
-const lookEvery = 5000
+/** After this many unexpected errors in a row, the run fails. */
+const maxFaults = 5
+/** Change events can be lost, so waiting callers also poll. */
+const pollMs = 5000
 
-export interface RunnerParts {
+export interface RunnerDeps {
   readonly store: Store
   readonly jobs: Jobs
   readonly catalogue: Catalogue
-  readonly keys: Keys
+  readonly authenticator: Authenticator
   readonly log: Logger
-  /** How long a run waits for what its caller's own tools give, in milliseconds. */
+  /** How long a run waits for the outputs of client tools, in milliseconds. */
   readonly outputMs: number
-  dispatch(asked: Asked): Promise<Outcome>
-  conclude(asked: Asked, outcome: Output | PlatformError): Promise<void>
-  passedGate(callId: string): Promise<boolean>
-  modelOf(run: Run): Promise<Asking>
-  /** Told once of each run that was started here, and of each that came to its end here. */
+  dispatch(request: CallRequest): Promise<Outcome>
+  conclude(request: CallRequest, outcome: Output | PlatformError): Promise<void>
+  mayHaveRun(callId: string): Promise<boolean>
+  modelOf(run: Run): Promise<RunModel>
+  /** Called once for each run that this process started (`onStart`) or finished (`onEnd`). */
   onStart?(): void
   onEnd?(run: Run): void
-  /** Told how a run stands when it rests. Telling the same twice is one telling. */
+  /** Called when a run ends or starts to wait. Must be idempotent: it may be called twice for the same state. */
   onRest(run: Run, result: GenerationResult): Promise<void>
 }
 
@@ -52,22 +52,22 @@ export interface Submission {
   readonly settings: Parameters<Store['generations']['submit']>[2]
 }
 
-/** Starts runs, goes on with those that are due, and knows who waits for which. */
+/** Starts runs, runs their jobs, and wakes callers that wait for them. The states of a run are in `loop.ts`. */
 export class Runner {
-  readonly #parts: RunnerParts
+  readonly #deps: RunnerDeps
   readonly #watchers: Watchers
   readonly #underWay = new Map<string, AbortController>()
-  /** How often in a row going on with a run has failed here, for no reason of its own. */
+  /** Unexpected errors in a row, per run, in this process. */
   readonly #faults = new Map<string, number>()
   readonly #sweeper: NodeJS.Timeout
   readonly #closing = new AbortController()
   readonly watch: Watchers['watch']
 
-  constructor(parts: RunnerParts) {
-    this.#parts = parts
-    this.#watchers = new Watchers(parts.store, (run) => this.result(run))
+  constructor(deps: RunnerDeps) {
+    this.#deps = deps
+    this.#watchers = new Watchers(deps.store, (run) => this.result(run))
     this.watch = (id, ...rest) => this.#watchers.watch(id, ...rest)
-    parts.store.notices.hear('generations', (ids, data) => {
+    deps.store.changes.subscribe('generations', (ids, data) => {
       if (!isObject(data) || data.cancel !== true) return
       for (const id of ids) this.#underWay.get(id)?.abort(new Cancelled())
     })
@@ -75,61 +75,62 @@ export class Runner {
     this.#sweeper.unref()
   }
 
-  /** How many runs this process goes on with just now. */
+  /** How many runs this process is advancing. */
   get running(): number {
     return this.#underWay.size
   }
 
-  /** Begins to go on with runs in this process. */
+  /** Starts to process runs. */
   async work(): Promise<void> {
-    await this.#parts.jobs.work(queue, (id, lease) => this.#advance(id, lease), { concurrency })
+    await this.#deps.jobs.work(queue, (id, lease) => this.#advance(id, lease), { concurrency })
     await this.#sweep()
   }
 
-  /** Those who wait are sent away; what they wait for goes on elsewhere, or after the next start. */
+  /** Rejects waiting callers. Their runs continue in another process, or after the next start. */
   close(): void {
     clearInterval(this.#sweeper)
     this.#closing.abort()
   }
 
-  /** A row, and then whoever is free goes on with it. */
+  /** Writes the row, then enqueues its job. */
   async start(fresh: NewGeneration): Promise<Run> {
-    const { run, isNew } = await this.#parts.store.generations.create(fresh)
+    const { run, isNew } = await this.#deps.store.generations.create(fresh)
     if (isNew) {
-      this.#parts.onStart?.()
+      this.#deps.onStart?.()
       await this.wake(run.id)
     }
     return run
   }
 
   wake(id: string, after?: number): Promise<void> {
-    return this.#parts.jobs.enqueue(queue, id, { after })
+    return this.#deps.jobs.enqueue(queue, id, { after })
   }
 
-  /** The run once it stands as it should: by default, once nothing more comes by itself. */
+  /** Waits until the status of the run satisfies `stands`: by default, until it ends or waits for someone outside. */
   async settled(id: string, stands: (status: GenerationStatus) => boolean = isResting): Promise<Run> {
-    const { store } = this.#parts
-    let bell = Promise.withResolvers<void>()
-    const ring = () => bell.resolve()
-    const stop = store.notices.hear('generations', (ids, data) => {
-      const isWords = isObject(data) && 'text' in data
-      if (!isWords && (ids.length === 0 || ids.includes(id))) ring()
+    const { store } = this.#deps
+    let wake = Promise.withResolvers<void>()
+    const check = () => wake.resolve()
+    const stop = store.changes.subscribe('generations', (ids, data) => {
+      const isDelta = isObject(data) && 'text' in data
+      if (!isDelta && (ids.length === 0 || ids.includes(id))) check()
     })
-    const timer = setInterval(ring, lookEvery)
-    this.#closing.signal.addEventListener('abort', ring)
+    const timer = setInterval(check, pollMs)
+    this.#closing.signal.addEventListener('abort', check)
     try {
       for (;;) {
-        bell = Promise.withResolvers()
+        // Before the read, so that no change is missed while it runs.
+        wake = Promise.withResolvers()
         const run = await store.generations.find(id)
         if (!run) throw new PlatformError('GENERATION_NOT_FOUND', { generation_id: id })
         if (stands(run.status)) return run
         if (this.#closing.signal.aborted) throw new PlatformError('SHUTTING_DOWN', {})
-        await bell.promise
+        await wake.promise
       }
     } finally {
       stop()
       clearInterval(timer)
-      this.#closing.signal.removeEventListener('abort', ring)
+      this.#closing.signal.removeEventListener('abort', check)
     }
   }
 
@@ -137,9 +138,9 @@ export class Runner {
     return resultOf(run, run.status === 'requires_action' ? await this.pending(run.id) : nothingPending)
   }
 
-  /** What has to be done for a run, and for those that it waits for: its caller need not know that there are several. */
+  /** The pending actions of a run and of the runs that it waits for, so that its caller handles them all in one place. */
   async pending(id: string): Promise<Pending> {
-    const { calls } = await this.#parts.store.journals.read(id)
+    const { calls } = await this.#deps.store.journals.read(id)
     const own = pendingOf(calls)
     const children = calls.flatMap(({ output, awaits }) =>
       output === undefined && awaits?.kind === 'generation' ? [awaits.id] : [],
@@ -156,31 +157,31 @@ export class Runner {
     }
   }
 
-  /** Keeps what the caller's own tools gave; the run goes on once it has all of it. */
+  /** Stores outputs of client tools. The run resumes once it has all of them. */
   async submit(run: Run, { tool_outputs, settings }: Submission): Promise<void> {
-    const { generations } = this.#parts.store
+    const { generations } = this.#deps.store
     const lines = await this.#linesUnder(run)
     const found = callsFor(tool_outputs, lines, run)
-    // Those that are waited for first: a run that goes on sees that they do, too.
+    // Innermost runs first, so that a run that resumes sees that the runs it waits for have resumed.
     for (const line of lines.toReversed()) {
       const outputs = found.filter(({ generation_id }) => generation_id === line.run.id)
       if (outputs.length === 0) continue
-      // What is said of steps is about the tools of the run that was asked for, and of no other.
+      // Step settings apply only to the run that was addressed, because they name its tools.
       const own = line.run.id === run.id ? settings : { step_rules: [], defaults: {} }
       const { kept, goesOn } = await generations.submit(line.run, outputs, own)
-      const principal = await this.#parts.keys.principal(run.started_by.id)
+      const principal = await this.#deps.authenticator.principal(run.started_by.id)
       for (const { step, position, output, is_error } of kept) {
         const call = line.calls.find((one) => one.step === step && one.position === position)
-        const making = principal && { run: line.run, principal: { ...principal, projectId: run.project_id } }
-        if (call && making) await concludeClientCall(call, output, is_error, making, this.#parts)
+        const owner = principal && { run: line.run, principal: { ...principal, projectId: run.project_id } }
+        if (call && owner) await concludeClientCall(call, output, is_error, owner, this.#deps)
       }
-      if (goesOn) await this.goOn(line.run)
+      if (goesOn) await this.resume(line.run)
     }
   }
 
-  /** Something that the run has waited for has come: neither it nor those above it wait for anyone now. */
-  async goOn({ id, initiator_generation_id }: Pick<Run, 'id' | 'initiator_generation_id'>): Promise<void> {
-    const { generations } = this.#parts.store
+  /** Marks a run and its ancestors as in progress, because something that the run waited for has arrived. */
+  async resume({ id, initiator_generation_id }: Pick<Run, 'id' | 'initiator_generation_id'>): Promise<void> {
+    const { generations } = this.#deps.store
     const ids = [id]
     for (let above = initiator_generation_id; above !== null; ) {
       ids.push(above)
@@ -191,10 +192,10 @@ export class Runner {
   }
 
   /** A run and those that it waits for, each with its calls. */
-  async #linesUnder(run: Run): Promise<Line[]> {
-    const { generations, journals } = this.#parts.store
+  async #linesUnder(run: Run): Promise<RunWithCalls[]> {
+    const { generations, journals } = this.#deps.store
     const { calls } = await journals.read(run.id)
-    const lines: Line[] = [{ run, calls }]
+    const lines: RunWithCalls[] = [{ run, calls }]
     for (const { awaits } of calls) {
       const child = awaits?.kind === 'generation' ? await generations.find(awaits.id) : undefined
       if (child) lines.push(...(await this.#linesUnder(child)))
@@ -202,9 +203,9 @@ export class Runner {
     return lines
   }
 
-  /** False if it was over before. */
+  /** False if it was already over. */
   async cancel(id: string): Promise<boolean> {
-    const asked = await this.#parts.store.generations.requestCancel(id)
+    const asked = await this.#deps.store.generations.requestCancel(id)
     if (asked) await this.wake(id)
     return asked
   }
@@ -215,8 +216,8 @@ export class Runner {
     try {
       const wasOpen = await advance(id, { stop: lease, cancel: cancel.signal }, this.#loopParts())
       this.#faults.delete(id)
-      const run = await this.#parts.store.generations.find(id)
-      if (run && wasOpen && isOver(run.status)) this.#parts.onEnd?.(run)
+      const run = await this.#deps.store.generations.find(id)
+      if (run && wasOpen && isOver(run.status)) this.#deps.onEnd?.(run)
       if (run && isResting(run.status)) await this.#afterwards(run)
     } finally {
       this.#underWay.delete(id)
@@ -225,11 +226,11 @@ export class Runner {
   }
 
   /**
-   * What follows from how a run stands. It is done before the job completes, so that after a crash in between the next
-   * attempt does it; each of these can be done twice.
+   * Runs before the job completes, so that after a crash the next attempt does it. Each of these is idempotent: publish the
+   * state, wake the run that waits for this one, and schedule a wake-up at the next deadline.
    */
   async #afterwards(run: Run): Promise<void> {
-    const { store, onRest, outputMs } = this.#parts
+    const { store, onRest, outputMs } = this.#deps
     await onRest(run, await this.result(run))
     if (run.initiator_generation_id !== null) await this.wake(run.initiator_generation_id)
     if (isOver(run.status)) return
@@ -242,9 +243,9 @@ export class Runner {
     if (deadlines.length > 0) await this.wake(run.id, Math.min(...deadlines) + 1 - Date.now())
   }
 
-  /** Calls whose outcome the journal has and the record has not, because a crash came between. */
-  async #heal(run: Run, { steps, calls }: Journal): Promise<void> {
-    const { store, keys, conclude } = this.#parts
+  /** Completes the records of calls whose output is in the journal only, because a crash came in between. */
+  async #repair(run: Run, { steps, calls }: Journal): Promise<void> {
+    const { store, authenticator, conclude } = this.#deps
     const last = calls.filter(
       ({ step, output, tool_id }) => step === steps.at(-1)?.number && output !== undefined && tool_id,
     )
@@ -252,48 +253,57 @@ export class Runner {
     const records = await store.calls.findMany(last.map(({ call_id }) => call_id))
     const pending = new Set(records.filter(({ status }) => status === 'pending').map((record) => record.id))
     if (pending.size === 0) return
-    const principal = await keys.principal(run.started_by.id)
+    const principal = await authenticator.principal(run.started_by.id)
     if (!principal) return
     for (const call of last) {
       if (!pending.has(call.call_id) || isUnknown(call)) continue
-      const asked = { ...askedOf(call, { run, principal: { ...principal, projectId: run.project_id } }, {}) }
+      const asked = { ...callRequestOf(call, { run, principal: { ...principal, projectId: run.project_id } }, {}) }
       const value = outputIn(call.output as Json)
       const output: Output = { value, text: JSON.stringify(value), shape: 'json', failed: call.is_error }
       await conclude({ ...asked, begunAt: call.created_at }, output)
     }
   }
 
-  #mayPass({ id }: Run): boolean {
+  #mayRetry({ id }: Run): boolean {
     const faults = (this.#faults.get(id) ?? 0) + 1
     this.#faults.set(id, faults)
-    return faults < mostFaults
+    return faults < maxFaults
   }
 
   async #sweep(): Promise<void> {
     try {
-      const { store, outputMs } = this.#parts
+      const { store, outputMs } = this.#deps
       const left = await store.generations.silentSince('in_progress', Date.now() - silence)
-      // What wakes them may have been lost.
+      // The job that should have woken these at their deadline may be lost.
       const late = await store.generations.silentSince('requires_action', Date.now() - outputMs - silence)
       for (const id of [...left, ...late]) if (!this.#underWay.has(id)) await this.wake(id)
     } catch (err) {
-      this.#parts.log.warn({ err }, 'could not look for runs that were left')
+      this.#deps.log.warn({ err }, 'could not check for interrupted runs')
     }
   }
 
-  #loopParts(): LoopParts {
-    const { store, catalogue, keys, outputMs, dispatch, conclude, passedGate, modelOf } = this.#parts
+  #loopParts(): LoopDeps {
+    const {
+      store,
+      catalogue,
+      authenticator,
+      outputMs,
+      dispatch,
+      conclude,
+      mayHaveRun: passedGate,
+      modelOf,
+    } = this.#deps
     return {
-      ...{ store, catalogue, keys, outputMs, dispatch, conclude, passedGate, modelOf },
+      ...{ store, catalogue, authenticator, outputMs, dispatch, conclude, mayHaveRun: passedGate, modelOf },
       cancel: (id) => this.cancel(id),
-      mayPass: (run) => this.#mayPass(run),
-      heal: (run, journal) => this.#heal(run, journal),
+      mayRetry: (run) => this.#mayRetry(run),
+      repair: (run, journal) => this.#repair(run, journal),
       changed: (run) => this.#watchers.changed(run),
-      said: (run, step, delta) => this.#watchers.said(run, step, delta),
+      streamed: (run, step, delta) => this.#watchers.onDelta(run, step, delta),
     }
   }
 }
 
-/** Whether the journal says no more than that nobody knows. The record says the same, by staying open. */
+/** Whether the journal says that the outcome is unknown. The call record then stays open, which means the same. */
 const isUnknown = ({ output, is_error }: JournalCall) =>
   is_error && isObject(output) && isObject(output.error) && output.error.code === 'OUTCOME_UNKNOWN'

@@ -3,15 +3,15 @@ import { outputIn, type Picture, picturesIn } from '../model/picture.ts'
 import type { Run } from '../store/generations.ts'
 import type { Journal, JournalCall } from '../store/journal.ts'
 
-/** The conversation so far, as the model is to see it. */
+/** The conversation so far, as it is sent to the model. */
 export function transcript(run: Run, { steps, calls }: Journal): Message[] {
   const { instructions, max_context_messages } = run.settings
-  const said: Message[] = [...run.input]
+  const messages: Message[] = [...run.input]
   const shown = latestPictures(calls)
   for (const step of steps) {
     if (step.answered_at === null) continue
     const own = calls.filter((call) => call.step === step.number)
-    said.push({
+    messages.push({
       role: 'assistant',
       content: step.text === '' ? null : step.text,
       ...(step.reasoning !== null && { reasoning: step.reasoning }),
@@ -20,10 +20,10 @@ export function transcript(run: Run, { steps, calls }: Journal): Message[] {
       }),
       ...(step.metadata !== null && { metadata: step.metadata }),
     })
-    said.push(...own.map((call) => resultOf(call, shown.get(call))))
+    messages.push(...own.map((call) => resultOf(call, shown.get(call))))
   }
-  const system = said.filter(({ role }) => role === 'system')
-  const rest = said.filter(({ role }) => role !== 'system')
+  const system = messages.filter(({ role }) => role === 'system')
+  const rest = messages.filter(({ role }) => role !== 'system')
   return [
     ...(instructions === null ? [] : [{ role: 'system' as const, content: instructions }]),
     ...system,
@@ -42,13 +42,13 @@ function resultOf({ tool_call_id, tool_name, output, is_error }: JournalCall, pi
   }
 }
 
-/** How many pictures of a conversation a model is shown: each step sends them all again. */
-const mostPictures = 4
+/** How many pictures of a conversation are sent to the model: each step sends them all again. */
+const maxPictures = 4
 
-/** Those that came before are only named, as they are in the text, and are not even looked at. */
+/** Earlier pictures are only mentioned in the text of their results, so they are not decoded here. */
 function latestPictures(calls: readonly JournalCall[]): Map<JournalCall, readonly Picture[]> {
   const shown = new Map<JournalCall, readonly Picture[]>()
-  let left = mostPictures
+  let left = maxPictures
   for (const call of calls.toReversed()) {
     if (left === 0) break
     const pictures = picturesIn(call.output ?? null).slice(0, left)
@@ -58,15 +58,18 @@ function latestPictures(calls: readonly JournalCall[]): Map<JournalCall, readonl
   return shown
 }
 
-/** The last so many, and the question they are about. The results of a call make no sense without the message that asked for it, so they go with it. */
+/**
+ * The last `most` messages, plus the latest user message. Tool results need the assistant message that requested them, so
+ * leading results are dropped.
+ */
 function latest(messages: readonly Message[], most: number | null): readonly Message[] {
   if (most === null || messages.length <= most) return messages
   const kept = messages.slice(-most)
   const start = kept.findIndex(({ role }) => role !== 'tool')
-  // All of them are results: then what asked for them is kept, too.
+  // All of them are tool results: keep the assistant message that requested them as well.
   const asked = messages.findLastIndex(({ role }) => role === 'assistant')
   const last = start < 0 ? messages.slice(Math.max(asked, 0)) : kept.slice(start)
-  // Without the question nobody can answer it, and some providers refuse a conversation that begins with an answer.
+  // The model needs the user's question, and some providers reject a conversation that starts with an assistant message.
   const question = messages.findLast(({ role }) => role === 'user')
   return !question || last.some(({ role }) => role === 'user') ? last : [question, ...last]
 }

@@ -1,4 +1,5 @@
 import { isObject } from '../lib/json.ts'
+import { KeyedMutex } from '../lib/keyed-mutex.ts'
 import type { GenerationResult, StepView } from '../model/generation.ts'
 import { isResting } from '../model/generation.ts'
 import type { Run } from '../store/generations.ts'
@@ -7,7 +8,7 @@ import type { Store } from '../store/store.ts'
 import type { ModelDelta as Delta } from './models/model.ts'
 import { callView, stepView } from './result.ts'
 
-/** What can be heard of a run while it goes on. */
+/** The events of a run's stream. */
 export type GenerationEvent =
   | { readonly type: 'generation.started'; readonly generation_id: string; readonly agent_id: string }
   | { readonly type: 'step.started'; readonly step: number }
@@ -26,37 +27,37 @@ export type GenerationEvent =
       readonly result: GenerationResult
     }
 
-/** A piece of what a model says, and where in its answer to the step it stands. */
+/** A piece of a model's text, with its offset in the text of the step. */
 type Piece = { readonly step: number; readonly at: number; readonly text: string }
 
-type Listener = { changed(): void; said(step: number, delta: Delta): void; heard(piece: Piece): void }
+type Listener = { changed(): void; onDelta(step: number, delta: Delta): void; onText(piece: Piece): void }
 
-/** How long words are gathered before they are told to other processes. */
+/** How long text is batched before it is published to other processes. */
 const gatherMs = 40
-const mostAtOnce = 3000
-/** How many pieces are kept that come before what they follow was read. */
-const mostEarly = 1000
-/** Notices can be lost, so whoever watches looks for itself now and then. */
-const lookEvery = 2000
+const maxAtOnce = 3000
+/** How many deltas are buffered that arrive before the journal has been read up to their step. */
+const maxEarly = 1000
+/** Change events can be lost, so watchers also poll. */
+const pollMs = 2000
 
 /**
- * Whoever watches a run, in this process or in another than the one that goes on with it. What is written down is read
- * from the journal; only what a model says word by word is passed on as it comes.
+ * Streams runs to watchers, which may be in another process than the one that advances the run. Events are derived from the
+ * journal; only the text of the model is forwarded as it arrives.
  */
 export class Watchers {
   readonly #store: Store
   readonly #listeners = new Map<string, Set<Listener>>()
-  /** What the model has said so far of the step it is at, for those who come late. */
+  /** The text of the current step so far, for watchers that join late. */
   readonly #partial = new Map<string, { step: number; text: string }>()
   readonly #gathered = new Map<string, Piece & { text: string; timer: NodeJS.Timeout }>()
-  /** What is being told to other processes of a run: one piece after the other, or they would change places. */
-  readonly #telling = new Map<string, Promise<void>>()
+  /** Serializes publishing per run, so that pieces stay in order. */
+  readonly #publishing = new KeyedMutex()
   readonly #resultOf: (run: Run) => Promise<GenerationResult>
 
   constructor(store: Store, resultOf: (run: Run) => Promise<GenerationResult>) {
     this.#store = store
     this.#resultOf = resultOf
-    store.notices.hear('generations', (ids, data) => {
+    store.changes.subscribe('generations', (ids, data) => {
       for (const id of ids) {
         if (isObject(data) && typeof data.text === 'string') {
           this.#pass(id, { step: Number(data.step), at: Number(data.at), text: data.text })
@@ -70,10 +71,10 @@ export class Watchers {
     if (run.settings.streamed) this.#flush(run.id)
   }
 
-  said(run: Run, step: number, delta: Delta): void {
+  onDelta(run: Run, step: number, delta: Delta): void {
     if (delta.type === 'reset') this.#partial.delete(run.id)
     if (delta.type !== 'text') {
-      for (const listener of this.#listeners.get(run.id) ?? []) listener.said(step, delta)
+      for (const listener of this.#listeners.get(run.id) ?? []) listener.onDelta(step, delta)
       return
     }
     const known = this.#partial.get(run.id)
@@ -84,14 +85,14 @@ export class Watchers {
     if (run.settings.streamed && this.#store.engine.name === 'postgres') this.#gather(run.id, piece)
   }
 
-  /** The run is left alone: nobody adds to what was said. */
+  /** This process has stopped advancing the run, so no more text follows. */
   left(id: string): void {
     this.#partial.delete(id)
     this.#flush(id)
   }
 
   #pass(id: string, piece: Piece): void {
-    for (const listener of this.#listeners.get(id) ?? []) listener.heard(piece)
+    for (const listener of this.#listeners.get(id) ?? []) listener.onText(piece)
   }
 
   #gather(id: string, piece: Piece): void {
@@ -101,7 +102,7 @@ export class Watchers {
       this.#flush(id)
       this.#gathered.set(id, { ...piece, timer: setTimeout(() => this.#flush(id), gatherMs) })
     }
-    if ((this.#gathered.get(id)?.text.length ?? 0) > mostAtOnce) this.#flush(id)
+    if ((this.#gathered.get(id)?.text.length ?? 0) > maxAtOnce) this.#flush(id)
   }
 
   #flush(id: string): void {
@@ -110,22 +111,20 @@ export class Watchers {
     this.#gathered.delete(id)
     clearTimeout(known.timer)
     const { step, at, text } = known
-    const telling = (this.#telling.get(id) ?? Promise.resolve()).then(async () => {
-      for (let start = 0; start < text.length; start += mostAtOnce / 2) {
-        const piece = { step, at: at + start, text: text.slice(start, start + mostAtOnce / 2) }
-        await this.#store.notices.tellOthers('generations', [id], piece).catch(() => {})
+    void this.#publishing.run(id, async () => {
+      for (let start = 0; start < text.length; start += maxAtOnce / 2) {
+        const piece = { step, at: at + start, text: text.slice(start, start + maxAtOnce / 2) }
+        await this.#store.changes.publishToOthers('generations', [id], piece).catch(() => {})
       }
-      if (this.#telling.get(id) === telling) this.#telling.delete(id)
     })
-    this.#telling.set(id, telling)
   }
 
   /**
-   * Tells all that has happened, then all that happens, until the run rests; but for what a reader has been told before.
-   * Returns the function that stops it.
+   * Sends the events so far and then new ones, until the run ends or waits for someone outside. Events that follow from
+   * `before`, a journal that the watcher has seen, are skipped. Returns a function that stops it.
    */
   watch(id: string, send: (event: GenerationEvent) => void, end: () => void, before?: Journal): () => void {
-    const told = new Told(send, before)
+    const state = new WatcherState(send, before)
     let stopped = false
     let isReading = false
     let again = false
@@ -134,8 +133,8 @@ export class Watchers {
       const journal = await this.#store.journals.read(id)
       if (stopped || !run) return
       const partial = this.#partial.get(id)
-      told.journal(run, journal)
-      if (partial) told.heard({ step: partial.step, at: 0, text: partial.text })
+      state.journal(run, journal)
+      if (partial) state.onText({ step: partial.step, at: 0, text: partial.text })
       if (!isResting(run.status)) return
       const result = await this.#resultOf(run)
       if (stopped) return
@@ -149,19 +148,19 @@ export class Watchers {
       isReading = true
       while (again && !stopped) {
         again = false
-        // A database that does not answer is asked again in a while.
+        // If the database does not answer, the next poll tries again.
         await read().catch(() => {})
       }
       isReading = false
     }
     const listener: Listener = {
       changed: () => void changed(),
-      said: (step, delta) => told.said(step, delta),
-      heard: (piece) => told.heard(piece),
+      onDelta: (step, delta) => state.onDelta(step, delta),
+      onText: (piece) => state.onText(piece),
     }
     const listeners = this.#listeners.get(id) ?? new Set()
     this.#listeners.set(id, listeners.add(listener))
-    const timer = setInterval(() => void changed(), lookEvery)
+    const timer = setInterval(() => void changed(), pollMs)
     const stop = () => {
       stopped = true
       clearInterval(timer)
@@ -173,13 +172,13 @@ export class Watchers {
   }
 }
 
-/** What one watcher has been told, so that it hears everything once and in order. */
-class Told {
+/** Tracks what one watcher has received, so that it gets each event once and in order. */
+class WatcherState {
   readonly #send: (event: GenerationEvent) => void
   #started = false
   #step = 0
   #answered = 0
-  /** Whether all calls of the step that was answered last have ended, as far as the watcher was told. */
+  /** Whether the watcher has received the end of all calls of the last answered step. */
   #settled = true
   #text = ''
   readonly #calls = new Map<string, string>()
@@ -192,8 +191,8 @@ class Told {
     for (const call of before.calls) this.#calls.set(call.call_id, callView(call).status)
   }
 
-  said(step: number, delta: Delta): void {
-    if (!this.#isNow(step, () => this.said(step, delta))) return
+  onDelta(step: number, delta: Delta): void {
+    if (!this.#isNow(step, () => this.onDelta(step, delta))) return
     this.#begin(step)
     if (delta.type === 'reasoning') this.#send({ type: 'reasoning.delta', step, text: delta.text })
     else if (delta.type === 'tool_call') {
@@ -202,12 +201,12 @@ class Told {
   }
 
   /**
-   * A piece of the text, of which the beginning may be known. One whose beginning is missing is left: the journal has the
-   * whole in the end. One that says something else than was said comes from a model that was asked again.
+   * Takes a piece of text, which may overlap with the text so far. A piece after a gap is dropped: the journal has the whole
+   * text in the end. A piece that contradicts the text so far comes from a retry of the model.
    */
-  heard(piece: Piece): void {
+  onText(piece: Piece): void {
     const { step, at, text } = piece
-    if (!this.#isNow(step, () => this.heard(piece))) return
+    if (!this.#isNow(step, () => this.onText(piece))) return
     this.#begin(step)
     if (at > this.#text.length) return
     const known = this.#text.slice(at)
@@ -222,13 +221,13 @@ class Told {
   }
 
   /**
-   * The journal comes first: nothing is said of a run before it has started, nor of a step before the ones before it were
-   * answered and their calls have ended. What comes too early is kept until then.
+   * Whether a delta of this step can be sent now. The run must have started, and all earlier steps must be answered and
+   * their calls ended. Deltas that arrive too early are buffered until then.
    */
   #isNow(step: number, again: () => void): boolean {
     if (step <= this.#answered) return false
     if (this.#started && this.#settled && step === this.#answered + 1) return true
-    if (this.#early.length < mostEarly) this.#early.push(again)
+    if (this.#early.length < maxEarly) this.#early.push(again)
     return false
   }
 
@@ -253,9 +252,9 @@ class Told {
       this.#begin(step.number)
       if (step.answered_at !== null && step.number > this.#answered) {
         const text = step.text ?? ''
-        // More was said than was answered in the end.
+        // More text was streamed than the final answer has.
         if (this.#step === step.number && this.#text.length > text.length) this.#reset(step.number)
-        this.heard({ step: step.number, at: 0, text })
+        this.onText({ step: step.number, at: 0, text })
         this.#answered = step.number
         const { number: _, started_at: _started, ...view } = stepView(step, calls)
         this.#send({ type: 'step.answered', step: step.number, ...view })

@@ -1,6 +1,6 @@
 import { requireCall } from '../dispatch/authorize.ts'
-import type { Approved, Valid } from '../dispatch/call.ts'
-import type { Host } from '../dispatch/host.ts'
+import type { ApprovedCall, ValidCall } from '../dispatch/call.ts'
+import type { DispatchDeps } from '../dispatch/deps.ts'
 import type { CallRecord } from '../dispatch/record.ts'
 import { shown } from '../dispatch/redact.ts'
 import { resolve } from '../dispatch/resolve.ts'
@@ -9,185 +9,209 @@ import type { Approval } from '../model/approval.ts'
 import { transportOf } from '../model/call.ts'
 import { PlatformError } from '../model/errors.ts'
 import { type Outcome, Waiting } from '../model/outcome.ts'
-import { attend } from './attend.ts'
-import { definitionHash, repeatHash, sentInput } from './frozen.ts'
-import { type Demand, demandOn, type ReadyRule } from './gates.ts'
+import { definitionHash, repeatHash, sentInput } from './fingerprint.ts'
+import { type ApprovalRequirement, type CompiledRule, requirementFor } from './gates.ts'
+import { notifyWhileWaiting } from './notify-while-waiting.ts'
 import { secretPathsOf } from './sensitive.ts'
 
 /**
- * Whether the call may happen now. If no gate asks, it is granted at once. Otherwise it is recorded as begun, and an approval
- * is requested, which goes through these states:
+ * Decides whether the call may run now. If no gate requires approval, it is granted immediately. Otherwise the call is
+ * recorded as begun and an approval is requested, which goes through these states:
  *
  *     pending ──approve──▶ approved ──take──▶ used
  *        │                    │
  *        ├──reject──▶ rejected├──cancel, stale──▶ cancelled
- *        └──time is up──▶ expired (so does an approved one that nobody takes)
+ *        └──timeout──▶ expired (also from approved, if the grant is not taken in time)
  *
- * The grant is taken before the effect: only the process that moves the approval from `approved` to `used`
+ * The grant is taken before the call has its effect: only the process that moves the approval from `approved` to `used`
  * runs the call.
- * A caller that blocks waits here for that. One that returns or resumes gets `Waiting`, and takes the grant when it calls
- * again. A call whose caller gives up in between stays open, and the same call finds it.
+ *
+ * A blocking caller waits here for the decision. Callers with `onWait` set to return or resume get `Waiting`, and take the
+ * grant when they call again. If a caller gives up, its call stays open, and a repeat of the same call finds it.
  */
-export function approve(call: Valid, record: CallRecord, host: Host): Decision | Promise<Decision> {
-  if (call.begunAt !== undefined) return resume(call, record, host)
-  return judge(call, record, host)
+export function approve(call: ValidCall, record: CallRecord, deps: DispatchDeps): Decision | Promise<Decision> {
+  if (call.begunAt !== undefined) return resume(call, record, deps)
+  return checkGates(call, record, deps)
 }
 
 export type Decision =
-  | { readonly kind: 'granted'; readonly call: Approved }
-  /** Not decided, or not for this caller: the call is not over, and its record stays open. */
+  | { readonly kind: 'granted'; readonly call: ApprovedCall }
+  /** Not decided yet, or this caller cannot take the grant. The call is not over, and its record stays open. */
   | { readonly kind: 'open'; readonly outcome: Outcome }
 
-function judge(call: Valid, record: CallRecord, host: Host): Decision | Promise<Decision> {
-  const decide = (rules: readonly ReadyRule[]) => {
-    const demand = demandOn(call, rules)
-    return demand ? ask(call, demand, record, host) : grantedAtOnce(call)
+function checkGates(call: ValidCall, record: CallRecord, deps: DispatchDeps): Decision | Promise<Decision> {
+  const decide = (rules: readonly CompiledRule[]) => {
+    const requirement = requirementFor(call, rules)
+    return requirement ? requestAndWait(call, requirement, record, deps) : grantedAtOnce(call)
   }
-  const rules = host.desk.rules.of(call.entry.tool.project_id)
-  return rules instanceof Promise ? rules.then(decide) : decide(rules)
+  const { rules } = deps.coordinator
+  const projectId = call.entry.tool.project_id
+  const cached = rules.peek(projectId)
+  return cached ? decide(cached) : rules.find(projectId).then(decide)
 }
 
-const grantedAtOnce = (call: Valid): Decision => ({
+const grantedAtOnce = (call: ValidCall): Decision => ({
   kind: 'granted',
   call: { ...call, approvalId: null, waitedMs: null },
 })
 
-/** Under its own id: what was decided on it holds, whatever the gates would say now. */
-async function resume(call: Valid, record: CallRecord, host: Host): Promise<Decision> {
-  const approval = await host.desk.approvals.findByCall(call.id)
-  // It may have been cut off before anyone was asked.
-  if (!approval) return judge(call, record, host)
-  if (approval.status === 'used') return goOn(call, approval)
-  return settle(call, approval, host)
+/** Resumes a call under its own id. An existing decision stands, even if the gates would now decide differently. */
+async function resume(call: ValidCall, record: CallRecord, deps: DispatchDeps): Promise<Decision> {
+  const approval = await deps.coordinator.store.findByCall(call.id)
+  // The call may have been interrupted before approval was requested.
+  if (!approval) return checkGates(call, record, deps)
+  if (approval.status === 'used') return continueAfterGrant(call, approval)
+  return takeOrWait(call, approval, deps)
 }
 
-/** Its grant was taken. It goes on if it had its effect by halves and waited since, or if a repeat does no harm. */
-function goOn(call: Valid, approval: Approval): Decision {
+/**
+ * Continues a call whose grant was already taken: if it ran partly and then waited for a generation or the client, or if
+ * its action is idempotent. Otherwise it may have had its effect, so it must not run again.
+ */
+function continueAfterGrant(call: ValidCall, approval: Approval): Decision {
   const waited = call.awaited === 'generation' || call.awaited === 'client'
-  if (waited || call.offer.action.idempotent) return granted(call, approval)
+  if (waited || call.prepared.action.idempotent) return granted(call, approval)
   throw new PlatformError('OUTCOME_UNKNOWN', { action: approval.action })
 }
 
-async function ask(call: Valid, demand: Demand, record: CallRecord, host: Host): Promise<Decision> {
-  const approval = await request(call, demand, record, host)
-  return settle({ ...call, id: approval.call_id }, approval, host)
+async function requestAndWait(
+  call: ValidCall,
+  requirement: ApprovalRequirement,
+  record: CallRecord,
+  deps: DispatchDeps,
+): Promise<Decision> {
+  const approval = await request(call, requirement, record, deps)
+  return takeOrWait({ ...call, id: approval.call_id }, approval, deps)
 }
 
-/** The approval for this call: the one that the same call asked for before and that is still open, or a new one. */
-function request(call: Valid, demand: Demand, record: CallRecord, host: Host): Promise<Approval> {
-  const { desk } = host
-  const { options } = desk
-  const input = sentInput(call.input, call.offer)
+/** Returns the open approval of an earlier identical call, or creates a new one. */
+function request(
+  call: ValidCall,
+  requirement: ApprovalRequirement,
+  record: CallRecord,
+  deps: DispatchDeps,
+): Promise<Approval> {
+  const { coordinator } = deps
+  const { options } = coordinator
+  const input = sentInput(call.input, call.prepared)
   const repeat_hash = repeatHash(call, input)
-  return desk.inTurn(repeat_hash, async () => {
-    const open = await findOpen(repeat_hash, host)
+  return coordinator.requests.run(repeat_hash, async () => {
+    const open = await findOpen(repeat_hash, deps)
     if (open) {
       record.adopt(open.call_id, Date.parse(open.created_at))
       return open
     }
     await record.begin(call)
-    const { entry, offer, principal, surface, client, generation, server } = call
-    const expires_at = Date.now() + (await desk.secondsFor(demand, entry.tool.project_id)) * 1000
+    const { entry, prepared, principal, surface, client, generation, server } = call
+    const expires_at = Date.now() + (await coordinator.secondsFor(requirement, entry.tool.project_id)) * 1000
     const draft = {
       project_id: entry.tool.project_id,
       call_id: call.id,
       repeat_hash,
       tool_id: entry.tool.id,
       tool: entry.tool.name,
-      action: offer.action.id,
+      action: prepared.action.id,
       input,
       args_hash: hashOf(input),
-      preset_keys: Object.keys(offer.presets),
-      secret_paths: secretPathsOf(offer.action.schema).map((path) => [...path]),
-      definition_hash: definitionHash(entry, offer),
+      preset_keys: Object.keys(prepared.presets),
+      secret_paths: secretPathsOf(prepared.action.schema).map((path) => [...path]),
+      definition_hash: definitionHash(entry, prepared),
       principal: { id: principal.id, name: principal.name },
       surface: transportOf(surface),
       client: { name: client.name, version: client.version },
       agent_id: generation?.agentId ?? null,
       generation_id: generation?.id ?? null,
       server_id: server?.id ?? null,
-      why: [...demand.why],
-      approvals_needed: demand.people,
+      why: [...requirement.why],
+      approvals_needed: requirement.people,
       expires_at,
     }
-    const approval = await desk.place(draft)
-    if (!approval) return askedElsewhere(call, host)
+    const approval = await coordinator.create(draft)
+    if (!approval) return requestedElsewhere(call, deps)
     options.onRequested?.(shown(approval, 'outside'))
     return approval
   })
 }
 
-/** What the same call asked for before, if that can still be decided or made, and the record of that call is open. */
-async function findOpen(repeatHash: string, { desk: { approvals }, calls }: Host): Promise<Approval | undefined> {
+/** Finds an approval of the same call that can still be decided or used, and whose call record is open. */
+async function findOpen(
+  repeatHash: string,
+  { coordinator: { store: approvals }, calls }: DispatchDeps,
+): Promise<Approval | undefined> {
   const open = await approvals.findOpen(repeatHash)
   if (!open) return undefined
   if (Date.parse(open.expires_at) <= Date.now()) await approvals.expire()
   else if ((await calls.find(open.call_id))?.status === 'pending') return open
-  // A database that failed in between may have kept the one and lost the other.
+  // If the database failed between the two writes, the approval may exist without an open call record.
   else await approvals.cancel({ id: open.id })
   return undefined
 }
 
-/** Another process was asked the same at the same moment: for this very call, or for another one like it. */
-async function askedElsewhere(call: Valid, { desk: { approvals } }: Host): Promise<Approval> {
+/** Another process created an approval at the same time, either for this call or for an identical one. */
+async function requestedElsewhere(
+  call: ValidCall,
+  { coordinator: { store: approvals } }: DispatchDeps,
+): Promise<Approval> {
   const own = await approvals.findByCall(call.id)
   if (own) return own
-  throw new PlatformError('APPROVAL_USED', { action: call.offer.action.id })
+  throw new PlatformError('APPROVAL_USED', { action: call.prepared.action.id })
 }
 
-/** Whatever keeps a caller from waiting on is no end of the call: the same call can still have the grant. */
-async function settle(call: Valid, approval: Approval, host: Host): Promise<Decision> {
+/** An error while waiting does not end the call: a repeat of the same call can still take the grant. */
+async function takeOrWait(call: ValidCall, approval: Approval, deps: DispatchDeps): Promise<Decision> {
   const found = await (call.onWait === undefined || call.onWait === 'block'
-    ? blocked(call, approval, host)
-    : take(call, approval, host)
-  ).catch((error: unknown): Taken => ({ kind: 'open', outcome: { kind: 'refused', error } }))
+    ? waitForDecision(call, approval, deps)
+    : take(call, approval, deps)
+  ).catch((error: unknown): GrantResult => ({ kind: 'open', outcome: { kind: 'refused', error } }))
   if (found.kind === 'refused') throw found.error
   if (found.kind !== 'undecided') return found
   const { id, expires_at } = approval
   return { kind: 'open', outcome: new Waiting({ kind: 'approval', id, expiresAt: Date.parse(expires_at) }) }
 }
 
-/** Waits for the decision. */
-function blocked(call: Valid, approval: Approval, host: Host): Promise<Taken> {
+function waitForDecision(call: ValidCall, approval: Approval, deps: DispatchDeps): Promise<GrantResult> {
   const gone = [call.live?.signal, call.gone?.()].filter((signal) => signal !== undefined)
-  const attending = attend(call, approval, host.desk)
-  return host.desk
+  const notifications = notifyWhileWaiting(call, approval, deps.coordinator)
+  return deps.coordinator
     .watch(approval, gone, async (woken) => {
-      if (woken === 'changed') await requireStill(call, host)
+      if (woken === 'changed') await requireStill(call, deps)
       if (woken === 'left') throw new PlatformError('CALL_CANCELLED', {})
       if (woken === 'closing') throw new PlatformError('SHUTTING_DOWN', {})
-      const taken = await take(call, approval, host)
+      const taken = await take(call, approval, deps)
       return taken.kind === 'undecided' ? undefined : taken
     })
-    .finally(() => attending[Symbol.dispose]())
+    .finally(() => notifications[Symbol.dispose]())
 }
 
-/** While people think, a key may be revoked, or lose what it was allowed. */
-async function requireStill({ principal, entry }: Valid, { findPrincipal }: Host): Promise<void> {
-  if (!findPrincipal) return
-  const now = await findPrincipal(principal.id)
+/** Checks again that the caller may make the call: its key may have been revoked or restricted during the wait. */
+async function requireStill({ principal, entry }: ValidCall, { authenticator }: DispatchDeps): Promise<void> {
+  if (!authenticator) return
+  const now = await authenticator.principal(principal.id)
   if (!now) throw new PlatformError('UNAUTHENTICATED', { reason: 'unknown' })
   requireCall(now, entry.tool)
 }
 
-type Taken = Decision | { readonly kind: 'undecided' } | { readonly kind: 'refused'; readonly error: PlatformError }
+type GrantResult =
+  | Decision
+  | { readonly kind: 'undecided' }
+  | { readonly kind: 'refused'; readonly error: PlatformError }
 
-/** The grant, if there is one now. The tool is looked at again: it may have changed. */
-async function take(call: Valid, { id, definition_hash }: Approval, host: Host): Promise<Taken> {
-  const { approvals } = host.desk
-  const { entry, offer } = await resolve(call, host.catalogue)
-  const fits = !offer.withheld && definitionHash(entry, offer) === definition_hash
+/** Takes the grant if the call is approved. Resolves the tool again first, because it may have changed. */
+async function take(call: ValidCall, { id, definition_hash }: Approval, deps: DispatchDeps): Promise<GrantResult> {
+  const { store: approvals } = deps.coordinator
+  const { entry, prepared } = resolve(call, await deps.catalogue.find(call.toolId))
+  const fits = !prepared.withheld && definitionHash(entry, prepared) === definition_hash
   const taken = fits ? await approvals.take(id) : undefined
   if (taken) {
-    await host.calls.settle(offer.action.idempotent ? 'repeatable' : 'once')
-    return granted({ ...call, entry, offer }, taken)
+    await deps.calls.settle(prepared.action.idempotent ? 'repeatable' : 'once')
+    return granted({ ...call, entry, prepared }, taken)
   }
   const seen = await approvals.find(id)
   if (!seen) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'approval', id })
   const isLate = Date.parse(seen.expires_at) <= Date.now()
   if ((seen.status === 'pending' || seen.status === 'approved') && isLate) {
     await approvals.expire()
-    return take(call, seen, host)
+    return take(call, seen, deps)
   }
   const { action } = seen
   switch (seen.status) {
@@ -198,14 +222,14 @@ async function take(call: Valid, { id, definition_hash }: Approval, host: Host):
       return { kind: 'refused', error: new PlatformError('APPROVAL_STALE', { action, approval_id: id }) }
     }
     case 'used':
-      // Its record is for the one who took the grant.
+      // The caller that took the grant completes the record.
       return { kind: 'open', outcome: { kind: 'refused', error: new PlatformError('APPROVAL_USED', { action }) } }
     default:
       return { kind: 'refused', error: refusalOf(seen) }
   }
 }
 
-/** Why a call is not made whose approval has ended without it. */
+/** The error for a call whose approval was rejected, cancelled or expired. */
 export const refusalOf = (approval: Pick<Approval, 'id' | 'status' | 'action' | 'reason' | 'decided_at'>) => {
   const { id: approval_id, action, reason, decided_at } = approval
   if (approval.status === 'rejected') return new PlatformError('APPROVAL_REJECTED', { action, approval_id, reason })
@@ -213,13 +237,13 @@ export const refusalOf = (approval: Pick<Approval, 'id' | 'status' | 'action' | 
   return new PlatformError('APPROVAL_EXPIRED', { action, approval_id, approved: decided_at !== null })
 }
 
-/** With the arguments that were decided on, and what is fixed on the tool. */
-function granted(call: Valid, approval: Approval): Decision {
+/** Runs with the approved arguments, edited or not, plus the tool's preset parameters. */
+function granted(call: ValidCall, approval: Approval): Decision {
   const { id, input, edited_input } = approval
-  const merged = { ...(edited_input ?? input), ...call.offer.presets }
-  return { kind: 'granted', call: { ...call, merged, approvalId: id, waitedMs: waitedFor(approval) } }
+  const merged = { ...(edited_input ?? input), ...call.prepared.presets }
+  return { kind: 'granted', call: { ...call, merged, approvalId: id, waitedMs: waitTimeOf(approval) } }
 }
 
 /** From the request for approval until the grant was taken, in milliseconds. */
-export const waitedFor = ({ created_at, used_at }: Approval): number =>
+export const waitTimeOf = ({ created_at, used_at }: Approval): number =>
   Math.max(0, (used_at === null ? Date.now() : Date.parse(used_at)) - Date.parse(created_at))

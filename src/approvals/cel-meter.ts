@@ -6,37 +6,37 @@ interface Node {
   readonly op: string
   readonly args: unknown
   readonly meta: { readonly alternate?: Node; readonly macro?: unknown }
-  /** Does the node's own work, with its operands first. */
+  /** Computes the node from its evaluated operands. */
   handle?(...operands: unknown[]): unknown
   evaluate(evaluator: Evaluator, node: Node, context: unknown): unknown
 }
 
-/** What runs the nodes. The library passes it as `this` to every function. */
+/** Evaluates nodes. The library passes it as `this` to every function. */
 export interface Evaluator {
   run(node: Node, context: unknown): unknown
-  /** The same for operators that go on when one side fails; gives the error. */
+  /** Like `run`, but returns the error instead of throwing it. For operators that continue when one side fails. */
   tryEval(node: Node, context: unknown): unknown
 }
 
-/** For each step, before what it does with its operands. */
+/** The base cost of a node, before the cost of its operands. */
 const perNode = 2
-/** An error is made with its place in the expression. */
+/** Errors are expensive because they include their position in the expression. */
 const perError = 500
 
 /**
- * Has every step of an evaluation pay for its work. Every node but the outermost is evaluated through `run`, and works in
- * `handle`, so both are replaced. A node that should have a `handle` and has none is refused, so that an update of the
- * library cannot turn the meter off unnoticed.
+ * Meters every step of an evaluation. All nodes except the outermost are evaluated through `run` and do their work in
+ * `handle`, so both are replaced. Throws if a node has no `handle` although it should: otherwise an update of the library
+ * could turn metering off unnoticed.
  */
 export function meterEvaluator(evaluator: Evaluator, meter: () => Meter): (outermost: object) => void {
   const priced = new WeakSet<Node>()
 
-  const price = (given: Node): void => {
-    const node = given.meta.alternate ?? given
+  const price = (original: Node): void => {
+    const node = original.meta.alternate ?? original
     if (priced.has(node)) return
     priced.add(node)
     const priceOf = prices[node.op]
-    // A macro evaluates its parts through `run`, and does nothing else.
+    // A macro only evaluates its parts, through `run`.
     if (!priceOf || node.meta.macro) return
     const { handle } = node
     if (!handle) throw new Error(`the operator ${node.op} cannot be metered`)
@@ -87,11 +87,11 @@ const ofCall: Price = ([operands], node, meter) => {
   const values = operands as readonly unknown[]
   for (const value of values) meter.take(weightOf(value))
   if (name === 'duration') meter.take(durationPrice(String(values[0])))
-  // With a time zone, a date is printed and read again.
+  // With a time zone, the library formats the date and parses it again.
   if (name.startsWith('get') && values.length > 1) meter.take(2000)
 }
 
-/** It is read by a regular expression that takes the third power of the text. */
+/** The library parses durations with a regular expression that is cubic in the length of the text. */
 const durationPrice = (text: string) => text.length ** 3 / 4
 
 const prices: Readonly<Record<string, Price>> = {
@@ -103,7 +103,7 @@ const prices: Readonly<Record<string, Price>> = {
   comprehension: ([items], _, meter) => meter.take(weightOf(items)),
 }
 
-/** What it costs to go through a value once, without what its items hold. */
+/** The cost of iterating over a value once, not counting nested values. */
 function weightOf(value: unknown): number {
   if (typeof value === 'string') return value.length / 4
   if (Array.isArray(value)) return value.length
@@ -111,7 +111,7 @@ function weightOf(value: unknown): number {
   return isObject(value) ? Object.keys(value).length : 0
 }
 
-/** Takes what it costs to go through a value and all that it holds, while it goes. */
+/** Charges the cost of walking a value and everything nested in it, while walking it. */
 function takeWhole(value: unknown, meter: Meter): void {
   meter.take(2 + weightOf(value))
   if (Array.isArray(value)) for (const inner of value) takeWhole(inner, meter)

@@ -4,29 +4,30 @@ import { faultsOf } from '../dispatch/validate.ts'
 import { isObject, type Json, type JsonObject } from '../lib/json.ts'
 import type { Approval } from '../model/approval.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
-import { definitionHash, sentInput } from './frozen.ts'
+import { definitionHash, sentInput } from './fingerprint.ts'
 import { shownInput } from './sensitive.ts'
 
 /**
- * The arguments that a reviewer wants instead, as they will run: what is fixed on the tool stays fixed, what was hidden
- * from the reviewer and left so stays as it was, and all of it must fit the action as it is now.
+ * Checks arguments edited by a reviewer, and returns them as they will run. Preset parameters stay preset. Values that were
+ * hidden from the reviewer and left unchanged keep their original value. The result must be valid for the current
+ * definition of the action.
  */
 export async function checkEdited(edited: JsonObject, approval: Approval, catalogue: Catalogue): Promise<JsonObject> {
   const { id, tool_id, action, definition_hash, input, edited_input, secret_paths } = approval
   const entry = await catalogue.find(tool_id)
-  const offer = entry && [...entry.offers.values()].find((one) => one.action.id === action)
-  if (!offer || definitionHash(entry, offer) !== definition_hash) {
+  const prepared = entry && [...entry.actions.values()].find((one) => one.action.id === action)
+  if (!prepared || definitionHash(entry, prepared) !== definition_hash) {
     throw new PlatformError('APPROVAL_STALE', { action, approval_id: id })
   }
   const before = edited_input ?? input
   const whole = restored(edited, before, shownInput(before, secret_paths, 'reviewer').value) as JsonObject
-  const own = sentInput(whole, offer)
-  const errors = [...(await faultsOf(offer, { ...own, ...offer.presets })), ...stillHidden(own, before)]
+  const own = sentInput(whole, prepared)
+  const errors = [...(await faultsOf(prepared, { ...own, ...prepared.presets })), ...stillHidden(own, before)]
   if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
   return own
 }
 
-/** Puts back what was hidden, wherever the reviewer has left it as it was shown. */
+/** Restores hidden values wherever the reviewer left the placeholder in place. */
 function restored(edited: Json, before: Json, shown: Json): Json {
   if (edited === shown) return before
   if (Array.isArray(edited) && Array.isArray(before) && Array.isArray(shown) && edited.length === shown.length) {
@@ -34,15 +35,15 @@ function restored(edited: Json, before: Json, shown: Json): Json {
   }
   if (!isObject(edited) || !isObject(before) || !isObject(shown)) return edited
   return Object.fromEntries(
-    Object.entries(edited as JsonObject).map(([key, one]) => [
+    Object.entries(edited).map(([key, one]) => [
       key,
       Object.hasOwn(shown, key) ? restored(one, before[key] as Json, shown[key] as Json) : one,
     ]),
   )
 }
 
-/** What stands for something hidden is no value itself. */
+/** The placeholder for hidden values must not be sent as a value. */
 const stillHidden = (own: JsonObject, before: JsonObject): Fault[] =>
   JSON.stringify(own).includes(hidden) && !JSON.stringify(before).includes(hidden)
-    ? [{ path: '', message: `"${hidden}" was moved: write the value anew, or leave it where it was` }]
+    ? [{ path: '', message: `"${hidden}" was moved: enter the value again, or leave it in its original place` }]
     : []

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../lib/json.ts'
-import { callBudget, checkExpression, conditionOf, type Facts } from './expression.ts'
+import { callBudget, checkExpression, conditionOf, type RuleInput } from './expression.ts'
 
-const facts = (input: JsonObject): Facts => ({
+const facts = (input: JsonObject): RuleInput => ({
   input,
   action: { id: 'tools:a', app: 'tools', name: 'a', level: 'open', idempotent: false, destructive: false },
   tool: { id: 'tool_1', name: 'a' },
@@ -13,9 +13,9 @@ const facts = (input: JsonObject): Facts => ({
 })
 
 const many = <T>(length: number, make: (index: number) => T) => Array.from({ length }, (_, index) => make(index))
-const overBudget = /more computing than a rule may use/
+const overBudget = /exceeds the computing limit for rules/
 
-/** Letters a and b in an order that an automaton cannot keep in few states. */
+/** Letters a and b in an order that makes an automaton need many states. */
 const letters = (length: number) => {
   let state = 1
   return many(length, () => {
@@ -31,7 +31,7 @@ const doubled = (depth: number, last: string) =>
   last.replaceAll('LAST', `a${depth - 1}`) +
   ')'.repeat(depth)
 
-// Each is one way of computing that the meter has to see: when an update of the CEL library hides one, its line fails.
+// Each line is a kind of computation that must be metered. If an update of the CEL library hides one, its line fails.
 test.each<[string, string, () => JsonObject]>([
   [
     'matches in a loop',
@@ -62,7 +62,7 @@ test.each<[string, string, () => JsonObject]>([
     () => ({ l: many(5000, () => 1), s: letters(20_000), t: letters(20_000) }),
   ],
   ['+ on lists', 'input.l.all(i, (input.l + input.l).size() > 0)', () => ({ l: many(30_000, () => 1) })],
-  ['+ on text, again and again', doubled(14, 'size(LAST) > 0'), () => ({ s: 'a'.repeat(60_000) })],
+  ['repeated + on text', doubled(14, 'size(LAST) > 0'), () => ({ s: 'a'.repeat(60_000) })],
   ['a list that is doubled', doubled(14, 'LAST.all(i, i > 0)'), () => ({ s: many(10_000, () => 1) })],
   ['split', 'input.l.all(i, input.s.split("").size() > 0)', () => ({ l: many(2000, () => 1), s: letters(50_000) })],
   ['join', 'input.l.all(i, input.m.join("x") != "")', () => ({ l: many(5000, () => 1), m: many(9000, () => 'a') })],
@@ -89,7 +89,7 @@ test.each<[string, string, () => JsonObject]>([
     'input.l.all(i, timestamp(int(i)).getHours("Europe/Berlin") >= 0)',
     () => ({ l: many(30_000, () => 1) }),
   ],
-])('a rule that computes too much is given up: %s', (_, expression, input) => {
+])('a rule that exceeds its compute budget is stopped: %s', (_, expression, input) => {
   const condition = conditionOf(expression)
 
   expect(() => condition(facts(input()))).toThrow(overBudget)
@@ -99,7 +99,7 @@ test.each([
   'input.l.exists(i, input.s.matches("[ab]*a[ab]{60}[cd]")) || true',
   'true || input.s.matches("x") || input.l.exists(i, input.s.matches("[ab]*a[ab]{60}[cd]"))',
   '!(input.l.exists(i, input.s.matches("[ab]*a[ab]{60}[cd]")) && false)',
-])('what is given up inside an operator that ignores errors is not taken for an answer: %s', (expression) => {
+])('exceeding the budget inside an operator that ignores errors still stops the rule: %s', (expression) => {
   const condition = conditionOf(expression)
   const input = { l: many(50, (i) => i), s: letters(50_000) }
 
@@ -109,7 +109,7 @@ test.each([
   else expect(outcome).toThrow(overBudget)
 })
 
-test('a large input is judged where the rule looks at little of it', () => {
+test('a rule that reads only a small part of a large input is evaluated', () => {
   const condition = conditionOf('action.id == "tools:other" && input.rows.all(r, r.text.matches("^(a+)+$"))')
   const amount = conditionOf('input.amount > 100')
   const rows = many(20_000, () => ({ text: 'a'.repeat(50) }))
@@ -118,7 +118,7 @@ test('a large input is judged where the rule looks at little of it', () => {
   expect(amount(facts({ rows, amount: 120 }))).toBe(true)
 })
 
-test('ordinary rules stay far below the limit', () => {
+test('ordinary rules stay within the compute budget', () => {
   const input = {
     recipients: many(500, (i) => `person${i}@example.com`),
     body: 'word '.repeat(4000),
@@ -139,7 +139,7 @@ test('ordinary rules stay far below the limit', () => {
   }
 })
 
-test('the rules of a project share what one call may cost', () => {
+test('the rules of a project share one compute budget per call', () => {
   const condition = conditionOf('input.s.matches("[ab]*a[ab]{10}[cd]")')
   const input = { s: letters(8000) }
   const budget = callBudget()
@@ -149,7 +149,7 @@ test('the rules of a project share what one call may cost', () => {
   expect(condition(facts(input), callBudget())).toBe(false)
 })
 
-test('a pattern that would take long to compile is refused where it is written', () => {
+test('a pattern that is too large to compile is refused when the rule is saved', () => {
   expect(() => checkExpression(`input.s.matches("${'a{999}'.repeat(300)}")`)).toThrow(/too large/)
   expect(() => checkExpression('input.s.matches("(")')).toThrow(/regular expression/)
   expect(() => checkExpression('input.s.matches("^a+$")')).not.toThrow()

@@ -4,8 +4,8 @@ import { type Matcher, matcherOf } from '../json-schema/pattern.ts'
 import { isObject, type JsonObject } from '../lib/json.ts'
 import { type Evaluator, meterEvaluator } from './cel-meter.ts'
 
-/** What an expression can be about. `agent` and `server` are null where there is none. */
-export interface Facts {
+/** The variables of an expression. `agent` and `server` are null if the call has none. */
+export interface RuleInput {
   readonly input: JsonObject
   readonly action: { id: string; app: string; name: string; level: string; idempotent: boolean; destructive: boolean }
   readonly tool: { id: string; name: string }
@@ -16,49 +16,49 @@ export interface Facts {
 }
 
 /**
- * Tells whether a call meets the condition; throws a plain error, in words, where that cannot be told. What it computes is
- * taken from the budget of the call, where it is given one.
+ * Returns whether a call meets the condition. Throws a plain `Error` with a readable message if evaluation fails. The cost
+ * is charged to `budget` if the caller passes one.
  */
-export type Condition = (facts: Facts, budget?: Meter) => boolean
+export type Condition = (facts: RuleInput, budget?: Meter) => boolean
 
-/** An expression that is not valid, or is about something that does not exist. */
-export class ExpressionFault extends Error {}
+/** Thrown for an expression that is invalid or refers to something that does not exist. */
+export class InvalidExpression extends Error {}
 
 /**
- * What evaluating one rule may cost, and all rules of one call together. One unit takes 50 ns at worst (bench/blocking.ts),
- * and most take far less.
+ * The maximum cost of evaluating one rule, and all rules of one call. One unit takes at most 50 ns (bench/blocking.ts),
+ * most take far less.
  */
-const mostPerRule = 1_500_000
-const mostPerCall = 2_500_000
-const deepestLoops = 2
+const maxPerRule = 1_500_000
+const maxPerCall = 2_500_000
+const maxLoopsDepth = 2
 
-/** What the rules on one call may cost together. */
-export const callBudget = (): Meter => new Meter(mostPerCall)
+/** The shared budget for evaluating all rules on one call. */
+export const callBudget = (): Meter => new Meter(maxPerCall)
 
-const tooMuch =
-  'it needs more computing than a rule may use: test action.id before anything else, and use simpler patterns and fewer loops'
+const limitExceeded =
+  'it exceeds the computing limit for rules: test action.id first, and use simpler patterns and fewer loops'
 
 const loops = new Set(['all', 'exists', 'exists_one', 'map', 'filter'])
-/** Replaces the one that hands a pattern to V8, which may never come to an end. */
+/** Replaces `matches`, which uses a V8 regular expression and could backtrack forever. */
 const matches = 'matchesInTime'
 
-const known = new Map<string, Matcher>()
+const matchers = new Map<string, Matcher>()
 
 function matcher(pattern: string): Matcher {
-  let found = known.get(pattern)
+  let found = matchers.get(pattern)
   if (!found) {
-    if (known.size >= 500) known.clear()
+    if (matchers.size >= 500) matchers.clear()
     found = matcherOf(pattern)
     meter.take(compilePrice + 4 * found.cost)
-    known.set(pattern, found)
+    matchers.set(pattern, found)
   }
   return found
 }
 
-/** Of a small pattern; of a large one, its size decides. */
+/** The base cost of compiling a pattern. The rest depends on its size. */
 const compilePrice = 1000
 
-/** Of the evaluation that is running; there is never a second one, because none waits for anything. */
+/** The meter of the current evaluation. Evaluation is synchronous, so there is only ever one. */
 let meter = new Meter()
 
 const environment = new Environment({
@@ -87,70 +87,71 @@ let evaluator: Evaluator | undefined
 environment.evaluate(`"".${matches}("")`)
 const meterOutermost = meterEvaluator(evaluator as unknown as Evaluator, () => meter)
 
-/** Reads a CEL expression that is true or false. Throws `ExpressionFault` for any other. */
+/** Compiles a CEL expression that returns a bool. Throws `InvalidExpression` for any other. */
 export function conditionOf(expression: string): Condition {
-  const { ast } = orFault(() => environment.parse(expression))
+  const { ast } = orInvalid(() => environment.parse(expression))
   const depth = deepest(ast)
-  if (depth > deepestLoops) throw new ExpressionFault(`loops are nested ${depth} deep; the most is ${deepestLoops}`)
-  const parsed = orFault(() => environment.parse(withOwnMatches(expression, ast)))
+  if (depth > maxLoopsDepth)
+    throw new InvalidExpression(`loops are nested ${depth} levels deep; the limit is ${maxLoopsDepth}`)
+  const parsed = orInvalid(() => environment.parse(withOwnMatches(expression, ast)))
   const { valid, type, error } = parsed.check()
-  if (!valid) throw new ExpressionFault(wordsOf(error))
-  if (type !== 'bool' && type !== 'dyn') throw new ExpressionFault(`gives a ${type}, and must say true or false`)
+  if (!valid) throw new InvalidExpression(summaryOf(error))
+  if (type !== 'bool' && type !== 'dyn') throw new InvalidExpression(`returns a ${type}, but must return a bool`)
   meterOutermost(parsed.ast)
   return (facts, budget = callBudget()) => {
     const result: unknown = withinBudget(budget, () => parsed({ ...facts }))
-    if (typeof result !== 'boolean') throw new Error('it says neither true nor false')
+    if (typeof result !== 'boolean') throw new Error('it returned neither true nor false')
     return result
   }
 }
 
-/** The same, and its patterns are compiled too, which rules that are only read have no need of. */
+/** Checks a new expression, including its literal patterns. Stored rules compile their patterns only when they are used. */
 export function checkExpression(expression: string): void {
   conditionOf(expression)
   meter = new Meter()
-  for (const pattern of literalPatterns(environment.parse(expression).ast)) orFault(() => matcher(pattern))
+  for (const pattern of literalPatterns(environment.parse(expression).ast)) orInvalid(() => matcher(pattern))
 }
 
-/** Some operators of CEL ignore errors of one side, so whether the budget was exceeded is asked at the end, too. */
+/** Checks the budget at the end too, because some CEL operators ignore errors of one side. */
 function withinBudget<T>(budget: Meter, run: () => T): T {
-  const most = Math.min(mostPerRule, budget.left)
+  const most = Math.min(maxPerRule, budget.left)
   meter = new Meter(most)
   try {
-    const result = inWords(run)
-    if (meter.left < 0) throw new Error(tooMuch)
+    const result = withPlainErrors(run)
+    if (meter.left < 0) throw new Error(limitExceeded)
     return result
   } catch (error) {
-    throw meter.left < 0 ? new Error(tooMuch, { cause: error }) : error
+    throw meter.left < 0 ? new Error(limitExceeded, { cause: error }) : error
   } finally {
     budget.left -= most - meter.left
   }
 }
 
-function orFault<T>(read: () => T): T {
+function orInvalid<T>(read: () => T): T {
   try {
     return read()
   } catch (error) {
-    throw new ExpressionFault(wordsOf(error), { cause: error })
+    throw new InvalidExpression(summaryOf(error), { cause: error })
   }
 }
 
-function inWords<T>(run: () => T): T {
+function withPlainErrors<T>(run: () => T): T {
   try {
     return run()
   } catch (error) {
-    throw new Error(wordsOf(error), { cause: error })
+    throw new Error(summaryOf(error), { cause: error })
   }
 }
 
-/** Of CEL's errors the sentence, without the drawing below it. */
-const wordsOf = (error: unknown): string => {
+/** The message of a CEL error, without the source excerpt below it. */
+const summaryOf = (error: unknown): string => {
   const { summary, message } = error as { summary?: string; message?: string }
   return String(summary ?? message ?? error)
     .split('\n')[0]
     ?.slice(0, 300) as string
 }
 
-/** A tree is made of nodes and of lists of them, and a call names its function first. */
+/** The AST consists of nodes and lists of nodes. The first argument of a call is the name of the function. */
 const childrenOf = (node: unknown): unknown[] =>
   Array.isArray(node) ? node : isObject(node) && 'op' in node ? [node.args].flat() : []
 

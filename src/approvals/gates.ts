@@ -1,38 +1,42 @@
-import type { Valid } from '../dispatch/call.ts'
+import type { ValidCall } from '../dispatch/call.ts'
 import type { Gate } from '../model/approval.ts'
 import type { ApprovalRule } from '../model/approval-rule.ts'
 import { transportOf } from '../model/call.ts'
-import { type Condition, callBudget, type Facts } from './expression.ts'
+import { type Condition, callBudget, type RuleInput } from './expression.ts'
 
-/** An approval rule that is ready to be asked. */
-export interface ReadyRule extends Pick<ApprovalRule, 'id' | 'name' | 'reason' | 'timeout_seconds' | 'two_people'> {
+/** An approval rule with its compiled condition. */
+export interface CompiledRule extends Pick<ApprovalRule, 'id' | 'name' | 'reason' | 'timeout_seconds' | 'two_people'> {
   readonly applies: Condition
 }
 
-/** What the gates ask of a call. */
-export interface Demand {
+export interface ApprovalRequirement {
   readonly why: readonly Gate[]
-  /** How long the decision may take, where someone says. */
+  /** The timeout set by a rule, the tool or the server, if any. */
   readonly seconds: number | null
   readonly people: 1 | 2
 }
 
-/** What must be decided on a call before it happens; undefined where no gate asks. Any that asks wins. */
-export function demandOn(call: Valid, rules: readonly ReadyRule[]): Demand | undefined {
+/** Returns the approval that a call requires; undefined if no gate requires one. A single gate is enough. */
+export function requirementFor(call: ValidCall, rules: readonly CompiledRule[]): ApprovalRequirement | undefined {
+  if (rules.length === 0 && !asks(call)) return undefined
   const { tool } = call.entry
-  const asking = rules.length > 0 ? rulesThatAsk(call, rules) : []
-  const why = [...ofTool(call), ...ofServer(call), ...asking.map(({ gate }) => gate)]
+  const applying = rules.length > 0 ? rulesThatAsk(call, rules) : []
+  const why = [...ofTool(call), ...ofServer(call), ...applying.map(({ gate }) => gate)]
   if (why.length === 0) return undefined
-  const limits = asking.flatMap(({ rule }) => rule.timeout_seconds ?? [])
+  const limits = applying.flatMap(({ rule }) => rule.timeout_seconds ?? [])
   const seconds = tool.approval_timeout_seconds ?? call.server?.approval_timeout_seconds ?? null
   return {
     why,
     seconds: limits.length > 0 ? Math.min(...limits) : seconds,
-    people: asking.some(({ rule }) => rule.two_people) ? 2 : 1,
+    people: applying.some(({ rule }) => rule.two_people) ? 2 : 1,
   }
 }
 
-function ofTool({ entry: { tool }, offer: { action } }: Valid): Gate[] {
+/** Whether the tool or the server requires approval. A fast path, because most calls need none. */
+const asks = ({ entry: { tool }, prepared: { action }, server }: ValidCall): boolean =>
+  !action.autoApprove || (tool.ask_destructive && action.destructive) || server?.auto_approve === false
+
+function ofTool({ entry: { tool }, prepared: { action } }: ValidCall): Gate[] {
   const named = { id: tool.id, name: tool.name }
   const gates: Gate[] = []
   if (!action.autoApprove) {
@@ -43,11 +47,11 @@ function ofTool({ entry: { tool }, offer: { action } }: Valid): Gate[] {
   return gates
 }
 
-const ofServer = ({ server }: Valid): Gate[] =>
+const ofServer = ({ server }: ValidCall): Gate[] =>
   server?.auto_approve === false ? [{ gate: 'server', id: server.id, name: server.slug }] : []
 
-/** A rule that cannot be applied to a call asks too: what nobody can tell is safe is for a person to look at. */
-function rulesThatAsk(call: Valid, rules: readonly ReadyRule[]): { rule: ReadyRule; gate: Gate }[] {
+/** A rule that cannot be evaluated for a call also requires approval: it fails closed. */
+function rulesThatAsk(call: ValidCall, rules: readonly CompiledRule[]): { rule: CompiledRule; gate: Gate }[] {
   const facts = factsOf(call)
   const budget = callBudget()
   return rules.flatMap((rule) => {
@@ -56,14 +60,22 @@ function rulesThatAsk(call: Valid, rules: readonly ReadyRule[]): { rule: ReadyRu
     try {
       return applies(facts, budget) ? [{ rule, gate }] : []
     } catch (error) {
-      const unsure = `The rule could not be applied to this call: ${(error as Error).message}.`
+      const unsure = `The rule could not be evaluated for this call: ${(error as Error).message}.`
       return [{ rule, gate: { ...gate, reason: reason === null ? unsure : `${unsure} ${reason}` } }]
     }
   })
 }
 
-const factsOf = ({ merged, entry: { tool }, offer, principal, generation, server, surface }: Valid): Facts => {
-  const { id, app, name, level, idempotent, destructive } = offer.action
+const factsOf = ({
+  merged,
+  entry: { tool },
+  prepared,
+  principal,
+  generation,
+  server,
+  surface,
+}: ValidCall): RuleInput => {
+  const { id, app, name, level, idempotent, destructive } = prepared.action
   return {
     input: merged,
     action: { id, app, name, level, idempotent, destructive },

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { Facts } from './expression.ts'
+import type { RuleInput } from './expression.ts'
 import { ruleConditionOf } from './rule-condition.ts'
 
-const facts: Facts = {
+const facts: RuleInput = {
   input: { text: 'x'.repeat(100_000) },
   action: { id: 'tools:echo', app: 'tools', name: 'echo', level: 'open', idempotent: false, destructive: true },
   tool: { id: 'tool_1', name: 'echo' },
@@ -38,7 +38,7 @@ test.each([
   expect(condition({ ...facts, input: other })).toBe(false)
 })
 
-test('what cannot be told of a part is left to the whole condition', () => {
+test('if one operand of || fails, the other operand decides', () => {
   const condition = ruleConditionOf('agent.id == "agt_1" || input.amount > 100')
 
   expect(() => condition({ ...facts, input: { amount: 1 } })).toThrow(/id/)

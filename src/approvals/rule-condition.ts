@@ -1,17 +1,17 @@
 import { type ASTNode, Environment, serialize } from '@marcbachmann/cel-js'
 import type { Meter } from '../json-schema/meter.ts'
 import { isObject } from '../lib/json.ts'
-import { type Condition, callBudget, conditionOf, type Facts } from './expression.ts'
+import { type Condition, callBudget, conditionOf, type RuleInput } from './expression.ts'
 
-/** What is known of a condition before its input is looked at; undefined where that depends on the input. */
-type Early = (facts: Facts, budget: Meter) => boolean | undefined
+/** Evaluates a condition without the input of the call; undefined if the result depends on it. */
+type Early = (facts: RuleInput, budget: Meter) => boolean | undefined
 
-/** Reads what `conditionOf` has accepted. */
+/** Parses expressions that `conditionOf` has already accepted. */
 const syntax = new Environment({ enableOptionalTypes: true })
 
 /**
- * The condition of an approval rule. As much of it as possible is decided without the input, in any order, as CEL has it
- * for `&&` and `||`: a rule about one action says nothing of a call of another, however large or unusual its input is.
+ * Compiles the condition of an approval rule. Evaluates as much as possible without the input, in any order, which CEL
+ * allows for `&&` and `||`. So a rule about one action never fails on calls of another one because of their input.
  */
 export function ruleConditionOf(expression: string): Condition {
   const whole = conditionOf(expression)
@@ -26,15 +26,15 @@ function earlyOf(node: ASTNode): Early {
     return (facts, budget) => not(inner(facts, budget))
   }
   if (op === '&&' || op === '||') {
-    // `a || b` is decided by one that is true, `a && b` by one that is false.
+    // A true side decides `a || b`, a false side decides `a && b`.
     const decides = op === '||'
     const sides = (args as ASTNode[]).map(earlyOf)
     return (facts, budget) => {
       let isUnknown = false
       for (const side of sides) {
-        const known = side(facts, budget)
-        if (known === decides) return decides
-        isUnknown ||= known === undefined
+        const result = side(facts, budget)
+        if (result === decides) return decides
+        isUnknown ||= result === undefined
       }
       return isUnknown ? undefined : !decides
     }
@@ -42,9 +42,9 @@ function earlyOf(node: ASTNode): Early {
   return mentionsInput(node) ? () => undefined : leafOf(node)
 }
 
-const not = (known: boolean | undefined) => (known === undefined ? undefined : !known)
+const not = (result: boolean | undefined) => (result === undefined ? undefined : !result)
 
-/** What cannot be told of a part, such as the id of an agent where there is none, the whole condition has to say. */
+/** A part that fails alone, such as the id of a missing agent, is left to the evaluation of the whole condition. */
 function leafOf(node: ASTNode): Early {
   let condition: Condition
   try {

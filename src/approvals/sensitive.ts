@@ -1,21 +1,22 @@
+import { isSecretField } from '../credentials/names.ts'
 import { hidden } from '../credentials/redactor.ts'
 import { isObject, type Json, type JsonObject } from '../lib/json.ts'
 import type { Sensitive } from '../model/approval.ts'
 
-/** Where a schema declares a secret: keys, and `*` for any key or index. */
+/** The path of a value that a schema declares secret: keys, and `*` for any key or index. */
 export type SecretPath = readonly string[]
 
-const mostNodes = 5000
-const deepestSchema = 30
+const maxNodes = 5000
+const maxSchemaDepth = 30
 
-const known = new WeakMap<JsonObject, readonly SecretPath[]>()
+const cache = new WeakMap<JsonObject, readonly SecretPath[]>()
 
-/** Where the input of an action holds what its schema declares secret: `writeOnly`, `format: password` or `x-secret`. */
+/** Paths of input values that the schema declares secret with `writeOnly`, `format: password` or `x-secret`. */
 export function secretPathsOf(schema: JsonObject): readonly SecretPath[] {
-  let paths = known.get(schema)
+  let paths = cache.get(schema)
   if (!paths) {
     paths = new SchemaReader(schema).paths
-    known.set(schema, paths)
+    cache.set(schema, paths)
   }
   return paths
 }
@@ -35,26 +36,25 @@ class SchemaReader {
   }
 
   #read(schema: Json | undefined, path: SecretPath): void {
-    if (!isObject(schema) || path.length > deepestSchema || ++this.#nodes > mostNodes) return
-    const { $ref, properties, items, prefixItems, additionalProperties, patternProperties } = schema as JsonObject
-    if (isDeclaredSecret(schema as JsonObject) && path.length > 0) {
+    if (!isObject(schema) || path.length > maxSchemaDepth || ++this.#nodes > maxNodes) return
+    const { $ref, properties, items, prefixItems, additionalProperties, patternProperties } = schema
+    if (isDeclaredSecret(schema) && path.length > 0) {
       this.paths.push(path)
       return
     }
     if (typeof $ref === 'string') this.#follow($ref, path)
-    for (const [key, inner] of Object.entries(isObject(properties) ? properties : {}))
-      this.#read(inner as Json, [...path, key])
+    for (const [key, inner] of Object.entries(isObject(properties) ? properties : {})) this.#read(inner, [...path, key])
     const patterns = isObject(patternProperties) ? Object.values(patternProperties) : []
     const anywhere = [items, additionalProperties, ...patterns, ...(Array.isArray(prefixItems) ? prefixItems : [])]
-    for (const inner of anywhere) this.#read(inner as Json, [...path, '*'])
+    for (const inner of anywhere) this.#read(inner, [...path, '*'])
     for (const word of ['allOf', 'anyOf', 'oneOf'] as const) {
-      const branches = (schema as JsonObject)[word]
+      const branches = schema[word]
       for (const inner of Array.isArray(branches) ? branches : []) this.#read(inner, path)
     }
-    for (const word of ['if', 'then', 'else'] as const) this.#read((schema as JsonObject)[word], path)
+    for (const word of ['if', 'then', 'else'] as const) this.#read(schema[word], path)
   }
 
-  /** Within the same document. A circle ends where it comes back to the same place. */
+  /** Follows references within the same document. Stops at cycles. */
   #follow(reference: string, path: SecretPath): void {
     const here = `${reference} ${path.join('/')}`
     if (!reference.startsWith('#') || this.#seen.has(here)) return
@@ -62,52 +62,24 @@ class SchemaReader {
     const parts = reference.slice(1).split('/').slice(1)
     const keys = parts.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
     this.#read(
-      keys.reduce<Json | undefined>(
-        (at, key) => (isObject(at) ? ((at as JsonObject)[key] as Json) : undefined),
-        this.#root,
-      ),
+      keys.reduce<Json | undefined>((at, key) => (isObject(at) ? at[key] : undefined), this.#root),
       path,
     )
   }
 }
 
-/** Field names under which people send credentials, compared without case, dashes and underscores. */
-const secretFields = new Set([
-  'password',
-  'passwd',
-  'passphrase',
-  'secret',
-  'clientsecret',
-  'token',
-  'accesstoken',
-  'refreshtoken',
-  'idtoken',
-  'sessiontoken',
-  'apikey',
-  'xapikey',
-  'privatekey',
-  'secretkey',
-  'authorization',
-  'proxyauthorization',
-  'cookie',
-  'setcookie',
-  'credentials',
-])
-
-/** Whether a value under this name is taken for a credential, though nobody declared it one. */
-export const isSecretField = (key: string): boolean => secretFields.has(key.toLowerCase().replaceAll(/[-_]/g, ''))
-
-/** API keys of our own, wherever they stand. */
+/** Matches the platform's own API keys. */
 export const ownKeys = /\bsk_[A-Za-z0-9]{20,}/g
 
 const deepest = 200
 
-/** Who reads the arguments of a call: the person who decides on it, or a system outside, which is told of it. */
+/** The audience of a call's arguments: the person who reviews it, or an external system that gets notified. */
 export type Reader = 'reviewer' | 'outside'
 
 /**
- * The arguments of a call as people see them, and a list of what is hidden or looks like a credential. A reviewer sees all
- * but what the schema declares secret and our own keys, because what runs must be judged; and is told of what is hidden.
+ * The arguments of a call for display, and a list of the values that are hidden or look like credentials. For a reviewer,
+ * only values that the schema declares secret, the platform's API keys and very deep values are hidden, because the
+ * reviewer must know what will run.
  */
 export function shownInput(
   input: JsonObject,
@@ -139,7 +111,7 @@ export function shownInput(
     }
     if (!isObject(value)) return value
     return Object.fromEntries(
-      Object.entries(value as JsonObject).map(([key, inner]) => {
+      Object.entries(value).map(([key, inner]) => {
         const place = path === '' ? key : `${path}.${key}`
         const below = within(key)
         const looksSecret = isSecretField(key) && inner !== null && typeof inner !== 'boolean'
@@ -156,7 +128,7 @@ export function shownInput(
   return { value, sensitive }
 }
 
-/** What can be told of a value without showing it. */
+/** The type and length of a value, to describe it without showing it. */
 function measured(value: Json): Pick<Sensitive, 'type' | 'length'> {
   if (typeof value === 'string') return { type: 'string', length: [...value].length }
   if (Array.isArray(value)) return { type: 'array', length: value.length }

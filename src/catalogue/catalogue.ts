@@ -1,4 +1,6 @@
-import { redactorOf } from '../credentials/tool-secrets.ts'
+import type { FilledConfig } from '../credentials/credentials.ts'
+import { Redactor } from '../credentials/redactor.ts'
+import { Cached } from '../db/cached.ts'
 import type { Check, Schemas } from '../json-schema/schema.ts'
 import { InvalidSchema } from '../json-schema/schema-compiler.ts'
 import type { JsonObject } from '../lib/json.ts'
@@ -6,117 +8,130 @@ import { PlatformError } from '../model/errors.ts'
 import { type Action, higherLevel, type Level } from '../model/tool.ts'
 import type { Store } from '../store/store.ts'
 import type { ToolRecord } from '../store/tools.ts'
-import { findToolType } from '../tools/index.ts'
-import type { ActionSketch, Reach, ToolType } from '../tools/tool-type.ts'
+import type { ActionDefinition, Filled, ToolDeps, ToolType } from '../tools/tool-type.ts'
+import type { ToolTypes } from '../tools/tool-types.ts'
 import { watchDefinitions } from './definitions.ts'
 import { presetsFor, shownSchema } from './presets.ts'
 
-/** An action with all that a call needs of it, worked out once. */
-export interface Offer {
+/** An action with everything that a call needs, computed once. */
+export interface PreparedAction {
   readonly action: Action
   readonly presets: JsonObject
-  /** What the outside sees of the schema. */
-  readonly shown: JsonObject
-  /** It changed, and nobody has accepted that yet. */
+  /** The schema that callers see, without preset parameters. */
+  readonly publicSchema: JsonObject
+  /** The definition changed and the change is not accepted yet. */
   readonly withheld: boolean
   check(): Check
 }
 
 /** A tool and the actions it offers now, by their names within the tool. */
-export interface Entry {
+export interface ToolEntry {
   readonly tool: ToolRecord
   readonly type: ToolType
-  readonly offers: ReadonlyMap<string, Offer>
-  /** Where the actions are someone else's, when to ask again. */
-  readonly until?: number
-  /** Whoever has the actions cannot be asked just now, and these are the last known ones. */
-  readonly away?: boolean
+  /** The config with the values of its secrets. */
+  readonly filled: Filled & Pick<FilledConfig<object>, 'fault'>
+  readonly actions: ReadonlyMap<string, PreparedAction>
+  /** The upstream server is unreachable, and these are the last known actions. */
+  readonly unreachable?: boolean
 }
 
-/** How long the actions of an MCP server are believed without its word. */
-const lifetimeElsewhere = 5 * 60_000
-/** How long the last known ones are, while the server cannot be asked. */
+/** How long the last known actions are cached while the upstream server is unreachable. */
 const lifetimeWhileAway = 1000
-/** What is older than this is asked for again when a conversation starts, which waits for that no longer than so long. */
+/** When a conversation starts, lists older than this are refreshed. */
 const freshFor = 60_000
+/** The maximum time that the start of a conversation waits for the refresh. */
 const longestWait = 2000
 
-/** Where tools with a single action are filed, unless they say otherwise. */
+/** Actions that do not come from an upstream server are cached until their tool changes. */
+const cacheTimeOf = ({ tool, type, unreachable }: ToolEntry): number =>
+  unreachable ? lifetimeWhileAway : (lifetimeOf(tool, type) ?? Number.POSITIVE_INFINITY)
+
+/** The default app of tools with a single action. */
 export const commonApp = 'tools'
 
-export const appOf = (tool: Pick<ToolRecord, 'app' | 'name'>, type: ToolType) =>
-  tool.app ?? (type.many ? tool.name.toLowerCase() : commonApp)
+export const appOf = (tool: Pick<ToolRecord, 'app' | 'name' | 'many_actions'>) =>
+  tool.app ?? (tool.many_actions ? tool.name.toLowerCase() : commonApp)
 
-/** Unless the tool says otherwise, open actions run at once and those above wait for a human. */
+/** By default, actions at level `open` run immediately and all others need approval. */
 const autoApproveOf = (tool: Pick<ToolRecord, 'auto_approve'>, level: Level) => tool.auto_approve ?? level === 'open'
 
-/** Whether every action of a tool runs at once; of a platform tool, some may need approval because of what they do. */
-export const autoApprovesAll = (tool: ToolRecord, { platformActions }: Pick<Reach, 'platformActions'>): boolean => {
-  const levels = (tool.actions ?? []).flatMap((name) => platformActions.get(name)?.level ?? [])
-  return autoApproveOf(tool, levels.reduce(higherLevel, tool.level))
-}
+/** Whether every action of a tool runs without approval. Individual actions of a platform tool can have higher levels. */
+export const autoApprovesAll = (tool: ToolRecord, type: ToolType, deps: ToolDeps): boolean =>
+  autoApproveOf(tool, higherLevel(tool.level, type.level?.(tool.config, deps) ?? 'open'))
 
-/** Which actions exist now. Held in memory until a tool changes. */
+/** The current actions of all tools, cached until a tool changes. */
 export class Catalogue {
-  readonly #entries = new Map<string, Entry>()
-  /** Those that are being read, so that a thousand callers of a new tool read it once; and how many changes were before. */
-  readonly #waiting = new Map<string, { readonly entry: Promise<Entry | undefined>; readonly since: number }>()
+  readonly #entries: Cached<ToolEntry>
   readonly #store: Store
-  readonly #reach: Reach
-  readonly #schemas: Schemas
+  readonly #deps: ToolDeps
+  readonly #types: ToolTypes
   readonly #listeners = new Set<() => void>()
-  #changes = 0
 
-  constructor(store: Store, reach: Reach, schemas: Schemas) {
+  constructor(store: Store, deps: ToolDeps, types: ToolTypes) {
     this.#store = store
-    this.#reach = reach
-    this.#schemas = schemas
-    store.notices.hear('tools', (ids) => {
-      if (ids.length === 0) this.#entries.clear()
-      for (const id of ids) this.#entries.delete(id)
-      this.#changed()
-    })
-    reach.upstreams.onChange(() => {
-      for (const [id, entry] of this.#entries) if (entry.tool.mcp) this.#entries.set(id, { ...entry, until: 0 })
+    this.#deps = deps
+    this.#types = types
+    this.#entries = new Cached(store.changes, { removeOn: ['tools'], lifetime: cacheTimeOf })
+    store.changes.subscribe('tools', () => this.#changed())
+    store.changes.subscribe('secrets', (projects) => this.#secretsChanged(projects))
+    deps.upstreams.onChange(() => {
+      this.#entries.expire(({ tool, type }) => lifetimeOf(tool, type) !== undefined)
       this.#changed()
     })
   }
 
-  /** Told when the actions of any tool may have changed. */
+  /** Calls the listener when the actions of any tool may have changed. */
   onChange(listener: () => void): void {
     this.#listeners.add(listener)
   }
 
+  /** Tools that use secrets of these projects get the values again, and connections with the old ones are closed. */
+  #secretsChanged(projects: readonly string[]): void {
+    const ids: string[] = []
+    this.#entries.expire(({ tool, filled }) => {
+      const isInProject = projects.length === 0 || projects.includes(tool.project_id)
+      const isAffected = isInProject && filled.config !== tool.config
+      if (isAffected) ids.push(tool.id)
+      return isAffected
+    })
+    this.#deps.upstreams.release(ids)
+    this.#changed()
+  }
+
   #changed(): void {
-    this.#changes++
     for (const listener of this.#listeners) listener()
   }
 
-  /** An entry that is in memory, and still believed; any other is found. */
-  known(toolId: string): Entry | undefined {
-    const known = this.#entries.get(toolId)
-    return known && (known.until === undefined || known.until > Date.now()) ? known : undefined
+  /** The entry if it is cached and fresh. */
+  peek(toolId: string): ToolEntry | undefined {
+    return this.#entries.peek(toolId)
   }
 
-  async find(toolId: string): Promise<Entry | undefined> {
-    const known = this.known(toolId)
-    if (known) return known
+  find(toolId: string): Promise<ToolEntry | undefined> {
+    return this.#entries.find(toolId, () => this.#load(toolId))
+  }
 
-    const waiting = this.#waiting.get(toolId)
-    if (waiting?.since === this.#changes) return waiting.entry
-    const entry = this.#read(toolId)
-    this.#waiting.set(toolId, { entry, since: this.#changes })
-    return entry
+  /** The entry if it is cached or can be built without a request to an upstream server. */
+  async findLocal(toolId: string): Promise<ToolEntry | undefined> {
+    const cached = this.peek(toolId)
+    if (cached) return cached
+    const tool = await this.#store.tools.find(toolId)
+    return tool && lifetimeOf(tool, this.typeOf(tool)) === undefined ? this.find(toolId) : undefined
+  }
+
+  typeOf(tool: Pick<ToolRecord, 'type'>): ToolType {
+    return this.#types.of(tool)
   }
 
   /**
-   * For the start of a conversation: asks MCP servers again whose list is older than a minute. What they had stays where
-   * one is away, or takes long; its answer is then for those who come later.
+   * Refreshes tool lists of MCP servers that are older than a minute, at the start of a conversation. If a server is
+   * unreachable or slow, its last list stays in use. A late answer is used by later conversations.
    */
-  async renew(toolIds: Iterable<string>): Promise<void> {
+  async refreshStale(toolIds: Iterable<string>): Promise<void> {
     const renewals = [...toolIds].flatMap((id) => {
-      const entry = this.#entries.get(id)
-      return entry?.type.renew ? [entry.type.renew(entry.tool, this.#reach, freshFor)] : []
+      const entry = this.#entries.last(id)
+      if (!entry?.type.refreshStale) return []
+      return [entry.type.refreshStale(entry.tool, this.#deps, entry.filled, freshFor)]
     })
     if (renewals.length === 0) return
     const { promise: late, resolve } = Promise.withResolvers<void>()
@@ -125,35 +140,45 @@ export class Catalogue {
     clearTimeout(timer)
   }
 
-  async #read(toolId: string): Promise<Entry | undefined> {
-    const changesBefore = this.#changes
+  async #load(toolId: string): Promise<ToolEntry | undefined> {
     try {
       const tool = await this.#store.tools.find(toolId)
-      const entry = tool && (await this.describe(tool))
-      // A tool that changed while it was read is read again by the next call.
-      if (entry && changesBefore === this.#changes) this.#entries.set(toolId, entry)
-      return entry
+      return tool && (await this.describe(tool))
     } catch (error) {
-      const kept = this.#entries.get(toolId)
-      if (!kept?.tool.mcp) throw error
-      // The server is away. Its actions stay as they were last, and only calls of them fail.
-      const entry = { ...kept, away: true, until: Date.now() + lifetimeWhileAway }
-      if (changesBefore === this.#changes) this.#entries.set(toolId, entry)
-      return entry
-    } finally {
-      if (this.#waiting.get(toolId)?.since === changesBefore) this.#waiting.delete(toolId)
+      const last = this.#entries.last(toolId)
+      if (!last || lifetimeOf(last.tool, last.type) === undefined) throw error
+      // The server is unreachable. Keep its last known actions; only calls fail.
+      return { ...last, filled: await this.fill(last.tool), unreachable: true }
     }
   }
 
-  async describe(tool: ToolRecord): Promise<Entry> {
-    const type = findToolType(tool.type)
-    if (!type) throw new Error(`tool ${tool.id} has the unknown type ${tool.type}`)
-    const offers = new Map<string, Offer>()
-    const sketches = (await type.actions(tool, this.#reach)).map((sketch) => withoutSecrets(sketch, tool))
-    const withheld = tool.mcp ? await watchDefinitions(tool, sketches, this.#store) : new Set<string>()
+  /** Fills the values of secrets into the config of a tool. */
+  async fill(tool: ToolRecord): Promise<ToolEntry['filled']> {
+    const { config, secrets, fault } = await this.#deps.credentials.fill(tool)
+    const redactor = new Redactor([...this.typeOf(tool).secrets(config), ...secrets])
+    return { config, redactor, ...(fault && { fault }) }
+  }
+
+  /** The same, for use at once: throws if a secret is missing. */
+  async requireFilled(tool: ToolRecord): Promise<Filled> {
+    const filled = await this.fill(tool)
+    if (filled.fault) throw filled.fault
+    return filled
+  }
+
+  async describe(tool: ToolRecord): Promise<ToolEntry> {
+    const type = this.typeOf(tool)
+    const lifetime = lifetimeOf(tool, type)
+    const actions = new Map<string, PreparedAction>()
+    const filled = await this.fill(tool)
+    // Without its credentials, another system cannot be asked.
+    if (filled.fault && lifetime !== undefined) throw filled.fault
+    const listed = await type.actions(tool, this.#deps, filled)
+    const sketches = lifetime === undefined ? listed : listed.map((one) => withoutSecrets(one, filled.redactor))
+    const withheld = lifetime === undefined ? nothing : await watchDefinitions(tool, sketches, this.#store)
     for (const sketch of sketches) {
       const level = higherLevel(tool.level, sketch.level ?? 'open')
-      const app = appOf(tool, type)
+      const app = appOf(tool)
       const namespace = type.many ? tool.name : app
       const action: Action = {
         ...sketch,
@@ -165,32 +190,35 @@ export class Catalogue {
       }
       const presets = presetsFor(tool.preset_parameters, action)
       let check: Check | undefined
-      offers.set(sketch.name, {
+      actions.set(sketch.name, {
         action,
         presets,
-        shown: shownSchema(action.schema, presets),
+        publicSchema: shownSchema(action.schema, presets),
         withheld: withheld.has(sketch.name),
         check: () => {
-          check ??= compiled(action, this.#schemas)
+          check ??= compiled(action, this.#deps.schemas)
           return check
         },
       })
     }
-    return { tool, type, offers, ...(tool.mcp && { until: Date.now() + lifetimeElsewhere }) }
+    return { tool, type, filled, actions }
   }
 }
 
-/** An MCP server may describe its tools with what it was sent. */
-function withoutSecrets(sketch: ActionSketch, tool: ToolRecord): ActionSketch {
-  const redactor = redactorOf(tool)
-  if (redactor.isEmpty || !tool.mcp) return sketch
+const nothing: ReadonlySet<string> = new Set()
+
+const lifetimeOf = (tool: ToolRecord, type: ToolType) => type.lifetime?.(tool.config)
+
+/** Removes the tool's credentials from the definition, because an upstream server may echo what it was sent. */
+function withoutSecrets(sketch: ActionDefinition, redactor: Redactor): ActionDefinition {
+  if (redactor.isEmpty) return sketch
   const { description, schema, definition } = sketch
-  const said = { description, schema, ...(definition && { definition }) }
-  const clean = redactor.value<JsonObject>(said)
-  return clean === said ? sketch : { ...sketch, ...(clean as typeof said) }
+  const texts = { description, schema, ...(definition && { definition }) }
+  const clean = redactor.value<JsonObject>(texts)
+  return clean === texts ? sketch : { ...sketch, ...(clean as typeof texts) }
 }
 
-/** Schemas of our own users were checked when they were registered; those of MCP servers may be anything. */
+/** Schemas of registered tools were checked on creation. Schemas from MCP servers can be invalid. */
 function compiled({ id, schema }: Action, schemas: Schemas): Check {
   const invalid = (cause: unknown): unknown =>
     cause instanceof InvalidSchema

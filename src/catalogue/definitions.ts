@@ -4,23 +4,23 @@ import { newId } from '../model/ids.ts'
 import type { SeenDefinition } from '../store/definitions.ts'
 import type { Store } from '../store/store.ts'
 import type { ToolRecord } from '../store/tools.ts'
-import type { ActionSketch } from '../tools/tool-type.ts'
+import type { ActionDefinition } from '../tools/tool-type.ts'
 
 /**
- * Notices when someone else's tool is described otherwise than before under the same name, which is how a tool that was
- * approved is turned into another one. The change is in the record; and where the tool pins definitions, the action is
- * withheld until the new one is accepted. Returns the names that are withheld.
+ * Detects when an upstream server changes the definition of an action under the same name, which could turn an approved
+ * tool into a different one. Records the change. If the tool pins definitions, the action is withheld until the new
+ * definition is accepted. Returns the names of withheld actions.
  */
 export async function watchDefinitions(
   tool: ToolRecord,
-  sketches: readonly ActionSketch[],
+  sketches: readonly ActionDefinition[],
   store: Store,
 ): Promise<Set<string>> {
   const known = await store.definitions.of(tool.id)
   const withheld = new Set<string>()
   const first: { name: string; hash: string; text: string | null }[] = []
   for (const [index, { name, definition }] of sketches.entries()) {
-    // Thousands of them take a while, and others want to be served meanwhile.
+    // Thousands of definitions take a while, so yield to other requests.
     if (index % 200 === 199) await nextRound()
     if (!definition) continue
     const text = canonical(definition)
@@ -29,7 +29,7 @@ export async function watchDefinitions(
     const before = known.get(name)
     const isUnkept = before && !before.isKept && before.accepted_hash === hash && seen.text !== null
     if (!before || isUnkept) first.push({ name, ...seen })
-    if (before && before.current_hash !== hash && (await isNews(tool, name, seen, store))) {
+    if (before && before.current_hash !== hash && (await isNewDefinition(tool, name, seen, store))) {
       await recordChange(tool, name, { before: before.current_hash, after: hash, text }, store)
     }
     if (tool.pin_definitions && before && before.accepted_hash !== hash) withheld.add(name)
@@ -38,18 +38,18 @@ export async function watchDefinitions(
   return withheld
 }
 
-/** Of definitions that are longer, only the hash is kept. */
+/** Only the hash is stored for longer definitions. */
 const longestKept = 262_144
 
-const isNews = (tool: ToolRecord, name: string, seen: SeenDefinition, { definitions }: Store) =>
+const isNewDefinition = (tool: ToolRecord, name: string, seen: SeenDefinition, { definitions }: Store) =>
   definitions.see(tool.id, name, seen, tool.pin_definitions ? 'later' : 'at once')
 
-/** As much as the record keeps of any response, in bytes. */
-const mostRecorded = 65_536
+/** The same limit as for responses in call records, in bytes. */
+const maxRecorded = 65_536
 
 const nextRound = () => new Promise(setImmediate)
 
-/** In the record beside the calls, because that is where people look when a tool behaves otherwise. */
+/** Recorded among the calls, because that is where people look when a tool behaves differently. */
 async function recordChange(
   tool: ToolRecord,
   name: string,
@@ -57,7 +57,7 @@ async function recordChange(
   store: Store,
 ) {
   const now = Date.now()
-  const response = firstBytes(change.text, mostRecorded)
+  const response = firstBytes(change.text, maxRecorded)
   await store.calls.refuse({
     id: newId('call', now),
     project_id: tool.project_id,

@@ -3,39 +3,38 @@ import type { Fault } from '../model/errors.ts'
 import type { ServerApp } from '../model/server.ts'
 import type { Store } from '../store/store.ts'
 import type { ToolName } from '../store/tools.ts'
-import { findToolType } from '../tools/index.ts'
 import { appOf, type Catalogue, commonApp } from './catalogue.ts'
 
-export interface Looking {
+export interface MissingDeps {
   readonly store: Store
   readonly catalogue: Catalogue
-  /** Whether what there is instead may be named. */
-  readonly mayKnow: boolean
+  /** Whether messages may suggest existing names. */
+  readonly maySuggest: boolean
 }
 
 /**
- * What a server is to offer and a project does not have: an app of no tool, or an action that none of the app's tools has.
- * What it offered before is let be. MCP servers are not asked for the sake of it: of one that nobody has asked lately any
- * action is believed.
+ * Finds apps and actions that a server lists but the project does not have: an app without tools, or an action that no tool
+ * of the app has. Entries that the server already had are accepted. Does not query upstream MCP servers: if one is not
+ * cached, any action of its app is accepted.
  */
 export async function findMissing(
   apps: readonly ServerApp[],
   before: readonly ServerApp[],
   projectId: string,
-  { store, catalogue, mayKnow }: Looking,
+  { store, catalogue, maySuggest }: MissingDeps,
 ): Promise<Fault[]> {
-  const byApp = Map.groupBy(await store.tools.names(projectId), nameOfApp)
+  const byApp = Map.groupBy(await store.tools.names(projectId), appOf)
   const faults: Fault[] = []
-  // To look for what may have been meant takes a while, and nobody reads it a hundred times.
+  // Finding similar names takes a while, so only the first few faults get a suggestion.
   const instead = (wrong: string, known: readonly string[]) =>
-    mayKnow && faults.length < mostHints ? orDidYouMean(wrong, known) : ''
+    maySuggest && faults.length < maxHints ? orDidYouMean(wrong, known) : ''
   for (const [index, { slug, actions = [] }] of apps.entries()) {
-    if (faults.length > mostFaults) return [...faults.slice(0, mostFaults), { path: '', message: 'and many more' }]
+    if (faults.length > maxFaults) return [...faults.slice(0, maxFaults), { path: '', message: 'and many more' }]
     const tools = byApp.get(slug)
     const had = before.find((app) => app.slug === slug)
-    // Of those with a single action there need be none yet.
+    // The default app may be empty.
     if (!tools && !had && slug !== commonApp) {
-      const message = `no tool of the project is filed under "${slug}"${instead(slug, [...byApp.keys()])}`
+      const message = `no tool in the project has the app "${slug}"${instead(slug, [...byApp.keys()])}`
       faults.push({ path: `apps.${index}.slug`, message })
       continue
     }
@@ -44,7 +43,7 @@ export async function findMissing(
     const fine = new Set([...known, ...(had?.actions ?? [])])
     for (const [place, action] of actions.entries()) {
       if (fine.has(action)) continue
-      if (faults.length > mostFaults) break
+      if (faults.length > maxFaults) break
       const message = `"${slug}" has no action "${action}"${instead(action, known)}`
       faults.push({ path: `apps.${index}.actions.${place}`, message })
     }
@@ -52,22 +51,16 @@ export async function findMissing(
   return faults
 }
 
-const mostFaults = 100
-const mostHints = 3
+const maxFaults = 100
+const maxHints = 3
 
-/** The slug that a tool's actions are filed under. */
-export function nameOfApp(tool: ToolName): string {
-  const type = findToolType(tool.type)
-  return type ? appOf(tool, type) : tool.name
-}
-
-/** Undefined where someone else would have to be asked. */
+/** Undefined if an upstream server would have to be queried. */
 async function actionsOf(tools: readonly ToolName[], catalogue: Catalogue): Promise<string[] | undefined> {
   const names: string[] = []
-  for (const { id, type } of tools) {
-    const entry = type === 'mcp' ? catalogue.known(id) : await catalogue.find(id)
+  for (const { id } of tools) {
+    const entry = await catalogue.findLocal(id)
     if (!entry) return undefined
-    names.push(...entry.offers.keys())
+    names.push(...entry.actions.keys())
   }
   return names
 }

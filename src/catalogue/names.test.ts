@@ -6,7 +6,7 @@ import { agentNames, findByName } from './names.ts'
 const action = (namespace: string, name: string) => ({ id: `${namespace}:${name}`, namespace, name }) as Action
 const many = (namespace: string, name: string) => ({ action: action(namespace, name), many: true })
 
-test('a single action has its tool’s name, one of many has the tool’s name in front', () => {
+test('the only action of a tool has the tool’s name, and one of several is prefixed with it', () => {
   const names = agentNames([
     { action: action('tools', 'search'), many: false },
     many('github', 'search'),
@@ -16,7 +16,7 @@ test('a single action has its tool’s name, one of many has the tool’s name i
   expect([...names.keys()].sort()).toEqual(['github_search', 'jira_search', 'search'])
 })
 
-test('single actions of one name have their app in front, and names that are still alike differ', () => {
+test('actions with the same name are prefixed with their app, and remaining duplicates get different names', () => {
   const single = (app: string, name: string) => ({ action: { ...action(app, name), app }, many: false, toolId: app })
   const alike = [single('hubspot', 'search'), single('salesforce', 'search'), many('hubspot', 'search')]
 
@@ -28,7 +28,7 @@ test('single actions of one name have their app in front, and names that are sti
   expect([...names.keys()]).toEqual(expect.arrayContaining(['hubspot_search', 'salesforce_search']))
 })
 
-test('names are safe for every provider, never alike, and the same in whatever order the actions come', () => {
+test('names are valid for every model provider, unique, and independent of the order of the actions', () => {
   const part = fc.string({ unit: fc.constantFrom('a', 'b', '_', '-', '.', 'é'), minLength: 1, maxLength: 70 })
   const actions = fc.uniqueArray(fc.tuple(part, part), { selector: (pair) => pair.join(':'), maxLength: 8 })
 
@@ -44,7 +44,7 @@ test('names are safe for every provider, never alike, and the same in whatever o
   )
 })
 
-test('a dash and an underscore are taken for each other, unless that leaves two', () => {
+test('a name is found with - and _ swapped, and several matches are all returned', () => {
   const names = new Map([
     ['get-document', 1],
     ['get_file', 2],

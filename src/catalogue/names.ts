@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { Action } from '../model/tool.ts'
 
-/** What every model provider takes. */
+/** The maximum length of tool names that every model provider accepts. */
 const longest = 64
 
 const hashOf = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 8)
 
-/** A name that is safe everywhere. What is cut off is stood for by a hash of the whole, so it stays the same. */
+/** Converts a name to one that is valid everywhere. Long names are truncated and get a hash of the full name. */
 export function safeName(name: string): string {
   const safe = name.replaceAll(/[^A-Za-z0-9_-]/g, '_')
   return safe.length <= longest ? safe : `${safe.slice(0, longest - 9)}_${hashOf(name)}`
@@ -15,14 +15,14 @@ export function safeName(name: string): string {
 interface Nameable {
   readonly action: Action
   readonly many: boolean
-  /** Where two actions have one id, the ids of their tools tell them apart. */
+  /** Distinguishes actions with the same id. */
   readonly toolId?: string
 }
 
 /**
- * The names that a model sees, no two alike: the tool's own for a single action, `{app}_{name}` where tools of several apps
- * have that name, and `{tool}_{action}` for one of many. Where two would still be alike, the one whose id sorts first keeps
- * the name and the others carry a hash of their id, so the same set always gets the same names.
+ * Unique names for a model: the tool's name for tools with a single action, `{app}_{name}` if tools of several apps have
+ * that name, and `{tool}_{action}` for tools with many actions. On a conflict, the action whose id sorts first keeps the
+ * name and the others get a hash of their id, so the same set always gets the same names.
  */
 export function agentNames(actions: readonly Nameable[]): Map<string, Action> {
   const bare = Map.groupBy(
@@ -47,7 +47,7 @@ export function agentNames(actions: readonly Nameable[]): Map<string, Action> {
   return names
 }
 
-/** Looks a name up as it is, then with `_` and `-` taken for the same. Several matches mean the name is ambiguous. */
+/** Looks up the exact name, then treats `_` and `-` as equal. Several matches mean the name is ambiguous. */
 export function findByName<T>(names: ReadonlyMap<string, T>, name: string): T[] {
   const exact = names.get(name)
   if (exact !== undefined) return [exact]
@@ -61,20 +61,20 @@ const slugOf = (text: string) =>
     .replaceAll(/[^a-z0-9]+/g, '_')
     .replaceAll(/^_+|_+$/g, '')
 
-/** The name of an action at a server, unless another one there has it already. */
+/** The generated name of an action on a server, before conflicts are resolved. */
 export const generatedName = ({ app, name }: Action, kind: 'action' | 'workflow' = 'action'): string =>
   safeName(`${slugOf(app)}_${slugOf(name)}_${kind}`)
 
 /**
- * Names for the tools of a server: `salesforce_create_contact_action`, or those the actions have where they come from.
- * Where two would be alike, the one whose id sorts first keeps the name and the others are numbered.
+ * Names for the tools of a server: generated, such as `salesforce_create_contact_action`, or the actions' original names.
+ * On a conflict, the action whose id sorts first keeps the name and the others are numbered.
  */
 export function serverNames<T extends { readonly action: Action; readonly kind: 'action' | 'workflow' }>(
   actions: readonly T[],
   style: 'generated' | 'original',
 ): Map<string, T> {
   const names = new Map<string, T>()
-  /** The last number of each name that several want, so that thousands of them are not counted from the start. */
+  /** The last number used for each conflicting name, so that numbering thousands of them is not quadratic. */
   const counts = new Map<string, number>()
   for (const one of [...actions].sort((a, b) => (a.action.id < b.action.id ? -1 : 1))) {
     const wanted = style === 'original' ? safeName(one.action.name) : generatedName(one.action, one.kind)

@@ -3,10 +3,9 @@ import type { Action } from '../model/tool.ts'
 
 type Aliased = Pick<Action, 'schema' | 'aliases'>
 
-const properties = (schema: JsonObject): JsonObject =>
-  isObject(schema.properties) ? (schema.properties as JsonObject) : {}
+const properties = (schema: JsonObject): JsonObject => (isObject(schema.properties) ? schema.properties : {})
 
-/** The input with every field under its own name: `document_id` becomes `id`. A field's own name wins. */
+/** Replaces aliases with the fields' own names: `document_id` becomes `id`. If both are present, the own name wins. */
 export function unaliased(input: JsonObject, { aliases }: Aliased): JsonObject {
   if (!aliases || !Object.keys(aliases).some((alias) => Object.hasOwn(input, alias))) return input
   const own: JsonObject = {}
@@ -17,7 +16,7 @@ export function unaliased(input: JsonObject, { aliases }: Aliased): JsonObject {
   return own
 }
 
-/** The presets that concern this action: those of its own fields, and any other where it takes any other. */
+/** The presets that apply to this action: those of its fields, and all others if it allows additional properties. */
 export function presetsFor(presets: JsonObject | null, action: Aliased): JsonObject {
   if (!presets) return {}
   const known = properties(action.schema)
@@ -27,7 +26,7 @@ export function presetsFor(presets: JsonObject | null, action: Aliased): JsonObj
   )
 }
 
-/** The schema as the outside sees it: a preset field is not there at all. */
+/** The schema that callers see, without preset fields. */
 export function shownSchema(schema: JsonObject, presets: JsonObject): JsonObject {
   const hidden = new Set(Object.keys(presets))
   if (hidden.size === 0) return schema

@@ -1,21 +1,26 @@
 import { StartError } from '../model/start-error.ts'
 import type { Store } from '../store/store.ts'
 import type { ToolRecord } from '../store/tools.ts'
+import type { ToolTypes } from '../tools/tool-types.ts'
 import type { Catalogue } from './catalogue.ts'
 
 /**
- * Contacts every MCP server that somebody counts on, and reads what it offers. Throws where one cannot be reached: then
- * its users learn of it from whoever starts the platform, and not from calls that fail.
+ * Loads the actions of every required tool, and throws if one is unavailable. The operator then sees the problem at the
+ * start, instead of users seeing failed calls.
  */
-export async function contactRequired(store: Store, catalogue: Catalogue): Promise<void> {
-  const required = (await store.tools.ofType('mcp')).filter(({ mcp }) => mcp?.required)
+export async function contactRequired(store: Store, catalogue: Catalogue, types: ToolTypes): Promise<void> {
+  const required: ToolRecord[] = []
+  for (const type of types.all) {
+    if (!type.required) continue
+    required.push(...(await store.tools.ofType(type.type)).filter(({ config }) => type.required?.(config)))
+  }
   const missing = (await Promise.all(required.map((tool) => reasonMissing(tool, catalogue)))).filter(
     (reason) => reason !== undefined,
   )
   if (missing.length === 0) return
-  const which = missing.length === 1 ? 'An MCP server that is' : `${missing.length} MCP servers that are`
+  const which = missing.length === 1 ? 'A required tool' : `${missing.length} required tools`
   throw new StartError(
-    `${which} required cannot be used. ${missing.join(' ')} See to that and start again; or start with --ignore-required, and have the tool no longer require it ("required": false in its "mcp").`,
+    `${which} cannot be used. ${missing.join(' ')} Fix this and start again. Or start with --ignore-required and set "required": false in the tool.`,
   )
 }
 

@@ -8,7 +8,7 @@ const wanted = fc.array(fc.string({ unit: fc.constantFrom('a', 'b', 'é', '😀'
   maxLength: 20,
 })
 
-test('finds what a search for each place would find', () => {
+test('finds the same matches as a separate search at every position', () => {
   fc.assert(
     fc.property(letters, wanted, (text, unsorted) => {
       const texts = [...new Set(unsorted)].sort((a, b) => b.length - a.length)
@@ -24,6 +24,6 @@ test('finds what a search for each place would find', () => {
   )
 })
 
-test('a text without any of them is the same text', () => {
+test('a text without a match is returned unchanged', () => {
   expect(new ManyTexts(['secret']).replaceAll('nothing here', '#')).toBe('nothing here')
 })

@@ -1,14 +1,14 @@
 /**
- * Finds many texts in one pass (Rabin–Karp): the hash of a window as long as the shortest of them moves over the text, and only
- * where it fits one of them is the text compared. Looking for each by itself takes as many passes as there are texts.
+ * Searches for many texts in one pass (Rabin–Karp). A rolling hash, with a window as long as the shortest text, moves over
+ * the input. The texts are compared only where the hash matches. Separate searches would take one pass per text.
  */
 export class ManyTexts {
   readonly #window: number
   readonly #byHash = new Map<number, string[]>()
-  /** Whether some text has a hash with these 16 low bits, which most places have not. */
+  /** Whether the hash of any text has these 16 low bits. Rules out most positions quickly. */
   readonly #low = new Uint8Array(1 << 16)
 
-  /** The longest first: where several begin at one place, the first that fits counts. */
+  /** Pass the longest texts first: if several match at one position, the first one wins. */
   constructor(texts: readonly string[]) {
     this.#window = Math.min(...texts.map(({ length }) => length))
     for (const text of texts) {

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Store } from '../store/store.ts'
 import { Vault, type VaultOptions } from './vault.ts'
 
-/** The vault at a start: with what the key before has sealed sealed anew, and a word on all that does not open. */
+/** Opens the vault at startup. Re-encrypts secrets of the previous key, and logs a warning for those it cannot decrypt. */
 export async function openVault(
   options: Omit<VaultOptions, 'settings'>,
   store: Pick<Store, 'settings' | 'sealed'>,
@@ -17,16 +17,18 @@ export async function openVault(
   }
   if (missing.length > 0) {
     log.warn(
-      `Some secrets are sealed with the key ${missing.join(' and ')}, which this process does not have. Start it with that key as QM_SECRET_KEY_PREVIOUS, or set them again.`,
+      `Some secrets are encrypted with the key ${missing.join(' and ')}, which this process does not have. Start it with that key as QM_SECRET_KEY_PREVIOUS, or set the secrets again.`,
     )
   }
   for (const place of unreadable) {
-    log.warn(`The secret kept at ${place} was changed or moved in the database and cannot be opened: set it again.`)
+    log.warn(
+      `The secret stored at ${place} was modified or moved in the database and cannot be decrypted. Set it again.`,
+    )
   }
   if (options.previousSecretKey !== undefined) {
     log.info(
       { renewed, sealed_with: vault.source },
-      'no secret needs QM_SECRET_KEY_PREVIOUS any more: take it away once all processes were restarted',
+      'no secret needs QM_SECRET_KEY_PREVIOUS any more: remove it once all processes have restarted',
     )
   }
   return vault

@@ -3,17 +3,17 @@ import { PlatformError } from '../model/errors.ts'
 import type { Output } from '../model/tool.ts'
 import { ManyTexts } from './many-texts.ts'
 
-/** What stands for a secret. */
+/** The placeholder for a redacted secret. */
 export const hidden = '[redacted]'
 
 /**
- * Shorter values are not looked for: "blue" or "12345" stands in many an answer that has nothing to do with a credential,
- * and taking it out would break the answer without keeping a secret that anyone can guess.
+ * Shorter values are not redacted. "blue" or "12345" occurs in many responses that have nothing to do with a credential.
+ * Redacting it would break the response without protecting a secret, because such values are easy to guess.
  */
 export const shortestSecret = 8
 
 const deepest = 1000
-/** Up to so many, looking for each by itself is faster. */
+/** Up to this number of forms, separate searches are faster than `ManyTexts`. */
 const fewForms = 60
 
 export interface RedactedStream {
@@ -22,8 +22,8 @@ export interface RedactedStream {
 }
 
 /**
- * Takes known secrets out of text and values, in every form in which a service is likely to echo them: as they are,
- * escaped in JSON, encoded for a URL, and in base64, alone or as part of something longer.
+ * Redacts known secrets in text and values, in every form in which a service is likely to echo them: verbatim, escaped in
+ * JSON, URL-encoded, and in base64, alone or as part of a longer text.
  */
 export class Redactor {
   readonly #forms: readonly string[]
@@ -31,7 +31,7 @@ export class Redactor {
 
   constructor(secrets: Iterable<string>) {
     const long = [...new Set(secrets)].filter((secret) => secret.length >= shortestSecret)
-    // The longest first, so that a secret which is part of another one does not leave the rest of it behind.
+    // Longest first: if one secret is part of another, redacting the shorter one first would leave the rest of the longer.
     this.#forms = [...new Set(long.flatMap(formsOf))].sort((a, b) => b.length - a.length)
     this.#many = this.#forms.length > fewForms ? new ManyTexts(this.#forms) : undefined
   }
@@ -47,7 +47,7 @@ export class Redactor {
     return clean
   }
 
-  /** For text that comes in parts: what may be the beginning of a secret is held back until the next part tells. */
+  /** Redacts a stream. A possible beginning of a secret is held back until the next part arrives. */
   stream(): RedactedStream {
     let held = ''
     return {
@@ -64,7 +64,7 @@ export class Redactor {
     }
   }
 
-  /** The longest end of the text that a secret begins with. */
+  /** The longest suffix of the text that is a prefix of a secret. */
   #beginningAtEnd(text: string): string {
     const longest = Math.min(text.length, Math.max(0, ...this.#forms.map((form) => form.length - 1)))
     for (let length = longest; length > 0; length--) {
@@ -74,17 +74,17 @@ export class Redactor {
     return ''
   }
 
-  /** The same value where it holds no secret. */
+  /** Returns the same object if it contains no secret. */
   value<T extends Json>(value: T): T {
     return this.#walk(value, 0) as T
   }
 
-  /** Whether JSON text may hold a secret. JSON can spell any character as \u0061, and "/" as "\/"; then it may. */
+  /** Whether JSON text may contain a secret. True for any \u0061 or \/ escape, because these can spell a secret. */
   holds(text: string): boolean {
     return !this.isEmpty && (this.text(text) !== text || /\\[u/]/.test(text))
   }
 
-  /** A cheap look at the text first: most answers hold no secret and are passed on as they came. */
+  /** Checks the text first, which is cheap. Most responses contain no secret and are returned unchanged. */
   output(output: Output): Output {
     const { text, value } = output
     if (!this.holds(text)) return output
@@ -92,7 +92,7 @@ export class Redactor {
     return clean === value ? output : { ...output, value: clean, text: JSON.stringify(clean) }
   }
 
-  /** Of what is told to a caller; the cause goes to the log, where it is redacted as text. */
+  /** Redacts the details that a caller sees. The cause is only logged, where it is redacted as text. */
   error(error: unknown): unknown {
     if (!(error instanceof PlatformError)) return error
     const details = error.details as unknown as JsonObject
@@ -109,7 +109,7 @@ export class Redactor {
       return items.some((item, index) => item !== value[index]) ? items : value
     }
     if (!isObject(value)) return value
-    const before = Object.entries(value as JsonObject)
+    const before = Object.entries(value)
     const after = before.map(([key, inner]) => [this.text(key), this.#walk(inner, depth + 1)] as const)
     const isSame = after.every(([key, inner], index) => key === before[index]?.[0] && inner === before[index]?.[1])
     return isSame ? value : Object.fromEntries(after)
@@ -118,7 +118,7 @@ export class Redactor {
 
 const inJson = (text: string) => JSON.stringify(text).slice(1, -1)
 
-/** How a secret looks in answers that hold it. */
+/** The forms that a secret can have in a response. */
 function formsOf(secret: string): string[] {
   const escaped = inJson(secret)
   const ascii = escaped.replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
@@ -129,7 +129,7 @@ function formsOf(secret: string): string[] {
     escaped.replaceAll('/', '\\/'),
     ascii,
     ascii.replaceAll('/', '\\/'),
-    // JSON within JSON, as MCP servers like to answer.
+    // JSON within JSON, which is common in responses of MCP servers.
     inJson(escaped),
     inJson(ascii),
     encoded,
@@ -140,8 +140,8 @@ function formsOf(secret: string): string[] {
 }
 
 /**
- * What base64 makes of the secret, wherever it begins within a group of three bytes. The characters at both ends, which
- * depend on its neighbours, are left out.
+ * The secret in base64, for each offset within a group of three bytes. Leaves out characters at both ends that depend on
+ * the surrounding bytes.
  */
 function base64FormsOf(secret: string): string[] {
   const bytes = Buffer.from(secret)

@@ -1,53 +1,38 @@
-import type { McpAddress } from '../model/tool.ts'
-import type { ToolRecord } from '../store/tools.ts'
-import { Redactor } from './redactor.ts'
+import { isSecretName } from './names.ts'
 
-type Holder = Pick<ToolRecord, 'execute' | 'mcp'>
+type Values = Readonly<Record<string, string>> | undefined
 
-const known = new WeakMap<object, Redactor>()
-
-/** Takes a tool's own credentials out of what its callers are told; made once for each record. */
-export function redactorOf(tool: Holder): Redactor {
-  let redactor = known.get(tool)
-  if (!redactor) {
-    redactor = new Redactor(secretsOf(tool))
-    known.set(tool, redactor)
-  }
-  return redactor
-}
-
-/** What a tool proves with who it is. */
-export const secretsOf = ({ execute, mcp }: Holder): string[] => [
-  ...secretsIn(execute?.headers),
-  ...secretsInUrl(execute?.url),
-  ...(mcp ? secretsAt(mcp) : []),
-]
-
-/** What an MCP server is shown to prove who we are. */
-export const secretsAt = ({ headers, env, url, args }: McpAddress): string[] => [
+/** The credentials in the configuration of an MCP server. */
+export const secretsAt = ({ headers, env, url, args }: Address): string[] => [
   ...secretsIn(headers),
   ...secretsIn(env),
   ...secretsInUrl(url),
   ...secretsInArgs(args ?? []),
 ]
 
-/** Headers that everyone may see, whatever their values look like. */
+interface Address {
+  readonly headers?: Values
+  readonly env?: Values
+  readonly url?: string | undefined
+  readonly args?: readonly string[] | undefined
+}
+
+/** Headers that are never secret, even if their value looks like a key. */
 const harmless = /^(accept|content|cache|if|user-agent|host|origin|referer|range|date|mcp-protocol)\b/i
-const secretName = /auth|token|secret|passw|passphrase|key|cookie|credential|session|signature|sig$|pwd|appid/i
-/** Long, in one piece, of letters and digits, and neither an address nor a path: what nobody writes by hand. */
+/** Looks like a generated key: long, no whitespace, letters and digits, and neither a URL nor a path. */
 const secretValue = /^(?!\w+:\/\/|\/)(?=\S*\d)(?=\S*[A-Za-z])\S{16,}$/
 
-/** Values of headers, variables or query parameters that are secrets, by their name or by their looks. */
-export const secretsIn = (values: Readonly<Record<string, string>> | undefined): string[] =>
+/** Values of headers, variables or query parameters whose name or format suggests a secret. */
+export const secretsIn = (values: Values): string[] =>
   Object.entries(values ?? {}).flatMap(([name, value]) => {
     if (harmless.test(name) || value.includes('${{')) return []
     if (/^[a-z][a-z0-9+.-]*:\/\//i.test(value)) return secretsInUrl(value)
     const [, scheme = '', bare = ''] = /^(\w+\s+)?(.*)$/s.exec(value) ?? []
-    if (!secretName.test(name) && !secretValue.test(bare)) return []
+    if (!isSecretName(name) && !secretValue.test(bare)) return []
     return scheme === '' ? [value] : [value, bare, ...userAndPassword(scheme, bare)]
   })
 
-/** Basic authentication is only encoded, so a service may echo what is in it. */
+/** Basic authentication is only encoded, so a service may echo the decoded user and password. */
 function userAndPassword(scheme: string, bare: string): string[] {
   if (scheme.trim().toLowerCase() !== 'basic') return []
   const decoded = Buffer.from(bare, 'base64').toString()
@@ -55,7 +40,7 @@ function userAndPassword(scheme: string, bare: string): string[] {
   return colon < 0 ? [] : [decoded, decoded.slice(colon + 1)]
 }
 
-/** The password and the query of an address; a value that an argument fills is the caller's own. */
+/** Secrets in the password and the query of a URL. Placeholders are skipped, because callers supply their values. */
 export function secretsInUrl(url = ''): string[] {
   const [, password = ''] = /^[a-z][a-z0-9+.-]*:\/\/[^/?#@]*?:([^/?#@]*)@/i.exec(url) ?? []
   const query = /\?([^#]*)/.exec(url)?.[1] ?? ''
@@ -63,7 +48,7 @@ export function secretsInUrl(url = ''): string[] {
   return [...(password === '' ? [] : [password, decoded(password)]), ...secretsIn(Object.fromEntries(fixed))]
 }
 
-/** `--api-key=…`, `--api-key …`, `API_KEY=…`, an address with a password, or a word that looks like a key. */
+/** `--api-key=…`, `--api-key …`, `API_KEY=…`, a URL with a password, or an argument that looks like a key. */
 const secretsInArgs = (args: readonly string[]): string[] =>
   args.flatMap((arg, index) => {
     const [, name, value] = /^-{0,2}([\w.-]+)=(.*)$/s.exec(arg) ?? []
@@ -82,7 +67,7 @@ function decoded(text: string): string {
   }
 }
 
-/** An address for people who may not change it: without its password and the values of its query. */
+/** Masks the credentials and query values of a URL, for people who cannot edit it. */
 export function maskedUrl(url: string): string {
   const [, before = '', query, hash = ''] = /^([^?#]*)(?:\?([^#]*))?(#.*)?$/s.exec(url) ?? []
   const bare = before.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/@]*@/i, `$1${masked}@`)
@@ -96,5 +81,13 @@ export function maskedUrl(url: string): string {
 
 const isPlaceholder = (value: string) => /^\{[A-Za-z0-9_.-]+\}$/.test(value)
 
-/** What stands for a value that is only shown to those who may change it. */
+/** The placeholder for a value that is only shown to people who can edit it. */
 export const masked = '[hidden]'
+
+/** Masks the values of headers and variables, for people who cannot edit them. Keeps the names. */
+export const maskedValues = ({ headers, env }: { readonly headers?: Values; readonly env?: Values }) => ({
+  ...(headers && { headers: mask(headers) }),
+  ...(env && { env: mask(env) }),
+})
+
+const mask = (values: NonNullable<Values>) => Object.fromEntries(Object.keys(values).map((name) => [name, masked]))

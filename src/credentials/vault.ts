@@ -10,37 +10,39 @@ import type { Settings } from '../store/settings.ts'
 export interface VaultOptions {
   /** QM_SECRET_KEY: 32 bytes in base64 or hex, or a passphrase. */
   readonly secretKey: string | undefined
-  /** QM_SECRET_KEY_PREVIOUS: the key before, which opens what is not yet sealed anew. */
+  /** QM_SECRET_KEY_PREVIOUS: the previous key, to decrypt values that are not re-encrypted yet. */
   readonly previousSecretKey?: string | undefined
-  /** Where the key file is, when there is no QM_SECRET_KEY. */
+  /** The folder of the key file, which is used if QM_SECRET_KEY is not set. */
   readonly data: string
   readonly settings: Pick<Settings, 'find' | 'establish'>
 }
 
 const keyFile = 'secret.key'
-/** A sealed value that only the right key opens, so that no two keys are ever used on one database. */
+/** An encrypted value that only the right key decrypts. Ensures that a database never uses two keys. */
 const check = 'secret_check'
 const checkPlace = 'settings/secret_check'
 const checkText = 'quartermaster'
 
 export interface Renewal {
   readonly renewed: number
-  /** Places of values that the key before should open, and does not. */
+  /** Places of values that the previous key should decrypt but cannot. */
   readonly unreadable: readonly string[]
-  /** The ids of other keys that something is sealed with. */
+  /** Ids of unavailable keys that stored values are encrypted with. */
   readonly missing: readonly string[]
 }
 
 /**
- * Seals secrets with AES-256-GCM. A sealed value is `v1.<key id>.<nonce, text and tag>`, bound to the place it is kept
- * at: moved to another row, it does not open.
+ * Encrypts secrets with AES-256-GCM. A sealed value is `v1.<key id>.<nonce, ciphertext and tag>`, bound to the place where
+ * it is stored: it cannot be decrypted after being moved to another row.
  *
- * The key is QM_SECRET_KEY, or a file in the data folder that the first secret makes. Whatever key seals the first secret
- * of a database is the one: with another, nothing is sealed, and what is there is not opened but said to need its key.
+ * The key is QM_SECRET_KEY, or a file in the data folder that is created with the first secret. The key that encrypts the
+ * first secret becomes the key of the database. With another key, encryption and decryption fail with an error that names
+ * the missing key.
  *
- * To change it, a start is given the key before as well. It seals anew the check and all that the key before has sealed, in one
- * transaction: cut off anywhere, nothing has changed. The check comes first. Of several processes, each with a new key of its
- * own, one gets to change it; the others wait, and then find that theirs does not fit.
+ * To rotate the key, start with the previous key set as well. The start re-encrypts the check value and everything
+ * encrypted with the previous key, in one transaction, so an interrupted start changes nothing. The check value comes first
+ * and acts as a lock: of several processes with different new keys, one changes it, and the others wait and then find that
+ * their key does not match.
  */
 export class Vault {
   readonly #options: VaultOptions
@@ -60,15 +62,14 @@ export class Vault {
     return new Vault(options, await findKey(options), previous)
   }
 
-  /** Where the key is from. */
   get source(): 'QM_SECRET_KEY' | typeof keyFile {
     return this.#options.secretKey === undefined ? keyFile : 'QM_SECRET_KEY'
   }
 
-  /** What is wrong with the key, in words; nothing while it fits, or while there are no secrets. */
+  /** Describes what is wrong with the key; undefined if it matches or if there are no secrets yet. */
   async findFault(): Promise<string | undefined> {
-    const known = await this.#options.settings.find(check)
-    if (known === undefined || opens(this.#previous, known)) return undefined
+    const stored = await this.#options.settings.find(check)
+    if (stored === undefined || opens(this.#previous, stored)) return undefined
     try {
       await this.#checked()
       return undefined
@@ -77,7 +78,7 @@ export class Vault {
     }
   }
 
-  /** `place` names where the value is kept: `ai_providers/aip_…/api_key`. */
+  /** `place` is where the value is stored: `ai_providers/aip_…/api_key`. */
   async seal(text: string, place: string): Promise<string> {
     await this.#checked()
     return sealWith(this.#key as Buffer, text, place)
@@ -93,15 +94,15 @@ export class Vault {
     return text
   }
 
-  /** Seals with the key what the one before has sealed, and tells of what neither of them opens. */
+  /** Re-encrypts values of the previous key with the current one, and reports values that neither key can decrypt. */
   async renew(store: { readonly sealed: Sealed }): Promise<Renewal> {
     return store.sealed.together(async (sealed, settings) => {
       const before = this.#previous
-      const known = await settings.find(check)
-      if (known !== undefined && opens(before, known)) {
-        // The key before fits, so to make one hides nothing.
+      const stored = await settings.find(check)
+      if (stored !== undefined && opens(before, stored)) {
+        // The previous key matches, so a new key file does not hide a missing key.
         this.#key ??= await makeKeyFile(this.#options.data)
-        await settings.replace(check, known, sealWith(this.#key, checkText, checkPlace))
+        await settings.replace(check, stored, sealWith(this.#key, checkText, checkPlace))
       }
       const key = this.#key
       const here = [key, before].flatMap((one) => (one ? idOf(one) : []))
@@ -119,7 +120,7 @@ export class Vault {
     })
   }
 
-  /** Makes sure that there is a key, and that it is the one that this database's secrets are sealed with. */
+  /** Ensures that there is a key, and that it is the key of this database. */
   #checked(): Promise<void> {
     this.#fits ??= this.#check().catch((error: unknown) => {
       this.#fits = undefined
@@ -130,12 +131,12 @@ export class Vault {
 
   async #check(): Promise<void> {
     const { settings, data } = this.#options
-    const known = await settings.find(check)
-    // To make a key where another one is missing would only hide that.
-    if (this.#key === undefined && known !== undefined) throw this.#mismatch(idIn(known))
+    const stored = await settings.find(check)
+    // Creating a key here would hide that the right one is missing.
+    if (this.#key === undefined && stored !== undefined) throw this.#mismatch(idIn(stored))
     const key = this.#key ?? (await makeKeyFile(data))
     this.#key = key
-    const sealed = known ?? (await settings.establish(check, () => sealWith(key, checkText, checkPlace)))
+    const sealed = stored ?? (await settings.establish(check, () => sealWith(key, checkText, checkPlace)))
     if (!opens(key, sealed)) throw this.#mismatch(idIn(sealed))
   }
 
@@ -156,7 +157,7 @@ const opens = (key: Buffer | undefined, sealedCheck: string | undefined): boolea
 
 const idIn = (sealed: string): string => sealed.split('.')[1] ?? ''
 
-/** Tells keys apart, and tells nothing of the key. */
+/** Identifies a key without revealing anything about it. */
 const idOf = (key: Buffer): string => createHmac('sha256', key).update('key id').digest('hex').slice(0, 8)
 
 function sealWith(key: Buffer, text: string, place: string): string {
@@ -185,7 +186,7 @@ async function findKey({ secretKey, data, settings }: VaultOptions): Promise<Buf
 async function readKey(text: string, settings: VaultOptions['settings']): Promise<Buffer> {
   const bytes = asBytes(text)
   if (bytes) return bytes
-  // In the database, because all processes on it must come to the same key.
+  // The salt is in the database, because all processes must derive the same key.
   const salt = await settings.establish('secret_salt', () => randomBytes(16).toString('base64url'))
   return stretch(text.normalize('NFC'), Buffer.from(salt, 'base64url'))
 }
@@ -198,7 +199,7 @@ const stretch = (passphrase: string, salt: Buffer): Promise<Buffer> =>
     { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 },
   )
 
-/** 32 bytes written in hex or base64; anything else is a passphrase. */
+/** Decodes 32 bytes in hex or base64. Anything else is a passphrase. */
 function asBytes(text: string): Buffer | undefined {
   if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex')
   if (/^[A-Za-z0-9+/_-]{43}=?$/.test(text)) return Buffer.from(text, 'base64')
@@ -213,15 +214,16 @@ async function readKeyFile(data: string): Promise<Buffer | undefined> {
   })
   if (text === undefined) return undefined
   const key = asBytes(text.trim())
-  if (!key) throw new StartError(`${path} is not a key: it must hold 32 bytes in hex or base64. Restore it.`)
+  if (!key)
+    throw new StartError(`${path} is not a key: it must contain 32 bytes in hex or base64. Restore it from a backup.`)
   const { mode } = await stat(path)
   if (process.platform !== 'win32' && (mode & 0o007) !== 0) {
-    throw new StartError(`${path} can be read by everyone on this machine: run chmod 600 on it.`)
+    throw new StartError(`${path} is readable by other users on this machine. Run chmod 600 on it.`)
   }
   return key
 }
 
-/** Whole or not at all, and never in place of another: a process beside this one may be making it too. */
+/** Creates the key file atomically and never replaces an existing one, because another process may create it too. */
 async function makeKeyFile(data: string): Promise<Buffer> {
   const draft = join(data, `${keyFile}.${randomBytes(6).toString('hex')}`)
   try {
@@ -229,7 +231,7 @@ async function makeKeyFile(data: string): Promise<Buffer> {
     await writeFile(draft, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flag: 'wx', flush: true })
   } catch (cause) {
     throw new StartError(
-      `The key file ${join(data, keyFile)} cannot be written: ${(cause as Error).message}. Give the user that the platform runs as write access to the folder, or set QM_SECRET_KEY.`,
+      `The key file ${join(data, keyFile)} cannot be written: ${(cause as Error).message}. Give the user who runs the platform write access to the folder, or set QM_SECRET_KEY.`,
       { cause },
     )
   }
@@ -244,9 +246,12 @@ async function makeKeyFile(data: string): Promise<Buffer> {
   return (await readKeyFile(data)) as Buffer
 }
 
-/** A database elsewhere may keep what the key seals at once, and must not outlive its name in the folder in a power cut. */
+/**
+ * Syncs the folder, so that the key file survives a power failure. Otherwise a database on another machine could store
+ * secrets that are encrypted with a lost key.
+ */
 async function settleFolder(folder: string): Promise<void> {
-  // Windows opens no folders, and writes names down by itself.
+  // Windows cannot open folders, and persists directory entries itself.
   if (process.platform === 'win32') return
   const handle = await open(folder)
   try {

@@ -1,15 +1,15 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 
-/** Frames of 4 KB after which the log is begun again from its start. */
+/** The number of 4 KB frames after which the log is restarted. */
 const longLog = 4096
-/** How many frames may be left for the event loop to move itself. */
+/** The maximum number of remaining frames that the event loop moves itself. */
 const fewFrames = 500
 
 /**
- * Moves what was written from SQLite's log into the database file. Left to itself SQLite does that within a commit, and
- * waits for the disk while nobody is served; here a thread does the bulk of it. Only the thread that writes can begin
- * the log again, and it does so when next to nothing is left to move.
+ * Checkpoints SQLite's write-ahead log into the database file. By default, SQLite does this within a commit and blocks the
+ * event loop while it waits for the disk. Here a worker thread does most of it. Only the thread that writes can restart the
+ * log, and does so once few frames are left to move.
  */
 export class Checkpoints {
   readonly #database: DatabaseSync
@@ -22,13 +22,13 @@ export class Checkpoints {
   constructor(database: DatabaseSync, file: string) {
     this.#database = database
     this.#file = file
-    // Should the thread fail, SQLite's own way is still there, far behind it.
+    // SQLite's automatic checkpoint remains as a fallback if the worker fails.
     database.exec(`PRAGMA wal_autocheckpoint = ${longLog * 16}`)
     this.#timer = setInterval(() => this.#start(), 500)
     this.#timer.unref()
   }
 
-  /** Something was committed. */
+  /** Call this after a commit. */
   wrote(): void {
     this.#written = true
   }
@@ -55,7 +55,7 @@ export class Checkpoints {
       try {
         this.#database.exec('PRAGMA wal_checkpoint(RESTART)')
       } catch {
-        // A full disk, say. The log goes on growing, and the next checkpoint tries again.
+        // The disk may be full, for example. The log keeps growing, and the next checkpoint retries.
       }
     })
     worker.on('error', () => {

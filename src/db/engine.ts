@@ -5,12 +5,13 @@ import type { CallEnd, CallRow, Tables } from './tables.ts'
 
 export type EngineName = 'sqlite' | 'postgres'
 
-/** Something changed: a topic and the ids it is about. No ids means that anything of the topic may have changed. */
-export interface Notice {
+/** The topic and the ids of the records that changed. No ids means that any record of the topic may have changed. */
+export interface ChangeEvent {
   readonly topic:
     | 'api_keys'
     | 'access_policies'
     | 'tools'
+    | 'secrets'
     | 'servers'
     | 'skills'
     | 'calls'
@@ -20,35 +21,43 @@ export interface Notice {
     | 'generations'
     | 'jobs'
   readonly ids: readonly string[]
-  /** What there is to say beside that, in a few thousand bytes. */
+  /** Additional data, up to a few thousand bytes. */
   readonly data?: Json
 }
 
-/** What the two databases do differently. Everything else is written once, on `db`. */
+/** The differences between the two databases. Everything else uses `db`. */
 export interface Engine {
   readonly name: EngineName
   readonly db: Kysely<Tables>
-  /** PostgreSQL's connections, for what does not go through Kysely. */
+  /** The PostgreSQL connection pool, for code that does not use Kysely. */
   readonly pool?: pg.Pool
 
-  /** Writes a group of call records in one commit. Survives the death of the process once it resolves. */
+  /** Writes a batch of call records. Once it resolves, they survive a crash of the process. */
   writeCalls(begun: readonly CallRow[], ended: readonly CallEnd[]): Promise<void>
-  /** Resolves once everything committed before would also survive the machine losing power, where that is asked for. */
-  settle(): Promise<void>
+  /**
+   * Resolves once everything committed before would also survive a power failure. Absent if commits guarantee that anyway,
+   * or if the operator has not enabled it.
+   */
+  settle?(): Promise<void>
+  /** How many batches of call records can be written concurrently. */
+  readonly concurrentWrites: number
 
-  /** Full-text search: which documents fit the words, best first. */
+  /** Full-text search for documents that match any of the words, best first. */
   searchDocuments(search: DocumentSearch): Promise<{ id: string; score: number }[]>
-  /** The part of each of these documents that fits the words, by id. */
+  /** The part of each document that matches the words, by id. */
   snippetsOf(ids: readonly string[], words: readonly string[]): Promise<Map<string, string>>
 
-  /** Tells other processes on the same database; hears what they tell. */
-  tell(notice: Notice): Promise<void>
-  hear(listener: (notice: Notice) => void): void
+  /** Whether other processes may use the same database. */
+  readonly hasPeers: boolean
+  /** Sends the event to other processes on the same database. */
+  publish(event: ChangeEvent): Promise<void>
+  /** Receives events of other processes. */
+  subscribe(listener: (event: ChangeEvent) => void): void
 
-  /** Room left on the disk, where the database is a file of ours. */
+  /** Free disk space, if the database is a local file. */
   freeBytes?(): Promise<number>
 
-  /** Whether the error says that a unique index refused the row. */
+  /** Whether the error is a violation of a unique index. */
   isDuplicate(error: unknown): boolean
   close(): Promise<void>
 }

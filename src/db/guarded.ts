@@ -4,10 +4,10 @@ import type { Principal } from '../model/principal.ts'
 import type { Engine } from './engine.ts'
 import type { Tables } from './tables.ts'
 
-/** Looks at the keys bound to no project, as they were and as they would be, and throws where that must not happen. */
+/** Compares the keys without a project before and after a change, and throws if the change is not allowed. */
 export type Guard = (before: readonly Principal[], after: readonly Principal[]) => void
 
-/** A change of keys or access policies that is made only if the guard lets it; one at a time, in all processes. */
+/** Changes keys or access policies if the guard allows it. Changes are serialized across all processes. */
 export function guarded<Result>(
   { db: database }: Engine,
   guard: Guard | undefined,
@@ -15,7 +15,7 @@ export function guarded<Result>(
 ): Promise<Result> {
   if (!guard) return change(database)
   return database.transaction().execute(async (tx) => {
-    // Whoever holds this row is alone: two that each take one of the last two keys must not both find the other's.
+    // Locks this row. Otherwise two transactions could each delete one of the last two keys and still see the other one.
     await tx
       .updateTable('settings')
       .set((row) => ({ value: row.ref('value') }))

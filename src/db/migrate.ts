@@ -3,10 +3,10 @@ import { StartError } from '../model/start-error.ts'
 import type { Engine } from './engine.ts'
 import { migrations } from './migrations/index.ts'
 
-/** The database was written by a version that knows more tables than this one. */
+/** The database was written by a newer version. */
 export class DatabaseTooNew extends StartError {}
 
-/** Brings the database up to this version, under a lock, so that replicas that start together do it once. */
+/** Migrates the database to this version. Holds a lock, so that of several replicas that start together only one does it. */
 export async function migrate(engine: Engine): Promise<void> {
   const steps: Record<string, Migration> = {}
   for (const [name, step] of Object.entries(migrations)) steps[name] = { up: (db) => step(db, engine.name) }

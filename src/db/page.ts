@@ -1,10 +1,10 @@
-import { setImmediate as othersFirst } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type SelectQueryBuilder, sql } from 'kysely'
 import type { Page, Tags, Window } from '../model/page.ts'
 import type { Tables } from './tables.ts'
 
-/** What of a record decides who may see it. */
-export interface Facts {
+/** The fields of a record that decide who can see it. */
+export interface VisibilityFacts {
   readonly id: string
   readonly project_id?: string | null
   readonly path?: string
@@ -12,23 +12,23 @@ export interface Facts {
 }
 
 /**
- * Which records a principal may see. `undefined` means all that the query finds, so the database can count and cut; a
- * function is asked record by record, because who may see what is decided by rules that no query can express.
+ * Which records a principal can see. `undefined` means all records of the query, so the database can count and paginate. A
+ * function is called for each record, because a query cannot express access policies.
  */
-export type Visible = ((facts: Facts) => boolean) | undefined
+export type Visible = ((facts: VisibilityFacts) => boolean) | undefined
 
 interface Options<Table extends keyof Tables> {
   readonly order?: 'asc' | 'desc'
-  /** Those that the noun is made of; all unless given. */
+  /** Columns to select. All by default. */
   readonly columns?: readonly (keyof Tables[Table] & string)[]
-  /** Those that decide who may see it. */
-  readonly facts?: readonly (keyof Facts)[]
+  /** Columns that decide who can see the record. */
+  readonly facts?: readonly (keyof VisibilityFacts)[]
 }
 
-/** Enough that few questions are asked, and few enough that nobody else waits long. */
+/** Large enough to need few queries, small enough not to block other requests for long. */
 const batchSize = 1000
 
-/** One page of the visible records, in the order of their ids. `total` counts only those, and all of them. */
+/** One page of the visible records, ordered by id. `total` counts all visible records. */
 export async function pageOfRows<Table extends keyof Tables, Noun>(
   where: SelectQueryBuilder<Tables, Table, object>,
   { limit, offset }: Window,
@@ -54,14 +54,14 @@ export async function pageOfRows<Table extends keyof Tables, Noun>(
   return { data, total: Number((count as { n: number }).n), limit, offset }
 }
 
-/** Milliseconds after which others are served. */
+/** Milliseconds after which the loop yields to other requests. */
 const longestSlice = 20
 
-/** Goes through all that the query finds, a batch at a time and only as much of each record as decides on it. */
+/** Scans all records of the query in batches, and reads only the columns that decide on visibility. */
 async function visibleIds<Table extends keyof Tables>(
   where: SelectQueryBuilder<Tables, Table, object>,
   { limit, offset }: Window,
-  visible: (facts: Facts) => boolean,
+  visible: (facts: VisibilityFacts) => boolean,
   { order = 'asc', facts = ['id', 'project_id'] }: Options<Table>,
 ): Promise<{ ids: string[]; total: number }> {
   const ids: string[] = []
@@ -73,9 +73,9 @@ async function visibleIds<Table extends keyof Tables>(
     const query = rest.select(facts.map((column) => sql.ref(column).as(column))).orderBy(sql.ref('id'), order)
     const batch = (await query.limit(batchSize).execute()) as FactsRow[]
     for (const { tags, ...row } of batch) {
-      // How long the rules take to decide is up to those who wrote them.
+      // Access policies can be slow to evaluate.
       if (performance.now() - since > longestSlice) {
-        await othersFirst()
+        await nextTurn()
         since = performance.now()
       }
       if (!visible(tags === undefined ? row : { ...row, tags: JSON.parse(tags) })) continue
@@ -83,9 +83,9 @@ async function visibleIds<Table extends keyof Tables>(
       total++
     }
     last = batch.length === batchSize ? batch.at(-1)?.id : undefined
-    if (last !== undefined) await othersFirst()
+    if (last !== undefined) await nextTurn()
   } while (last !== undefined)
   return { ids, total }
 }
 
-type FactsRow = Omit<Facts, 'tags'> & { readonly tags?: string }
+type FactsRow = Omit<VisibilityFacts, 'tags'> & { readonly tags?: string }

@@ -3,18 +3,18 @@ import type { PostgresPool, PostgresPoolClient } from 'kysely'
 import type pg from 'pg'
 import { DatabaseUnavailable } from '../model/database-unavailable.ts'
 
-/** Connection exceptions, shutdown, start-up, too many connections, and a standby that takes no writes. */
+/** Connection exceptions, shutdown, startup, insufficient resources, and a read-only standby. */
 const sqlStates = /^(08...|57P0[1-5]|53[1-4]00|25006)$/
 const systemCodes = /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_)/
-/** What pg says without a code. */
+/** Errors of pg that have no code. */
 const messages =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed)/
 
-/** Whether the error is about the connection or the server, and not about the statement. */
+/** Whether the error concerns the connection or the server, not the statement. */
 export function isUnavailable(error: unknown): boolean {
   const { code, message, severity } = Object(error) as { code?: unknown; message?: unknown; severity?: unknown }
   const text = String(code ?? '')
-  // What is fatal has ended the connection, or kept it from being made.
+  // A fatal error ends the connection, or prevents it.
   if (severity === 'FATAL' || severity === 'PANIC') return true
   return sqlStates.test(text) || systemCodes.test(text) || messages.test(String(message ?? ''))
 }
@@ -25,14 +25,14 @@ function explained(error: unknown, text: string): unknown {
   if (!isUnavailable(error)) return error
   const { code } = error as { code?: string }
   const reason =
-    code === '53100' ? 'its disk is full' : code === '25006' ? 'it takes no writes' : 'the connection was lost'
+    code === '53100' ? 'its disk is full' : code === '25006' ? 'it is read-only' : 'the connection was lost'
   return new DatabaseUnavailable(reason, reads.test(text), { cause: error })
 }
 
-/** Waits between attempts: a server that was restarted, or a pooler that dropped connections, is back at once. */
+/** Delays between attempts. Short, because a restarted server or a pooler that dropped connections is back quickly. */
 const pausesMs = [0, 50, 250]
 
-/** Runs what does no harm when it is run twice, again where the connection is lost. */
+/** Runs idempotent work, and retries it if the connection is lost. */
 export async function repeated<T>(text: string, work: (attempt: number) => Promise<T>): Promise<T> {
   for (let attempt = 0; ; attempt++) {
     try {
@@ -45,7 +45,7 @@ export async function repeated<T>(text: string, work: (attempt: number) => Promi
   }
 }
 
-/** Runs a statement once, and says in our words where the database cannot be used. */
+/** Runs a statement once. Throws `DatabaseUnavailable` if the database cannot be used. */
 export async function once<T>(text: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -55,8 +55,8 @@ export async function once<T>(text: string, work: () => Promise<T>): Promise<T> 
 }
 
 /**
- * The pool as Kysely sees it. A connection is taken for the first statement and not before, so that it is known what was
- * lost with it. A read outside a transaction is repeated on another connection.
+ * Wraps the pool for Kysely. Acquires a connection only for the first statement, so that an error can be attributed to that
+ * statement. Retries reads outside a transaction on another connection.
  */
 export const guardedPool = (pool: pg.Pool): PostgresPool => ({
   options: pool.options,

@@ -2,24 +2,24 @@ import { randomUUID } from 'node:crypto'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import { StartError } from '../model/start-error.ts'
-import type { Engine, Notice } from './engine.ts'
+import type { ChangeEvent, Engine } from './engine.ts'
 import { guardedPool, repeated } from './postgres-pool.ts'
 import type { CallEnd, CallRow, Tables } from './tables.ts'
 
 const channel = 'quartermaster'
 const notify = 'select pg_notify($1, $2)'
 
-/** PostgreSQL's 64-bit integers as numbers: ours are milliseconds and counts, far below 2^53. */
+/** Parses 64-bit integers as numbers. The tables use them for milliseconds and counts, far below 2^53. */
 const types: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
     oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format as 'text')) as never,
 }
 
 /**
- * Hears the notices of other processes. While the connection is down notices are lost, so when it is back every topic
- * is announced as changed.
+ * Receives change events from other processes. Events are lost while the connection is down, so every topic is reported as
+ * changed after a reconnect.
  */
-function listen(url: string, onNotice: (notice: Notice) => void, me: string) {
+function listen(url: string, onEvent: (event: ChangeEvent) => void, processId: string) {
   let client: pg.Client | undefined
   let closed = false
   let missed = false
@@ -37,8 +37,8 @@ function listen(url: string, onNotice: (notice: Notice) => void, me: string) {
       delay = Math.min(delay * 2, 5000)
     })
     next.on('notification', ({ payload }) => {
-      const { from, ...notice } = JSON.parse(payload ?? '{}')
-      if (from !== me) onNotice(notice)
+      const { from, ...event } = JSON.parse(payload ?? '{}')
+      if (from !== processId) onEvent(event)
     })
     try {
       await next.connect()
@@ -48,7 +48,7 @@ function listen(url: string, onNotice: (notice: Notice) => void, me: string) {
           ...(['api_keys', 'access_policies', 'tools', 'servers', 'skills', 'jobs'] as const),
           ...(['approvals', 'approval_rules', 'generations'] as const),
         ])
-          onNotice({ topic, ids: [] })
+          onEvent({ topic, ids: [] })
       missed = false
       delay = 100
     } catch {
@@ -65,7 +65,7 @@ function listen(url: string, onNotice: (notice: Notice) => void, me: string) {
   }
 }
 
-/** Says what is wrong with the address of the database, and never its password. */
+/** Throws an error that explains why the database is unreachable. Never includes its password. */
 async function requireReachable(pool: pg.Pool, url: string): Promise<void> {
   try {
     await pool.query('select 1')
@@ -73,15 +73,18 @@ async function requireReachable(pool: pg.Pool, url: string): Promise<void> {
     await pool.end()
     const where = URL.parse(url)
     const name = where ? `${where.hostname}:${where.port || 5432}${where.pathname}` : 'the address in DATABASE_URL'
-    throw new StartError(`PostgreSQL at ${name} cannot be used: ${(cause as Error).message}.`, { cause })
+    throw new StartError(
+      `PostgreSQL at ${name} cannot be used: ${(cause as Error).message}. Check DATABASE_URL and that the database is running.`,
+      { cause },
+    )
   }
 }
 
 const insertCalls = 'insert into calls select * from json_populate_recordset(null::calls, $1::json)'
 
 /**
- * Where the connection is lost, the rows may be there or not. They are then written again, but for those that are there; and
- * those must be ours, because another process that has begun the same call must not be joined in it.
+ * If the connection is lost, the rows may have been written or not. A retry skips existing rows, and checks that this
+ * process wrote them: if another process has begun the same call, both would run it.
  */
 const beginCalls = (pool: pg.Pool, begun: readonly CallRow[]) =>
   repeated(insertCalls, async (attempt) => {
@@ -97,12 +100,12 @@ const beginCalls = (pool: pg.Pool, begun: readonly CallRow[]) =>
     if (!begun.every(isOurs)) throw new Error('a call was begun twice')
   })
 
-/** deadlock_detected: of two that waited for each other, PostgreSQL has sent this one away. */
+/** deadlock_detected: PostgreSQL aborted this one of two transactions that waited for each other. */
 const deadlock = '40P01'
 
 /**
- * Two processes may end the same calls, in the order of their ids, so that neither waits for the other; the order is not
- * PostgreSQL's promise, though, and what it sends away, it takes the second time. To end a call twice changes nothing.
+ * Two processes may end the same calls. Rows are sorted by id to avoid deadlocks. PostgreSQL does not guarantee that order,
+ * though, so a deadlock is retried once. Ending a call twice changes nothing.
  */
 async function endCalls(pool: pg.Pool, ended: readonly CallEnd[]): Promise<void> {
   const query = {
@@ -131,16 +134,16 @@ export async function openPostgres(url: string, poolSize = 10): Promise<Engine> 
     keepAlive: true,
     connectionTimeoutMillis: 10_000,
   })
-  // A connection that breaks while idle is replaced by the pool; the query that needs it next reports a real failure.
+  // The pool replaces a connection that breaks while idle. If the database is down, the next query fails.
   pool.on('error', () => {})
-  // So does one that breaks in the middle of a transaction; unheard, it would end the process.
+  // The same for a connection that breaks during a transaction. Without a listener, the error would end the process.
   pool.on('connect', (client) => client.on('error', () => {}))
   await requireReachable(pool, url)
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: guardedPool(pool) }) })
-  const listeners: ((notice: Notice) => void)[] = []
-  const me = randomUUID()
-  const ear = listen(url, (notice) => listeners.forEach((listener) => void listener(notice)), me)
-  await ear.ready
+  const listeners: ((event: ChangeEvent) => void)[] = []
+  const processId = randomUUID()
+  const subscription = listen(url, (event) => listeners.forEach((listener) => void listener(event)), processId)
+  await subscription.ready
 
   return {
     name: 'postgres',
@@ -151,8 +154,8 @@ export async function openPostgres(url: string, poolSize = 10): Promise<Engine> 
       await Promise.all([begun.length > 0 && beginCalls(pool, begun), ended.length > 0 && endCalls(pool, ended)])
     },
 
-    // A commit is on disk when PostgreSQL answers it.
-    settle: async () => {},
+    // Most of the time is spent waiting for the commit, and commits on several connections can be flushed together.
+    concurrentWrites: 3,
 
     async searchDocuments({ projectIds, words, limit }) {
       if (words.length === 0 || projectIds?.length === 0) return []
@@ -173,23 +176,24 @@ export async function openPostgres(url: string, poolSize = 10): Promise<Engine> 
       return new Map(rows.map(({ id, snippet }) => [id, snippet]))
     },
 
-    async tell({ topic, ids, data }) {
-      // A notice holds at most 8,000 bytes.
+    hasPeers: true,
+    async publish({ topic, ids, data }) {
+      // The payload of a notification is limited to 8,000 bytes.
       for (let start = 0; start < Math.max(ids.length, 1); start += 150) {
-        const payload = JSON.stringify({ from: me, topic, ids: ids.slice(start, start + 150), data })
+        const payload = JSON.stringify({ from: processId, topic, ids: ids.slice(start, start + 150), data })
         await repeated(notify, () => pool.query(notify, [channel, payload]))
       }
     },
-    hear: (listener) => void listeners.push(listener),
+    subscribe: (listener) => void listeners.push(listener),
     isDuplicate: (error) => (error as { code?: string } | null)?.code === '23505',
 
     async close() {
-      await ear.close()
+      await subscription.close()
       await db.destroy()
     },
   }
 }
 
-/** A query of PostgreSQL for texts with any of the words. */
+/** A tsquery that matches texts with any of the words. */
 const anyOf = (words: readonly string[]): string =>
   words.map((word) => `'${word.replaceAll("'", "''").replaceAll('\\', '\\\\')}'`).join(' | ')

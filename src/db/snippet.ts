@@ -1,10 +1,10 @@
-/** Characters of a document that a snippet is looked for in. */
+/** Snippets are taken from this many characters at the beginning of a document. */
 export const longestBeginning = 20_000
 const around = 80
 
 /**
- * The first place of a text that has one of the words, in bold, with what stands around it; the beginning where none is
- * found. Words are compared by how they begin, because a search finds "policies" by "policy".
+ * Returns the first match of one of the words, in bold, with the surrounding text. Without a match, returns the beginning.
+ * Compares only the beginnings of words, because a search for "policy" also finds "policies".
  */
 export function snippetOf(text: string, words: readonly string[]): string {
   const starts = words.flatMap((word) => word.match(/[\p{L}\p{N}]+/gu) ?? []).map(stemOf)

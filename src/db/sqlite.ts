@@ -24,15 +24,15 @@ import type { CallEnd, CallRow, Tables } from './tables.ts'
 
 const syncData = promisify(fdatasync)
 
-/** SQLITE_BUSY: someone else has the lock. */
+/** SQLITE_BUSY: another connection holds the lock. */
 const busy = 5
 
-/** Another process has the data folder. */
+/** Another process uses the data folder. */
 export class FolderInUse extends StartError {}
 
 /**
- * One process at a time owns a data folder. The proof is an exclusive SQLite lock on a file of its own, which the
- * operating system lets go when the process dies, however it dies; the database itself stays open to backup tools.
+ * Ensures that only one process uses a data folder, with an exclusive SQLite lock on a separate file. The operating system
+ * releases the lock whenever the process ends. The database itself stays readable for backup tools.
  */
 function lockFolder(folder: string): DatabaseSync {
   const lock = new DatabaseSync(makePrivate(folder, 'lock.db'), { open: false })
@@ -58,13 +58,14 @@ function lockFolder(folder: string): DatabaseSync {
 
 const notWritable = (folder: string, cause: unknown) =>
   new StartError(
-    `The data folder ${folder} cannot be written to: ${(cause as Error).message}. Give the user that the platform runs as write access to it, or choose another folder with --data.`,
+    `The data folder ${folder} cannot be written to: ${(cause as Error).message}. Give the user who runs the platform write access to it, or choose another folder with --data.`,
     { cause },
   )
 
 /**
- * Only for us, whatever the folder allows: it holds hashes of keys, what callers sent and what they were answered. SQLite
- * gives the files beside it the same mode. One that all users can read is closed; what a group may do is left alone.
+ * Creates a file that other users cannot access, whatever the mode of the folder: it contains key hashes, requests and
+ * responses. SQLite gives its -wal and -shm files the same mode. Removes access for other users from existing files, and
+ * keeps the mode of files that only a group can access.
  */
 function makePrivate(folder: string, name: string): string {
   const file = join(folder, name)
@@ -83,11 +84,11 @@ function closeToOthers(file: string): void {
   try {
     chmodSync(file, 0o600)
   } catch {
-    // Of another user. If it cannot be used, opening it says so.
+    // The file belongs to another user. If it is not accessible, opening it fails with an error.
   }
 }
 
-/** SQLite's own words for a file that it cannot use are for operators; where they come from is not. */
+/** Turns an SQLite error into a message for operators, without a stack trace. */
 export function explained(thrown: unknown, file: string): unknown {
   const error = thrown instanceof DatabaseUnavailable ? thrown.cause : thrown
   const { code, errcode = 0, message } = Object(error) as { code?: string; errcode?: number; message?: string }
@@ -96,16 +97,16 @@ export function explained(thrown: unknown, file: string): unknown {
   return new StartError(`The database ${file} cannot be used: ${what ?? message}. ${next}`, { cause: error })
 }
 
-/** What is wrong, unless SQLite's own words say it, and what to do about it. */
+/** The cause, unless SQLite's message already says it, and what to do next. */
 function advice(errcode: number): [what: string | undefined, next: string] {
   if (errcode === 8 || errcode === 14) {
     return [
-      'the user that the platform runs as may not write it',
+      'the user who runs the platform has no write access',
       'Give that user write access to the folder and its files, or choose another folder with --data.',
     ]
   }
   if (errcode === 13) return ['the disk is full', 'Free some space, or choose another folder with --data.']
-  return [undefined, 'If it is damaged, put a backup in its place, or choose another folder with --data.']
+  return [undefined, 'If it is damaged, restore a backup, or choose another folder with --data.']
 }
 
 function owner(folder: string): string {
@@ -133,21 +134,21 @@ function orClose<T>(lock: DatabaseSync, work: () => T): T {
   }
 }
 
-const roomInLog = 8 * 1024 * 1024
+const preallocatedLog = 8 * 1024 * 1024
 
 /**
- * Opens SQLite's log to sync it, and makes room in it first: to sync what overwrites takes half as long as to sync what
- * makes a file longer. SQLite takes what lies behind its last frame for nothing, whatever stands there.
+ * Opens SQLite's write-ahead log to sync it, and preallocates it: syncing overwritten bytes takes half as long as syncing a
+ * file that grew. SQLite ignores everything after its last frame.
  */
 function openLog(file: string): number {
   const log = openSync(file, 'r+')
   const { size } = fstatSync(log)
-  if (size < roomInLog) writeSync(log, Buffer.alloc(roomInLog - size), 0, roomInLog - size, size)
+  if (size < preallocatedLog) writeSync(log, Buffer.alloc(preallocatedLog - size), 0, preallocatedLog - size, size)
   return log
 }
 
-/** Result codes of SQLite that are about the file or the disk, and not about the statement. */
-const troubles: Readonly<Record<number, string>> = {
+/** SQLite result codes that concern the file or the disk, not the statement. */
+const unavailableReasons: Readonly<Record<number, string>> = {
   5: 'it is locked by another program',
   6: 'it is locked by another program',
   8: 'its file is read-only',
@@ -157,9 +158,9 @@ const troubles: Readonly<Record<number, string>> = {
   14: 'its file cannot be opened',
 }
 
-/** In our words where the database cannot be used. The upper bits of a code say more than we need. */
+/** Converts errors about the file or disk to `DatabaseUnavailable`. Ignores the extended bits of the result code. */
 function whereUnavailable(error: unknown, onlyRead: boolean): unknown {
-  const reason = troubles[((error as { errcode?: number } | null)?.errcode ?? 0) & 0xff]
+  const reason = unavailableReasons[((error as { errcode?: number } | null)?.errcode ?? 0) & 0xff]
   return reason === undefined ? error : new DatabaseUnavailable(reason, onlyRead, { cause: error })
 }
 
@@ -171,7 +172,7 @@ function guarded<T>(work: () => T, onlyRead: boolean): T {
   }
 }
 
-/** Makes `node:sqlite` fit what Kysely's SQLite dialect expects, and prepares each statement once. */
+/** Adapts `node:sqlite` to Kysely's SQLite dialect, and caches prepared statements. */
 function adapt(database: DatabaseSync): SqliteDatabase {
   const prepared = new Map<string, ReturnType<SqliteDatabase['prepare']>>()
   const wrap = (statement: StatementSync, text: string): ReturnType<SqliteDatabase['prepare']> => {
@@ -180,7 +181,7 @@ function adapt(database: DatabaseSync): SqliteDatabase {
     return {
       reader: statement.columns().length > 0,
       all: (parameters) => guarded(() => statement.all(...(parameters as SQLInputValue[])), onlyReads),
-      // After some errors SQLite has rolled back by itself.
+      // After some errors, SQLite has already rolled back.
       run: (parameters) =>
         isRollback && !database.isTransaction
           ? { changes: 0, lastInsertRowid: 0 }
@@ -195,7 +196,7 @@ function adapt(database: DatabaseSync): SqliteDatabase {
       if (!statement) {
         statement = wrap(database.prepare(text), text)
         if (prepared.size > 500) prepared.clear()
-        // A schema change makes what was prepared before it stale.
+        // A schema change invalidates the prepared statements.
         if (/^\s*(create|alter|drop)/i.test(text)) prepared.clear()
         else prepared.set(text, statement)
       }
@@ -234,7 +235,7 @@ const callColumns = [
   'completed_at',
 ] as const satisfies readonly (keyof CallRow)[]
 
-/** In the order of the columns; written out, because to look up so many fields by their names, for each row, takes longer. */
+/** In the order of `callColumns`. Written out, because looking up the fields dynamically for each row is slower. */
 const callValues = (row: CallRow): SQLInputValue[] => [
   row.id,
   row.project_id,
@@ -268,8 +269,8 @@ const callValues = (row: CallRow): SQLInputValue[] => [
 function openDatabase(file: string, lock: DatabaseSync): DatabaseSync {
   try {
     const database = new DatabaseSync(file)
-    // NORMAL leaves the sync of the log to the checkpoints, twice a second, and to `settle`, which does it off the event
-    // loop and once for a whole group of calls.
+    // With NORMAL, the log is synced by the checkpoints, twice a second, and by `settle`, which does it off the event loop
+    // and once for a whole group of calls.
     database.exec(`
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = NORMAL;
@@ -332,15 +333,18 @@ export function openSqlite(folder: string, syncCalls = false): Engine {
     name: 'sqlite',
     db,
 
-    // While a transaction of Kysely's is open on the one connection, the group waits its turn.
+    // There is one connection. If Kysely has a transaction open on it, wait until it ends.
     writeCalls: async (begun, ended) =>
       database.isTransaction ? db.connection().execute(async () => writeNow(begun, ended)) : writeNow(begun, ended),
 
-    async settle() {
-      if (!syncCalls) return
-      log ??= openLog(`${file}-wal`)
-      await syncData(log)
-    },
+    concurrentWrites: 1,
+
+    ...(syncCalls && {
+      async settle() {
+        log ??= openLog(`${file}-wal`)
+        await syncData(log)
+      },
+    }),
 
     async searchDocuments({ projectIds, words, limit }) {
       if (words.length === 0 || projectIds?.length === 0) return []
@@ -359,7 +363,7 @@ export function openSqlite(folder: string, syncCalls = false): Engine {
       return bavail * bsize
     },
 
-    // The snippet() of FTS5 takes the square of the number of places that fit: minutes for a few long documents.
+    // FTS5's snippet() is quadratic in the number of matches: it takes minutes for a few long documents.
     async snippetsOf(ids, words) {
       const { rows } = await sql<{ id: string; beginning: string }>`
         select id, substr(content, 1, ${longestBeginning}) as beginning from documents
@@ -367,8 +371,9 @@ export function openSqlite(folder: string, syncCalls = false): Engine {
       return new Map(rows.map(({ id, beginning }) => [id, snippetOf(beginning, words)]))
     },
 
-    tell: async () => {},
-    hear: () => {},
+    hasPeers: false,
+    publish: async () => {},
+    subscribe: () => {},
     isDuplicate: (error) => error instanceof Error && /UNIQUE constraint failed/.test(error.message),
 
     async close() {

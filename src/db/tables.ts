@@ -1,6 +1,6 @@
 /**
- * The tables as both engines keep them. Times are integer milliseconds, JSON is text, truth is 0 or 1, so that the same
- * queries and the same rows serve SQLite and PostgreSQL.
+ * The tables of both engines. Times are integer milliseconds, JSON is text and booleans are 0 or 1, so that SQLite and
+ * PostgreSQL share the same queries and rows.
  */
 export interface ProjectRow {
   id: string
@@ -43,10 +43,8 @@ export interface ToolRow {
   type: string
   type_alias: string | null
   description: string | null
-  parameters: string | null
-  execute: string | null
-  mcp: string | null
-  actions: string | null
+  config: string
+  many_actions: number
   preset_parameters: string | null
   app: string | null
   pin_definitions: number
@@ -109,19 +107,19 @@ export interface CallRow {
   client_version: string | null
   request: string
   request_truncated: number
-  /** A list in JSON; null where nothing was fixed. */
+  /** A JSON array; null if no presets applied. */
   preset_keys: string | null
   response: string | null
   response_truncated: number
   error: string | null
   duration_ms: number | null
-  /** How much of that it waited for a person; null where none was asked. */
+  /** The part of the duration spent waiting for approval; null if none was required. */
   waited_ms: number | null
   created_at: number
   completed_at: number | null
 }
 
-/** How a call ended: the columns that its completion fills. */
+/** The columns that are set when a call ends. */
 export type CallEnd = Pick<
   CallRow,
   'id' | 'status' | 'response' | 'response_truncated' | 'error' | 'duration_ms' | 'waited_ms' | 'completed_at'
@@ -174,7 +172,7 @@ export interface DefinitionRow {
   accepted_hash: string
   current_hash: string
   changed_at: number
-  /** Both as JSON, where they are not too long to be kept; the latter counts only while it is not the accepted one. */
+  /** Both are JSON, or null if too long to store. `current` is only valid while it differs from the accepted one. */
   accepted: string | null
   current: string | null
 }
@@ -226,7 +224,7 @@ export interface GenerationRow {
   parent_call_id: string | null
   status: string
   stop_reason: string | null
-  /** Counts who has taken it up: only the latest may write. */
+  /** Incremented each time a process takes over the generation. Only the latest one may write. */
   turn: number
   depth: number
   principal_id: string
@@ -357,6 +355,20 @@ export interface ApprovalRuleRow {
   updated_at: number
 }
 
+export interface SecretRow {
+  id: string
+  project_id: string
+  name: string
+  description: string | null
+  /** Encrypted. Null if `env` is set. */
+  value: string | null
+  /** The environment variable that has the value. */
+  env: string | null
+  rotated_at: number
+  created_at: number
+  updated_at: number
+}
+
 export interface WebSessionRow {
   token_hash: string
   api_key_id: string
@@ -369,7 +381,7 @@ export interface SettingRow {
   value: string
 }
 
-/** On SQLite only. */
+/** SQLite only. */
 export interface QueueRow {
   kind: string
   id: string
@@ -439,4 +451,5 @@ export interface Tables {
   webhooks: WebhookRow
   webhook_deliveries: WebhookDeliveryRow
   web_sessions: WebSessionRow
+  secrets: SecretRow
 }

@@ -1,7 +1,7 @@
 import { PlatformError } from '../model/errors.ts'
 import type { Engine } from './engine.ts'
 
-/** Writes a row whose name must be its own, and says so in a caller's words when it is not. */
+/** Writes a row with a unique name. Throws `NAME_TAKEN` if the name is in use. */
 export async function uniquely<T>(engine: Engine, kind: string, name: string, write: () => Promise<T>): Promise<T> {
   try {
     return await write()

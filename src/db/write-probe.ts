@@ -1,15 +1,15 @@
 import { DatabaseUnavailable } from '../model/database-unavailable.ts'
 import type { Engine } from './engine.ts'
 
-/** How long an answer holds, so that those who ask often do not write often. */
+/** How long a result is cached, so that frequent health checks do not cause frequent writes. */
 const lifetimeMs = { fine: 2000, failed: 500 }
-/** A database that takes longer to write one row does not serve anyone. */
+/** A database that takes longer to write one row is considered unavailable. */
 const timeLimitMs = 5000
-/** Enough to need pages of its own: a file that cannot grow can still overwrite a few bytes. */
+/** Large enough to need new pages: a file that cannot grow can still overwrite a few bytes. */
 const probe = 'x'.repeat(16_384)
 const leastFreeBytes = 1024 * 1024
 
-/** Tells whether the database takes writes now, by writing. */
+/** Checks whether the database accepts writes, by writing a row. */
 export class WriteProbe {
   readonly #engine: Pick<Engine, 'db' | 'freeBytes'>
   #latest: { readonly fault: Promise<string | undefined>; until: number } | undefined
@@ -18,10 +18,10 @@ export class WriteProbe {
     this.#engine = engine
   }
 
-  /** Why it does not, in a sentence; undefined where it does. */
+  /** Why the database does not accept writes; undefined if it does. */
   fault(): Promise<string | undefined> {
     if (!this.#latest || this.#latest.until <= Date.now()) {
-      const latest = { fault: this.#look(), until: Number.POSITIVE_INFINITY }
+      const latest = { fault: this.#check(), until: Number.POSITIVE_INFINITY }
       this.#latest = latest
       void latest.fault.then((fault) => {
         latest.until = Date.now() + (fault === undefined ? lifetimeMs.fine : lifetimeMs.failed)
@@ -30,7 +30,7 @@ export class WriteProbe {
     return this.#latest.fault
   }
 
-  async #look(): Promise<string | undefined> {
+  async #check(): Promise<string | undefined> {
     const { promise: late, resolve } = Promise.withResolvers<string>()
     const seconds = timeLimitMs / 1000
     const timer = setTimeout(() => resolve(`The database took longer than ${seconds} s to write a row.`), timeLimitMs)

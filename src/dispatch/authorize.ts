@@ -2,7 +2,7 @@ import { evaluate, isDenied, type Resource, resourceName } from '../access/evalu
 import { PlatformError } from '../model/errors.ts'
 import type { Principal } from '../model/principal.ts'
 import type { ToolRecord } from '../store/tools.ts'
-import type { Authorized, Resolved } from './call.ts'
+import type { AuthorizedCall, ResolvedCall } from './call.ts'
 
 const permission = 'tools:CallTool'
 
@@ -13,25 +13,26 @@ export const toolResource = (tool: { readonly id: string; readonly project_id?: 
 })
 
 /**
- * Who may call what. The first "no" names its layer. What nobody has accepted is called by nobody, and its input is not
- * judged by a schema that nobody has accepted either.
+ * Checks that the principal may call the tool; the error names the layer that denied it. Withheld actions are rejected here,
+ * before validation, so that input is never validated against a schema that is not accepted.
  */
-export function authorize(resolved: Resolved): Authorized {
+export function authorize(resolved: ResolvedCall): AuthorizedCall {
   const authorized = allowed(resolved)
-  const { entry, offer } = authorized
-  if (offer.withheld) throw new PlatformError('ACTION_WITHHELD', { action: offer.action.id, tool_id: entry.tool.id })
+  const { entry, prepared } = authorized
+  if (prepared.withheld)
+    throw new PlatformError('ACTION_WITHHELD', { action: prepared.action.id, tool_id: entry.tool.id })
   return authorized
 }
 
-function allowed(resolved: Resolved): Authorized {
-  const { principal, entry, lent, generation } = resolved
-  if (lent && generation && !isDenied(principal, permission, toolResource(entry.tool))) {
+function allowed(resolved: ResolvedCall): AuthorizedCall {
+  const { principal, entry, viaAgent, generation } = resolved
+  if (viaAgent && generation && !isDenied(principal, permission, toolResource(entry.tool))) {
     return { ...resolved, allowedBy: generation.agentId }
   }
   return { ...resolved, allowedBy: requireCall(principal, entry.tool) }
 }
 
-/** The access policy that allows it; throws if none does. */
+/** Returns the id of the access policy that allows the call. Throws if none does. */
 export function requireCall(principal: Principal, tool: ToolRecord): string {
   const resource = toolResource(tool)
   const decision = evaluate(principal, permission, resource)

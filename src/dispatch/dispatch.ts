@@ -3,64 +3,66 @@ import { DatabaseUnavailable } from '../model/database-unavailable.ts'
 import { PlatformError } from '../model/errors.ts'
 import { type Outcome, Waiting } from '../model/outcome.ts'
 import { authorize } from './authorize.ts'
-import type { Asked } from './call.ts'
+import type { CallRequest } from './call.ts'
+import type { DispatchDeps } from './deps.ts'
 import { execute, notRunnable } from './execute.ts'
-import type { Host } from './host.ts'
 import { preset } from './preset.ts'
 import { CallRecord } from './record.ts'
 import { resolve } from './resolve.ts'
 import { validate } from './validate.ts'
 
-/** Tools that call tools must end somewhere. */
-export const deepest = 10
+/** Limits how deeply tools can call other tools. */
+export const maxDepth = 10
 
-/** Every tool call, from anyone, goes through here, in this order. */
-export async function dispatch(asked: Asked, host: Host): Promise<Outcome> {
-  const record = new CallRecord(host.calls, asked)
-  // From here on it cannot be said that nothing was done.
+/** Runs a tool call. Every call goes through these steps, in this order. */
+export async function dispatch(request: CallRequest, deps: DispatchDeps): Promise<Outcome> {
+  const record = new CallRecord(deps.calls, request)
+  // True once the tool has started: from then on, an error does not mean that nothing happened.
   let mayHaveEffect = false
-  const judged = (error: unknown) => whereDatabaseFailed(error, mayHaveEffect, record)
+  const toRefusal = (error: unknown) => whereDatabaseFailed(error, mayHaveEffect, record)
   try {
-    if (asked.depth > deepest) throw new PlatformError('CALL_TOO_DEEP', { depth: asked.depth })
-    // What is known and what nobody has to decide on does not wait, not even for the next round of the event loop.
-    const resolution = resolve(asked, host.catalogue, record)
-    const resolved = resolution instanceof Promise ? await resolution : resolution
+    if (request.depth > maxDepth) throw new PlatformError('CALL_TOO_DEEP', { depth: request.depth })
+    // Avoids `await` where a value is already available: a cached tool that needs no approval runs in the same turn.
+    const { toolId } = request
+    const resolved = resolve(request, deps.catalogue.peek(toolId) ?? (await deps.catalogue.find(toolId)), record)
     record.resolved(resolved)
     const validation = validate(preset(authorize(resolved)))
     const valid = validation instanceof Promise ? await validation : validation
-    if (!valid.entry.type.execute && asked.onWait !== 'resume') throw notRunnable(valid)
-    const deciding = approve(valid, record, host)
+    if (valid.entry.filled.fault) throw valid.entry.filled.fault
+    if (!valid.entry.type.execute && request.onWait !== 'resume') throw notRunnable(valid)
+    const deciding = approve(valid, record, deps)
     const decision = deciding instanceof Promise ? await deciding : deciding
-    // Not over: its record stays open for whoever makes the call again.
+    // The call is not over. Its record stays open for a repeat of the call.
     if (decision.kind === 'open') {
       const { outcome } = decision
-      return outcome.kind === 'refused' ? { kind: 'refused', error: judged(outcome.error) } : outcome
+      return outcome.kind === 'refused' ? { kind: 'refused', error: toRefusal(outcome.error) } : outcome
     }
     const approved = decision.call
     record.waited(approved.waitedMs)
+    if (approved.entry.filled.fault) throw approved.entry.filled.fault
     await record.begin(approved)
     if (!approved.entry.type.execute) return new Waiting({ kind: 'client', input: approved.merged })
     mayHaveEffect = true
-    const output = await execute(approved, host.reach)
+    const output = await execute(approved, deps.tools)
     if (output instanceof Waiting) return output
-    await asked.onOutput?.(output)
-    // Apart, because what an absent listener would be told is not worked out.
+    await request.onOutput?.(output)
+    // Not inlined: without a listener, the arguments of `onEnd?.()` would not be evaluated.
     const ended = await record.succeed(output)
-    host.onEnd?.(ended)
+    deps.onEnd?.(ended)
     return { kind: 'done', output }
   } catch (error) {
-    const told = judged(error)
+    const refusal = toRefusal(error)
     try {
-      const ended = await record.fail(told)
-      host.onEnd?.(ended)
+      const ended = await record.fail(refusal)
+      deps.onEnd?.(ended)
     } catch (failure) {
-      return { kind: 'refused', error: judged(failure) }
+      return { kind: 'refused', error: toRefusal(failure) }
     }
-    return { kind: 'refused', error: told }
+    return { kind: 'refused', error: refusal }
   }
 }
 
-/** Before its effect, a call that the database failed can be made again. After it, nobody knows. */
+/** If the database fails before the tool has run, the call can be retried. Afterwards, its outcome is unknown. */
 function whereDatabaseFailed(error: unknown, mayHaveEffect: boolean, record: CallRecord): unknown {
   if (!(error instanceof DatabaseUnavailable)) return error
   if (!mayHaveEffect) return error.toError(true)

@@ -1,23 +1,25 @@
 import type { Redactor } from '../credentials/redactor.ts'
-import { redactorOf } from '../credentials/tool-secrets.ts'
 import type { Live } from '../model/call.ts'
 import { PlatformError } from '../model/errors.ts'
 import { Waiting } from '../model/outcome.ts'
 import type { Output } from '../model/tool.ts'
-import type { Reach } from '../tools/tool-type.ts'
-import type { Approved, Valid } from './call.ts'
+import type { ToolDeps } from '../tools/tool-type.ts'
+import type { ApprovedCall, ValidCall } from './call.ts'
 
 const defaultTimeoutSeconds = 60
 
 /**
- * Runs the type's one function, under the tool's time limit. A service may echo the credentials that we send it, so they are
- * taken out of everything that it tells our callers: its result, errors, progress, logs and questions.
+ * Runs the tool type's `execute` with the tool's timeout. A service may echo the credentials it receives, so they are
+ * redacted from everything that the caller gets: results, errors, progress, logs and elicitations.
  */
-export async function execute(call: Approved, reach: Reach): Promise<Output | Waiting> {
-  const redactor = redactorOf(call.entry.tool)
-  if (redactor.isEmpty) return run(call, reach)
+export function execute(call: ApprovedCall, deps: ToolDeps): Promise<Output | Waiting> {
+  const { redactor } = call.entry.filled
+  return redactor.isEmpty ? run(call, deps) : redacted(call, deps, redactor)
+}
+
+async function redacted(call: ApprovedCall, deps: ToolDeps, redactor: Redactor): Promise<Output | Waiting> {
   try {
-    const result = await run({ ...call, live: call.live && redactedLive(call.live, redactor) }, reach)
+    const result = await run({ ...call, live: call.live && redactedLive(call.live, redactor) }, deps)
     return result instanceof Waiting ? result : redactor.output(result)
   } catch (error) {
     throw redactor.error(error)
@@ -25,19 +27,22 @@ export async function execute(call: Approved, reach: Reach): Promise<Output | Wa
 }
 
 function redactedLive(live: Live, redactor: Redactor): Live {
-  const { onProgress, logs, asking } = live
+  const { onProgress, logs, requester } = live
   return {
     ...live,
     ...(onProgress && { onProgress: (progress) => onProgress(redactor.value(progress)) }),
-    ...(logs && { logs: { ...logs, tell: (message) => logs.tell(redactor.value(message as never)) } }),
-    ...(asking && {
-      asking: { ...asking, ask: (question, signal) => asking.ask(redactor.value(question as never), signal) },
+    ...(logs && { logs: { ...logs, send: (message) => logs.send(redactor.value(message as never)) } }),
+    ...(requester && {
+      requester: {
+        ...requester,
+        request: (question, signal) => requester.request(redactor.value(question as never), signal),
+      },
     }),
   }
 }
 
-async function run(call: Approved, reach: Reach): Promise<Output | Waiting> {
-  const { tool, type } = call.entry
+async function run(call: ApprovedCall, deps: ToolDeps): Promise<Output | Waiting> {
+  const { tool, type, filled } = call.entry
   if (!type.execute) throw notRunnable(call)
   const seconds = tool.timeout_seconds ?? defaultTimeoutSeconds
   const limit = new AbortController()
@@ -46,16 +51,36 @@ async function run(call: Approved, reach: Reach): Promise<Output | Waiting> {
   const { principal, id: callId, depth, merged: input, live, generation, context, onWait = 'block' } = call
   live?.signal?.addEventListener('abort', cancel)
   try {
-    const { action } = call.offer
+    const { action } = call.prepared
     const { signal } = limit
-    const asker = { principal, callId, depth, signal, generation, context, onWait, home: call.home }
-    return await type.execute(Object.assign(asker, { tool, action, input, timeoutMs: seconds * 1000, live }), reach)
+    const timeoutMs = seconds * 1000
+    const { home } = call
+    return await type.execute(
+      {
+        principal,
+        callId,
+        depth,
+        signal,
+        generation,
+        context,
+        onWait,
+        home,
+        tool,
+        config: filled.config,
+        redactor: filled.redactor,
+        action,
+        input,
+        timeoutMs,
+        live,
+      },
+      deps,
+    )
   } finally {
     clearTimeout(timer)
     live?.signal?.removeEventListener('abort', cancel)
   }
 }
 
-/** Thrown before anything is recorded as begun: a call that cannot run here has no outcome to wait for. */
-export const notRunnable = ({ entry: { tool, type } }: Valid) =>
+/** Thrown before the call is recorded as begun, because a call that cannot run here has no outcome to wait for. */
+export const notRunnable = ({ entry: { tool, type } }: ValidCall) =>
   new PlatformError('TOOL_CALL_NOT_SUPPORTED', { tool: tool.name, type: type.type })

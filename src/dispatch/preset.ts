@@ -1,8 +1,8 @@
 import { unaliased } from '../catalogue/presets.ts'
-import type { Authorized, Preset } from './call.ts'
+import type { AuthorizedCall, PreparedCall } from './call.ts'
 
-/** Fixed values win over whatever was sent, under any of a field's names. */
-export const preset = (call: Authorized): Preset => ({
+/** Presets override the caller's values, also under an alias of the field. */
+export const preset = (call: AuthorizedCall): PreparedCall => ({
   ...call,
-  merged: { ...unaliased(call.input, call.offer.action), ...call.offer.presets },
+  merged: { ...unaliased(call.input, call.prepared.action), ...call.prepared.presets },
 })

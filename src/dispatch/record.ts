@@ -1,8 +1,7 @@
-import { sentInput } from '../approvals/frozen.ts'
+import { sentInput } from '../approvals/fingerprint.ts'
 import { secretPathsOf, shownInput } from '../approvals/sensitive.ts'
-import { appOf, type Offer } from '../catalogue/catalogue.ts'
+import { appOf, type PreparedAction } from '../catalogue/catalogue.ts'
 import type { Redactor } from '../credentials/redactor.ts'
-import { redactorOf } from '../credentials/tool-secrets.ts'
 import type { CallEnd, CallRow } from '../db/tables.ts'
 import { firstBytes, wholeSlice } from '../lib/characters.ts'
 import type { CallStatus } from '../model/call.ts'
@@ -11,84 +10,84 @@ import { errorBody, PlatformError } from '../model/errors.ts'
 import type { Action, Output } from '../model/tool.ts'
 import type { Calls } from '../store/calls.ts'
 import type { ToolRecord } from '../store/tools.ts'
-import { findToolType } from '../tools/index.ts'
-import type { Asked, Resolved, Valid } from './call.ts'
+import { redactorOf } from '../tools/redactor-of.ts'
+import type { ToolType } from '../tools/tool-type.ts'
+import type { CallRequest, ResolvedCall, ValidCall } from './call.ts'
 import { redact } from './redact.ts'
 
 const requestLimit = 32 * 1024
 const responseLimit = 64 * 1024
 
-/** How a call ended, for those who count. */
-export interface Ended {
+/** The outcome of a call, for metrics. */
+export interface CallMetric {
   readonly type: string
   readonly status: string
-  /** Without the time that it waited for a person. */
+  /** Without the wait for approval. */
   readonly seconds: number
 }
 
-/** A call's way through the record: begun before its effect, ended after it; or refused, when it never had one. */
+/** Records a call: begun before it has an effect and ended afterwards, or refused if it never has one. */
 export class CallRecord {
   readonly #calls: Calls
-  readonly #asked: Asked
+  readonly #request: CallRequest
   #id: string
   #createdAt: number
   readonly #startedAt = performance.now()
-  /** How long it had taken when it came back. */
+  /** For a resumed call, the time that passed before it was resumed. */
   #before: number
   #begun: boolean
   #waited: number | null = null
   #secrets: Redactor | undefined
-  #offer: Offer | undefined
+  #prepared: PreparedAction | undefined
   #type = 'unknown'
   #target: Pick<CallRow, 'project_id' | 'tool_id' | 'tool' | 'app' | 'action'>
 
-  constructor(calls: Calls, asked: Asked) {
+  constructor(calls: Calls, request: CallRequest) {
     this.#calls = calls
-    this.#asked = asked
-    this.#id = asked.id
-    this.#begun = asked.begunAt !== undefined
-    this.#createdAt = asked.begunAt ?? Date.now()
+    this.#request = request
+    this.#id = request.id
+    this.#begun = request.begunAt !== undefined
+    this.#createdAt = request.begunAt ?? Date.now()
     this.#before = Date.now() - this.#createdAt
-    const { projectId } = asked.principal
-    this.#target = { project_id: projectId, tool_id: plain(asked.toolId), tool: null, app: null, action: null }
+    const { projectId } = request.principal
+    this.#target = { project_id: projectId, tool_id: plain(request.toolId), tool: null, app: null, action: null }
   }
 
-  /** From here on it is known what is called, however the call ends. */
-  resolved({ entry: { tool, type }, offer }: Resolved): void {
-    const { action } = offer
+  /** Sets the tool and the action. From here on, the record names them however the call ends. */
+  resolved({ entry: { tool, type, filled }, prepared }: ResolvedCall): void {
+    const { action } = prepared
     this.#type = type.type
-    this.#offer = offer
-    this.#secrets = redactorOf(tool)
+    this.#prepared = prepared
+    this.#secrets = filled.redactor
     this.#target = {
       project_id: tool.project_id,
       tool_id: tool.id,
       tool: tool.name,
       app: action.app,
-      // An action of someone else's may be called anything.
+      // The name of an upstream server's action can contain any characters.
       action: plain(action.id),
     }
   }
 
-  /** The tool is known, and the call is refused before all of it is: which action is meant may not be. */
-  found(tool: ToolRecord, action?: Action): void {
-    const type = findToolType(tool.type)
+  /** Sets the tool of a call that is rejected before it is resolved. The action may be unknown. */
+  found(tool: ToolRecord, type: ToolType, action?: Action): void {
     this.#type = tool.type
-    this.#secrets = redactorOf(tool)
+    this.#secrets = redactorOf(tool, type)
     const { project_id, id: tool_id, name } = tool
     this.#target = {
       ...{ project_id, tool_id, tool: name },
-      app: type ? appOf(tool, type) : null,
+      app: appOf(tool),
       action: plain(action?.id ?? null),
     }
   }
 
   get action(): string {
-    return this.#target.action ?? this.#asked.toolId
+    return this.#target.action ?? this.#request.toolId
   }
 
-  /** What is answered without a tool, such as a search for actions, is recorded under a name of our own. */
-  aside(projectId: string | null, name: string): void {
-    this.#type = 'aside'
+  /** For requests without a tool, such as a search for actions. Recorded under the app `quartermaster`. */
+  internal(projectId: string | null, name: string): void {
+    this.#type = 'internal'
     this.#target = {
       project_id: projectId,
       tool_id: null,
@@ -98,13 +97,13 @@ export class CallRecord {
     }
   }
 
-  async answered(output: Output): Promise<Ended> {
+  async answered(output: Output): Promise<CallMetric> {
     const end = this.#end('success', output, null)
-    await this.#calls.refuse({ ...this.#row('success', this.#asked.input), ...end })
+    await this.#calls.refuse({ ...this.#row('success', this.#request.input), ...end })
     return this.#ended(end)
   }
 
-  /** Goes on with a call that was begun before, by a caller who has left and called again. */
+  /** Continues the record of an earlier call whose caller disconnected and called again. */
   adopt(id: string, begunAt: number): void {
     this.#id = id
     this.#begun = true
@@ -112,42 +111,42 @@ export class CallRecord {
     this.#before = Date.now() - begunAt
   }
 
-  /** How long the call waited for a person before it went on. */
+  /** Sets how long the call waited for approval. */
   waited(milliseconds: number | null): void {
     this.#waited = milliseconds
   }
 
-  async begin(call: Valid): Promise<void> {
-    if (this.#begun) return
+  begin(call: ValidCall): Promise<void> | undefined {
+    if (this.#begun) return undefined
     this.#begun = true
-    await this.#calls.begin(
-      this.#row('pending', sentInput(call.input, call.offer)),
-      call.offer.action.idempotent ? 'repeatable' : 'once',
+    return this.#calls.begin(
+      this.#row('pending', sentInput(call.input, call.prepared)),
+      call.prepared.action.idempotent ? 'repeatable' : 'once',
     )
   }
 
-  async succeed(output: Output): Promise<Ended> {
+  async succeed(output: Output): Promise<CallMetric> {
     const end = this.#end(output.failed ? 'execution_error' : 'success', output, null)
     await this.#calls.end(end)
     return this.#ended(end)
   }
 
-  /** Not a PlatformError: a fault of our own, of which the record says no more than the caller is told. */
-  async fail(error: unknown): Promise<Ended> {
-    const known = knownError(error) ?? new PlatformError('INTERNAL', {})
-    const end = this.#end(statusOf(known, this.#begun), null, known)
+  /** Errors that are not a `PlatformError` are bugs. The record contains `INTERNAL`, the same as the caller sees. */
+  async fail(error: unknown): Promise<CallMetric> {
+    const reported = knownError(error) ?? new PlatformError('INTERNAL', {})
+    const end = this.#end(statusOf(reported, this.#begun), null, reported)
     if (this.#begun) await this.#calls.end(end)
-    else await this.#calls.refuse({ ...this.#row(end.status as CallStatus, this.#asked.input), ...end })
+    else await this.#calls.refuse({ ...this.#row(end.status as CallStatus, this.#request.input), ...end })
     return this.#ended(end)
   }
 
-  #ended({ status, duration_ms, waited_ms }: CallEnd): Ended {
+  #ended({ status, duration_ms, waited_ms }: CallEnd): CallMetric {
     return { type: this.#type, status, seconds: Math.max(0, (duration_ms ?? 0) - (waited_ms ?? 0)) / 1000 }
   }
 
-  #row(status: CallStatus, input: Asked['input']): CallRow {
-    const { principal, surface, server, client, parentCallId, generation } = this.#asked
-    const { presets, action } = this.#offer ?? {}
+  #row(status: CallStatus, input: CallRequest['input']): CallRow {
+    const { principal, surface, server, client, parentCallId, generation } = this.#request
+    const { presets, action } = this.#prepared ?? {}
     const secretPaths = action ? secretPathsOf(action.schema) : []
     const shown = secretPaths.length > 0 ? shownInput(input, secretPaths, 'outside').value : input
     const request = capped(redact(JSON.stringify(shown), this.#secrets), requestLimit)
@@ -181,9 +180,9 @@ export class CallRecord {
 
   #end(status: CallStatus, output: Output | null, error: PlatformError | null): CallEnd {
     const took = Math.round((this.#before + performance.now() - this.#startedAt) * 1000) / 1000
-    // A call whose approval ended without a grant did nothing but wait.
+    // A call whose approval ended without a grant only waited.
     const waited = error?.entry.endsApproval ? took : this.#waited
-    // The tool's own secrets are gone from it by now.
+    // The tool's secrets have already been redacted from the output.
     const response = output && capped(redact(output.text), responseLimit)
     return {
       id: this.#id,
@@ -198,11 +197,11 @@ export class CallRecord {
   }
 }
 
-/** Text that every database takes: no lone halves of a character pair, no NUL, and not without end. */
+/** Text that every database accepts: no lone surrogates, no NUL, and of limited length. */
 const plain = (text: string | null): string | null =>
   text === null ? null : wholeSlice(text.toWellFormed().replaceAll('\0', ''), 200)
 
-/** Cut at a number of bytes, never inside a character. */
+/** Truncates to a number of bytes, never inside a character. */
 function capped(text: string, limit: number): { text: string; truncated: 0 | 1 } {
   if (text.length * 3 <= limit || Buffer.byteLength(text) <= limit) return { text, truncated: 0 }
   return { text: firstBytes(text, limit), truncated: 1 }

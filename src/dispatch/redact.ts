@@ -1,23 +1,24 @@
-import { isSecretField, ownKeys, type Reader, shownInput } from '../approvals/sensitive.ts'
+import { ownKeys, type Reader, shownInput } from '../approvals/sensitive.ts'
+import { isSecretField } from '../credentials/names.ts'
 import { hidden, type Redactor } from '../credentials/redactor.ts'
 import { isObject, type Json } from '../lib/json.ts'
 import type { Approval } from '../model/approval.ts'
 
-/** Most texts hold none of these, and looking for them is far cheaper than walking the value. */
+/** Most texts contain none of these, and this test is far cheaper than walking the value. */
 const suspicious =
   /pass(?:word|wd|phrase)|secret|token|api[-_]?key|private[-_]?key|authorization|cookie|credentials|bearer|\bsk_/i
 
-/** The JSON text with secrets taken out: what stands under a secret's name, our own keys, and values known to be secret. */
-export function redact(text: string, known?: Redactor): string {
+/** Redacts JSON text: values of fields with a secret name, the platform's API keys, and known secrets of the tool. */
+export function redact(text: string, secrets?: Redactor): string {
   const isSuspicious = suspicious.test(text)
-  if (!isSuspicious && !known?.holds(text)) return text
+  if (!isSuspicious && !secrets?.holds(text)) return text
   const value = JSON.parse(text) as Json
-  const without = known ? known.value(value) : value
+  const without = secrets ? secrets.value(value) : value
   if (isSuspicious) return JSON.stringify(walk(without))
   return without === value ? text : JSON.stringify(without)
 }
 
-/** An approval as its readers see it: the arguments, but for secrets, and a word on each that is hidden or looks like one. */
+/** An approval for display: secret arguments are hidden, and `sensitive` lists those that are hidden or look secret. */
 export function shown(approval: Approval, reader: Reader = 'reviewer'): Approval {
   const { input, edited_input, secret_paths } = approval
   const sent = shownInput(input, secret_paths, reader)
@@ -31,7 +32,7 @@ export function shown(approval: Approval, reader: Reader = 'reviewer'): Approval
 }
 
 function walk(value: Json, depth = 0): Json {
-  // Deeper than anything that people read, and than what a function that calls itself can follow.
+  // Nobody reads values this deep, and the recursion must end before the stack overflows.
   if (depth > 200) return hidden
   if (typeof value === 'string') return redactText(value)
   if (Array.isArray(value)) return value.map((item) => walk(item, depth + 1))
@@ -39,7 +40,7 @@ function walk(value: Json, depth = 0): Json {
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [
       key,
-      isSecretField(key) && inner !== null && typeof inner !== 'boolean' ? hidden : walk(inner as Json, depth + 1),
+      isSecretField(key) && inner !== null && typeof inner !== 'boolean' ? hidden : walk(inner, depth + 1),
     ]),
   )
 }

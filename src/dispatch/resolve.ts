@@ -1,47 +1,41 @@
-import type { Catalogue, Entry, Offer } from '../catalogue/catalogue.ts'
+import type { PreparedAction, ToolEntry } from '../catalogue/catalogue.ts'
 import { findByName } from '../catalogue/names.ts'
 import { orDidYouMean } from '../lib/nearest.ts'
 import { PlatformError } from '../model/errors.ts'
 import type { ToolRecord } from '../store/tools.ts'
+import type { ToolType } from '../tools/tool-type.ts'
 import { requireCall } from './authorize.ts'
-import type { Asked, Resolved } from './call.ts'
+import type { CallRequest, ResolvedCall } from './call.ts'
 
-/** Finds what is to be called. A tool of another project is found here and refused by the next step. */
-export function resolve(asked: Asked, catalogue: Catalogue, record?: Recorded): Resolved | Promise<Resolved> {
-  const known = catalogue.known(asked.toolId)
-  return known
-    ? resolved(asked, known, record)
-    : catalogue.find(asked.toolId).then((entry) => resolved(asked, entry, record))
-}
-
-/** What the record learns of a call whose tool is known and whose action is not. */
+/** The part of the call record that is set when the tool is known but the action is not. */
 interface Recorded {
-  found(tool: ToolRecord): void
+  found(tool: ToolRecord, type: ToolType): void
 }
 
-function resolved(asked: Asked, entry: Entry | undefined, record?: Recorded): Resolved {
-  if (!entry) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'tool', id: asked.toolId })
-  return { ...asked, entry, offer: offerOf(entry, asked, record) }
+/** Finds the action to call. Does not check the project of the tool: the next step, `authorize`, does. */
+export function resolve(request: CallRequest, entry: ToolEntry | undefined, record?: Recorded): ResolvedCall {
+  if (!entry) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'tool', id: request.toolId })
+  return { ...request, entry, prepared: offerOf(entry, request, record) }
 }
 
-function offerOf(entry: Entry, { action: name, principal }: Asked, record?: Recorded): Offer {
-  const { tool, type, offers } = entry
+function offerOf(entry: ToolEntry, { action: name, principal }: CallRequest, record?: Recorded): PreparedAction {
+  const { tool, type, actions } = entry
   const wrong = (message: string) => {
-    // Which actions there are is not for those who may not call the tool.
+    // The error lists actions, so the caller must be allowed to call the tool.
     requireCall(principal, tool)
-    record?.found(tool)
+    record?.found(tool, type)
     return new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'action', message }] })
   }
-  const [only] = offers.values()
+  const [only] = actions.values()
   if (name === undefined) {
     if (!type.many && only) return only
-    throw wrong(`is missing: "${tool.name}" offers ${quoted([...offers.keys()])}`)
+    throw wrong(`is missing: "${tool.name}" has ${quoted([...actions.keys()])}`)
   }
-  const [found, another] = findByName(offers, name)
+  const [found, another] = findByName(actions, name)
   if (found && another) throw wrong(`"${name}" could be "${found.action.name}" or "${another.action.name}"`)
   if (found) return found
-  const known = [...offers.keys()]
-  throw wrong(`"${tool.name}" offers no action "${name}"${orDidYouMean(name, known) || `, but ${quoted(known)}`}`)
+  const known = [...actions.keys()]
+  throw wrong(`"${tool.name}" has no action "${name}"${orDidYouMean(name, known) || `; it has ${quoted(known)}`}`)
 }
 
 const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).join(' or ')

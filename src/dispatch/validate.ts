@@ -1,23 +1,23 @@
-import type { Offer } from '../catalogue/catalogue.ts'
+import type { PreparedAction } from '../catalogue/catalogue.ts'
 import type { JsonObject } from '../lib/json.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
-import type { Preset, Valid } from './call.ts'
+import type { PreparedCall, ValidCall } from './call.ts'
 
-/** Checks the merged input, and lists everything that is wrong with it, but nothing about what is fixed. */
-export function validate(call: Preset): Valid | Promise<Valid> {
-  const judge = (errors: readonly Fault[]): Valid => {
+/** Validates the merged input. Reports all faults, but without details about preset parameters. */
+export function validate(call: PreparedCall): ValidCall | Promise<ValidCall> {
+  const judge = (errors: readonly Fault[]): ValidCall => {
     if (errors.length === 0) return { ...call, valid: true }
     throw new PlatformError('VALIDATION_FAILED', { errors })
   }
-  const faults = faultsOf(call.offer, call.merged)
+  const faults = faultsOf(call.prepared, call.merged)
   return faults instanceof Promise ? faults.then(judge) : judge(faults)
 }
 
-/** A promise where the schema or the input is so large that another thread checks it. */
-export function faultsOf(offer: Offer, merged: JsonObject): readonly Fault[] | Promise<readonly Fault[]> {
+/** Returns a promise if the schema or the input is so large that a worker thread checks it. */
+export function faultsOf(prepared: PreparedAction, merged: JsonObject): readonly Fault[] | Promise<readonly Fault[]> {
   const shown = (faults: readonly Fault[]) =>
-    faults.length === 0 ? faults : withoutPresets(faults, Object.keys(offer.presets))
-  const faults = offer.check()(merged)
+    faults.length === 0 ? faults : withoutPresets(faults, Object.keys(prepared.presets))
+  const faults = prepared.check()(merged)
   return faults instanceof Promise ? faults.then(shown) : shown(faults)
 }
 
@@ -31,7 +31,7 @@ function withoutPresets(faults: readonly Fault[], hidden: readonly string[]): Fa
         ...shown,
         {
           path: '',
-          message: 'a value that is fixed on the tool does not fit it: whoever manages the tool can mend that',
+          message: 'a preset of the tool does not match its schema: ask the tool’s owner to fix it',
         },
       ]
 }

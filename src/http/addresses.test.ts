@@ -13,14 +13,14 @@ test.each([
     ['169.254.169.254', '100.100.100.200', '168.63.129.16', 'fd00:ec2::254', 'fd20:ce::254'],
   ],
   ['a multicast address', ['224.0.0.1', '239.255.255.255', 'ff02::1']],
-  ['an address for documentation only', ['192.0.2.1', '198.51.100.1', '203.0.113.1', '2001:db8::1', '3fff::1']],
+  ['an address reserved for documentation', ['192.0.2.1', '198.51.100.1', '203.0.113.1', '2001:db8::1', '3fff::1']],
   ['a reserved address', ['0.0.0.0', '0.1.2.3', '192.0.0.8', '192.88.99.1', '198.18.0.1', '198.19.255.255']],
   [
     'a reserved address',
     ['240.0.0.1', '255.255.255.255', '::', '100::1', 'fec0::1', '2001::1', '64:ff9b:1::1', '4000::1'],
   ],
-  ['something that is not an address', ['', 'localhost', '127.1', '0x7f000001', '2130706433', '10.0.0.1 ', '::1::']],
-])('%s is not called: %j', (kind, addresses) => {
+  ['an invalid IP address', ['', 'localhost', '127.1', '0x7f000001', '2130706433', '10.0.0.1 ', '::1::']],
+])('%s is blocked: %j', (kind, addresses) => {
   const objections = addresses.map(findObjection)
 
   expect(objections).toEqual(addresses.map(() => kind))
@@ -32,7 +32,7 @@ test.each([
   ['translated', '::ffff:0:10.0.0.1'],
   ['NAT64', '64:ff9b::10.0.0.1', '64:ff9b::a00:1'],
   ['6to4', '2002:a00:1::', '2002:a00:1:1::5'],
-])('an IPv4 address inside of an IPv6 one (%s) is judged as the IPv4 address', (_, ...addresses) => {
+])('an IPv4 address embedded in an IPv6 one (%s) is treated as the IPv4 address', (_, ...addresses) => {
   const byDefault = addresses.map(findObjection)
   const whenAllowed = addresses.map(createAddressRules({ allowLoopback: false, allow: ['10.0.0.1'] }))
 
@@ -47,18 +47,18 @@ test.each([
   ...['169.253.255.255', '169.255.0.0', '172.15.255.255', '172.32.0.0', '192.167.255.255', '192.169.0.0'],
   ...['198.17.255.255', '198.20.0.0', '223.255.255.255', '2606:4700::1111', '2001:200::1', '3ffe::1'],
   ...['::ffff:1.1.1.1', '64:ff9b::1.1.1.1', '2002:101:101::'],
-])('%s is on the public internet and may be called', (address) => {
+])('%s is public and allowed', (address) => {
   expect(findObjection(address)).toBe(undefined)
 })
 
-test('loopback can be allowed without anything else', () => {
+test('loopback can be allowed on its own', () => {
   const rules = createAddressRules({ allowLoopback: true, allow: [] })
 
   expect(['127.0.0.1', '::1', '::ffff:127.0.0.1'].map(rules)).toEqual([undefined, undefined, undefined])
   expect(['10.0.0.1', '0.0.0.0', '::', '169.254.169.254'].map(rules)).not.toContain(undefined)
 })
 
-test('"private" opens private and carrier addresses, and neither link-local, loopback nor metadata ones', () => {
+test('"private" allows private and carrier-grade NAT addresses, but not link-local, loopback or metadata ones', () => {
   const rules = createAddressRules({ allowLoopback: false, allow: ['private'] })
 
   const open = ['10.0.0.1', '172.16.0.1', '192.168.1.1', '100.64.0.1', 'fd12::1', '::ffff:10.0.0.1'].map(rules)
@@ -68,14 +68,14 @@ test('"private" opens private and carrier addresses, and neither link-local, loo
   expect(shut).not.toContain(undefined)
 })
 
-test('a range that an operator allows wins over every block, and opens nothing beside it', () => {
+test('a range that the operator allows overrides every block, and allows nothing outside it', () => {
   const rules = createAddressRules({ allowLoopback: false, allow: ['10.1.0.0/16', 'fd00:1::/32', '169.254.169.254'] })
 
   expect(['10.1.2.3', 'fd00:1::5', '169.254.169.254'].map(rules)).toEqual([undefined, undefined, undefined])
   expect(['10.2.0.1', 'fd00:2::5', '169.254.169.253'].map(rules)).not.toContain(undefined)
 })
 
-test('a range of IPv6 addresses opens no IPv4 address, nor the other way round', () => {
+test('an IPv6 range allows no IPv4 address, and vice versa', () => {
   const ipv6 = createAddressRules({ allowLoopback: false, allow: ['::/0'] })
   const ipv4 = createAddressRules({ allowLoopback: false, allow: ['0.0.0.0/0'] })
 
@@ -94,6 +94,8 @@ test.each([
   '10.0.0/8',
   '10.0.0.0/-1',
   'fe80::%eth0/10',
-])('an allowed range that is none, as in "%s", is refused with words that name it', (entry) => {
-  expect(() => createAddressRules({ allowLoopback: false, allow: [entry] })).toThrow(`"${entry}" is not a range`)
+])('an invalid allowed range, "%s", is refused with an error that names it', (entry) => {
+  expect(() => createAddressRules({ allowLoopback: false, allow: [entry] })).toThrow(
+    `"${entry}" is not an address range`,
+  )
 })

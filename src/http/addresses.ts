@@ -2,8 +2,8 @@ import { BlockList, isIP } from 'node:net'
 import { StartError } from '../model/start-error.ts'
 
 /**
- * Addresses that are not somewhere on the public internet. The first kind that fits names an address, so the metadata
- * services, which hand out a machine's own credentials, stay shut when private addresses are opened.
+ * Addresses that are not on the public internet. The first matching kind counts, so metadata services, which return the
+ * credentials of the machine, stay blocked when private addresses are allowed.
  */
 const kinds = {
   metadata: {
@@ -18,12 +18,12 @@ const kinds = {
   linkLocal: { name: 'a link-local address', ranges: ['169.254.0.0/16', 'fe80::/10'] },
   multicast: { name: 'a multicast address', ranges: ['224.0.0.0/4', 'ff00::/8'] },
   documentation: {
-    name: 'an address for documentation only',
+    name: 'an address reserved for documentation',
     ranges: ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '2001:db8::/32', '3fff::/20'],
   },
   reserved: {
     name: 'a reserved address',
-    // The last three are all of IPv6 but 2000::/3, which is the only part that is given out.
+    // The last three cover all of IPv6 except 2000::/3, the only part that is allocated.
     ranges: [
       ...['0.0.0.0/8', '192.0.0.0/24', '192.88.99.0/24', '198.18.0.0/15', '240.0.0.0/4'],
       ...['2001::/23', '::/3', '4000::/2', '8000::/1'],
@@ -31,7 +31,7 @@ const kinds = {
   },
 } as const
 
-/** Says what speaks against an address, as in "a private address", or nothing when it may be called. */
+/** Returns why an address is blocked, such as "a private address"; undefined if it is allowed. */
 export type FindObjection = (address: string) => string | undefined
 
 export function createAddressRules(options: {
@@ -48,7 +48,7 @@ export function createAddressRules(options: {
   return function findObjection(scoped) {
     const [address = ''] = scoped.split('%')
     const family = isIP(address)
-    if (family === 0) return 'something that is not an address'
+    if (family === 0) return 'an invalid IP address'
     if (allowed.have(address)) return undefined
     const inner = family === 6 ? findInner(address) : undefined
     if (inner !== undefined) return findObjection(inner)
@@ -57,7 +57,7 @@ export function createAddressRules(options: {
   }
 }
 
-/** A set of addresses. The two families are kept apart because a `BlockList` sees every IPv4 address inside of `::/3`. */
+/** A set of addresses. IPv4 and IPv6 are separate because a `BlockList` finds every IPv4 address inside `::/3`. */
 export class Ranges {
   readonly #ipv4 = new BlockList()
   readonly #ipv6 = new BlockList()
@@ -70,7 +70,7 @@ export class Ranges {
       const length = prefix === undefined ? bits : /^\d{1,3}$/.test(prefix) ? Number(prefix) : Number.NaN
       if (family === 0 || !(length <= bits) || rest.length > 0) {
         throw new StartError(
-          `"${entry}" is not a range of addresses: write it like 10.0.0.0/8 or fd00::/8, or "private" for all private ones.`,
+          `"${entry}" is not an address range. Use a form such as 10.0.0.0/8 or fd00::/8, or "private" for all private ranges.`,
         )
       }
       if (family === 4) this.#ipv4.addSubnet(address, length, 'ipv4')
@@ -83,21 +83,21 @@ export class Ranges {
   }
 }
 
-/** Prefixes of 96 bits after which an IPv4 address stands: compatible, mapped, translated, and NAT64. */
+/** 96-bit prefixes that are followed by an IPv4 address: compatible, mapped, translated, and NAT64. */
 const wrappers = new Set(['0:0:0:0:0:0', '0:0:0:0:0:ffff', '0:0:0:0:ffff:0', '64:ff9b:0:0:0:0'])
 
-/** The IPv4 address that is reached by way of an IPv6 one. */
+/** The IPv4 address that is embedded in an IPv6 address. */
 function findInner(address: string): string | undefined {
   const groups = groupsOf(address)
   const [first, second = 0, third = 0] = groups
   if (first === 0x2002) return dotted(second, third)
   const [high = 0, low = 0] = groups.slice(6)
   const prefix = groups.slice(0, 6).map((group) => group.toString(16))
-  // Nothing of 0.0.0.0/16 is ever meant: these are `::` and `::1`.
+  // 0.0.0.0/16 is never an embedded address: these are `::` and `::1`.
   return high !== 0 && wrappers.has(prefix.join(':')) ? dotted(high, low) : undefined
 }
 
-/** The eight numbers of a valid IPv6 address, however it is written. */
+/** The eight groups of a valid IPv6 address in any notation. */
 function groupsOf(address: string): readonly number[] {
   const hexadecimal = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, ...bytes: string[]) => {
     const [a = 0, b = 0, c = 0, d = 0] = bytes.map(Number)

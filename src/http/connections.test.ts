@@ -17,7 +17,7 @@ const open = (options: Partial<OutboundOptions> = {}) => {
       .request({ url: new URL(url), method: 'GET', headers: {}, signal: AbortSignal.timeout(20_000), ...request })
   return {
     send,
-    /** What is answered, or why nothing is. */
+    /** The body of the response, or the reason for the failure. */
     ask: (url: string, request?: Partial<OutboundRequest>) =>
       send(url, request).then(
         ({ body }) => body.toString(),
@@ -45,7 +45,7 @@ async function listen(server: Server) {
   }
 }
 
-/** A server that answers each request without a body in its own way, down to the byte. */
+/** A TCP server that answers each bodiless HTTP request with the bytes that the test writes. */
 async function speak(answer: (socket: Socket, path: string) => unknown) {
   const paths: string[] = []
   const server = createTcpServer({ noDelay: true }, (socket) => {
@@ -74,8 +74,8 @@ test.each([
     'in chunks',
     'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nhel\r\n2;x=y\r\nlo\r\n0\r\nx-sum: 1\r\n\r\n',
   ],
-  ['after an interim one', `HTTP/1.1 103 Early Hints\r\n\r\n${saying('hello')}`],
-])('a response %s that comes byte by byte is read, and its connection is used again', async (_, text) => {
+  ['after an interim response', `HTTP/1.1 103 Early Hints\r\n\r\n${saying('hello')}`],
+])('a response %s that arrives byte by byte is read, and its connection is reused', async (_, text) => {
   await using server = await speak(async (socket) => {
     for (const byte of text) {
       socket.write(byte)
@@ -92,7 +92,7 @@ test.each([
   expect(server.sockets.length).toBe(1)
 })
 
-test('a response without a length ends with its connection', async () => {
+test('a response without a length ends when its connection closes', async () => {
   await using server = await speak(async (socket) => {
     socket.write('HTTP/1.1 200 OK\r\n\r\nhello, ')
     await pause(10)
@@ -103,7 +103,7 @@ test('a response without a length ends with its connection', async () => {
   expect(await outbound.ask(server.url)).toBe('hello, world')
 })
 
-test('a response without a length that is cut off by an error is not taken for whole', async () => {
+test('a response without a length that ends with a connection reset is an error', async () => {
   await using server = await speak(async (socket) => {
     socket.write('HTTP/1.1 200 OK\r\n\r\nhello, ')
     await pause(20)
@@ -111,14 +111,14 @@ test('a response without a length that is cut off by an error is not taken for w
   })
   await using outbound = open()
 
-  expect(await outbound.ask(server.url)).toBe('the connection broke off')
+  expect(await outbound.ask(server.url)).toBe('the connection was lost')
 })
 
 test.each([
   ['a second response', saying('stolen')],
-  ['a byte too many', '!'],
+  ['an extra byte', '!'],
   ['an empty line', '\r\n'],
-])('%s that comes with the first reaches nobody', async (_, more) => {
+])('%s right after the first response is discarded', async (_, more) => {
   await using server = await speak((socket, path) => socket.write(saying(path) + (path === '/1' ? more : '')))
   await using outbound = open()
 
@@ -131,7 +131,7 @@ test.each([
 test.each([
   ['a response', saying('stolen')],
   ['a byte', 'H'],
-])('%s that comes while nothing is asked closes the connection and reaches nobody', async (_, more) => {
+])('%s on an idle connection closes it and is discarded', async (_, more) => {
   await using server = await speak((socket, path) => socket.write(saying(path)))
   await using outbound = open()
   await outbound.ask(`${server.url}/1`)
@@ -144,8 +144,8 @@ test.each([
   expect(server.sockets.length).toBe(2)
 })
 
-test('a response that arrives unasked while the process is busy reaches nobody', async () => {
-  // In a thread of its own, so that its bytes arrive while this one is blocked.
+test('an unsolicited response that arrives while the process is busy is discarded', async () => {
+  // Runs in a worker thread so that its bytes arrive while this thread is blocked.
   const program = `
     const { parentPort } = require('node:worker_threads')
     const saying = (body) => 'HTTP/1.1 200 OK\\r\\ncontent-length: ' + body.length + '\\r\\n\\r\\n' + body
@@ -201,7 +201,7 @@ test.each<[string, Owner, Owner]>([
   expect(portsOf('one').filter((port) => portsOf('other').includes(port))).toEqual([])
 })
 
-test('a connection that its server has closed is not used again', async () => {
+test('a connection that the server has closed is not reused', async () => {
   await using server = await speak((socket, path) => socket.write(saying(path)))
   await using outbound = open()
 
@@ -215,7 +215,7 @@ test('a connection that its server has closed is not used again', async () => {
   expect(answers).toEqual(Array.from({ length: 20 }, (_, index) => `/${index}`))
 })
 
-test('a server that hangs up after each answer, and does not say so, answers every call', async () => {
+test('calls succeed on a server that closes the connection after each response without announcing it', async () => {
   await using server = await speak((socket) => socket.end(saying('ok')))
   await using outbound = open()
   const ask = async () => {
@@ -229,21 +229,21 @@ test('a server that hangs up after each answer, and does not say so, answers eve
   expect(new Set(answers.flat())).toEqual(new Set(['ok']))
 })
 
-test('a server that closes a connection just when it is used again is told as such, and the call is not made twice', async () => {
+test('a call fails if the server closes a reused connection, and is not sent twice', async () => {
   await using server = await speak((socket, path) => (path === '/1' ? socket.write(saying(path)) : socket.destroy()))
   await using outbound = open()
 
   const answers = [await outbound.ask(`${server.url}/1`), await outbound.ask(`${server.url}/2`)]
 
-  expect(answers).toEqual(['/1', 'the connection broke off'])
+  expect(answers).toEqual(['/1', 'the connection was lost'])
   expect(server.paths).toEqual(['/1', '/2'])
 })
 
 test.each([
-  ['says so', saying('x', 'connection: close\r\n')],
+  ['sends connection: close', saying('x', 'connection: close\r\n')],
   ['speaks HTTP/1.0', saying('x').replace('1.1', '1.0')],
-  ['waits for a second only', saying('x', 'keep-alive: timeout=1\r\n')],
-  ['declares a body where none can be', 'HTTP/1.1 304 \r\ncontent-length: 6\r\n\r\n'],
+  ['has a keep-alive timeout of one second', saying('x', 'keep-alive: timeout=1\r\n')],
+  ['declares a body for a 304', 'HTTP/1.1 304 \r\ncontent-length: 6\r\n\r\n'],
 ])('a connection whose server %s is closed after one request', async (_, text) => {
   await using server = await speak((socket) => socket.write(text))
   await using outbound = open()
@@ -255,7 +255,7 @@ test.each([
   expect(server.sockets.length).toBe(2)
 })
 
-test('a connection is kept a second less than its server says, and then closed', async () => {
+test.concurrent('an idle connection is closed one second before the keep-alive timeout of the server', async () => {
   await using server = await speak((socket, path) => socket.write(saying(path, 'keep-alive: timeout=2\r\n')))
   await using outbound = open()
   const start = performance.now()
@@ -270,7 +270,7 @@ test('a connection is kept a second less than its server says, and then closed',
   expect(await outbound.ask(`${server.url}/3`)).toBe('/3')
 })
 
-test('a connection whose response took long to read is not used again', async () => {
+test.concurrent('a connection is not reused if its response took a long time to read', async ({ expect }) => {
   await using server = await speak(async (socket, path) => {
     socket.write(saying(path).slice(0, -1))
     await pause(1100)
@@ -288,12 +288,12 @@ test.each([
   ['declared', true],
   ['not declared', false],
 ])(
-  'of many large responses at once, their length being %s, no more are read than fit in memory, and other projects do not wait',
+  'if the length of large responses is %s, only as many are read at once as fit in memory, and other projects do not wait',
   {
     timeout: 30_000,
   },
   async (_, declared) => {
-    // Larger than what the system buffers for a connection.
+    // Larger than the socket buffers of the operating system.
     const bytes = 16 * 1024 * 1024
     const begun: ServerResponse[] = []
     await using server = await serve((_, response) => {
@@ -325,7 +325,7 @@ test.each([
   },
 )
 
-test('what waits for nothing does not keep a process from ending', async () => {
+test('idle connections do not keep a process alive', async () => {
   await using server = await speak((socket, path) => socket.write(saying(path, 'keep-alive: timeout=600\r\n')))
   const program = `
     import { Outbound } from ${JSON.stringify(import.meta.resolve('./outbound.ts'))}
@@ -340,7 +340,7 @@ test('what waits for nothing does not keep a process from ending', async () => {
   expect(stdout).toBe('/1\n')
 })
 
-test('two hundred callers share 128 connections, in the order in which they came', async () => {
+test('two hundred callers share 128 connections, first come, first served', async () => {
   const order: string[] = []
   const held: (() => void)[] = []
   await using server = await serve(({ url = '' }, response) => {
@@ -362,7 +362,7 @@ test('two hundred callers share 128 connections, in the order in which they came
   expect(order.slice(128)).toEqual(paths.slice(128))
 })
 
-test('those who wait while no connection can be made are each told', async () => {
+test('every queued caller gets the error if no connection can be made', async () => {
   const gone = await serve(() => {})
   await gone[Symbol.asyncDispose]()
   await using outbound = open()
@@ -372,7 +372,7 @@ test('those who wait while no connection can be made are each told', async () =>
   expect(new Set(answers)).toEqual(new Set(['connection refused']))
 })
 
-test('a request that is aborted while it connects leaves its connection to the next', async () => {
+test('a connection whose request was aborted while connecting is used for the next request', async () => {
   await using server = await speak((socket, path) => socket.write(saying(path)))
   const found = Promise.withResolvers<void>()
   await using outbound = open({
@@ -398,7 +398,7 @@ test.each([
   ['sent', 'x'.repeat(9_000_000), ''],
   ['waited for', '', ''],
   ['read', '', 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhel'],
-])('a request that is aborted while it is %s takes its connection with it', async (_, body, begun) => {
+])('aborting a request while it is %s closes its connection', async (_, body, begun) => {
   await using server = await listen(
     createTcpServer((socket) => {
       if (body !== '') socket.pause()
@@ -419,7 +419,7 @@ test.each([
   await once(socket as Socket, 'close')
 })
 
-test('an answer that comes before the request is all sent counts, and the connection is not used again', async () => {
+test('a response that arrives before the request is fully sent is returned, and the connection is not reused', async () => {
   await using server = await listen(
     createTcpServer((socket) => {
       socket.once('data', () => {
@@ -440,7 +440,7 @@ test('an answer that comes before the request is all sent counts, and the connec
   expect(server.sockets.length).toBe(2)
 })
 
-test('letters beyond ASCII arrive as they are, in headers and in bodies, with both or with one of them', async () => {
+test('non-ASCII characters arrive unchanged in headers and bodies', async () => {
   await using server = await serve(async (request, response) => {
     let body = ''
     for await (const part of request.setEncoding('utf8')) body += part
@@ -460,14 +460,14 @@ test('letters beyond ASCII arrive as they are, in headers and in bodies, with bo
   expect(answers.map((answer) => JSON.parse(String(answer)))).toEqual(sent)
 })
 
-test('a host can be called by another name', async () => {
+test('a Host header overrides the host name of the URL', async () => {
   await using server = await serve(({ headers }, response) => response.end(headers.host))
   await using outbound = open()
 
   expect(await outbound.ask(server.url, { headers: { Host: 'other.test' } })).toBe('other.test')
 })
 
-test('whoever takes events may end them, and gets none after that', async () => {
+test('a consumer of events can abort the stream, and gets no more events', async () => {
   await using server = await serve((_, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     for (let index = 0; index < 5; index++) response.write(`data: ${index}\n\n`)
@@ -488,7 +488,7 @@ test('whoever takes events may end them, and gets none after that', async () => 
   expect(parts).toEqual(['data: 0\n\n'])
 })
 
-test('a stream of events that goes on when enough has come does not keep its connection', async () => {
+test('a stream that continues after the consumer has enough releases its connection', async () => {
   const stream = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n'
   await using server = await speak((socket, path) => socket.write(path === '/end' ? `${stream}0\r\n\r\n` : stream))
   await using outbound = open()
@@ -496,11 +496,11 @@ test('a stream of events that goes on when enough has come does not keep its con
 
   const endless = await Promise.all(Array.from({ length: 130 }, () => outbound.ask(server.url, takeOne)))
 
-  expect(new Set(endless)).toEqual(new Set(['the connection broke off']))
+  expect(new Set(endless)).toEqual(new Set(['the connection was lost']))
   expect(await outbound.ask(`${server.url}/end`, takeOne)).toBe('')
 })
 
-test('whoever takes events and cannot is told, and nothing else breaks', async () => {
+test('the request fails if the event consumer throws', async () => {
   await using server = await serve((_, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 0\n\n')
   })
@@ -512,7 +512,7 @@ test('whoever takes events and cannot is told, and nothing else breaks', async (
   expect(await outbound.ask(server.url, { onEvents })).toBe('the request failed')
 })
 
-test('nothing stays behind on a signal that many requests share', async () => {
+test('no abort listener is left behind on a shared signal', async () => {
   await using server = await serve(({ url }, response) => {
     if (url === '/bad') response.destroy()
     else response.end()
@@ -527,7 +527,7 @@ test('nothing stays behind on a signal that many requests share', async () => {
   expect(getEventListeners(signal, 'abort')).toEqual([])
 })
 
-test('a thousand requests to a server that misbehaves at random are each answered with their own, or told why not', async () => {
+test('each of a thousand requests to a server that misbehaves at random gets its own response or an error', async () => {
   const ways = [
     (path: string) => saying(path),
     (path: string) =>
@@ -552,7 +552,7 @@ test('a thousand requests to a server that misbehaves at random are each answere
 
   const answers = await Promise.all(paths.map((path) => outbound.ask(server.url + path)))
 
-  const failures = new Set(['the connection broke off', 'the response is not valid HTTP'])
+  const failures = new Set(['the connection was lost', 'the response is not valid HTTP'])
   const wrong = answers.filter((answer, index) => answer !== paths[index] && !failures.has(String(answer)))
   expect(wrong).toEqual([])
   expect(answers.filter((answer, index) => answer === paths[index]).length).toBeGreaterThan(500)

@@ -11,11 +11,11 @@ function read(parts: Buffer[]) {
   return { seen, lastId: stream.lastId, retryMs: stream.retryMs }
 }
 
-test('events are read with their lines joined, and where to go on from is kept', () => {
+test('the data lines of an event are joined, and the last event id is kept', () => {
   expect(read([Buffer.from(text)])).toEqual({ seen: ['{"a":\n"é"}', 'x'], lastId: '2', retryMs: 50 })
 })
 
-test('a stream is read the same wherever it is cut, even inside a character', () => {
+test('a stream gives the same events wherever it is split, even inside a character', () => {
   const bytes = Buffer.from(text)
   const single = Array.from(bytes, (_, index) => bytes.subarray(index, index + 1))
 

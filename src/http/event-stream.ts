@@ -1,50 +1,31 @@
 import { StringDecoder } from 'node:string_decoder'
+import { createParser, type EventSourceParser } from 'eventsource-parser'
 
-/** Reads a stream of server-sent events, however it is cut into parts. */
+/** Parses a stream of server-sent events, fed in parts of any size. */
 export class EventStream {
-  /** Where the stream can be taken up again, and how long its server wants to be left alone before that. */
+  /** The id to resume the stream from, and the delay that the server asks for before a reconnect. */
   lastId: string | undefined
   retryMs: number | undefined
-  #decoder: StringDecoder | undefined
   readonly #onData: (data: string) => void
-  #rest = ''
-  #data: string[] = []
+  #decoder: StringDecoder | undefined
+  #parser: EventSourceParser | undefined
 
   constructor(onData: (data: string) => void) {
     this.#onData = onData
   }
 
   feed(part: Buffer): void {
+    // Created on demand, because most responses are not streams.
     this.#decoder ??= new StringDecoder('utf8')
-    const text = this.#rest + this.#decoder.write(part)
-    let start = 0
-    for (;;) {
-      const end = text.indexOf('\n', start)
-      if (end === -1) break
-      this.#line(text.slice(start, text.charCodeAt(end - 1) === 13 && end > start ? end - 1 : end))
-      start = end + 1
-    }
-    this.#rest = text.slice(start)
-  }
-
-  #line(line: string): void {
-    if (line === '') this.#dispatch()
-    else this.#field(line)
-  }
-
-  #field(line: string): void {
-    const colon = line.indexOf(':')
-    const field = colon === -1 ? line : line.slice(0, colon)
-    const value = colon === -1 ? '' : line.slice(line.charCodeAt(colon + 1) === 32 ? colon + 2 : colon + 1)
-    if (field === 'data') this.#data.push(value)
-    else if (field === 'id') this.lastId = value
-    else if (field === 'retry' && /^\d+$/.test(value)) this.retryMs = Number(value)
-  }
-
-  #dispatch(): void {
-    if (this.#data.length === 0) return
-    const data = this.#data.join('\n')
-    this.#data = []
-    if (data !== '') this.#onData(data)
+    this.#parser ??= createParser({
+      onEvent: ({ id, data }) => {
+        if (id !== undefined) this.lastId = id
+        if (data !== '') this.#onData(data)
+      },
+      onRetry: (milliseconds) => {
+        this.retryMs = milliseconds
+      },
+    })
+    this.#parser.feed(this.#decoder.write(part))
   }
 }

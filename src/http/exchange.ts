@@ -10,7 +10,7 @@ export interface OutboundRequest {
   readonly signal: AbortSignal
   /** Receives an event stream as it arrives. The response, which follows when the stream ends, then has no body. */
   onEvents?(part: Buffer): void
-  /** Whether the caller needs no more events. */
+  /** Returns true once the caller needs no more events. */
   hasEnough?(): boolean
 }
 
@@ -22,23 +22,22 @@ export interface OutboundResponse {
 
 export const tooLarge = (limit: number) => new PlatformError('RESPONSE_TOO_LARGE', { limit })
 
-/** How long an event stream that nobody needs any more may take to end, so that its connection can be reused. */
-const goodbyeMs = 1000
+/** How long to wait for the end of an event stream that is no longer needed, so that its connection can be reused. */
+const drainTimeoutMs = 1000
 
 /**
- * A server counts how long it keeps a connection from when it has sent its response. When reading that took longer than
- * this, the connection may be closed just when it is used again, and is given up instead.
+ * A server's keep-alive timeout starts when it has sent its response. If reading the response took longer than this, the
+ * server might close the connection just as it is reused, so the connection is dropped instead.
  */
 const slowMs = 1000
 
 /** Responses up to this size are not counted as bytes in flight. */
 const smallBytes = 256 * 1024
-/** How much a response of unknown length reserves at a time. */
+/** The number of bytes that a response of unknown length reserves at a time. */
 const stepBytes = 1024 * 1024
 
 const nothing = Buffer.alloc(0)
 
-/** What a response may take. */
 export interface ResponseLimits {
   readonly project: string | undefined
   readonly maxBytes: number
@@ -49,9 +48,9 @@ class BrokenOff extends Error {
   readonly code = 'ECONNABORTED'
 }
 
-/** One request and its response. A dispatch handler collects the body without a stream or a promise per chunk. */
+/** One request and its response. Collects the body in a dispatch handler, without a stream or a promise per chunk. */
 export class Exchange implements Dispatcher.DispatchHandler {
-  /** Whether undici is done with the request. The caller may have its answer before that. */
+  /** Whether undici is done with the request. The caller may have the response before that. */
   over = false
   /** Closes the connection; set by the client that sends the request. */
   dropConnection: (() => void) | undefined
@@ -63,7 +62,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #status = 0
   #headers: Record<string, string> = {}
   #isEvents = false
-  #goodbye: NodeJS.Timeout | undefined
+  #drainTimer: NodeJS.Timeout | undefined
   #reservation: Reservation | undefined
   #startedAt = 0
   #body: Buffer = nothing
@@ -82,7 +81,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     request.signal.addEventListener('abort', this)
   }
 
-  /** The signal was aborted. A request that was sent cannot be taken back, so its connection is closed. */
+  /** Called when the signal is aborted. A sent request cannot be cancelled, so its connection is closed. */
   handleEvent(): void {
     this.#reject(this.#request.signal.reason)
     this.#controller?.abort(new BrokenOff('aborted by the caller'))
@@ -139,7 +138,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#reject(error)
   }
 
-  /** Waits, where too much is in flight, by not reading the connection. */
+  /** Pauses reading the connection while too many bytes are in flight. */
   #reserve(controller: Dispatcher.DispatchController, bytes: number): void {
     const { project, inFlight } = this.#limits
     this.#reservation ??= inFlight.begin(project, () => this.over || controller.resume())
@@ -150,11 +149,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const { signal } = this.#request
     if (signal.aborted) return
     this.#request.onEvents?.(chunk)
-    if (this.#goodbye || signal.aborted || !this.#request.hasEnough?.()) return
-    this.#goodbye = setTimeout(() => this.#controller?.abort(new BrokenOff('no more events needed')), goodbyeMs).unref()
+    if (this.#drainTimer || signal.aborted || !this.#request.hasEnough?.()) return
+    this.#drainTimer = setTimeout(
+      () => this.#controller?.abort(new BrokenOff('no more events needed')),
+      drainTimeoutMs,
+    ).unref()
   }
 
-  /** One growing buffer, not a list: a list of a body sent byte by byte would take a hundred times its size. */
+  /** Grows one buffer instead of keeping a list: the chunks of a body sent byte by byte would take 100 times its size. */
   #append(chunk: Buffer, size: number): void {
     if (size > this.#body.length) {
       const declared = Number(this.#headers['content-length'] ?? 0)
@@ -167,7 +169,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   #end(): void {
     this.over = true
-    clearTimeout(this.#goodbye)
+    clearTimeout(this.#drainTimer)
     if (this.#reservation) this.#limits.inFlight.end(this.#reservation)
     this.#request.signal.removeEventListener('abort', this)
   }

@@ -9,12 +9,12 @@ export type Lookup = (
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void
 
-/** The egress guard blocked an address. The message does not name the host: the request knows it, the connection may not. */
+/** The egress guard blocked an address. The message does not name the host, because the connection may not know it. */
 export class Refusal extends Error {}
 
 export const connectTimeoutMs = 10_000
 
-/** Connects only to addresses that the rules allow, judged on the address that the connection is made to. */
+/** Connects only to addresses that the rules allow. Checks the address that the connection is actually made to. */
 export function guardedConnector(findObjection: FindObjection, lookUp: Lookup): buildConnector.connector {
   const guardedLookup: LookupFunction = (hostname, options, callback) =>
     lookUp(hostname, { ...options, all: true }, (error, addresses) => {
@@ -32,7 +32,7 @@ export function guardedConnector(findObjection: FindObjection, lookUp: Lookup): 
     // Only a connection that is already closed has no address.
     if (remoteAddress === undefined) return Object.assign(new Error('closed at once'), { code: 'ECONNRESET' })
     const objection = findObjection(remoteAddress)
-    return objection === undefined ? undefined : new Refusal(`it leads to ${objection}`)
+    return objection === undefined ? undefined : new Refusal(`it connects to ${objection}`)
   }
 
   return (options, callback) => {
@@ -54,14 +54,14 @@ export function guardedConnector(findObjection: FindObjection, lookUp: Lookup): 
   }
 }
 
-/** Undici takes a reset for the end of a body without a declared length, and the body for complete. */
+/** Undici treats a reset as the end of a body without a declared length, and would return a truncated body as complete. */
 export function reportResets(socket: Socket): void {
   socket.prependListener('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'ECONNRESET') error.code = 'ECONNABORTED'
   })
 }
 
-/** Literal addresses are not looked up, so they are judged as they are. */
+/** Checks literal addresses, which are not looked up. */
 export function refuseLiteral(hostname: string, findObjection: FindObjection): Refusal | undefined {
   const objection = isIP(hostname) === 0 ? undefined : findObjection(hostname)
   return objection === undefined ? undefined : new Refusal(`it is ${objection}`)

@@ -8,7 +8,7 @@ const open = () => {
   return { inFlight, granted, begin: (name: string) => inFlight.begin(name[0], () => granted.push(name)) }
 }
 
-test('a response beyond the limit of its project waits until another of the project has ended', async () => {
+test('a response over the limit of its project waits until another of the same project has ended', async () => {
   const { inFlight, granted, begin } = open()
   const [a1, a2, b1] = [begin('a1'), begin('a2'), begin('b1')]
 
@@ -23,14 +23,14 @@ test('a response beyond the limit of its project waits until another of the proj
   expect(granted).toEqual(['a2'])
 })
 
-test('a response that is larger than the limit is read alone', () => {
+test('a response larger than the limit is read alone', () => {
   const { inFlight, begin } = open()
 
   expect(inFlight.reserve(begin('a1'), 50)).toBe(true)
   expect(inFlight.reserve(begin('b1'), 1)).toBe(false)
 })
 
-test('responses that grow step by step never wait for each other for ever', async () => {
+test('responses that grow step by step never deadlock', async () => {
   const { inFlight } = open()
   const sizes = new Map(['a1', 'a2', 'b1', 'b2', 'c1', 'c2'].map((name) => [name, 0]))
   let most = 0
@@ -56,7 +56,7 @@ test('responses that grow step by step never wait for each other for ever', asyn
   expect(inFlight.bytes).toBe(0)
 })
 
-test('one that gives up while it waits takes nothing and leaves nothing behind', async () => {
+test('a response that is cancelled while it waits releases its place in the queue', async () => {
   const { inFlight, granted, begin } = open()
   const [a1, a2, a3] = [begin('a1'), begin('a2'), begin('a3')]
   for (const each of [a1, a2, a3]) inFlight.reserve(each, 10)

@@ -4,17 +4,17 @@ export interface InFlightLimits {
 }
 
 /**
- * Bounds the bytes of large responses that are read at once, for each project and overall. A response that would exceed a
- * bound waits: its connection is not read until others have ended.
+ * Limits the bytes of large responses that are read concurrently, per project and overall. A response that would exceed a
+ * limit waits: its connection is not read until others have ended.
  *
- * Responses of unknown length reserve step by step, so several could wait for each other. The oldest of each project, and
- * the oldest of all, may therefore always go on. That exceeds a bound by one response at most.
+ * Responses of unknown length reserve bytes step by step, so several could wait for each other. To avoid a deadlock, the
+ * oldest response of each project and the oldest overall may always continue. This exceeds a limit by one response at most.
  */
 export class InFlight {
   readonly #limits: InFlightLimits
   readonly #used = new Map<string | undefined, number>()
   #total = 0
-  /** Both in the order in which they began. */
+  /** Both are ordered by start. */
   readonly #active = new Set<Reservation>()
   readonly #waiting = new Set<Reservation>()
 
@@ -26,14 +26,14 @@ export class InFlight {
     return this.#total
   }
 
-  /** A response that holds nothing yet. `onGranted` is called when one that had to wait may go on. */
+  /** Starts a reservation without bytes. `onGranted` is called when a waiting reservation may continue. */
   begin(project: string | undefined, onGranted: () => void): Reservation {
     const reservation: Reservation = { project, held: 0, wanted: 0, onGranted }
     this.#active.add(reservation)
     return reservation
   }
 
-  /** Whether so many more bytes are granted at once. */
+  /** Requests more bytes. Returns true if they are granted immediately, otherwise `onGranted` is called later. */
   reserve(reservation: Reservation, bytes: number): boolean {
     reservation.wanted = bytes
     if (this.#fits(reservation)) {
@@ -48,7 +48,7 @@ export class InFlight {
     if (!this.#active.delete(reservation)) return
     this.#waiting.delete(reservation)
     this.#add(reservation.project, -reservation.held)
-    // Later, because the caller may be in the middle of reading another response.
+    // Deferred, because the caller may be in the middle of reading another response.
     if (this.#waiting.size > 0) setImmediate(() => this.#grantWaiting())
   }
 

@@ -3,7 +3,7 @@ import { Lineage } from './lineage.ts'
 
 const lineage = new Lineage('a'.repeat(43))
 
-test('a call that comes back is known again, one deeper', () => {
+test('a returning call is recognized by its signed header, one level deeper', () => {
   const header = lineage.print({ callId: 'call_1', depth: 3 })
 
   expect(lineage.read(header)).toEqual({ parentCallId: 'call_1', depth: 4 })
@@ -17,6 +17,6 @@ test.each([
   lineage.print({ callId: 'call_1', depth: 3 }).replace('.3.', '.0.'),
   lineage.print({ callId: 'call_1', depth: 3 }).replace('call_1', 'call_2'),
   new Lineage('b'.repeat(43)).print({ callId: 'call_1', depth: 3 }),
-])('what anyone else could have written is not believed: %s', (header) => {
+])('a missing, altered or foreign lineage header is ignored: %s', (header) => {
   expect(lineage.read(header)).toBeUndefined()
 })

@@ -1,19 +1,18 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 
-/** Names the call that a request is made for. */
+/** Identifies the call that a request is made for. */
 export const lineageHeader = 'x-quartermaster-call'
 
-/** The call that made another, and how many are above that one. */
-export interface Descent {
+/** The parent of a call, and the depth of that call. */
+export interface ParentCall {
   readonly parentCallId: string
   readonly depth: number
 }
 
 /**
- * Knows our own calls again when they come back to us as requests, so that tools that call one another in a circle by way
- * of HTTP come to an end. The platform cannot know all its names, so every request says which call it is made for; and
- * what it says is signed, because others see it too. All they could do with it is to have their own calls count as
- * deeper than they are.
+ * Recognizes requests that the platform's own calls make back to the platform, so that tools that call each other in a cycle
+ * over HTTP end. The platform cannot know all its host names, so every outbound request carries the id and depth of its call.
+ * The header is signed, because other services see it. All they can do with it is make their own calls count as deeper.
  */
 export class Lineage {
   readonly #key: string
@@ -27,8 +26,8 @@ export class Lineage {
     return `${text}.${this.#sign(text)}`
   }
 
-  /** Where a request comes from; nothing if it is not ours. */
-  read(header: string | undefined): Descent | undefined {
+  /** The parent call of a request; undefined if the header is missing or its signature is invalid. */
+  read(header: string | undefined): ParentCall | undefined {
     const [, text = '', callId = '', depth, signature = ''] =
       /^((\w+)\.(\d{1,2}))\.([\w-]{22})$/.exec(header ?? '') ?? []
     if (callId === '') return undefined
@@ -37,8 +36,8 @@ export class Lineage {
   }
 
   /**
-   * In one go, because Node's HMAC takes thirty times as long, on every call. Half of the hash is kept back, so nobody can
-   * go on from it and sign a longer text.
+   * A plain hash, because Node's HMAC takes 30 times as long, on every call. Only half of the hash is sent, which prevents
+   * length extension attacks.
    */
   #sign(text: string): string {
     return hash('sha256', this.#key + text, 'base64url').slice(0, 22)

@@ -9,7 +9,7 @@ import { identity, trust } from '../../test/certificate.ts'
 import { PlatformError } from '../model/errors.ts'
 import { Outbound, type OutboundOptions, type OutboundRequest } from './outbound.ts'
 
-const remedy = 'which an operator can allow with QM_EGRESS_ALLOW'
+const remedy = 'An operator can allow it with QM_EGRESS_ALLOW'
 
 const limit = 100_000
 
@@ -54,7 +54,7 @@ async function listen(server: Server, scheme = 'http') {
   }
 }
 
-/** A loopback server that remembers what it was sent. */
+/** A loopback server that records the requests it receives. */
 async function serve(answer: RequestListener) {
   const received: Received[] = []
   const server = createServer(async (request, response) => {
@@ -86,7 +86,7 @@ const failureOf = (answer: Promise<unknown>) =>
     },
   )
 
-/** The addresses to which a connection was so much as begun. */
+/** Records every address to which a connection was attempted. */
 function watchConnections() {
   const attempted: string[] = []
   const watch = (message: unknown) => {
@@ -97,7 +97,7 @@ function watchConnections() {
   return { attempted, [Symbol.dispose]: () => unsubscribe('net.client.socket', watch) }
 }
 
-test('a request arrives as it was given, and its response comes back whole', async () => {
+test('a request arrives as given, and its response is returned complete', async () => {
   await using server = await serve((_, response) => {
     response.writeHead(201, { 'content-type': 'text/plain', 'set-cookie': ['a=1', 'b=2'] }).end('done: ü')
   })
@@ -118,7 +118,7 @@ test('a request arrives as it was given, and its response comes back whole', asy
   expect(received?.headers).not.toHaveProperty('accept-encoding')
 })
 
-test('a response of many pieces comes back in order, whatever its size', async () => {
+test('a response in many chunks is returned in order, whatever its size', async () => {
   const pieces = Array.from({ length: 500 }, (_, index) => `${index};`.repeat((index % 7) + 1))
   await using server = await serve((_, response) => {
     for (const piece of pieces) response.write(piece)
@@ -131,7 +131,7 @@ test('a response of many pieces comes back in order, whatever its size', async (
   expect(body.toString()).toBe(pieces.join(''))
 })
 
-test('fifty requests at once are each answered with their own response', async () => {
+test('fifty concurrent requests each get their own response', async () => {
   await using server = await serve(({ url }, response) => setTimeout(() => response.end(url), 5))
   await using outbound = open()
   const paths = Array.from({ length: 50 }, (_, index) => `/${index}`)
@@ -141,13 +141,13 @@ test('fifty requests at once are each answered with their own response', async (
   expect(responses.map(({ body }) => body.toString())).toEqual(paths)
 })
 
-test('requests that follow one another share connections', async () => {
+test('consecutive requests share connections', async () => {
   await using server = await serve((_, response) => response.end('ok'))
   await using outbound = open()
 
   for (let index = 0; index < 20; index++) await outbound.get(server.url)
 
-  // A connection rests for a moment between two requests, in which the second one is made.
+  // A connection is briefly unavailable between two requests, so the second request may open another.
   expect(server.sockets.size).toBeLessThanOrEqual(2)
 })
 
@@ -158,7 +158,7 @@ test.each([
   'http://0x7f.1',
   'http://0177.0.0.1',
   'http://[::ffff:127.0.0.1]',
-])('loopback is not called unless it is allowed, not even as %s', async (host) => {
+])('loopback is blocked unless it is allowed, even as %s', async (host) => {
   await using server = await serve((_, response) => response.end('secret'))
   await using outbound = open({ allowLoopback: false })
 
@@ -169,11 +169,11 @@ test.each([
 })
 
 test.each([
-  ['http://169.254.169.254/latest/meta-data', '169.254.169.254', `it is a cloud metadata address, ${remedy}`],
-  ['http://10.0.0.1/', '10.0.0.1', `it is a private address, ${remedy}`],
-  ['http://[fd00::1]:8080/', '[fd00::1]:8080', `it is a private address, ${remedy}`],
-  ['https://[64:ff9b::a00:1]/', '[64:ff9b::a00:1]', `it is a private address, ${remedy}`],
-])('%s is refused before a connection is begun, called directly or by a redirect', async (address, host, reason) => {
+  ['http://169.254.169.254/latest/meta-data', '169.254.169.254', `it is a cloud metadata address. ${remedy}`],
+  ['http://10.0.0.1/', '10.0.0.1', `it is a private address. ${remedy}`],
+  ['http://[fd00::1]:8080/', '[fd00::1]:8080', `it is a private address. ${remedy}`],
+  ['https://[64:ff9b::a00:1]/', '[64:ff9b::a00:1]', `it is a private address. ${remedy}`],
+])('%s is blocked before a connection is opened, directly and as a redirect target', async (address, host, reason) => {
   await using server = await serve(redirect(302, address))
   await using outbound = open()
   using connections = watchConnections()
@@ -186,7 +186,7 @@ test.each([
   expect(connections.attempted).toEqual(['127.0.0.1'])
 })
 
-test('a host name is judged anew each time it is looked up, so it cannot turn into an address that is shut', async () => {
+test('a host name is checked at every lookup, so DNS rebinding cannot reach a blocked address', async () => {
   await using server = await serve((_, response) => response.setHeader('connection', 'close').end('ok'))
   const answers = ['127.0.0.1', '127.0.0.2']
   await using outbound = open({
@@ -202,12 +202,12 @@ test('a host name is judged anew each time it is looked up, so it cannot turn in
 
   expect(first.status).toBe(200)
   const host = `rebind.test:${server.port}`
-  expect(second).toEqual({ code: 'EGRESS_BLOCKED', host, reason: `it resolves to a loopback address, ${remedy}` })
+  expect(second).toEqual({ code: 'EGRESS_BLOCKED', host, reason: `it resolves to a loopback address. ${remedy}` })
   expect(connections.attempted).toEqual(['127.0.0.1'])
 })
 
 test.each(['10.0.0.1', '169.254.169.254', '::ffff:10.0.0.1', 'fd00::1', 'fe80::1%lo'])(
-  'a host name that resolves to %s is refused before a connection is begun',
+  'a host name that resolves to %s is blocked before a connection is opened',
   async (address) => {
     await using outbound = open({
       lookup: (_hostname, _options, callback) => callback(null, [{ address, family: address.includes(':') ? 6 : 4 }]),
@@ -221,7 +221,7 @@ test.each(['10.0.0.1', '169.254.169.254', '::ffff:10.0.0.1', 'fd00::1', 'fe80::1
   },
 )
 
-test('of the addresses of a host name only those that may be called are tried', async () => {
+test('only the allowed addresses of a host name are tried', async () => {
   await using server = await serve((_, response) => response.end('ok'))
   const addresses = ['127.0.0.2', '127.0.0.3', '127.0.0.1'].map((address) => ({ address, family: 4 }))
   await using outbound = open({
@@ -237,17 +237,17 @@ test('of the addresses of a host name only those that may be called are tried', 
   expect(connections.attempted).toEqual(['127.0.0.1'])
 })
 
-test('an allowed address that leads to one that is not allowed gets no request', async () => {
+test('a connection that ends up at a blocked address gets no request', async () => {
   await using server = await serve((_, response) => response.end('secret'))
   await using outbound = open({ allowLoopback: false, allow: ['0.0.0.0'] })
 
   const failure = await failureOf(outbound.get(`http://0.0.0.0:${server.port}/`))
 
-  expect(failure).toMatchObject({ code: 'EGRESS_BLOCKED', reason: `it leads to a loopback address, ${remedy}` })
+  expect(failure).toMatchObject({ code: 'EGRESS_BLOCKED', reason: `it connects to a loopback address. ${remedy}` })
   expect(server.received).toEqual([])
 })
 
-test('a range that an operator allows can be called', async () => {
+test('a range that the operator allows can be called', async () => {
   await using server = await serve((_, response) => response.end('ok'))
   await using outbound = open({ allowLoopback: false, allow: ['127.0.0.0/8'] })
 
@@ -256,15 +256,15 @@ test('a range that an operator allows can be called', async () => {
   expect(response.body.toString()).toBe('ok')
 })
 
-test('a range that makes no sense is refused at the start', () => {
-  expect(() => open({ allow: ['10.0.0.0/99'] })).toThrow('"10.0.0.0/99" is not a range')
+test('an invalid range is refused at startup', () => {
+  expect(() => open({ allow: ['10.0.0.0/99'] })).toThrow('"10.0.0.0/99" is not an address range')
 })
 
 test.each([
-  ['file:///etc/passwd', 'file:', 'only http and https addresses are called'],
-  ['ftp://example.com/', 'example.com', 'only http and https addresses are called'],
-  ['http://user:pass@example.com/', 'example.com', 'the address holds a user name or password'],
-])('%s is refused, called directly or by a redirect', async (address, host, reason) => {
+  ['file:///etc/passwd', 'file:', 'only http and https URLs are allowed'],
+  ['ftp://example.com/', 'example.com', 'only http and https URLs are allowed'],
+  ['http://user:pass@example.com/', 'example.com', 'the URL contains a user name or password'],
+])('%s is blocked, directly and as a redirect target', async (address, host, reason) => {
   await using server = await serve(redirect(307, address))
   await using outbound = open()
 
@@ -287,7 +287,7 @@ test.each([
   [303, 'HEAD', 'HEAD'],
   [301, 'HEAD', 'HEAD'],
 ])(
-  'a %i in answer to %s is followed with %s, and the body stays only when the method does',
+  'a %i response to %s is followed with %s, and the body is kept only if the method is',
   async (status, method, next) => {
     await using server = await serve(redirect(status, '/end'))
     await using outbound = open()
@@ -305,7 +305,7 @@ test.each([
   },
 )
 
-test('a redirect to another origin carries no secret there, nor back again', async () => {
+test('credentials are not sent to another origin after a redirect, nor back again', async () => {
   await using far = await serve(({ url }, response) => {
     if (url === '/back') response.writeHead(307, { location: `${near.url}/end` })
     response.end('arrived')
@@ -326,7 +326,7 @@ test('a redirect to another origin carries no secret there, nor back again', asy
   }
 })
 
-test('five redirects are followed and a sixth is not', async () => {
+test('five redirects are followed, and the sixth is refused', async () => {
   await using server = await serve(({ url = '' }, response) => {
     const left = Number(url.slice(1))
     if (left > 0) response.writeHead(302, { location: `${left - 1}` })
@@ -341,7 +341,7 @@ test('five redirects are followed and a sixth is not', async () => {
   expect(six).toEqual({ code: 'TOO_MANY_REDIRECTS', limit: 5 })
 })
 
-test('a redirect that names no address is a response like any other', async () => {
+test('a redirect without a Location header is returned like any other response', async () => {
   await using server = await serve((_, response) => response.writeHead(302).end('nowhere'))
   await using outbound = open()
 
@@ -350,7 +350,7 @@ test('a redirect that names no address is a response like any other', async () =
   expect([response.status, response.body.toString()]).toEqual([302, 'nowhere'])
 })
 
-test('a redirect may name an address with letters beyond ASCII', async () => {
+test('a Location header may contain non-ASCII characters', async () => {
   await using server = await serve(({ url }, response) => {
     if (url === '/') response.writeHead(302, { location: Buffer.from('/é').toString('latin1') })
     response.end()
@@ -362,19 +362,19 @@ test('a redirect may name an address with letters beyond ASCII', async () => {
   expect(server.received[1]?.url).toBe('/%C3%A9')
 })
 
-test('a redirect to something that is no address is told as such', async () => {
+test('a redirect to an invalid URL is reported as such', async () => {
   await using server = await serve(redirect(302, 'http://[nonsense'))
   await using outbound = open()
 
   const failure = await failureOf(outbound.get(server.url))
 
-  expect(failure).toMatchObject({ code: 'TOOL_UNREACHABLE', reason: 'it redirects to an address that is not valid' })
+  expect(failure).toMatchObject({ code: 'TOOL_UNREACHABLE', reason: 'it redirects to an invalid URL' })
 })
 
 test.each([
   ['declared', { 'content-length': limit + 1 }],
   ['not declared', {}],
-])('a response that is larger than the limit is broken off, its length being %s', async (_, headers) => {
+])('a response over the size limit is aborted if its length is %s', async (_, headers) => {
   await using server = await serve((_, response) => {
     response.writeHead(200, headers)
     response.end(Buffer.alloc(limit + 1))
@@ -386,7 +386,7 @@ test.each([
   expect(failure).toEqual({ code: 'RESPONSE_TOO_LARGE', limit })
 })
 
-test('a response that never ends is broken off at the limit', async () => {
+test('an endless response is aborted at the size limit', async () => {
   await using server = await serve((_, response) => {
     const more = () => {
       while (response.write(Buffer.alloc(10_000)));
@@ -401,7 +401,7 @@ test('a response that never ends is broken off at the limit', async () => {
   expect(failure).toEqual({ code: 'RESPONSE_TOO_LARGE', limit })
 })
 
-test('a response of exactly the limit is taken, declared or not, plain or compressed', async () => {
+test('a response of exactly the size limit is accepted, with and without a length, uncompressed and compressed', async () => {
   const body = Buffer.alloc(limit, 'a')
   await using server = await serve(({ url }, response) => {
     if (url === '/length') response.setHeader('content-length', limit)
@@ -417,7 +417,7 @@ test('a response of exactly the limit is taken, declared or not, plain or compre
   }
 })
 
-test('what a HEAD request says of a large body is no reason to refuse it', async () => {
+test('a large Content-Length in the response to HEAD is not an error', async () => {
   await using server = await serve((_, response) => {
     response.writeHead(200, { 'content-length': limit * 2, 'content-encoding': 'gzip' }).end()
   })
@@ -440,7 +440,7 @@ test.each([
   ['zstd', zstdCompressSync(text)],
   ['deflate, gzip', gzipSync(deflateSync(text))],
   ['identity', Buffer.from(text)],
-])('a response in %s comes back decoded', async (encoding, body) => {
+])('a response encoded as %s is decoded', async (encoding, body) => {
   await using server = await serve((_, response) => response.writeHead(200, { 'content-encoding': encoding }).end(body))
   await using outbound = open()
 
@@ -451,7 +451,7 @@ test.each([
 })
 
 test.each(['compress', 'constructor', 'gzip, gzip, gzip'])(
-  'a response in an encoding that is not known, as in "%s", comes back as it is',
+  'a response with the unknown encoding "%s" is returned undecoded',
   async (encoding) => {
     await using server = await serve((_, response) =>
       response.writeHead(200, { 'content-encoding': encoding }).end('raw'),
@@ -472,7 +472,7 @@ test.each([
   ['deflate', deflateSync(bomb)],
   ['br', brotliCompressSync(bomb)],
   ['zstd', zstdCompressSync(bomb)],
-])('a small response in %s that unfolds beyond the limit is refused', async (encoding, body) => {
+])('a small %s response that decompresses beyond the size limit is refused', async (encoding, body) => {
   expect(body.length).toBeLessThan(limit)
   await using server = await serve((_, response) => response.writeHead(200, { 'content-encoding': encoding }).end(body))
   await using outbound = open()
@@ -488,7 +488,7 @@ test.each([
   ['deflate', Buffer.from('\xff\xff', 'latin1')],
   ['br', brotliCompressSync(text).subarray(0, -10)],
   ['zstd', zstdCompressSync(text).subarray(0, -10)],
-])('a response in %s that is broken is told as such', async (encoding, body) => {
+])('a corrupt %s response is reported as such', async (encoding, body) => {
   await using server = await serve((_, response) => response.writeHead(200, { 'content-encoding': encoding }).end(body))
   await using outbound = open()
 
@@ -498,12 +498,12 @@ test.each([
 })
 
 test.each([
-  ['HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nonly this', 'the connection broke off'],
-  ['HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n', 'the connection broke off'],
-  ['', 'the connection broke off'],
+  ['HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nonly this', 'the connection was lost'],
+  ['HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n', 'the connection was lost'],
+  ['', 'the connection was lost'],
   ['SSH-2.0-OpenSSH_9.9\r\n', 'the response is not valid HTTP'],
   ['HTTP/1.1 200 OK\r\nno header\r\n\r\n', 'the response is not valid HTTP'],
-])('a server that answers %j and hangs up is told as unreachable', async (answer, reason) => {
+])('a server that responds with %j and closes the connection is reported as unreachable', async (answer, reason) => {
   await using server = await listen(createTcpServer((socket) => socket.once('data', () => socket.end(answer))))
   await using outbound = open()
 
@@ -512,7 +512,7 @@ test.each([
   expect(failure).toEqual({ code: 'TOOL_UNREACHABLE', host: `127.0.0.1:${server.port}`, reason })
 })
 
-test('a response with far too many headers is told as unreachable', async () => {
+test('a response with too many headers is reported as unreachable', async () => {
   await using server = await serve((_, response) => response.setHeader('x', 'x'.repeat(100_000)).end())
   await using outbound = open()
 
@@ -521,7 +521,7 @@ test('a response with far too many headers is told as unreachable', async () => 
   expect(failure).toMatchObject({ code: 'TOOL_UNREACHABLE', reason: 'the response is not valid HTTP' })
 })
 
-test('a port where nobody listens is told as a refused connection', async () => {
+test('a closed port is reported as "connection refused"', async () => {
   const gone = await serve((_, response) => response.end())
   await gone[Symbol.asyncDispose]()
   await using outbound = open()
@@ -531,13 +531,13 @@ test('a port where nobody listens is told as a refused connection', async () => 
   expect(failure).toEqual({ code: 'TOOL_UNREACHABLE', host: `127.0.0.1:${gone.port}`, reason: 'connection refused' })
 })
 
-test('a host name that does not exist is told as such, and the log can say more', async () => {
+test('a host name that does not exist is reported as such, with details for the log', async () => {
   const cause = Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' })
   await using outbound = open({ lookup: (_hostname, _options, callback) => callback(cause, []) })
 
   const answer = outbound.get('http://nowhere.test/')
 
-  await expect(answer).rejects.toMatchObject({ details: { host: 'nowhere.test', reason: 'no such host' }, cause })
+  await expect(answer).rejects.toMatchObject({ details: { host: 'nowhere.test', reason: 'host not found' }, cause })
 })
 
 test.each<Record<string, string>>([
@@ -545,7 +545,7 @@ test.each<Record<string, string>>([
   { 'x-key': 'secret €' },
   { 'bad name': 'secret' },
   { 'content-length': '99' },
-])('a header that cannot be sent is told without its value, however often it is tried: %j', async (headers) => {
+])('an invalid header is reported without its value, on every attempt: %j', async (headers) => {
   await using server = await serve((_, response) => response.end('ok'))
   await using outbound = open()
   const bad = { method: 'POST', headers, body: '{}' }
@@ -553,7 +553,7 @@ test.each<Record<string, string>>([
   const failures = await Promise.all(Array.from({ length: 150 }, () => failureOf(outbound.get(server.url, bad))))
   const good = await outbound.get(server.url, { signal: AbortSignal.timeout(5000) })
 
-  const reason = 'a header or the address is not valid'
+  const reason = 'a header or the URL is not valid'
   expect(failures[0]).toEqual({ code: 'TOOL_UNREACHABLE', host: `127.0.0.1:${server.port}`, reason })
   expect(good.status).toBe(200)
   expect(server.received.length).toBe(1)
@@ -563,7 +563,7 @@ test.each([
   ['before it is sent', false, ''],
   ['while the answer is awaited', true, ''],
   ['while the answer is read', true, 'begun'],
-])('a request that is aborted %s ends at once, with the reason as it was given', async (_, isSent, begun) => {
+])('a request that is aborted %s ends immediately with the reason of the signal', async (_, isSent, begun) => {
   await using server = await serve((_, response) => {
     if (begun) response.write(begun)
     setTimeout(() => controller.abort(reason), 50)
@@ -579,7 +579,7 @@ test.each([
   expect(server.received.length).toBe(isSent ? 1 : 0)
 })
 
-test('a request that is aborted while its host is looked up ends at once', async () => {
+test('a request that is aborted during the DNS lookup ends immediately', async () => {
   await using outbound = open({ lookup: () => {} })
 
   const answer = outbound.get('http://slow.test/', { signal: AbortSignal.timeout(50) })
@@ -587,7 +587,7 @@ test('a request that is aborted while its host is looked up ends at once', async
   await expect(answer).rejects.toMatchObject({ name: 'TimeoutError' })
 })
 
-test('requests that give up waiting for a connection are never sent, and leave the connections to others', async () => {
+test('requests that are aborted while they wait for a connection are never sent, and do not block others', async () => {
   const held: (() => void)[] = []
   await using server = await serve(({ url }, response) => {
     if (url === '/hold') held.push(() => response.end('held'))
@@ -609,7 +609,7 @@ test('requests that give up waiting for a connection are never sent, and leave t
   expect(server.sockets.size).toBe(128)
 })
 
-test('what is still in flight at the end is told that the platform is shutting down', async () => {
+test('requests in flight at shutdown fail with "the platform is shutting down"', async () => {
   await using server = await serve(() => {})
   const outbound = open()
   const answer = failureOf(outbound.get(server.url))
@@ -623,16 +623,16 @@ test('what is still in flight at the end is told that the platform is shutting d
 
 const serveSecurely = (answer: RequestListener) => listen(createTlsServer(identity, answer), 'https')
 
-test('a server whose certificate nobody vouches for is not called', async () => {
+test('a server with an untrusted certificate is refused', async () => {
   await using server = await serveSecurely((_, response) => response.end('hello'))
   await using outbound = open()
 
   const failure = await failureOf(outbound.get(server.url))
 
-  expect(failure).toMatchObject({ code: 'TOOL_UNREACHABLE', reason: 'certificate not trusted' })
+  expect(failure).toMatchObject({ code: 'TOOL_UNREACHABLE', reason: 'the TLS certificate is not trusted' })
 })
 
-test('a certificate for another host is not trusted', async () => {
+test('a certificate for another host name is refused', async () => {
   using _ = trust()
   await using server = await serveSecurely((_, response) => response.end('hello'))
   await using outbound = open({
@@ -641,19 +641,19 @@ test('a certificate for another host is not trusted', async () => {
 
   const failure = await failureOf(outbound.get(`https://other.test:${server.port}/`))
 
-  expect(failure).toMatchObject({ code: 'TOOL_UNREACHABLE', reason: 'certificate not trusted' })
+  expect(failure).toMatchObject({ code: 'TOOL_UNREACHABLE', reason: 'the TLS certificate is not trusted' })
 })
 
-test('a server that does not speak TLS is told as such', async () => {
+test('a server that does not support TLS is reported as such', async () => {
   await using server = await serve((_, response) => response.end('hello'))
   await using outbound = open()
 
   const failure = await failureOf(outbound.get(server.url.replace('http:', 'https:')))
 
-  expect(failure).toMatchObject({ code: 'TOOL_UNREACHABLE', reason: 'no secure connection could be made' })
+  expect(failure).toMatchObject({ code: 'TOOL_UNREACHABLE', reason: 'the TLS handshake failed' })
 })
 
-test('https is guarded as http is, and no redirect leads from it to http', async () => {
+test('https requests go through the same egress guard, and a redirect from https to http is refused', async () => {
   using _ = trust()
   await using plain = await serve((_, response) => response.end('in the open'))
   await using server = await serveSecurely(redirect(302, plain.url))
@@ -666,13 +666,13 @@ test('https is guarded as http is, and no redirect leads from it to http', async
   const guarded = await failureOf(strict.get(url))
 
   expect(answered.body.toString()).toBe('arrived')
-  const reason = 'a redirect leads from https to http'
+  const reason = 'it redirects from https to http'
   expect(downgraded).toEqual({ code: 'EGRESS_BLOCKED', host: `127.0.0.1:${plain.port}`, reason })
   expect(plain.received).toEqual([])
-  expect(guarded).toMatchObject({ code: 'EGRESS_BLOCKED', reason: `it resolves to a loopback address, ${remedy}` })
+  expect(guarded).toMatchObject({ code: 'EGRESS_BLOCKED', reason: `it resolves to a loopback address. ${remedy}` })
 })
 
-test('secure connections are shared as others are, and what they carry may be of any size', async () => {
+test('TLS connections are reused, for requests and responses of any size', async () => {
   using _ = trust()
   const body = Buffer.alloc(limit, 'abc')
   await using server = await serveSecurely(async (request, response) => {
@@ -696,7 +696,7 @@ test('secure connections are shared as others are, and what they carry may be of
   expect(server.sockets.size).toBeLessThanOrEqual(22)
 })
 
-test('a secure server is who it says it is by the name that the caller has for it', async () => {
+test('a certificate is checked against the host name that the caller used', async () => {
   using _ = trust()
   await using server = await serveSecurely(({ headers }, response) => response.end(headers.host))
   await using outbound = open()
@@ -707,7 +707,7 @@ test('a secure server is who it says it is by the name that the caller has for i
   const odd = await failureOf(outbound.get(url, { headers: { host: 'a b/c' } }))
 
   expect(known.body.toString()).toBe(`localhost:${server.port}`)
-  expect(other).toMatchObject({ reason: 'certificate not trusted' })
+  expect(other).toMatchObject({ reason: 'the TLS certificate is not trusted' })
   expect(odd).toMatchObject({ code: 'TOOL_UNREACHABLE' })
 })
 
@@ -719,7 +719,7 @@ const fetching = (options: Partial<OutboundOptions> = {}) => {
 test.each([
   ['declares its size', { 'content-length': String(limit + 1) }],
   ['does not', {}],
-])('a library’s response that is too large and %s breaks off', async (_, headers) => {
+])('a fetch response over the size limit that %s is aborted', async (_, headers) => {
   await using server = await serve((_request, response) => {
     response.writeHead(200, headers).end('x'.repeat(limit + 1))
   })
@@ -730,7 +730,7 @@ test.each([
   expect(failure).toMatchObject({ code: 'RESPONSE_TOO_LARGE' })
 })
 
-test('a response that is not too large comes through as it is, with its address, whatever packs it', async () => {
+test('a fetch response within the size limit is returned with its URL, also if it is compressed', async () => {
   const text = 'x'.repeat(limit)
   await using server = await serve((_request, response) => {
     response.writeHead(201, { 'content-encoding': 'gzip', 'x-own': '1' }).end(gzipSync(text))
@@ -744,7 +744,7 @@ test('a response that is not too large comes through as it is, with its address,
 })
 
 test.each(['\n\n', '\r\n\r\n'])(
-  'a stream of events may go on for ever, as long as no event is too large',
+  'an event stream may be endless as long as no single event exceeds the size limit',
   async (end) => {
     const event = `data: ${'x'.repeat(limit / 2)}${end}`
     await using server = await serve((_request, response) => {

@@ -16,20 +16,20 @@ export type { OutboundRequest, OutboundResponse } from './exchange.ts'
 
 export interface OutboundOptions {
   readonly allowLoopback: boolean
-  /** Ranges like `10.0.0.0/8` that an operator allows, or the word `private` for all private ones. */
+  /** Ranges such as `10.0.0.0/8` that the operator allows, or `private` for all private ones. */
   readonly allow: readonly string[]
   readonly maxResponseBytes: number
   /** The operator's HTTP proxies. */
   readonly proxy?: ProxySettings
-  /** How host names become addresses; the system's way unless given. */
+  /** Resolves host names. Uses the system's resolver by default. */
   readonly lookup?: Lookup
 }
 
-/** Whose connections a request may use. */
+/** Identifies whose connections a request may use. */
 export interface Owner {
   /** The id of a project; undefined for requests of the platform itself. */
   readonly project: string | undefined
-  /** Whatever identifies the credentials that are sent: ids, addresses, headers. Only a hash of it is kept. */
+  /** Identifies the credentials that are sent: ids, URLs, headers. Only a hash is stored. */
   readonly credentials: readonly unknown[]
 }
 
@@ -37,18 +37,18 @@ export interface Owner {
 export interface HttpClient {
   /** Sends a request, follows redirects, and reads the whole response. */
   request(request: OutboundRequest): Promise<OutboundResponse>
-  /** For libraries that make their own requests. It does not re-check redirects. */
+  /** For libraries that make their own requests. Does not check redirects itself. */
   readonly fetch: typeof fetch
 }
 
 const maxRedirects = 5
 
 /**
- * The one way out to addresses that users choose. What may be called is decided where a connection is made, on the
- * address that is connected to, so neither a redirect nor a host name that changes its address gets around it.
+ * Sends all requests to URLs that users choose. The egress rules are checked when a connection is made, on the address that
+ * is connected to, so neither a redirect nor a changed DNS record can bypass them.
  *
- * HTTP/1.1 cannot tell a late or surplus response from the answer to the next request on a connection. So connections are
- * never shared between projects, nor between credentials of one project.
+ * HTTP/1.1 cannot distinguish a late or extra response from the response to the next request on a connection. So connections
+ * are never shared between projects, nor between credentials of one project.
  */
 export class Outbound {
   readonly #pools: Pools
@@ -76,15 +76,15 @@ export class Outbound {
     return new OwnedClient(owner, this.#pools, limits)
   }
 
-  /** Ends what is still in flight with `SHUTTING_DOWN`. To let calls finish, wait for them first. */
+  /** Aborts requests in flight with `SHUTTING_DOWN`. To let calls finish, wait for them first. */
   close(): Promise<void> {
     return this.#pools.close()
   }
 }
 
 /**
- * A pool stops using a client that reports that it is busy until the client reports that it is not. Undici's client also
- * reports busy, and never otherwise, after a request that is not valid: 128 of those and no connection is left.
+ * A pool stops using a client that reports busy, until the client reports that it is ready. After an invalid request,
+ * undici's client reports busy and never recovers: after 128 of those, no connection is left.
  */
 class PooledClient extends Client {
   #socket: Socket | undefined
@@ -103,7 +103,7 @@ class PooledClient extends Client {
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     if (!(handler instanceof Exchange)) return super.dispatch(options, handler)
-    // Before undici, which waits as long, uses the connection again.
+    // Runs before undici, which also defers with setImmediate, reuses the connection.
     handler.dropConnection = () => setImmediate(() => this.#socket?.destroy())
     return super.dispatch(options, handler) || handler.over
   }
@@ -114,10 +114,10 @@ const poolOptions = {
   connections: 128,
   pipelining: 1,
   allowH2: false,
-  // The caller's signal is the time limit.
+  // The caller's signal has the timeout.
   headersTimeout: 0,
   bodyTimeout: 0,
-  // Servers count from their answer, which a busy process may read later.
+  // A server's keep-alive timeout starts when it sends its response, which a busy process may read later.
   keepAliveTimeoutThreshold: 1000,
   keepAliveMaxTimeout: keepAliveMaxMs,
 } satisfies Pool.Options
@@ -152,19 +152,20 @@ class OwnedClient implements HttpClient {
     return response.body === null ? response : limited(response, this.#limits.maxBytes)
   }) as typeof fetch
 
-  async #send(request: OutboundRequest): Promise<OutboundResponse> {
+  #send(request: OutboundRequest): Promise<OutboundResponse> {
     const { url, method, headers, body, signal } = request
     signal.throwIfAborted()
     checkUrl(url)
-    try {
-      return await new Promise((resolve, reject) => {
-        const exchange = new Exchange(request, this.#limits, resolve, reject)
-        const path = url.pathname + url.search
+    return new Promise((resolve, reject) => {
+      const fail = (error: unknown) => reject(signal.aborted ? signal.reason : explain(error, url.host))
+      const exchange = new Exchange(request, this.#limits, resolve, fail)
+      const path = url.pathname + url.search
+      try {
         this.#pools.get(this.#owner, url.origin).dispatch({ path, method, headers, body: body ?? null }, exchange)
-      })
-    } catch (error) {
-      throw signal.aborted ? signal.reason : explain(error, url.host)
-    }
+      } catch (error) {
+        fail(error)
+      }
+    })
   }
 
   async #decode(response: OutboundResponse, { url, signal }: OutboundRequest): Promise<OutboundResponse> {
@@ -192,12 +193,12 @@ const blocked = (url: URL, reason: string) =>
 
 function checkUrl(url: URL): void {
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    throw blocked(url, 'only http and https addresses are called')
+    throw blocked(url, 'only http and https URLs are allowed')
   }
-  if (url.username !== '' || url.password !== '') throw blocked(url, 'the address holds a user name or password')
+  if (url.username !== '' || url.password !== '') throw blocked(url, 'the URL contains a user name or password')
 }
 
-/** What `fetch` sends its requests by: the pools of one owner. */
+/** Sends the requests of `fetch` through the pools of one owner. */
 class OwnedDispatcher extends Dispatcher {
   readonly #owner: string
   readonly #pools: Pools
@@ -215,7 +216,7 @@ class OwnedDispatcher extends Dispatcher {
 
 const nothing = Buffer.alloc(0)
 
-/** The response, whose body breaks off once it is too large. Of a stream of events that holds for each of them. */
+/** Limits the size of the response body. For an event stream, the limit applies to each event. */
 function limited(response: FetchResponse, limit: number): FetchResponse {
   const inEvents = response.headers.get('content-type')?.startsWith('text/event-stream') === true
   if (!inEvents && Number(response.headers.get('content-length')) > limit) {
@@ -236,11 +237,11 @@ function limited(response: FetchResponse, limit: number): FetchResponse {
     }),
   )
   const { status, statusText, headers, url } = response
-  // Undici's own constructor would not know where the response came from.
+  // The constructor of Response cannot set the URL.
   return Object.defineProperty(new FetchResponse(body, { status, statusText, headers }), 'url', { value: url })
 }
 
-/** Where the last event that is complete ends. */
+/** The position after the last complete event. */
 const endOfEvent = (bytes: Buffer) => {
   const [plain, windows] = [bytes.lastIndexOf('\n\n'), bytes.lastIndexOf('\r\n\r\n')]
   return Math.max(plain < 0 ? -1 : plain + 2, windows < 0 ? -1 : windows + 4)
@@ -248,20 +249,20 @@ const endOfEvent = (bytes: Buffer) => {
 
 const redirects = new Set([301, 302, 303, 307, 308])
 
-/** Any other header may hold a secret, which is not for another origin to see. */
+/** Headers that are kept on a redirect to another origin. Any other may contain a secret. */
 const harmless = new Set(['accept', 'content-type', 'user-agent'])
 
-/** The request that a redirect asks for. */
+/** Builds the request for a redirect. */
 function follow(request: OutboundRequest, status: number, location: string): OutboundRequest {
   const url = locate(location, request.url)
   if (request.url.protocol === 'https:' && url.protocol === 'http:') {
-    throw blocked(url, 'a redirect leads from https to http')
+    throw blocked(url, 'it redirects from https to http')
   }
   const { method } = request
   const asGet = status === 303 ? method !== 'HEAD' : status < 303 && method === 'POST'
   const crosses = url.origin !== request.url.origin
-  const kept = Object.entries(request.headers).filter(([given]) => {
-    const name = given.toLowerCase()
+  const kept = Object.entries(request.headers).filter(([header]) => {
+    const name = header.toLowerCase()
     return !(asGet && name.startsWith('content-')) && (!crosses || harmless.has(name))
   })
   const headers = Object.fromEntries(kept)
@@ -269,10 +270,10 @@ function follow(request: OutboundRequest, status: number, location: string): Out
 }
 
 function locate(location: string, base: URL): URL {
-  // Headers are read as Latin-1; addresses that are not ASCII are sent as UTF-8.
+  // Headers are decoded as Latin-1, but servers send non-ASCII URLs as UTF-8.
   const url = URL.parse(Buffer.from(location, 'latin1').toString(), base.href)
   if (url) return url
-  throw unreachable(base.host, 'it redirects to an address that is not valid')
+  throw unreachable(base.host, 'it redirects to an invalid URL')
 }
 
 type Decoder = (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>
@@ -284,26 +285,26 @@ const inflateBare: Decoder = promisify(inflateRaw)
 const codings = new Map<string, Decoder>([
   ['gzip', unzip],
   ['x-gzip', unzip],
-  // Some servers leave out the frame, whose first byte ends in 8.
+  // Some servers omit the zlib header, whose first byte ends in 8.
   ['deflate', (body, options) => (((body[0] ?? 0) & 15) === 8 ? inflateFramed : inflateBare)(body, options)],
   ['br', promisify(brotliDecompress)],
   ['zstd', promisify(zstdDecompress)],
   ['identity', async (body) => body],
 ])
 
-/** What undoes a content encoding, in order; nothing when the body is to be left as it is. */
+/** The decoders for a content encoding, in order; undefined to leave the body as it is. */
 function findDecoders(encoding: string): readonly Decoder[] | undefined {
   const decoders = encoding.split(',').map((coding) => codings.get(coding.trim().toLowerCase()))
-  // Nobody means more than two; a long list is work for nothing, many times over.
+  // More than two encodings are never intended, and a long list would multiply the work.
   return decoders.length <= 2 && decoders.every((decoder) => decoder !== undefined) ? decoders.reverse() : undefined
 }
 
-/** What a request that failed failed of, in words. */
+/** Converts the error of a failed request to a `PlatformError` with a readable reason. */
 export function explain(error: unknown, host: string): PlatformError {
   if (error instanceof PlatformError) return error
   const options = { cause: error }
   if (error instanceof Refusal) {
-    const reason = `${error.message}, which an operator can allow with QM_EGRESS_ALLOW`
+    const reason = `${error.message}. An operator can allow it with QM_EGRESS_ALLOW`
     return new PlatformError('EGRESS_BLOCKED', { host, reason }, options)
   }
   if (error instanceof ProxyFailure) return unreachable(host, error.message, error)
@@ -313,28 +314,28 @@ export function explain(error: unknown, host: string): PlatformError {
     : unreachable(host, reasonOf(code), error)
 }
 
-/** What tells errors apart: the code, or the name of one that has no code. */
+/** The code of an error, or its name if it has no code. */
 const codeOf = (error: unknown): string => {
   if (!(error instanceof Error)) return ''
-  // The one thing that `fetch` refuses by itself, and tells of in words alone.
+  // `fetch` rejects some ports itself, with an error that has only a message.
   if (error.message === 'bad port') return 'BAD_PORT'
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name
 }
 
 const reasons: readonly (readonly [codes: RegExp, reason: string])[] = [
   [/^ECONNREFUSED$/, 'connection refused'],
-  [/^BAD_PORT$/, 'its port is kept for another protocol, so that it is never called'],
-  [/^(ENOTFOUND|ENODATA|EAI_NONAME|EAI_NODATA)$/, 'no such host'],
-  [/^EAI_/, 'the host name could not be looked up'],
-  [/^(ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/, 'connecting took too long'],
-  [/^(EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/, 'there is no way to it from here'],
-  [/^(ECONNRESET|ECONNABORTED|EPIPE)$/, 'the connection broke off'],
-  [/^UND_ERR_(SOCKET|RES_CONTENT_LENGTH_MISMATCH)$/, 'the connection broke off'],
-  [/^(EPROTO$|ERR_SSL_)/, 'no secure connection could be made'],
-  [/CERT|^UNABLE_TO_|^INVALID_(CA|PURPOSE)$|^HOSTNAME_MISMATCH$/, 'certificate not trusted'],
+  [/^BAD_PORT$/, 'its port is on the list of blocked ports. Use another port'],
+  [/^(ENOTFOUND|ENODATA|EAI_NONAME|EAI_NODATA)$/, 'host not found'],
+  [/^EAI_/, 'the DNS lookup failed'],
+  [/^(ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/, 'the connection timed out'],
+  [/^(EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/, 'no route to the host'],
+  [/^(ECONNRESET|ECONNABORTED|EPIPE)$/, 'the connection was lost'],
+  [/^UND_ERR_(SOCKET|RES_CONTENT_LENGTH_MISMATCH)$/, 'the connection was lost'],
+  [/^(EPROTO$|ERR_SSL_)/, 'the TLS handshake failed'],
+  [/CERT|^UNABLE_TO_|^INVALID_(CA|PURPOSE)$|^HOSTNAME_MISMATCH$/, 'the TLS certificate is not trusted'],
   [/^(HPE_|HTTPParserError$|UND_ERR_HEADERS_OVERFLOW$)/, 'the response is not valid HTTP'],
-  [/^UND_ERR_(INVALID_ARG|NOT_SUPPORTED)$/, 'a header or the address is not valid'],
-  [/^UND_ERR_REQ_CONTENT_LENGTH_MISMATCH$/, 'a header or the address is not valid'],
+  [/^UND_ERR_(INVALID_ARG|NOT_SUPPORTED)$/, 'a header or the URL is not valid'],
+  [/^UND_ERR_REQ_CONTENT_LENGTH_MISMATCH$/, 'a header or the URL is not valid'],
 ]
 
 const reasonOf = (code: string): string => reasons.find(([codes]) => codes.test(code))?.[1] ?? 'the request failed'

@@ -37,7 +37,7 @@ const open = (most?: number) => {
   return { pools, get, [Symbol.asyncDispose]: () => pools.close() }
 }
 
-test('however many owners there are, the number of pools and of idle connections is bounded', async () => {
+test('the number of pools and idle connections is bounded for any number of owners', async () => {
   await using server = await serve()
   await using outbound = open(10)
 
@@ -47,7 +47,7 @@ test('however many owners there are, the number of pools and of idle connections
   await expect.poll(server.countConnections).toBe(10)
 })
 
-test('a pool that nobody has used for long is closed, and one that was used is kept', async () => {
+test('a pool that has been idle for long is closed, and a recently used one is kept', async () => {
   await using server = await serve()
   await using outbound = open()
   await outbound.get('one', server.origin)
@@ -60,7 +60,7 @@ test('a pool that nobody has used for long is closed, and one that was used is k
   await expect.poll(server.countConnections).toBe(1)
 })
 
-test('a pool that is removed finishes what it has in flight', async () => {
+test('a removed pool finishes its requests in flight', async () => {
   await using server = await serve()
   await using outbound = open(1)
   const answer = outbound.get('one', server.origin, '/hold')

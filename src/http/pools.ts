@@ -1,9 +1,9 @@
 import type { Dispatcher } from 'undici'
 
-/** Longest time that a connection is kept for another request, whatever its server offers. */
+/** The maximum time that an idle connection is kept open, even if its server allows more. */
 export const keepAliveMaxMs = 60_000
-/** Pools beyond this many are closed, the least recently used first. */
-const mostPools = 1000
+/** The maximum number of pools. Beyond that, the least recently used one is closed. */
+const maxPools = 1000
 const sweepMs = 15_000
 
 interface Entry {
@@ -12,21 +12,20 @@ interface Entry {
 }
 
 /**
- * Connection pools, one for each owner and origin: a connection is never used for two owners.
+ * Connection pools, one per owner and origin, so that a connection is never used for two owners.
  *
- * A pool that has not been used for as long as its connections may be kept is removed, and so is the least recently used
- * one when there are too many. Removed pools finish what they have in flight and then close.
+ * A pool is removed when it has been idle for as long as its connections may be kept, or when it is the least recently used
+ * one and there are too many. Removed pools finish their requests in flight and then close.
  */
 export class Pools {
   readonly #create: (origin: string) => Dispatcher
   readonly #most: number
-  /** In the order of use, the least recent first. */
   readonly #pools = new Map<string, Entry>()
   readonly #closing = new Set<Dispatcher>()
   #sweeper: NodeJS.Timeout | undefined
   #closed = false
 
-  constructor(create: (origin: string) => Dispatcher, most = mostPools) {
+  constructor(create: (origin: string) => Dispatcher, most = maxPools) {
     this.#create = create
     this.#most = most
   }
@@ -38,25 +37,25 @@ export class Pools {
   get(owner: string, origin: string): Dispatcher {
     const key = `${owner} ${origin}`
     let entry = this.#pools.get(key)
-    if (entry) this.#pools.delete(key)
-    else entry = this.#add(origin)
-    this.#pools.set(key, entry)
+    if (!entry) {
+      entry = this.#add(origin)
+      this.#pools.set(key, entry)
+    }
     entry.usedAt = performance.now()
     return entry.dispatcher
   }
 
-  /** Removes the pools that nobody has used since then. */
+  /** Removes pools that were last used at or before the given time. */
   sweep(before: number): void {
     for (const [key, { usedAt }] of this.#pools) {
-      if (usedAt > before) break
-      this.#remove(key)
+      if (usedAt <= before) this.#remove(key)
     }
     if (this.#pools.size > 0) return
     clearInterval(this.#sweeper)
     this.#sweeper = undefined
   }
 
-  /** Ends what is in flight. */
+  /** Aborts requests in flight. */
   async close(): Promise<void> {
     this.#closed = true
     clearInterval(this.#sweeper)
@@ -69,9 +68,14 @@ export class Pools {
     const dispatcher = this.#create(origin)
     if (this.#closed) void dispatcher.destroy()
     else this.#sweeper ??= setInterval(() => this.sweep(performance.now() - keepAliveMaxMs), sweepMs).unref()
-    const [oldest] = this.#pools.keys()
-    if (oldest !== undefined && this.#pools.size >= this.#most) this.#remove(oldest)
+    if (this.#pools.size >= this.#most) this.#remove(this.#leastRecent())
     return { dispatcher, usedAt: 0 }
+  }
+
+  #leastRecent(): string {
+    let [least = '', at] = ['', Number.POSITIVE_INFINITY]
+    for (const [key, { usedAt }] of this.#pools) if (usedAt < at) [least, at] = [key, usedAt]
+    return least
   }
 
   #remove(key: string): void {

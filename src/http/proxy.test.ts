@@ -20,7 +20,7 @@ async function listen(server: Server) {
 const serve = (answer: RequestListener) => listen(createServer({ keepAliveTimeout: 1 }, answer))
 const serveSecurely = (answer: RequestListener) => listen(createTlsServer({ ...identity, keepAliveTimeout: 1 }, answer))
 
-/** Knows no host name, as in a network where only the proxy resolves names, unless it is given addresses. */
+/** Resolves no host name unless given addresses, as in a network where only the proxy resolves names. */
 const lookup =
   (known: Record<string, string> = {}): NonNullable<OutboundOptions['lookup']> =>
   (hostname, _options, callback) => {
@@ -35,7 +35,7 @@ function open(options: Partial<OutboundOptions>) {
   return {
     outbound,
     fetch: http.fetch,
-    /** What is answered, or the code and reason of the failure. */
+    /** The body of the response, or the code and reason of the failure. */
     async ask(url: string, request: Partial<OutboundRequest> = {}) {
       try {
         const signal = AbortSignal.timeout(10_000)
@@ -50,7 +50,7 @@ function open(options: Partial<OutboundOptions>) {
   }
 }
 
-test('requests to http addresses go through HTTP_PROXY, with its credentials and without any others for a proxy', async () => {
+test('http requests go through HTTP_PROXY with its credentials, and without proxy credentials of the caller', async () => {
   await using server = await serve(({ url, headers }, response) =>
     response.end(`${headers.host}${url} ${headers['x-key']}`),
   )
@@ -62,11 +62,11 @@ test('requests to http addresses go through HTTP_PROXY, with its credentials and
   const fetched = await (await outbound.fetch(url, { headers: { 'x-key': 'k' } })).text()
 
   expect([answer, fetched]).toEqual(Array(2).fill(`127.0.0.1:${server.port}/a?b=c k`))
-  expect(proxy.asked).toEqual(Array(2).fill(`GET ${url}`))
+  expect(proxy.requests).toEqual(Array(2).fill(`GET ${url}`))
   expect(new Set(proxy.credentials)).toEqual(new Set([`Basic ${Buffer.from('me:p@ss').toString('base64')}`]))
 })
 
-test('requests to https addresses go through a tunnel of HTTPS_PROXY, and certificates are still checked', async () => {
+test('https requests go through a tunnel of HTTPS_PROXY, and certificates are still checked', async () => {
   await using server = await serveSecurely((_, response) => response.end('in the tunnel'))
   await using proxy = await startProxy()
   await using outbound = open({ proxy: { https: proxy.url.replace('//', '//me:secret@') } })
@@ -79,13 +79,13 @@ test('requests to https addresses go through a tunnel of HTTPS_PROXY, and certif
   const otherName = await outbound.ask(url)
 
   expect(trusted).toBe('in the tunnel')
-  const refused = 'TOOL_UNREACHABLE: certificate not trusted'
+  const refused = 'TOOL_UNREACHABLE: the TLS certificate is not trusted'
   expect([untrusted, otherName]).toEqual([refused, refused])
-  expect(new Set(proxy.asked)).toEqual(new Set([`CONNECT api.invalid:${server.port}`]))
+  expect(new Set(proxy.requests)).toEqual(new Set([`CONNECT api.invalid:${server.port}`]))
   expect(new Set(proxy.credentials)).toEqual(new Set([`Basic ${Buffer.from('me:secret').toString('base64')}`]))
 })
 
-test.each(['http', 'https'])('a proxy is not asked for an %s address that the egress guard blocks', async (scheme) => {
+test.each(['http', 'https'])('an %s address that the egress guard blocks is not sent to the proxy', async (scheme) => {
   await using proxy = await startProxy()
   const known = { 'inside.invalid': '10.0.0.1', 'metadata.invalid': '169.254.169.254' }
   await using outbound = open({ proxy: { http: proxy.url, https: proxy.url }, lookup: lookup(known) })
@@ -94,10 +94,10 @@ test.each(['http', 'https'])('a proxy is not asked for an %s address that the eg
   const answers = await Promise.all(hosts.map((host) => outbound.ask(`${scheme}://${host}/`)))
 
   expect(answers.map((answer) => answer.split(':')[0])).toEqual(hosts.map(() => 'EGRESS_BLOCKED'))
-  expect(proxy.asked).toEqual([])
+  expect(proxy.requests).toEqual([])
 })
 
-test('a redirect that comes through a proxy is judged like the first address', async () => {
+test('a redirect received through a proxy is checked like the first address', async () => {
   await using server = await serve((_, response) => response.writeHead(302, { location: 'http://10.0.0.1/' }).end())
   await using proxy = await startProxy()
   await using outbound = open({ proxy: { http: proxy.url } })
@@ -105,10 +105,10 @@ test('a redirect that comes through a proxy is judged like the first address', a
   const answer = await outbound.ask(`http://api.invalid:${server.port}/`)
 
   expect(answer).toContain('EGRESS_BLOCKED: it is a private address')
-  expect(proxy.asked).toHaveLength(1)
+  expect(proxy.requests).toHaveLength(1)
 })
 
-test('an operator can allow a private range also where there is a proxy', async () => {
+test('an operator can allow a private range behind a proxy', async () => {
   await using server = await serve((_, response) => response.end('allowed'))
   await using proxy = await startProxy()
   await using outbound = open({ proxy: { http: proxy.url }, allow: ['10.0.0.0/8'] })
@@ -116,7 +116,7 @@ test('an operator can allow a private range also where there is a proxy', async 
   expect(await outbound.ask(`http://10.0.0.1:${server.port}/`)).toBe('allowed')
 })
 
-test('loopback addresses and the hosts of NO_PROXY are called directly, and judged as without a proxy', async () => {
+test('loopback addresses and NO_PROXY hosts are called directly, with the same checks as without a proxy', async () => {
   await using server = await serve((_, response) => response.end('direct'))
   await using proxy = await startProxy()
   const known = { localhost: '127.0.0.1', 'near.invalid': '127.0.0.1', 'inside.invalid': '10.0.0.1' }
@@ -129,7 +129,7 @@ test('loopback addresses and the hosts of NO_PROXY are called directly, and judg
 
   expect(answers).toEqual(['direct', 'direct', 'direct'])
   expect(blocked).toContain('EGRESS_BLOCKED')
-  expect(proxy.asked).toEqual([])
+  expect(proxy.requests).toEqual([])
 })
 
 test.each([
@@ -150,7 +150,7 @@ test.each([
   ['fd00::/8', 'http://[fd00::1]:80', false],
   ['', 'http://[::1]', false],
   ['', 'http://app.localhost', false],
-])('with NO_PROXY=%j, that %s goes through the proxy is %s', (except, url, expected) => {
+])('with NO_PROXY=%j, does %s go through the proxy? %s', (except, url, expected) => {
   const find = createProxyRules({ http: 'http://proxy.example', https: 'http://proxy.example', except })
 
   expect(find(new URL(url)) !== undefined).toBe(expected)
@@ -159,23 +159,20 @@ test.each([
 test.each([
   [403, 'the proxy refused the connection (403)'],
   [407, 'the proxy requires other credentials (407)'],
-])('a proxy that answers %i to CONNECT is named as the reason', async (status, reason) => {
+])('the error names the proxy if it responds with %i to CONNECT', async (status, reason) => {
   await using proxy = await startProxy(status)
   await using outbound = open({ proxy: { https: proxy.url } })
 
   expect(await outbound.ask('https://api.invalid/')).toBe(`TOOL_UNREACHABLE: ${reason}`)
 })
 
-test.each(['http', 'https'])(
-  'for an %s address, a proxy that cannot be reached is named as the reason',
-  async (scheme) => {
-    const gone = await startProxy()
-    await gone[Symbol.asyncDispose]()
-    await using outbound = open({ proxy: { http: gone.url, https: gone.url } })
+test.each(['http', 'https'])('for an %s address, the error names the proxy if it is unreachable', async (scheme) => {
+  const gone = await startProxy()
+  await gone[Symbol.asyncDispose]()
+  await using outbound = open({ proxy: { http: gone.url, https: gone.url } })
 
-    expect(await outbound.ask(`${scheme}://api.invalid/`)).toBe('TOOL_UNREACHABLE: the proxy cannot be reached')
-  },
-)
+  expect(await outbound.ask(`${scheme}://api.invalid/`)).toBe('TOOL_UNREACHABLE: the proxy cannot be reached')
+})
 
 test('connections to a proxy are not shared between projects', async () => {
   await using server = await serve((_, response) => response.end('ok'))

@@ -3,20 +3,20 @@ import { buildConnector, Client, type Dispatcher, Pool } from 'undici'
 import { createAddressRules, type FindObjection, Ranges } from './addresses.ts'
 import { connectTimeoutMs, type Lookup, Refusal, refuseLiteral, reportResets } from './guard.ts'
 
-// How outbound requests go through an HTTP proxy: https by a tunnel (CONNECT), http by naming the whole address in the request.
-// The proxy resolves host names, so the egress guard cannot judge the address that is connected to. It judges what it can
-// know before: literal addresses, names of metadata services, and what a name resolves to here.
+// Sends outbound requests through an HTTP proxy: https with a tunnel (CONNECT), http with the absolute URL in the request.
+// The proxy resolves host names, so the egress guard cannot check the address that is connected to. Instead, it checks
+// literal addresses, names of metadata services, and the addresses that a name resolves to locally.
 
 export interface ProxySettings {
   /** For http targets. */
   readonly http?: string | undefined
   /** For https targets. */
   readonly https?: string | undefined
-  /** Hosts that are called directly. */
+  /** Hosts that are called directly, as in NO_PROXY. */
   readonly except?: string | undefined
 }
 
-/** The proxy for an origin; undefined where it is called directly. */
+/** Returns the proxy for an origin; undefined if it is called directly. */
 export type FindProxy = (target: URL) => URL | undefined
 
 export function createProxyRules({ http, https, except = '' }: ProxySettings): FindProxy {
@@ -33,16 +33,16 @@ export function createProxyRules({ http, https, except = '' }: ProxySettings): F
 
 const strictRules = createAddressRules({ allowLoopback: false, allow: [] })
 
-/** Loopback is this machine's own; asked of a proxy, it would be the proxy's. */
+/** Loopback means this machine. Through a proxy, it would mean the proxy's machine. */
 const isLoopback = (host: string) =>
   host === 'localhost' ||
   host.endsWith('.localhost') ||
   (isIP(host) !== 0 && strictRules(host) === 'a loopback address')
 
-/** The host of a URL as names and addresses are compared: without brackets and without the dot of the root. */
+/** The host of a URL for comparisons: without brackets and without a trailing dot. */
 const hostOf = ({ hostname }: URL) => hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
 
-/** Reads NO_PROXY: `*`, names (which cover their subdomains), `name:port`, addresses, ranges such as `10.0.0.0/8`. */
+/** Parses NO_PROXY: `*`, names (which include their subdomains), `name:port`, addresses, ranges such as `10.0.0.0/8`. */
 function readExceptions(text: string): (target: URL) => boolean {
   const entries = text
     .toLowerCase()
@@ -68,7 +68,7 @@ function readName(entry: string): { readonly host: string; readonly port: string
   return { host: host.replace(/^\*?\./, '').replace(/\.$/, ''), port }
 }
 
-/** The proxy, and not the target, is why a request failed. */
+/** A request failed because of the proxy, not the target. */
 export class ProxyFailure extends Error {}
 
 const localLookupMs = 2000
@@ -77,7 +77,7 @@ const metadataNames = new Set(['metadata', 'metadata.google.internal', 'metadata
 
 export type JudgeTarget = (target: URL) => Promise<Refusal | undefined>
 
-/** Judges a target before a proxy is asked for it. A name that does not resolve here is left to the proxy. */
+/** Checks a target before the request goes to a proxy. A name that does not resolve locally is left to the proxy. */
 export function createTargetJudge(findObjection: FindObjection, lookUp: Lookup): JudgeTarget {
   const resolve = (host: string) =>
     new Promise<readonly string[]>((done) => {
@@ -91,22 +91,30 @@ export function createTargetJudge(findObjection: FindObjection, lookUp: Lookup):
     const host = hostOf(target)
     if (isIP(host) !== 0) return refuseLiteral(host, findObjection)
     if (metadataNames.has(host)) return new Refusal('it is the name of a cloud metadata service')
-    // The proxy may pick any of the addresses, so one that is blocked is reason enough.
+    // The proxy may use any of the addresses, so a single blocked one is enough to refuse.
     const objection = (await resolve(host)).map(findObjection).find((each) => each !== undefined)
     return objection === undefined ? undefined : new Refusal(`it resolves to ${objection}`)
   }
 }
 
-/** A pool of connections to an origin by way of a proxy. */
+/** A pool of connections to an origin through a proxy. */
 export function createProxiedPool(origin: string, proxy: URL, judge: JudgeTarget, options: Pool.Options): Pool {
   const target = new URL(origin)
-  const connect = judged(target, judge, target.protocol === 'https:' ? tunnelBy(proxy) : reach(proxy))
+  const connect = checkedConnector(
+    target,
+    judge,
+    target.protocol === 'https:' ? tunnelConnector(proxy) : proxyConnector(proxy),
+  )
   return target.protocol === 'https:'
     ? new Pool(origin, { ...options, connect })
     : new ForwardingPool(target, proxy, { ...options, connect })
 }
 
-function judged(target: URL, judge: JudgeTarget, connect: buildConnector.connector): buildConnector.connector {
+function checkedConnector(
+  target: URL,
+  judge: JudgeTarget,
+  connect: buildConnector.connector,
+): buildConnector.connector {
   return (options, callback) => {
     judge(target).then(
       (refusal) => (refusal ? callback(refusal, null) : connect(options, callback)),
@@ -115,8 +123,8 @@ function judged(target: URL, judge: JudgeTarget, connect: buildConnector.connect
   }
 }
 
-/** Connects to the proxy, which the operator chose and which may therefore have any address. */
-function reach(proxy: URL): buildConnector.connector {
+/** Connects to the proxy. It may have any address, because the operator configured it. */
+function proxyConnector(proxy: URL): buildConnector.connector {
   const connect = buildConnector({ timeout: connectTimeoutMs, allowH2: false })
   return ({ servername: _, ...options }, callback) =>
     connect({ ...options, hostname: hostOf(proxy), host: proxy.host }, (cause, socket) => {
@@ -126,14 +134,14 @@ function reach(proxy: URL): buildConnector.connector {
     })
 }
 
-/** Connects to a target by a tunnel through the proxy, with TLS inside of it. */
-function tunnelBy(proxy: URL): buildConnector.connector {
+/** Connects to a target through a tunnel of the proxy, with TLS inside it. */
+function tunnelConnector(proxy: URL): buildConnector.connector {
   const secure = buildConnector({ timeout: connectTimeoutMs, allowH2: false })
   const headers = authorizationFor(proxy)
   return (options, callback) => {
     const { hostname, port } = options
     const path = `${isIPv6(hostname) ? `[${hostname}]` : hostname}:${port || 443}`
-    const client = new Client(proxy.origin, { connect: reach(proxy), headersTimeout: connectTimeoutMs })
+    const client = new Client(proxy.origin, { connect: proxyConnector(proxy), headersTimeout: connectTimeoutMs })
     client.connect({ path, headers: { host: path, ...headers } }, (error, data) => {
       if (error) {
         void client.destroy()
@@ -167,7 +175,7 @@ class ForwardingPool extends Pool {
   constructor(target: URL, proxy: URL, options: Pool.Options) {
     super(proxy.origin, options)
     this.#origin = target.origin
-    // A proxy goes by the address. To be safe with those that go by the header, it says the same.
+    // Proxies use the URL. In case one uses the Host header instead, it has the same host.
     this.#headers = { ...authorizationFor(proxy), host: target.host }
   }
 

@@ -1,6 +1,6 @@
 import type { JobHandler, JobsOptions } from './jobs.ts'
 
-/** `aborted`: this process stops, and the job has to run again without delay. */
+/** `aborted` means that this process is stopping, and that the job must run again without delay. */
 export type Outcome = 'completed' | 'failed' | 'aborted'
 
 /** The jobs that run in this process. A lease begins with its handler, and ends with it or when it is aborted. */
@@ -21,7 +21,7 @@ export class Leases {
   async run(queue: string, id: string, handler: JobHandler, lost?: AbortSignal): Promise<Outcome> {
     if (this.#stopping) return 'aborted'
     const key = `${queue} ${id}`
-    // A lease was lost and the job came back here, while the first handler still ignores its signal.
+    // The lease was lost and the job was assigned here again, while the first handler still ignores its signal.
     if (this.#running.has(key)) return 'failed'
     const controller = new AbortController()
     const lease = lost ? AbortSignal.any([controller.signal, lost]) : controller.signal
@@ -39,7 +39,7 @@ export class Leases {
     return failed || lease.aborted ? 'failed' : 'completed'
   }
 
-  /** Other processes may have taken over everything that runs here. */
+  /** Aborts all running jobs, because other processes may have taken them over. */
   loseAll(reason: string): void {
     for (const controller of this.#running.values()) controller.abort(new Error(reason))
   }

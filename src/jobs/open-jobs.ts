@@ -1,21 +1,21 @@
+import type { ChangeEvents } from '../db/change-events.ts'
 import type { Engine } from '../db/engine.ts'
-import type { Notices } from '../db/notices.ts'
 import type { Jobs, JobsOptions } from './jobs.ts'
 import { openSqliteJobs } from './sqlite.ts'
 
-/** On PostgreSQL jobs are kept by pg-boss and shared by all processes; on SQLite in a table of this process. */
+/** On PostgreSQL, pg-boss stores the jobs, and all processes share them. On SQLite, they are in a table. */
 export async function openJobs(
-  { engine, notices }: { readonly engine: Engine; readonly notices: Notices },
+  { engine, changes }: { readonly engine: Engine; readonly changes: ChangeEvents },
   options: JobsOptions,
 ): Promise<Jobs> {
   const limited = { ...options, onError: oncePerMinute(options.onError) }
   if (!engine.pool) return openSqliteJobs(engine.db, limited)
-  // Loading pg-boss takes 100 ms, so SQLite does without.
+  // Loading pg-boss takes 100 ms, so it is not loaded for SQLite.
   const { openPostgresJobs } = await import('./postgres.ts')
-  return openPostgresJobs(engine.pool, notices, limited)
+  return openPostgresJobs(engine.pool, changes, limited)
 }
 
-/** While the database is unreachable the same error returns every two seconds. Errors of jobs are always reported. */
+/** Reports each queue error at most once a minute, because they repeat every two seconds while the database is down. */
 function oncePerMinute(onError: JobsOptions['onError']): JobsOptions['onError'] {
   const reportedAt = new Map<string, number>()
   return (error, job) => {

@@ -1,16 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../db/tables.ts'
+import { backoffMs } from '../lib/backoff.ts'
 import type { JobHandler, Jobs, JobsOptions } from './jobs.ts'
 import { Leases } from './leases.ts'
 
-/** Finds delayed jobs and retries. A job without a delay wakes its worker. */
+/** Polling finds delayed jobs and retries. A job without a delay wakes its worker immediately. */
 const pollMs = 500
 
 /**
  * One process owns the database, so a table is enough. A row of `queue` is a job: pending until `at`, running (`taken`), or
- * both when it was enqueued while it runs. A row that is still running at the start belongs to a process that ended, and is
- * due at once.
+ * both if it was enqueued again while running. A row that is marked as running at startup belongs to a process that ended,
+ * and is due immediately.
  */
 export async function openSqliteJobs(db: Kysely<Tables>, options: JobsOptions): Promise<Jobs> {
   await db.updateTable('queue').set({ at: 0, taken: 0 }).where('taken', '=', 1).execute()
@@ -33,13 +34,13 @@ export async function openSqliteJobs(db: Kysely<Tables>, options: JobsOptions): 
     },
 
     async work(queue, handler, { concurrency }) {
-      if (workers.has(queue)) throw new Error(`This process already works on the queue ${queue}.`)
+      if (workers.has(queue)) throw new Error(`This process already has a worker for the queue ${queue}.`)
       const worker = new Worker(db, leases, { queue, handler, concurrency, onError: options.onError })
       workers.set(queue, worker)
       worker.wake()
     },
 
-    // A job that has not ended stays marked as running, and the next start begins with it.
+    // A job that has not ended stays marked as running, and runs again after the next start.
     async stop() {
       clearInterval(timer)
       leases.stop()
@@ -75,7 +76,7 @@ class Worker {
     this.#work = work
   }
 
-  /** There may be a job to claim. */
+  /** Call this when there may be a job to claim. */
   wake(): void {
     if (this.#willClaim || this.#leases.stopping) return
     this.#willClaim = true
@@ -124,7 +125,7 @@ class Worker {
       try {
         if (outcome === 'completed') return await this.#complete(job)
         if (outcome === 'aborted') return await this.#release(job.id, job.failures, 0)
-        return await this.#release(job.id, job.failures + 1, Date.now() + backoffMs(job.failures))
+        return await this.#release(job.id, job.failures + 1, Date.now() + backoffMs(job.failures + 1, backoff))
       } catch (error) {
         onError(error, { queue })
         if (this.#leases.stopping) return
@@ -140,16 +141,15 @@ class Worker {
     if (wasEnqueuedMeanwhile) await this.#release(id, 0, Number.MAX_SAFE_INTEGER)
   }
 
-  /** The job is pending again, until `at` or the earlier time that it was enqueued for meanwhile. */
+  /** Makes the job pending again, until `at` or an earlier time that it was enqueued for while running. */
   async #release(id: string, failures: number, at: number): Promise<void> {
     const job = this.#db.updateTable('queue').where('kind', '=', this.#work.queue).where('id', '=', id)
     await job.set({ taken: 0, failures, at: earlier(at) }).execute()
   }
 }
 
-/** That time, or the one the job is pending for if that is earlier. */
+/** The earlier of `at` and the time that the job is pending for, if any. */
 const earlier = (at: number) => sql<number>`min(coalesce(queue.at, ${at}), ${at})`
 
-/** 1 to 2 s, 2 to 4 s … 60 s, as pg-boss does it. */
-const backoffMs = (failures: number): number =>
-  Math.min(60_000, 1000 * 2 ** Math.min(failures, 10) * (1 + Math.random()))
+/** 1 to 2 s, 2 to 4 s … 30 to 60 s, similar to pg-boss. */
+const backoff = { firstMs: 2000, maxMs: 60_000 }

@@ -1,10 +1,11 @@
 import { _, type Ajv, type CodeKeywordDefinition, type KeywordCxt } from 'ajv'
+import { canonical } from '../lib/canonical.ts'
 import { isObject, type Json, type JsonObject } from '../lib/json.ts'
 
-/** A check was given up, because it was more work than one input is worth. */
+/** A check exceeded its work limit. */
 export class TooMuchWork extends Error {}
 
-/** Counts work down. */
+/** A budget of work. `take` throws `TooMuchWork` once it is used up. */
 export class Meter {
   left: number
 
@@ -19,8 +20,8 @@ export class Meter {
 }
 
 /**
- * Has every keyword whose work depends on the input, or that leads to the same schema again, pay for it first. All else
- * happens once for each place in the schema, whose size is limited.
+ * Meters every keyword whose work depends on the input, or that refers to another part of the schema. All other keywords
+ * run once for each place in the schema, whose size is limited.
  */
 export function metered(ajv: Ajv, meter: Meter): Ajv {
   replaceUniqueItems(ajv, meter)
@@ -58,7 +59,7 @@ const prices: Record<string, Price> = {
   unevaluatedItems: perItem,
   minProperties: perField,
   maxProperties: perField,
-  // It ends at the first field that is not listed, and the list is a part of the schema.
+  // With `false`, each field is either listed in the schema or a fault, and the number of both is limited.
   additionalProperties: (context) => (context.schema === false ? undefined : perField(context)),
   unevaluatedProperties: perField,
   patternProperties: perField,
@@ -68,13 +69,13 @@ const prices: Record<string, Price> = {
   $recursiveRef: ofTarget,
 }
 
-/** How many values a piece of JSON holds, itself among them. */
+/** The number of values in a piece of JSON, including itself. */
 function sizeOf(value: unknown): number {
   if (Array.isArray(value)) return value.reduce<number>((sum, inner) => sum + sizeOf(inner), 1)
   return isObject(value) ? Object.values(value).reduce<number>((sum, inner) => sum + sizeOf(inner), 1) : 1
 }
 
-/** What a reference leads to; the whole schema where that is not plain to see. */
+/** The target of a reference; the whole schema if it is not a local JSON pointer. */
 function targetOf(reference: unknown, root: JsonObject): unknown {
   const [, pointer] = /^#\/(.*)$/.exec(String(reference)) ?? []
   if (pointer === undefined) return root
@@ -83,7 +84,7 @@ function targetOf(reference: unknown, root: JsonObject): unknown {
   return target ?? root
 }
 
-/** Ajv compares every item with every other. */
+/** Ajv's own `uniqueItems` compares every item with every other one. */
 function replaceUniqueItems(ajv: Ajv, meter: Meter): void {
   const validate = (wanted: boolean, items: Json[]): boolean => {
     if (!wanted) return true
@@ -109,11 +110,3 @@ const duplicate = (i: number, j: number) => ({
   params: { i, j },
   message: `must NOT have duplicate items (items ## ${i} and ${j} are identical)`,
 })
-
-/** Equal values, and only those, have the same text. */
-function canonical(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
-  if (!isObject(value)) return JSON.stringify(value)
-  const names = Object.keys(value).sort()
-  return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(value[name] as Json)}`).join(',')}}`
-}

@@ -1,13 +1,13 @@
 import { RE2JS } from 're2js'
 
-/** Tells whether a text fits a pattern, in a time that grows with the text and no faster. */
+/** Tests text against a pattern in linear time. */
 export interface Matcher {
   test(text: string): boolean
-  /** What a character of the text may cost, in units of a meter. */
+  /** The maximum cost per character of the text, in units of `Meter`. */
   readonly cost: number
 }
 
-/** A pattern for which there is no such matcher. */
+/** A pattern that cannot be matched in linear time, or is too large. */
 export class UnsupportedPattern extends Error {
   readonly pattern: string
 
@@ -18,13 +18,12 @@ export class UnsupportedPattern extends Error {
 }
 
 const longest = 2000
-/** Instructions that a pattern may be made of, with its repetitions written out. */
+/** The maximum number of RE2 instructions of a pattern, with its repetitions expanded. */
 const largest = 4000
 
 /**
- * Patterns are those of ECMAScript with its `u` flag, as JSON Schema wants it. V8 goes back and forth in the text and
- * may never come to an end, so it runs only the patterns with which that cannot happen. The others are written in the
- * syntax of RE2, which reads the text once.
+ * Compiles an ECMAScript pattern with the `u` flag, as JSON Schema specifies. V8 backtracks and can run practically forever,
+ * so it only runs patterns for which that is impossible. Other patterns are translated to RE2, which reads the text once.
  */
 export function matcherOf(pattern: string): Matcher {
   const native = new RegExp(pattern, 'u')
@@ -32,33 +31,35 @@ export function matcherOf(pattern: string): Matcher {
   const { re2, effort, size } = new Reader(pattern).read()
   if (effort !== undefined) return { test: (text) => native.test(text), cost: effort }
   if (re2 === undefined) {
-    throw new UnsupportedPattern(pattern, 'uses look-around or back-references in a way that could take for ever')
+    throw new UnsupportedPattern(pattern, 'uses look-around or back-references in a way that could run forever')
   }
-  // Told before it is compiled, which takes longer the larger it is.
+  // Checked before compiling, because compiling a large pattern takes long.
   if (size > largest) throw tooLarge(pattern)
   return compileRe2(pattern, re2)
 }
 
-const tooLarge = (pattern: string) => new UnsupportedPattern(pattern, 'is too large with its repetitions written out')
+const tooLarge = (pattern: string) => new UnsupportedPattern(pattern, 'is too large once its repetitions are expanded')
 
 function compileRe2(pattern: string, re2: string): Matcher {
   let compiled: RE2JS
   try {
     compiled = RE2JS.compile(re2)
   } catch {
-    throw new UnsupportedPattern(pattern, 'uses something that no matcher in linear time can do, or repeats too often')
+    throw new UnsupportedPattern(pattern, 'uses a feature that cannot be matched in linear time, or repeats too often')
   }
   const instructions = compiled.programSize()
   if (instructions > largest) throw tooLarge(pattern)
-  // Measured with texts that lead through all states at once, where an instruction takes 150 ns.
+  // In the worst case, a text that activates all states at once, an instruction takes 150 ns (measured).
   return { test: (text) => compiled.test(text), cost: 3 * instructions }
 }
 
 /**
- * A part of a pattern. `ways` is in how many ways it can match at one place when texts of any length are left aside;
- * `open` is how many times a text of n characters multiplies that by n; `work` is the power of n in the time it takes;
- * `length` is how many characters it looks at, again without what is open; `size` is about how many instructions of RE2
- * it takes, with its repetitions written out.
+ * A part of a pattern.
+ * - `ways`: the number of ways it can match at one position, apart from unbounded repetitions.
+ * - `open`: the power of n by which unbounded repetitions multiply that for a text of n characters.
+ * - `work`: the power of n in its running time.
+ * - `length`: the number of characters it looks at, apart from unbounded repetitions.
+ * - `size`: the approximate number of RE2 instructions, with repetitions expanded.
  */
 interface Part {
   readonly re2: string | undefined
@@ -71,11 +72,11 @@ interface Part {
 
 const one = (re2: string | undefined, length = 1): Part => ({ re2, ways: 1, open: 0, work: 0, length, size: 1 })
 
-/** A repetition that varies more than this is counted as one without end. */
+/** A repetition whose bounds differ by more than this is treated as unbounded. */
 const narrow = 20
-const mostEffort = 64
+const maxEffort = 64
 
-/** Reads a pattern that V8 has accepted, so its syntax is right. */
+/** Parses a pattern that V8 has accepted, so its syntax is valid. */
 class Reader {
   readonly #text: string
   #at = 0
@@ -87,14 +88,14 @@ class Reader {
   read(): { re2: string | undefined; effort: number | undefined; size: number } {
     const whole = this.#choice()
     const anchored = this.#text.startsWith('^') && !this.#splits
-    // All the ways are tried at one place, or else at every place where something may begin or end.
+    // All ways are tried at one position if anchored, otherwise at every position where a match could begin or end.
     const once = anchored && whole.work === 0
     const effort = whole.ways * (once ? 1 : Math.max(1, whole.length))
-    const safe = effort <= mostEffort && whole.work <= (anchored ? 1 : 0)
+    const safe = effort <= maxEffort && whole.work <= (anchored ? 1 : 0)
     return { re2: whole.re2, effort: safe ? effort : undefined, size: whole.size }
   }
 
-  /** Whether there is an alternative outside of all groups, to which a first `^` does not belong. */
+  /** Whether there are alternatives outside all groups. A leading `^` then applies only to the first one. */
   #splits = false
   #depth = 0
 
@@ -143,12 +144,12 @@ class Reader {
     const length = part.length * (varies > narrow ? least + 1 : most)
     const size = part.size * Math.max(1, most === Infinity ? least : most)
     if (varies > narrow) {
-      // What can itself match in several ways is not repeated without end: that is where the time explodes.
+      // Unbounded repetition of a part that can match in several ways takes exponential time.
       const simple = part.ways === 1 && part.work === 0
       return { re2, ways: 1, ...(simple ? { open: 1, work: 1 } : { open: 9, work: 9 }), length, size }
     }
     const ways = part.ways ** Math.min(most, 64) * (varies + 1)
-    // More than once: what was open is open again and again, and what looks ahead does so again.
+    // Repeating a part that contains an unbounded repetition or a look-ahead multiplies its work.
     const again = most > 1 && part.work > 0 ? 9 : 0
     return { re2, ways, open: part.open + again, work: part.work + again, length, size }
   }
@@ -180,7 +181,7 @@ class Reader {
     const body = this.#choice()
     this.#depth--
     this.#take(')')
-    // Nothing goes back into what looked ahead or behind, so it is open no more.
+    // V8 does not backtrack into look-around assertions, so nothing stays open.
     if (/[=!]$/.test(start)) return { ...body, re2: undefined, open: 0, length: 0 }
     if (/^\?[-a-z]/.test(start)) return { ...body, re2: undefined, work: 9 }
     return { ...body, re2: body.re2 === undefined ? undefined : `(?:${body.re2})` }
@@ -193,7 +194,7 @@ class Reader {
     return one(`[${this.#escaped()}]`)
   }
 
-  /** What stands in brackets. */
+  /** Parses a character class, after its opening bracket. */
   #set(): string {
     const negated = this.#take('^')
     let inside = ''
@@ -202,7 +203,7 @@ class Reader {
       else {
         const character = String.fromCodePoint(this.#text.codePointAt(this.#at) as number)
         this.#at += character.length
-        // Between two characters it makes a range; V8 has refused any other place but the ends.
+        // A dash between two characters is a range. V8 has rejected it anywhere else except at both ends.
         inside += character === '-' && inside !== '' && this.#text[this.#at] !== ']' ? '-' : hex(character)
       }
     }
@@ -210,7 +211,7 @@ class Reader {
     return `[${negated ? '^' : ''}${inside}]`
   }
 
-  /** What follows a backslash, as it may stand in brackets. */
+  /** Translates an escape sequence to RE2, in a form that is valid within a character class. */
   #escaped(): string {
     const category = this.#match(/([pP])\{(?:(?:gc|General_Category|sc|Script)=)?(\w+)\}/y)
     if (category) return `\\${category[1]}{${longNames[category[2] as string] ?? category[2]}}`

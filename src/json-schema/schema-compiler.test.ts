@@ -27,13 +27,13 @@ test.each<[string, JsonObject, () => unknown]>([
   ['more faults than memory', of({ items: { required: ['a', 'b', 'c', 'd', 'e'] } }), () => many(1e6, () => ({}))],
   ['a hostile url', of({ format: 'url' }), () => `http://${':'.repeat(4e6)}`],
   ['a pattern of many states', of({ pattern: '^(a|b)*a(a|b){900}[cd]$' }), () => `${'ab'.repeat(1e6)}cd!`],
-])('a check comes to an end, whatever it is given: %s', (_, schema, input) => {
+])('a check always ends, and reports about a hundred errors at most: %s', (_, schema, input) => {
   const faults = check(schema, { a: input() })
 
   expect(faults?.length ?? 0).toBeLessThanOrEqual(101)
 })
 
-test('items that are equal in another order of their fields are found', () => {
+test('duplicate items are found even if their fields are in another order', () => {
   const schema = of({ uniqueItems: true })
 
   expect(check(schema, { a: [{ x: 1, y: [2] }, 3, { y: [2], x: 1 }] })).toEqual([
@@ -43,7 +43,7 @@ test('items that are equal in another order of their fields are found', () => {
   expect(check(of({ uniqueItems: false }), { a: [1, 1] })).toEqual([])
 })
 
-test('formats are still told from what they are not', () => {
+test('formats accept valid values and refuse invalid ones', () => {
   const fits = (format: string, a: unknown) => check(of({ format }), { a })?.length === 0
 
   expect(fits('email', 'a@example.com')).toBe(true)
@@ -59,7 +59,7 @@ test('formats are still told from what they are not', () => {
 
 const backwards = '(.)(.)\\2\\1'
 
-test('of someone else’s schema only what cannot be checked is left out', () => {
+test('only the unsupported parts of an upstream schema are ignored', () => {
   const schema = {
     properties: { name: { type: 'string', pattern: backwards, maxLength: 5 }, other: { not: { pattern: backwards } } },
     patternProperties: { [backwards]: { type: 'number' }, '^x-': { type: 'string' } },
@@ -73,7 +73,7 @@ test('of someone else’s schema only what cannot be checked is left out', () =>
   ])
 })
 
-test('someone who can mend the schema is told where it stands', () => {
+test('errors in a schema are reported with their path', () => {
   expect(schemas.faultsOf({ properties: { rows: { items: { pattern: backwards } } } })).toEqual([
     { path: 'properties.rows.items.pattern', message: expect.stringContaining('back-references') },
   ])
@@ -82,12 +82,12 @@ test('someone who can mend the schema is told where it stands', () => {
   ])
 })
 
-// The code that Ajv generates is changed so that a check stops after so many faults. One line for each form of that code:
-// when an update of Ajv writes it in another way, the count is exact ("and 900 more") and the line fails.
+// We patch the code that Ajv generates so that a check stops after a number of errors. There is a line for each form of that
+// code: if an update of Ajv changes the form, the count is exact ("and 900 more") and the line fails.
 test.each<[string, JsonObject, unknown]>([
   ['a keyword', { type: 'string' }, 1],
-  ['a field that is missing', { required: ['x'] }, {}],
-  ['a field that is not known', { additionalProperties: false }, { x: 1 }],
+  ['a missing field', { required: ['x'] }, {}],
+  ['an unknown field', { additionalProperties: false }, { x: 1 }],
   ['alternatives', { anyOf: [{ type: 'string' }, { type: 'null' }] }, 1],
   ['exactly one of', { oneOf: [{ type: 'string' }, { type: 'null' }] }, 1],
   ['not', { not: {} }, 1],
@@ -99,7 +99,7 @@ test.each<[string, JsonObject, unknown]>([
   ['a pattern', { pattern: '^a$' }, 'b'],
   ['a format', { format: 'date' }, 'b'],
   ['items that must differ', { uniqueItems: true }, [1, 1]],
-])('a check stops collecting after some hundred faults: %s', (_, items, item) => {
+])('a check stops after about a hundred errors: %s', (_, items, item) => {
   const schema = { $defs: { text: { type: 'string' } }, properties: { a: { items } } }
 
   const faults = check(schema, { a: many(1000, () => item) }, Number.POSITIVE_INFINITY)
@@ -107,7 +107,7 @@ test.each<[string, JsonObject, unknown]>([
   expect(faults?.at(-1)).toEqual({ path: '', message: 'and many more' })
 })
 
-test('a field whose name looks like generated code is a field like any other', () => {
+test('a field whose name looks like generated code is checked like any other', () => {
   const schema = { properties: { 'errors++;': { type: 'string' }, ';errors++': { const: 'errors++;' } } }
 
   expect(check(schema, { 'errors++;': 1, ';errors++': 'errors++;' })).toEqual([
@@ -115,8 +115,8 @@ test('a field whose name looks like generated code is a field like any other', (
   ])
 })
 
-// Ajv's own rules are replaced so that each pays for what it does. One line for each: when an update of Ajv no longer asks
-// the replaced ones, the check is not given up and the line fails.
+// We replace Ajv's keywords so that each is metered. There is a line for each keyword: if an update of Ajv no longer uses the
+// replacement, the check is not stopped and the line fails.
 test.each<[keyword: string, schema: JsonObject, input: () => unknown]>([
   ['minLength', { minLength: 1 }, () => 'a'.repeat(5000)],
   ['maxLength', { maxLength: 9000 }, () => 'a'.repeat(5000)],
@@ -135,14 +135,14 @@ test.each<[keyword: string, schema: JsonObject, input: () => unknown]>([
   ['propertyNames', { propertyNames: { type: 'string' } }, () => fields(5000)],
   ['$ref', { allOf: many(200, () => ({ $ref: '#/$defs/any' })) }, () => 1],
   ['$dynamicRef', { allOf: many(200, () => ({ $dynamicRef: '#any' })) }, () => 1],
-])('a check is given up when it has done the work that it may: %s', (_, schema, input) => {
+])('a check is stopped when it exceeds its work limit: %s', (_, schema, input) => {
   const whole = { $defs: { any: { $dynamicAnchor: 'any' } }, properties: { a: schema } }
 
   expect(check(whole, { a: input() }, 2000)).toBeUndefined()
   expect(check(whole, { a: input() })).toEqual([])
 })
 
-test('the older drafts are counted as well', () => {
+test('the work limit applies to older JSON Schema drafts', () => {
   const [draft7, draft2019] = [
     'http://json-schema.org/draft-07/schema#',
     'https://json-schema.org/draft/2019-09/schema',
@@ -155,7 +155,7 @@ test('the older drafts are counted as well', () => {
   expect(check({ $schema: draft2019, ...recursive }, { b: { b: 1 } }, 2000)).toBeUndefined()
 })
 
-test('a definition that many places refer to is compiled once', () => {
+test('a definition is applied everywhere it is referenced', () => {
   const large = { type: 'object', properties: Object.fromEntries(many(100, (i) => [`p${i}`, { type: 'string' }])) }
   const schema = {
     $defs: { large },

@@ -8,72 +8,72 @@ import { Meter, metered, TooMuchWork } from './meter.ts'
 import { matcherOf, UnsupportedPattern } from './pattern.ts'
 import { pathOf, relaxed } from './relax.ts'
 
-/** Lists everything that is wrong with an input, or nothing where that would take more work than it may. */
+/** Returns the faults of an input; undefined if checking it would exceed `mostWork`. */
 export type BoundedCheck = (input: unknown, mostWork: number) => readonly Fault[] | undefined
 
-/** Characters of JSON that a schema may have. */
+/** The maximum size of a schema, in characters of JSON. */
 export const largestSchema = 128 * 1024
-/** Faults that are collected before a check stops, and those that are reported. */
-const mostFound = 200
-const mostReported = 100
+/** The number of faults after which a check stops, and the number that is reported. */
+const maxFound = 200
+const maxReported = 100
 
-/** What is wrong with an input that cannot be checked. */
+/** The fault of an input that cannot be checked. */
 export const unchecked: readonly Fault[] = [
-  { path: '', message: 'is too large, or its schema too complex, to be validated: send less at once' },
+  { path: '', message: 'is too large, or its schema is too complex, to be validated: send less data at a time' },
 ]
 
-/** A schema that is not one; the message says why. */
+/** The schema is not a valid JSON Schema. The message says why. */
 export class InvalidSchema extends Error {}
 
 /**
- * Compiles the schemas that users bring: 2020-12, or the older draft that a schema names. They come from people and from
- * other machines, so no schema and no input can make a check take long: patterns run in linear time, and work is counted.
- * It keeps whoever calls it waiting; `Schemas` decides what may run on the main thread.
+ * Compiles schemas of users and upstream servers: 2020-12, or the older draft that a schema names. They are untrusted, so no
+ * schema and no input can make a check take long: patterns run in linear time, and work is metered. It is synchronous;
+ * `Schemas` decides what may run on the main thread.
  */
 export class SchemaCompiler {
-  readonly #judges = new Map<typeof Ajv, Ajv>()
+  readonly #validators = new Map<typeof Ajv, Ajv>()
 
-  /** What a schema asks for and cannot be checked in a bounded time is left to the tool. */
+  /** Skips constraints that cannot be checked in bounded time. The tool has to check them itself. */
   compile(schema: JsonObject): BoundedCheck {
     try {
       const { check, unsupported } = this.#compile(schema)
       if (unsupported.length === 0) return check
       return this.#compile(relaxed(schema, new Set(unsupported.map(({ pattern }) => pattern)))).check
     } catch (error) {
-      // Ajv calls itself for what is nested, and for long lists too.
+      // Stack overflow: Ajv is recursive for nested schemas, and for long lists too.
       if (error instanceof RangeError) return () => []
       throw new InvalidSchema((error as Error).message, { cause: error })
     }
   }
 
-  /** What speaks against accepting a schema from someone who can change it; paths are within the schema. */
+  /** The faults of a schema, for someone who can fix it. Paths are within the schema. */
   faultsOf(schema: JsonObject): Fault[] {
     try {
       const { unsupported } = this.#compile(schema)
       return unsupported.map(({ pattern, message }) => ({ path: pathOf(pattern, schema), message }))
     } catch (error) {
-      if (error instanceof RangeError) return [{ path: '', message: 'is too complex to be checked' }]
+      if (error instanceof RangeError) return [{ path: '', message: 'is too complex to be validated' }]
       return [{ path: '', message: `is not a JSON Schema: ${(error as Error).message}` }]
     }
   }
 
   #compile(schema: JsonObject): Compiled {
-    // It would turn the check into a promise, which is not an answer.
+    // Ajv would return a promise, which is truthy for any input.
     if (schema.$async !== undefined) throw new Error('"$async" is not a keyword of JSON Schema')
     const Compiler = compilerFor(schema)
-    this.#judge(Compiler).validateSchema(schema, true)
+    this.#validator(Compiler).validateSchema(schema, true)
     return compileWith(Compiler, schema)
   }
 
-  /** Knows what a schema looks like, which is itself written as a schema and takes long to compile. */
-  #judge(Compiler: typeof Ajv): Ajv {
-    let judge = this.#judges.get(Compiler)
-    if (!judge) {
-      judge = new Compiler({ strict: false, logger: false })
-      addFormats(judge)
-      this.#judges.set(Compiler, judge)
+  /** Validates schemas against their meta-schema. Cached, because the meta-schema takes long to compile. */
+  #validator(Compiler: typeof Ajv): Ajv {
+    let validator = this.#validators.get(Compiler)
+    if (!validator) {
+      validator = new Compiler({ strict: false, logger: false })
+      addFormats(validator)
+      this.#validators.set(Compiler, validator)
     }
-    return judge
+    return validator
   }
 }
 
@@ -108,13 +108,13 @@ function compileWith(Compiler: typeof Ajv, schema: JsonObject): Compiled {
     }
   }
   regExp.code = 'regExp'
-  // One for each schema: what it keeps goes with it, and schemas of the same $id do not meet.
+  // One instance per schema: its caches are freed with it, and schemas with the same $id do not conflict.
   const ajv = new Compiler({
     allErrors: true,
     strict: false,
     logger: false,
     validateSchema: false,
-    // Written out at each of its places, a definition makes a small schema a large one.
+    // Inlining a definition at each reference could turn a small schema into a large one.
     inlineRefs: false,
     code: { regExp: regExp as never, process: stopAtMost },
   })
@@ -127,7 +127,7 @@ function compileWith(Compiler: typeof Ajv, schema: JsonObject): Compiled {
     } catch (stopped) {
       if (stopped instanceof TooMuchWork) return undefined
       if (Array.isArray(stopped)) return inShort(stopped, 'stopped')
-      // What V8 throws when a schema refers to itself without end.
+      // Stack overflow: the schema refers to itself without end.
       if (stopped instanceof RangeError) return unchecked
       throw stopped
     }
@@ -136,15 +136,15 @@ function compileWith(Compiler: typeof Ajv, schema: JsonObject): Compiled {
 }
 
 /**
- * In the code that Ajv generates: a million faults are of no more use than the first few, and fill the memory. It depends
- * on what that code looks like, so there is a test for each form (schema-compiler.test.ts).
+ * Patches the code that Ajv generates to stop after a number of faults: a million faults are no more useful than the first
+ * few, and fill the memory. Depends on the form of that code, so there is a test for each form (schema-compiler.test.ts).
  */
 const stopAtMost = (code: string) =>
-  code.replaceAll(/(?<=[;}]\s*)errors(?:\+\+| = vErrors\.length);/g, `$&if (errors > ${mostFound}) throw vErrors;`)
+  code.replaceAll(/(?<=[;}]\s*)errors(?:\+\+| = vErrors\.length);/g, `$&if (errors > ${maxFound}) throw vErrors;`)
 
 function inShort(errors: readonly ErrorObject[], end: 'complete' | 'stopped'): Fault[] {
-  const faults = errors.slice(0, mostReported).flatMap(toFault)
-  const left = errors.length - mostReported
+  const faults = errors.slice(0, maxReported).flatMap(toFault)
+  const left = errors.length - maxReported
   return left > 0 ? [...faults, { path: '', message: `and ${end === 'stopped' ? 'many' : left} more` }] : faults
 }
 
@@ -173,7 +173,7 @@ const toFault = (error: ErrorObject): Fault[] => {
       return [{ path: at, message: `must be ${JSON.stringify(error.params.allowedValue)}` }]
     case 'type':
       return [{ path: at, message: `must be of type ${[error.params.type].flat().join(' or ')}` }]
-    // These only say that something inside failed, and what failed is listed too.
+    // These only say that something inside failed, which is listed too.
     case 'if':
     case 'allOf':
       return []

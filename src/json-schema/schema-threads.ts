@@ -2,12 +2,12 @@ import { Worker } from 'node:worker_threads'
 import { type Fault, PlatformError } from '../model/errors.ts'
 import { InvalidSchema } from './schema-compiler.ts'
 
-/** Schema and input as JSON text, which is copied between threads much faster than objects. */
+/** Schema and input are JSON text, which is copied between threads much faster than objects. */
 export type SchemaJob =
   | { readonly task: 'check'; readonly schema: string; readonly input: string }
   | { readonly task: 'faults'; readonly schema: string }
 
-/** `faults` is undefined where the job was given up. */
+/** `faults` is undefined if the check exceeded its limit. */
 export type SchemaResult = { readonly faults: readonly Fault[] | undefined } | { readonly invalid: string }
 
 interface Pending {
@@ -16,24 +16,24 @@ interface Pending {
   reject(error: Error): void
 }
 
-const mostThreads = 2
-const mostWaiting = 200
-/** Work is counted in the thread, so this only ends what nobody foresaw. Long, because a busy machine is slow. */
+const maxThreads = 2
+const maxWaiting = 200
+/** A safety net, because work is metered in the thread. Long, because a busy machine is slow. */
 const deadlineMs = 10_000
 const idleMs = 30_000
 const resourceLimits = { maxOldGenerationSizeMb: 256 }
 
-/** Threads for what would keep everyone waiting on the main thread; started when there is such work. */
+/** Worker threads for checks that would block the main thread. Started on demand. */
 export class SchemaThreads {
   readonly #threads = new Set<Thread>()
   readonly #waiting: Pending[] = []
   #closed = false
 
-  /** Gives the faults; undefined where finding them takes too long or too much memory, or too many others wait. */
+  /** Returns the faults; undefined if the check takes too long or too much memory, or if the queue is full. */
   run(job: SchemaJob): Promise<readonly Fault[] | undefined> {
     return new Promise((resolve, reject) => {
       if (this.#closed) return reject(new PlatformError('SHUTTING_DOWN', {}))
-      if (this.#waiting.length >= mostWaiting) return resolve(undefined)
+      if (this.#waiting.length >= maxWaiting) return resolve(undefined)
       this.#waiting.push({ job, resolve, reject })
       this.#next()
     })
@@ -47,7 +47,7 @@ export class SchemaThreads {
 
   #next(): void {
     const idle = [...this.#threads].find((thread) => !thread.isBusy)
-    if (this.#waiting.length === 0 || (!idle && this.#threads.size >= mostThreads)) return
+    if (this.#waiting.length === 0 || (!idle && this.#threads.size >= maxThreads)) return
     const thread = idle ?? this.#start()
     thread.do(this.#waiting.shift() as Pending)
   }
@@ -65,7 +65,7 @@ export class SchemaThreads {
   }
 }
 
-/** One thread, with one job at a time. A job that takes too long ends the thread, and another one is started. */
+/** One worker thread, with one job at a time. A job that takes too long ends the thread, and a new one is started. */
 class Thread {
   readonly #worker = new Worker(new URL('./schema-worker.ts', import.meta.url), { resourceLimits })
   readonly #onFree: () => void
@@ -113,7 +113,7 @@ class Thread {
     const pending = this.#pending
     this.#pending = undefined
     clearTimeout(this.#timer)
-    // Kept for a while, with the schemas that it has compiled.
+    // The thread stays alive for a while, because it caches compiled schemas.
     this.#timer = setTimeout(() => void this.end(), idleMs).unref()
     this.#worker.unref()
     if ('invalid' in result) pending?.reject(new InvalidSchema(result.invalid))

@@ -4,22 +4,22 @@ import { largestSchema, SchemaCompiler, unchecked } from './schema-compiler.ts'
 import { SchemaThreads } from './schema-threads.ts'
 
 /**
- * Lists everything that is wrong with an input; empty when it is valid. At once for a small schema and a small input,
- * which is the common case; otherwise another thread does the work.
+ * Returns the faults of an input; empty if it is valid. Synchronous for a small schema and a small input, which is the
+ * common case. Otherwise a worker thread does the work.
  */
 export type Check = (input: unknown) => readonly Fault[] | Promise<readonly Fault[]>
 
-/** Characters of JSON of a schema that is compiled on the main thread: at worst some 50 ms of work. */
+/** The maximum size of a schema that is compiled on the main thread: about 50 ms of work at worst. */
 const largestHere = 8 * 1024
-/** What one check may cost on the main thread, in units of 50 ns at worst; beyond that another thread starts it again. */
-const mostWorkHere = 1_000_000
+/** The limit of one check on the main thread, in units of at most 50 ns. Beyond that, a worker thread repeats the check. */
+const maxWorkHere = 1_000_000
 
-/** The schemas that users bring, and where they are compiled and checked so that nobody else waits for it. */
+/** Compiles and checks untrusted schemas without blocking the main thread for long. */
 export class Schemas {
   readonly #compiler = new SchemaCompiler()
   readonly #threads = new SchemaThreads()
 
-  /** Throws `InvalidSchema`, now or when it is first used. */
+  /** Throws `InvalidSchema`, now or when the check is first used. */
   compile(schema: JsonObject): Check {
     const text = JSON.stringify(schema)
     if (text.length > largestSchema) return () => []
@@ -27,17 +27,17 @@ export class Schemas {
       (await this.#threads.run({ task: 'check', schema: text, input: JSON.stringify(input) })) ?? unchecked
     if (text.length > largestHere) return elsewhere
     const check = this.#compiler.compile(schema)
-    return (input) => check(input, mostWorkHere) ?? elsewhere(input)
+    return (input) => check(input, maxWorkHere) ?? elsewhere(input)
   }
 
-  /** What speaks against accepting a schema from someone who can change it; paths are within the schema. */
+  /** The faults of a schema, for someone who can fix it. Paths are within the schema. */
   async faultsOf(schema: JsonObject): Promise<readonly Fault[]> {
     const text = JSON.stringify(schema)
     if (text.length > largestSchema)
       return [{ path: '', message: `is larger than ${largestSchema} characters of JSON` }]
     if (text.length <= largestHere) return this.#compiler.faultsOf(schema)
     const faults = await this.#threads.run({ task: 'faults', schema: text })
-    return faults ?? [{ path: '', message: 'is too complex to be compiled: make it smaller, or move parts to $defs' }]
+    return faults ?? [{ path: '', message: 'is too complex to compile: make it smaller, or move parts to $defs' }]
   }
 
   close(): Promise<void> {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { isObject, type Json } from './json.ts'
 
-/** The same JSON has the same text, in whatever order its fields stand. */
+/** Canonical JSON: equal values have equal text, regardless of the order of their fields. */
 export const canonical = (value: Json): string => written('', value)
 
-/** Onto one text, because what is nested would be copied once for each level. */
+/** Appends to one string, because nested values would otherwise be copied once per level. */
 function written(text: string, value: Json): string {
   if (Array.isArray(value)) {
     let list = `${text}[`

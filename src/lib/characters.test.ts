@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest'
 import { countCharacters, firstBytes, firstCharacters, wholeSlice } from './characters.ts'
 
-test('characters are code points, whatever they take in memory', () => {
+test('characters are counted as code points, whatever their size in memory', () => {
   expect(countCharacters('aé漢😀')).toBe(4)
   expect(firstCharacters('😀😀😀', 2)).toBe('😀😀')
   expect(firstCharacters('😀😀', 2)).toBe('😀😀')
   expect(firstCharacters('a😀b', 2)).toBe('a😀')
 })
 
-test('half of a pair counts as a character of its own, and nothing is lost of it', () => {
+test('a lone surrogate counts as one character and is preserved', () => {
   const broken = '\uD83Da\uDE00'
   expect(countCharacters(broken)).toBe(3)
   expect(firstCharacters(broken, 2)).toBe('\uD83Da')
   expect(firstCharacters('ab\uD83D', 3)).toBe('ab\uD83D')
 })
 
-test('a cut at a number of units or bytes never leaves half a character', () => {
+test('cutting at a number of units or bytes never splits a character', () => {
   expect(wholeSlice('a😀', 2)).toBe('a')
   expect(wholeSlice('a😀', 3)).toBe('a😀')
   for (const [bytes, expected] of [
@@ -32,6 +32,6 @@ test('a cut at a number of units or bytes never leaves half a character', () => 
   }
 })
 
-test('a replacement character that a text ends with is kept', () => {
+test('a replacement character at the end of a text is kept', () => {
   expect(firstBytes('ab\uFFFDcd', 5)).toBe('ab\uFFFD')
 })

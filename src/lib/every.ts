@@ -1,4 +1,4 @@
-/** Does something again and again, never twice at a time. To close it waits for what is under way. */
+/** Runs work at an interval, never two runs at a time. `close` waits for the current run. */
 export function every(
   milliseconds: number,
   work: () => Promise<void>,

@@ -1,59 +1,58 @@
 import { z } from 'zod'
 
-/** What JSON can hold. */
+/** Any JSON value. */
 export type Json = string | number | boolean | null | Json[] | JsonObject
 export type JsonObject = { [key: string]: Json }
 
-export const isObject = (value: unknown): value is Record<string, unknown> =>
+/** Only for JSON values: also true for dates, maps and other class instances. */
+export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Any JSON at all, as in the answer of a tool. */
+/** Accepts any JSON value, such as the result of a tool. */
 export const AnyJson = z.custom<Json>()
 
-/** Deeper than anything people write, and shallow enough for every function that walks JSON. */
-export const deepestJson = 100
-/** More than a call or its result is about. Reading, hashing and redacting so many takes some 50 ms each. */
-const mostValues = 250_000
+/** Deeper than any realistic value, and shallow enough for every recursive function. */
+export const maxJsonDepth = 100
+/** More than any realistic call or result. Parsing, hashing and redacting this many takes about 50 ms each. */
+const maxValues = 250_000
 /**
- * Names of fields that differ, and fields of objects that have more than a record of anything has. JavaScript makes a
- * dictionary of such objects, and takes a microsecond and more for each of those fields in every step.
+ * The maximum number of different field names, and of fields in large objects. V8 stores such objects as dictionaries, and
+ * every step takes a microsecond or more for each of their fields.
  */
-const mostFields = 10_000
+const maxFields = 10_000
 const wideFrom = 64
 
-/** Whether JSON text is nested deeper than that. What is nested so deep has as many brackets twice. */
-export const isTooDeep = (text: string, most = deepestJson): boolean =>
+/** Whether JSON text is nested too deeply. Text that deep has at least two brackets per level, so short text is skipped. */
+export const isTooDeep = (text: string, most = maxJsonDepth): boolean =>
   text.length > 2 * most && shapeOf(text).depth > most
 
-/** Why JSON text is more than is taken, to follow its subject: "is nested more than 100 deep". Found without reading it. */
-export function excessOf(text: string, deepest = deepestJson): string | undefined {
-  if (text.length <= 2 * deepestJson) return undefined
+/** Describes which limit JSON text exceeds, such as "is nested more than 100 deep". Does not parse the text. */
+export function excessOf(text: string, deepest = maxJsonDepth): string | undefined {
+  if (text.length <= 2 * maxJsonDepth) return undefined
   const { depth, values, names, fields } = shapeOf(text)
   if (depth > deepest) return `is nested more than ${deepest} deep`
-  if (values > mostValues) return `has more than ${mostValues} values`
-  if (names > mostFields) return `has more than ${mostFields} different names of fields`
-  if (fields > mostFields) return `has more than ${mostFields} fields in large objects`
+  if (values > maxValues) return `has more than ${maxValues} values`
+  if (names > maxFields) return `has more than ${maxFields} different field names`
+  if (fields > maxFields) return `has more than ${maxFields} fields in large objects`
   return undefined
 }
 
-/** Whether an object has no field. */
 export function isEmpty(object: object | undefined): boolean {
   for (const _ in object) return false
   return true
 }
 
 interface Shape {
-  /** How deeply brackets are nested. */
   readonly depth: number
-  /** How many values there are, at least; an empty list counts as two. */
+  /** An estimate of the number of values, never too low: an empty list counts as two. */
   readonly values: number
-  /** How many different names of fields there are; not counted on once there are too many. */
+  /** The number of different field names. Counting stops once there are too many. */
   readonly names: number
-  /** Those of large objects, without the first few of each. */
+  /** The number of fields of large objects, without the first `wideFrom` of each. */
   readonly fields: number
 }
 
-/** Of JSON text; what is in strings does not count. */
+/** Measures JSON text in one pass. Ignores the contents of strings. */
 function shapeOf(text: string): Shape {
   let depth = 0
   let deepest = 0
@@ -76,7 +75,7 @@ function shapeOf(text: string): Shape {
       const count = (fields[depth] ?? 0) + 1
       fields[depth] = count
       if (count > wideFrom) wideFields++
-      if (names.size <= mostFields) names.add(text.slice(stringStart, index))
+      if (names.size <= maxFields) names.add(text.slice(stringStart, index))
     } else if (code === 0x5b || code === 0x7b) {
       values++
       depth++

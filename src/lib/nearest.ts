@@ -1,4 +1,4 @@
-/** The known names most like a wrong one: those that are equally near, at most three, and none that is too far off. */
+/** The names most similar to a wrong one: up to three with the same distance, and none that is too different. */
 export function nearest(wrong: string, known: readonly string[]): string[] {
   const target = simple(wrong)
   const ranked = known
@@ -11,21 +11,21 @@ export function nearest(wrong: string, known: readonly string[]): string[] {
     .map(({ name }) => name)
 }
 
-/** The question to someone who wrote a name that is not there: ` Did you mean "x" or "y"?`, or nothing where none is near. */
+/** A suggestion for an unknown name: ` Did you mean "x" or "y"?`. Empty if no name is similar. */
 export const didYouMean = (wrong: string, known: readonly string[], shown = quoted): string =>
   didYouMeanOneOf(nearest(wrong, known), shown)
 
-/** The same of names that were looked for before. */
+/** The same for names that are already found. */
 export const didYouMeanOneOf = (near: readonly string[], shown = quoted): string =>
   near.length > 0 ? ` Did you mean ${choice(near, shown)}?` : ''
 
-/** The same at the end of a clause, as faults are: `; did you mean "x" or "y"?`. */
+/** The same in lower case, to append to the message of a fault: `; did you mean "x" or "y"?`. */
 export function orDidYouMean(wrong: string, known: readonly string[]): string {
   const near = nearest(wrong, known)
   return near.length > 0 ? `; did you mean ${choice(near)}?` : ''
 }
 
-/** For names that stand in text as they are, such as those of settings. */
+/** For names that are not quoted in messages, such as those of settings. */
 export const unquoted = (name: string) => name
 
 const quoted = (name: string) => `"${name}"`
@@ -40,7 +40,7 @@ const simple = (name: string) =>
     .toLowerCase()
     .replaceAll(/[^a-z0-9]/g, '')
 
-/** How many letters must be added, dropped, changed or swapped with their neighbour to get from one to the other. */
+/** The edit distance: how many letters are added, removed, changed or swapped with their neighbour. */
 function distance(a: string, b: string): number {
   let before: number[] = []
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)

@@ -6,7 +6,7 @@ const ActionPattern = z
   .string()
   .regex(
     /^(\*|[a-z][a-z-]*:(\*|[A-Z][A-Za-z]*))$/,
-    'must be "*", "module:*" or "module:Operation", as in "tools:CreateTool"',
+    'must be "*", "module:*" or "module:Operation", such as "tools:CreateTool"',
   )
 
 /** `*` or `qm:<project>:<kind>:<id>`; each part may be `*`, and a path may end in `/*`. */
@@ -15,12 +15,12 @@ const ResourcePattern = z
   .max(1000)
   .regex(
     /^(\*|(qm|soat):(\*|[^:*/]+)(:(\*|[a-z-]+)(:(\*|[^:*/]+|\/([^*]*\/)?\*|\/[^*]+))?)?)$/,
-    'must be "*" or "qm:<project>:<kind>:<id>", where each part may be "*" and a path may end in "/*"',
+    'must be "*" or "qm:<project>:<kind>:<id>". Each part can be "*", and a path can end in "/*"',
   )
 
-/** A list, or the only item of it. */
+/** A list, or its only item. */
 const oneOrMany = (item: z.ZodType<string, string>) =>
-  z.union([z.array(item).min(1).max(200), item.transform((only) => [only])])
+  z.union([z.array(item).min(1).max(200), item.transform((only) => [only]).pipe(z.array(z.string()))])
 
 const Comparison = z.record(
   z.string().regex(/^(qm|soat):(ResourceType|ResourceTag\/.+)$/, 'must be "qm:ResourceType" or "qm:ResourceTag/<key>"'),
@@ -42,9 +42,9 @@ export const Statement = z.strictObject({
 })
 export type Statement = z.infer<typeof Statement>
 
-/** Characters of JSON. Every request is judged by all statements of its policies. */
+/** In characters of JSON. Limited because every request evaluates all statements of its policies. */
 const longestDocument = 64 * 1024
-/** Comparing one character of a pattern may go through the whole of a tag. */
+/** The total length of all patterns. Limited because comparing one character of a pattern may scan a whole tag. */
 const longestPatterns = 4096
 
 const patternsIn = (statements: readonly Statement[]): number =>
@@ -62,7 +62,7 @@ export const PolicyDocument = z
   })
 export type PolicyDocument = z.infer<typeof PolicyDocument>
 
-/** What its holders may do. One without a project can be given to the keys of every project. */
+/** The permissions of keys. A policy without a project can be assigned to keys of every project. */
 export const AccessPolicy = z.object({
   id: z.string(),
   project_id: z.string().nullable(),

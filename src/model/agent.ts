@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { PolicyDocument } from './access-policy.ts'
 import { Id, Text, Timestamp } from './page.ts'
 
-/** Tools are chosen by the names that a model sees. */
+/** The name of a tool as the model sees it. */
 const ToolName = z.string().min(1).max(64)
 
 export const ToolChoice = z.union([
@@ -27,25 +27,25 @@ export const maxSteps = 200
 
 export const AgentFields = {
   name: Text.trim().min(1).max(200),
-  ai_provider_id: Id.describe('Who answers for it'),
-  model: Text.min(1).max(200).nullable().describe('Which model; the provider’s default unless given'),
-  instructions: Text.max(200_000).nullable().describe('What the model is told first'),
-  tool_ids: ToolIds.describe('What it can call'),
-  active_tool_ids: ToolIds.nullable().describe('Which of those the model may call; all of them unless given'),
-  tool_choice: ToolChoice.describe('Whether the model must call a tool, or which one'),
-  stop_conditions: z.array(StopCondition).max(50).describe('Any of these ends the run'),
-  step_rules: z.array(StepRule).max(maxSteps).describe('What is different at some steps'),
-  max_steps: z.int().min(1).max(maxSteps).describe('The run ends after so many'),
+  ai_provider_id: Id.describe('The AI provider to use'),
+  model: Text.min(1).max(200).nullable().describe('The model; defaults to the provider’s default model'),
+  instructions: Text.max(200_000).nullable().describe('System prompt'),
+  tool_ids: ToolIds.describe('Tools that the agent has'),
+  active_tool_ids: ToolIds.nullable().describe('The tools that the model can call; defaults to all of them'),
+  tool_choice: ToolChoice.describe('Whether the model must call a tool, or a specific one'),
+  stop_conditions: z.array(StopCondition).max(50).describe('The run ends when any of these is met'),
+  step_rules: z.array(StepRule).max(maxSteps).describe('Settings for specific steps'),
+  max_steps: z.int().min(1).max(maxSteps).describe('Maximum number of steps; the run ends after the last one'),
   temperature: z.number().min(0).max(2).nullable(),
   boundary_policy: PolicyDocument.nullable().describe(
-    'What platform tools may do at most, whoever runs the agent: both this and the caller’s policies must allow it',
+    'The most that platform tools can do in this agent, for every caller: both this policy and the caller’s own must allow an operation',
   ),
   max_context_messages: z
     .int()
     .min(1)
     .max(10_000)
     .nullable()
-    .describe('How many of the latest messages the model sees; all of them unless given'),
+    .describe('How many of the latest messages the model sees; defaults to all'),
 }
 
 /** A model with instructions and tools. */

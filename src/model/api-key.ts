@@ -2,18 +2,18 @@ import { z } from 'zod'
 import { AccessPolicyIds } from './access-policy.ts'
 import { Text, Timestamp } from './page.ts'
 
-/** A key without its value: the value is shown once, when the key is made, and only its hash is kept. */
+/** A key without its value. The value is shown once, when the key is created, and only its hash is stored. */
 export const ApiKey = z.object({
   id: z.string(),
-  project_id: z.string().nullable().describe('The only project the key can see, or null for all'),
+  project_id: z.string().nullable().describe('The project the key is bound to, or null for all projects'),
   name: z.string(),
-  key_prefix: z.string().describe('The first characters of the value, to tell keys apart'),
+  key_prefix: z.string().describe('The first characters of the key, to identify it'),
   access_policy_ids: AccessPolicyIds,
   created_by: z
     .string()
     .nullable()
-    .describe('The key that it was created with; null for the first keys, and where that is not known'),
-  rate_limit: z.int().nullable().describe('Requests a minute, or null for the platform’s default'),
+    .describe('The key that created it; null for the first keys and where this is unknown'),
+  rate_limit: z.int().nullable().describe('Requests per minute, or null for the platform’s default'),
   expires_at: Timestamp.nullable(),
   last_used_at: Timestamp.nullable(),
   created_at: Timestamp,
@@ -21,7 +21,7 @@ export const ApiKey = z.object({
 })
 export type ApiKey = z.infer<typeof ApiKey>
 
-export const NewApiKeyAnswer = ApiKey.extend({ key: z.string().describe('The key’s value: it is never shown again') })
+export const NewApiKeyAnswer = ApiKey.extend({ key: z.string().describe('The key itself; it is never shown again') })
 
 export const ApiKeyFields = {
   name: Text.trim().min(1).max(200),

@@ -8,14 +8,14 @@ export const ApprovalRuleFields = {
   expression: Text.min(1)
     .max(4000)
     .describe(
-      'CEL: where it is true, a human decides. It sees input, action, tool, principal, agent, server and surface',
+      'CEL expression: calls for which it is true need approval. Variables: input, action, tool, principal, agent, server and surface',
     ),
-  timeout_seconds: ApprovalSeconds.nullable().describe('How long the decision may take'),
-  two_people: z.boolean().describe('Whether two different people must approve'),
+  timeout_seconds: ApprovalSeconds.nullable().describe('Time to decide before the call is rejected'),
+  two_people: z.boolean().describe('Require approval by two different people'),
   reason: Text.max(2000).nullable().describe('Shown to the reviewer'),
 }
 
-/** A condition on which calls need a human's decision. */
+/** A condition under which calls need approval. */
 export const ApprovalRule = z.object({
   id: z.string(),
   project_id: z.string(),

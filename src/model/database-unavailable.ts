@@ -1,12 +1,12 @@
 import { PlatformError } from './errors.ts'
 
 /**
- * The database cannot be reached or written to. Thrown by the store, which knows of one statement only. Whoever knows what
- * the statement was a part of says whether it is safe to do it again.
+ * The database cannot be reached or written to. Thrown by the store, which only knows a single statement. The caller, which
+ * knows the context, decides whether a retry is safe.
  */
 export class DatabaseUnavailable extends Error {
   override readonly name = 'DatabaseUnavailable'
-  /** For people, without a period: "the connection was lost". */
+  /** A readable reason without a period: "the connection was lost". */
   readonly reason: string
   /** Whether the statement only read. */
   readonly onlyRead: boolean
@@ -22,6 +22,6 @@ export class DatabaseUnavailable extends Error {
   }
 }
 
-/** What callers are told of an error that the catalogue has; undefined for any other. */
+/** The error that callers see, if it is in the catalogue; undefined otherwise. */
 export const knownError = (error: unknown): PlatformError | undefined =>
   error instanceof PlatformError ? error : error instanceof DatabaseUnavailable ? error.toError() : undefined

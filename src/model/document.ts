@@ -5,7 +5,7 @@ import { Tags, Text, Timestamp } from './page.ts'
 export const Path = Text.min(1)
   .max(1024)
   .transform((path) => (path.startsWith('/') ? path : `/${path}`))
-  .refine(isPath, 'must be a path like "/reports/q3.md", without empty parts, ".", ".." and "*"')
+  .refine(isPath, 'must be a path such as "/reports/q3.md", without empty parts, ".", ".." or "*"')
 
 function isPath(path: string): boolean {
   const parts = path.slice(1).split('/')
@@ -18,7 +18,7 @@ export const Document = z.object({
   path: z.string(),
   content: z.string(),
   tags: Tags,
-  size: z.int().describe('Bytes of the content in UTF-8'),
+  size: z.int().describe('Size of the content in bytes (UTF-8)'),
   created_at: Timestamp,
   updated_at: Timestamp,
 })
@@ -28,8 +28,8 @@ export const DocumentSummary = Document.omit({ content: true })
 export type DocumentSummary = z.infer<typeof DocumentSummary>
 
 export const DocumentMatch = DocumentSummary.extend({
-  score: z.number().describe('Higher fits better; comparable within one answer only'),
-  snippet: z.string().describe('The part of the text that fits, matches in **bold**'),
+  score: z.number().describe('Higher is better; only comparable within one response'),
+  snippet: z.string().describe('The matching part of the text, with matches in **bold**'),
 })
 export type DocumentMatch = z.infer<typeof DocumentMatch>
 

@@ -1,40 +1,40 @@
 /**
- * Every error a caller can see. A surface answers from this table and `docs/reference/errors.md` is printed from it.
- * A released code keeps its meaning.
+ * Every error that a caller can see. Surfaces respond from this table, and `docs/reference/errors.md` is generated from it.
+ * The meaning of a released code never changes.
  */
 
 import { didYouMeanOneOf } from '../lib/nearest.ts'
 
-/** One thing wrong with an input: where, in a caller's words, and what. */
+/** One fault of an input. The path uses the caller's notation. */
 export interface Fault {
   readonly path: string
   readonly message: string
 }
 
-/** All that is wrong, each with its place, without an end. */
+/** All faults with their paths, in one line without a final period. */
 export const inWords = (faults: readonly Fault[]) =>
   faults.map((fault) => (fault.path === '' ? fault.message : `${fault.path}: ${fault.message}`)).join('; ')
 
-/** A sentence that someone wrote, with an end. */
+/** Adds a period unless the text already ends with punctuation. */
 const ended = (text: string) => (/[.!?…]$/.test(text.trim()) ? text.trim() : `${text.trim()}.`)
 
 const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).join(', ')
 
-/** How a run stands that takes no outputs. */
+/** Describes the status of a run that does not accept outputs. */
 const standing = (status: string) =>
-  ({ requires_action: 'waits for an approval', in_progress: 'is under way' })[status] ??
+  ({ requires_action: 'is waiting for an approval', in_progress: 'is in progress' })[status] ??
   (status === 'cancelled' ? 'was cancelled' : `has ${status}`)
 
 interface CatalogueEntry {
   readonly status: number
-  /** For the reference. */
+  /** The description in the reference. */
   readonly says: string
   readonly message: (details: never) => string
-  /** How the record has a call that ends with it, where that does not follow from the status. */
+  /** The status in the call record, if it does not follow from the HTTP status. */
   readonly recorded?: 'permission_denied' | 'rejected' | 'validation_error'
-  /** Whether it says how an approval ended, so that the call did nothing but wait. */
+  /** Whether the error means that an approval ended without a grant, so the call only waited. */
   readonly endsApproval?: true
-  /** HTTP headers that clients expect with it. */
+  /** Additional HTTP headers of the response. */
   readonly headers?: (details: never) => Readonly<Record<string, string>>
 }
 
@@ -42,64 +42,66 @@ export const catalogue = {
   VALIDATION_FAILED: {
     status: 400,
     recorded: 'validation_error',
-    says: 'The input does not have the shape that was asked for; every failing path is listed.',
+    says: 'The input does not match its schema. Every invalid field is listed.',
     message: (d: { errors: readonly Fault[] }) => ended(`The input is not valid: ${inWords(d.errors)}`),
   },
   INVALID_JSON: {
     status: 400,
-    says: 'The request body is not JSON.',
+    says: 'The request body is not valid JSON.',
     message: (d: { reason: string }) => `The request body is not valid JSON: ${d.reason}.`,
   },
   BODY_INCOMPLETE: {
     status: 400,
-    says: 'The connection ended before the whole request body had arrived.',
-    message: (_: Record<never, never>) => 'The request body broke off before its end.',
+    says: 'The connection closed before the whole request body arrived.',
+    message: (_: Record<never, never>) =>
+      'The connection closed before the whole request body arrived. Send the request again.',
   },
   PROJECT_REQUIRED: {
     status: 400,
-    says: 'The key is bound to no project, there are several, and the request names none.',
-    message: (_: { projects: number }) => 'There are several projects: name one in "project_id".',
+    says: 'The API key is not bound to a project, several projects exist, and the request does not choose one.',
+    message: (_: { projects: number }) => 'Several projects exist. Choose one with "project_id".',
   },
   ANSWER_NOT_AWAITED: {
     status: 400,
-    says: 'An MCP client answered a question that nobody here waits for.',
+    says: 'An MCP client answered a question that no call is waiting for.',
     message: (_: Record<never, never>) =>
-      'Nobody waits for this answer here: its call is over, or runs in another process of the platform.',
+      'No call is waiting for this answer: the call has ended, or it runs in another process of the platform. Call the tool again.',
   },
   UNAUTHENTICATED: {
     status: 401,
     recorded: 'permission_denied',
-    says: 'No API key was sent, or the key is unknown, revoked or expired; or the session at the dashboard has ended.',
+    says: 'No API key was sent, the key is unknown, revoked or expired, or the dashboard session has ended.',
     message: (d: { reason: 'missing' | 'unknown' | 'expired' | 'signed out' }) =>
       ({
-        'signed out': 'The session has ended: sign in again.',
-        missing: 'An API key is needed: send it as "Authorization: Bearer sk_…".',
-        unknown: 'This API key is not known: check that it is complete. It may also have been revoked.',
-        expired: 'This API key has expired: ask for a new one.',
+        'signed out': 'Your session has ended. Sign in again.',
+        missing: 'An API key is required. Send it as "Authorization: Bearer sk_…".',
+        unknown: 'This API key is not valid. Check that you copied all of it. It may also have been revoked.',
+        expired: 'This API key has expired. Ask an administrator for a new one.',
       })[d.reason],
     headers: () => ({ 'www-authenticate': 'Bearer realm="quartermaster"' }),
   },
   KEY_GONE: {
     status: 403,
-    says: 'The key that started a run was revoked or has expired, so the run cannot go on.',
-    message: (d: { name: string }) => `The key "${d.name}" that started this was revoked or has expired.`,
+    says: 'The API key that started a run was revoked or has expired, so the run cannot continue.',
+    message: (d: { name: string }) =>
+      `The API key "${d.name}" that started this run was revoked or has expired. Start a new run with a valid key.`,
   },
   FOREIGN_ORIGIN: {
     status: 403,
-    says: 'The request comes from a page of another site, or by another name of this machine.',
+    says: 'The request comes from another website, or it reached the platform under a host name that is not its own.',
     message: (d: { header: 'Host' | 'Origin' }) =>
-      `The ${d.header} header names another site, so the request is refused.`,
+      `Request refused: the ${d.header} header names another site. Send the request to the platform's own address.`,
   },
   FORGED_REQUEST: {
     status: 403,
-    says: 'The request carries the cookie of the dashboard but does not come from it.',
+    says: 'The request has a dashboard session cookie but was not sent by the dashboard.',
     message: (_: { reason: 'origin' | 'token' }) =>
-      'This request has the cookie of a session but does not come from the dashboard: reload its page, or send an API key instead.',
+      'This request has a session cookie but was not sent by the dashboard. Reload the page, or send an API key instead.',
   },
   FORBIDDEN: {
     status: 403,
     recorded: 'permission_denied',
-    says: 'The key is not allowed to do this; `layer` tells which rule said no.',
+    says: 'The key is not allowed to do this. `layer` says which check denied it.',
     message: (d: {
       permission: string
       layer: 'project' | 'access policy' | 'agent boundary'
@@ -114,274 +116,289 @@ export const catalogue = {
   },
   EGRESS_BLOCKED: {
     status: 403,
-    says: 'The tool points at an address that this platform does not call.',
-    message: (d: { host: string; reason: string }) => `The platform does not call "${d.host}": ${d.reason}.`,
+    says: 'The tool’s URL points to an address that the platform is not allowed to call.',
+    message: (d: { host: string; reason: string }) => `Requests to "${d.host}" are blocked: ${d.reason}.`,
   },
   APPROVAL_REJECTED: {
     status: 403,
     recorded: 'rejected',
     endsApproval: true,
-    says: 'A person looked at the call and said no; it was not made.',
+    says: 'A reviewer rejected the call. It was not made.',
     message: (d: { action: string; approval_id: string; reason: string | null }) =>
-      `The call of "${d.action}" was rejected by a reviewer${d.reason ? `: ${ended(d.reason)}` : '.'} It was not made. Try something else, or ask what would be acceptable.`,
+      `A reviewer rejected the call to "${d.action}"${d.reason ? `: ${ended(d.reason)}` : '.'} It was not made. Try something else, or ask what would be acceptable.`,
   },
   APPROVAL_EXPIRED: {
     status: 403,
     recorded: 'rejected',
     endsApproval: true,
-    says: 'Nobody decided on the call in time, or it was approved and not made in time; it was not made.',
+    says: 'Nobody decided on the call in time, or it was approved but not made in time. It was not made.',
     message: (d: { action: string; approval_id: string; approved: boolean }) =>
       d.approved
-        ? `The approval for "${d.action}" has expired: it was given, but the call was not made in time. Call again to ask anew.`
-        : `The call of "${d.action}" needs approval, and nobody decided in time, so it counts as rejected. It was not made. Try something else, or call again to ask anew.`,
+        ? `The approval for "${d.action}" has expired: it was granted, but the call was not made in time. Call again to request a new approval.`
+        : `The call to "${d.action}" needs approval and nobody decided in time, so it was rejected. It was not made. Try something else, or call again to request a new approval.`,
   },
   APPROVAL_CANCELLED: {
     status: 403,
     recorded: 'rejected',
     endsApproval: true,
-    says: 'The request for approval was withdrawn before the call was made.',
+    says: 'The approval request was withdrawn before the call was made.',
     message: (d: { action: string; approval_id: string }) =>
-      `The request to approve "${d.action}" was withdrawn, and the call was not made.`,
+      `The approval request for "${d.action}" was withdrawn. The call was not made.`,
   },
   SELF_APPROVAL: {
     status: 403,
-    says: 'The one who asked for an approval cannot decide on it, nor can a key that it created, directly or through other keys.',
+    says: 'You cannot decide on your own call. The key that made it cannot, and neither can a key that it created, directly or through other keys.',
     message: (d: { approval_id: string; reason: 'same key' | 'created by the requester' }) =>
       d.reason === 'same key'
-        ? `${d.approval_id} was asked for with this very key: someone else must decide on it, with a key of their own.`
-        : `Your key was created by the key that made the call, so both count as one person. ${d.approval_id} must be decided by someone else: with the key that created the requester's key, or with another one that it created.`,
+        ? `${d.approval_id} was requested with this same API key. Someone else must decide on it, with their own key.`
+        : `Your key was created by the key that made the call, so both count as one person. Someone else must decide on ${d.approval_id}: with the key that created the requester's key, or with another key created by that one.`,
   },
   PERSON_REQUIRED: {
     status: 403,
-    says: 'Only a person decides on an approval: not a tool, an agent or a model.',
+    says: 'Only a person can decide on an approval. Tools, agents and models cannot.',
     message: (_: Record<never, never>) =>
-      'This is for a person to decide: it cannot be done from within a call of a tool or an agent.',
+      'Only a person can decide this. A tool call or an agent cannot. Use the dashboard, the command line or the REST API.',
   },
   RESOURCE_NOT_FOUND: {
     status: 404,
-    says: 'There is no such thing, or this key may not see it.',
+    says: 'The resource does not exist, or this key cannot see it.',
     message: (d: { kind: string; id: string; did_you_mean?: readonly string[] }) =>
       `There is no ${d.kind} "${d.id}".${didYouMeanOneOf(d.did_you_mean ?? [])}`,
   },
   GENERATION_NOT_FOUND: {
     status: 404,
-    says: 'There is no such generation of this agent, this key may not see it, or it waits for no outputs.',
+    says: 'The agent has no such generation, this key cannot see it, or it is not waiting for tool outputs.',
     message: (d: { generation_id: string; status?: string; error_code?: string | undefined }) =>
       d.status === undefined
-        ? `There is no generation "${d.generation_id}" of this agent.`
-        : `The generation "${d.generation_id}" waits for no outputs: it ${standing(d.status)}${d.error_code ? ` (${d.error_code})` : ''}. Look at it with GET /generations/${d.generation_id}.`,
+        ? `This agent has no generation "${d.generation_id}".`
+        : `The generation "${d.generation_id}" is not waiting for tool outputs: it ${standing(d.status)}${d.error_code ? ` (${d.error_code})` : ''}. See GET /generations/${d.generation_id}.`,
   },
   UNKNOWN_TOOL: {
     status: 404,
-    says: 'A model or an MCP client called a tool that its agent or server does not have.',
+    says: 'A model or an MCP client called a tool that the agent or server does not have.',
     message: (d: { tool_name: string; known: readonly string[]; hint?: string }) =>
-      `There is no tool "${d.tool_name}"${d.hint === undefined ? '' : ' on this server'}.${d.hint ?? (d.known.length > 0 ? ` There is ${quoted(d.known)}.` : '')}`,
+      `There is no tool "${d.tool_name}"${d.hint === undefined ? '' : ' on this server'}.${d.hint ?? (d.known.length > 0 ? ` Available tools: ${quoted(d.known)}.` : '')}`,
   },
   TOOL_NOT_ACTIVE: {
     status: 400,
-    says: 'A model called a tool that `active_tool_ids` leaves out in this step.',
+    says: 'A model called a tool that is not in `active_tool_ids` in this step.',
     message: (d: { tool_name: string; active: readonly string[] }) =>
-      `The tool "${d.tool_name}" is not active in this step.${d.active.length > 0 ? ` Active are ${quoted(d.active)}.` : ' No tool is.'}`,
+      `The tool "${d.tool_name}" is not active in this step.${d.active.length > 0 ? ` Active tools: ${quoted(d.active)}.` : ' No tool is active.'}`,
   },
   ROUTE_NOT_FOUND: {
     status: 404,
-    says: 'No route has this path.',
+    says: 'No route matches this path.',
     message: (d: { path: string; nearest?: readonly string[] }) =>
-      `There is nothing at ${d.path}.${didYouMeanOneOf(d.nearest ?? [])} GET /api/v1/openapi.json lists what there is.`,
+      `No route matches ${d.path}.${didYouMeanOneOf(d.nearest ?? [])} GET /api/v1/openapi.json lists all routes.`,
   },
   METHOD_NOT_ALLOWED: {
     status: 405,
-    says: 'The path exists, but not with this method.',
+    says: 'The path does not support this method.',
     message: (d: { method: string; path: string; allowed: readonly string[] }) =>
-      `${d.path} does not take ${d.method}, only ${d.allowed.join(', ')}.`,
+      `${d.path} does not support ${d.method}. Use ${d.allowed.join(' or ')}.`,
     headers: (d: { allowed: readonly string[] }) => ({ allow: d.allowed.join(', ') }),
   },
   NAME_TAKEN: {
     status: 409,
-    says: 'Another record of the project has this name or path.',
-    message: (d: { kind: string; name: string }) => `There is already a ${d.kind} "${d.name}": choose another name.`,
+    says: 'Another resource in the project already has this name or path.',
+    message: (d: { kind: string; name: string }) =>
+      `Another ${d.kind} is already named "${d.name}". Choose a different name.`,
   },
   AMBIGUOUS_NAME: {
     status: 409,
-    says: 'Several records have the name that was given in place of an id.',
+    says: 'Several resources have the name that was given instead of an id.',
     message: (d: { kind: string; name: string; candidates: readonly { id: string; app?: string }[] }) =>
       `Several ${d.kind}s are named "${d.name}": ${d.candidates
         .map(({ id, app }) => (app ? `${app}/${d.name} (${id})` : id))
         .sort()
-        .join(', ')}. Use one of these.`,
+        .join(', ')}. Use one of these instead.`,
   },
   HAS_DEPENDENTS: {
     status: 409,
-    says: 'Something still uses the record.',
+    says: 'Other resources still use this one.',
     message: (d: { kind: string; id: string; dependents: readonly string[]; force?: string }) =>
-      `The ${d.kind} "${d.id}" is still used by ${d.dependents.join(', ')}: detach or delete those first${d.force ? `, or repeat the request with ${d.force}` : ''}.`,
+      `The ${d.kind} "${d.id}" is still used by ${d.dependents.join(', ')}. Detach or delete those first${d.force ? `, or repeat the request with ${d.force}` : ''}.`,
   },
   LAST_ADMIN_KEY: {
     status: 409,
-    says: 'After this, no key could create keys any more and give them access, so that nobody could get back in.',
+    says: 'The change would leave no key that can create admin keys, and nobody could get back in.',
     message: (_: Record<never, never>) =>
-      'After this, no key could create admin keys any more, and nobody could get back in: create another admin key first (access_policy_ids ["pol_administrator"], no project_id).',
+      'This change would lock everyone out: no remaining key could create admin keys. Create another admin key first (access_policy_ids ["pol_administrator"], no project_id).',
   },
   ACTION_WITHHELD: {
     status: 409,
     recorded: 'rejected',
-    says: 'The action is described otherwise than when it was accepted, and the tool pins definitions.',
+    says: 'The definition of the action changed after it was accepted, and the tool pins definitions.',
     message: (d: { action: string; tool_id: string }) =>
-      `"${d.action}" is described otherwise than when it was accepted, so it is not called until an operator has looked at it and accepted it (GET /tools/${d.tool_id}/definition-changes shows the change, POST /tools/${d.tool_id}/accept-definitions accepts it).`,
+      `The definition of "${d.action}" changed after it was accepted. Calls are blocked until an operator reviews the change (GET /tools/${d.tool_id}/definition-changes) and accepts it (POST /tools/${d.tool_id}/accept-definitions).`,
   },
   DEFINITION_CHANGED: {
     status: 409,
-    says: 'The action is described otherwise than what was read, so that it is not accepted.',
+    says: 'The definition changed again after you fetched it, so it was not accepted.',
     message: (d: { tool_id: string; names: readonly string[] }) =>
-      `Since you read them, ${d.names.map((name) => `"${name}"`).join(', ')} changed once more, or went. Nothing of that was accepted: read again (GET /tools/${d.tool_id}/definition-changes).`,
+      `${quoted(d.names)} changed or ${d.names.length === 1 ? 'was' : 'were'} removed after you fetched the definitions. Nothing was accepted. Fetch the changes again (GET /tools/${d.tool_id}/definition-changes) and retry.`,
   },
   OUTPUT_GIVEN: {
     status: 409,
-    says: 'Another output was submitted for the same tool call before.',
+    says: 'A different output was already submitted for this tool call.',
     message: (d: { tool_call_id: string }) =>
-      `An output for "${d.tool_call_id}" was submitted before, and it was another one: the first stays.`,
+      `A different output for "${d.tool_call_id}" was already submitted. The first one is kept.`,
   },
   OUTPUTS_EXPIRED: {
     status: 409,
-    says: 'The caller’s own tools gave no output in time, so the run has ended.',
+    says: 'The output of a client tool was not submitted in time, so the run failed.',
     message: (d: { tool_call_id: string; tool_name: string }) =>
-      `The run waited for an output of its caller’s own tool "${d.tool_name}" (${d.tool_call_id}), and none came in time. It has ended: start another one.`,
+      `The output of the client tool "${d.tool_name}" (${d.tool_call_id}) was not submitted in time, so the run failed. Start a new run.`,
   },
   APPROVAL_STALE: {
     status: 409,
     recorded: 'rejected',
     endsApproval: true,
-    says: 'The tool was changed after the approval was asked for, so the approval is not for what it does now.',
+    says: 'The tool changed after approval was requested, so the approval no longer applies.',
     message: (d: { action: string; approval_id: string }) =>
-      `"${d.action}" was changed after its approval was asked for, so the approval does not fit any more. The call was not made: call again to ask anew.`,
+      `"${d.action}" changed after approval was requested, so the approval no longer applies. The call was not made. Call again to request a new approval.`,
   },
   APPROVAL_USED: {
     status: 409,
     recorded: 'rejected',
     endsApproval: true,
-    says: 'An approval serves one call, and another call with the same input has it.',
+    says: 'An approval is valid for one call, and another call with the same input used it.',
     message: (d: { action: string }) =>
-      `The approval for "${d.action}" with this input went to another call of yours that was made at the same time. Call again if you mean one more.`,
+      `The approval for "${d.action}" with this input was used by another of your calls, made at the same time. Call again if you want to make a second call.`,
   },
   APPROVAL_DECIDED: {
     status: 409,
-    says: 'The approval was decided before, or its time was up.',
+    says: 'The approval was already decided or has expired.',
     message: (d: { approval_id: string; status: string; decided_by: string | null }) =>
-      `${d.approval_id} is not open any more: it is ${d.status}${d.decided_by ? `, by ${d.decided_by}` : ''}.`,
+      `${d.approval_id} is no longer pending: its status is "${d.status}"${d.decided_by ? `, set by ${d.decided_by}` : ''}.`,
   },
   APPROVAL_CHANGED: {
     status: 409,
-    says: 'Someone has changed the arguments of the call since they were looked at.',
+    says: 'Someone changed the arguments of the call after you reviewed them.',
     message: (d: { approval_id: string; args_hash: string }) =>
-      `Someone has changed the arguments of ${d.approval_id} since you looked at them: look again before you decide.`,
+      `Someone changed the arguments of ${d.approval_id} after you reviewed them. Review them again before you decide.`,
   },
   SECOND_PERSON_REQUIRED: {
     status: 409,
-    says: 'Two different people must approve, and this one has. A key and the keys that it created count as one person.',
+    says: 'Two different people must approve, and this person already has. A key and the keys it created count as one person.',
     message: (d: { approval_id: string; approved_by?: string }) =>
       d.approved_by === undefined
-        ? `You have approved ${d.approval_id} already. It needs two people: someone else must approve it, too.`
-        : `"${d.approved_by}" has approved ${d.approval_id}, and one of your two keys created the other, so both count as one person. It needs two people: someone else must approve it, too.`,
+        ? `You have already approved ${d.approval_id}. It needs two people, so someone else must also approve it.`
+        : `"${d.approved_by}" has already approved ${d.approval_id}, and one of your two keys created the other, so both count as one person. It needs two people, so someone else must also approve it.`,
   },
   OUTCOME_UNKNOWN: {
     status: 409,
-    says: 'The call was begun and cut off, by a crash or because the database was lost, so that it may have had its effect.',
+    says: 'The call was interrupted after it started, by a crash or a lost database connection, so it may have taken effect.',
     message: (d: { action: string }) =>
-      `A call of "${d.action}" was cut off after it had begun: whether it took effect is not known. Look before you call again.`,
+      `The call to "${d.action}" was interrupted after it started, so it may have taken effect. Check before you call again.`,
   },
   IDEMPOTENCY_IN_PROGRESS: {
     status: 409,
-    says: 'The first request with this Idempotency-Key has not been answered.',
+    says: 'The first request with this Idempotency-Key has not finished.',
     message: (d: { key: string }) =>
-      `The first request with Idempotency-Key "${d.key}" has no recorded answer: it is still running or was interrupted. Retry in a moment; if this stays, look whether it took effect before you use a new key.`,
+      `The first request with Idempotency-Key "${d.key}" has no recorded response: it is still running or was interrupted. Retry in a moment. If this error persists, check whether the request took effect before you use a new key.`,
   },
   WEBHOOK_DISABLED: {
     status: 409,
     says: 'The webhook is disabled, so nothing is sent to it.',
     message: (d: { webhook: string }) =>
-      `The webhook "${d.webhook}" is disabled: enable it before you send to it again.`,
+      `The webhook "${d.webhook}" is disabled. Enable it before you send to it again.`,
   },
   TOO_MANY_WEBHOOKS: {
     status: 409,
-    says: 'The project has as many webhooks as a project can have.',
-    message: (d: { limit: number }) => `The project has ${d.limit} webhooks, which is the most: delete one first.`,
+    says: 'The project has reached its limit of webhooks.',
+    message: (d: { limit: number }) =>
+      `The project already has ${d.limit} webhooks, which is the limit. Delete one first.`,
   },
   BODY_TOO_LARGE: {
     status: 413,
-    says: 'The request body is larger than this platform takes.',
+    says: 'The request body is larger than the limit.',
     message: (d: { limit: number }) =>
-      `The body is larger than the limit of ${d.limit} bytes. QM_BODY_LIMIT sets the limit for JSON, QM_FILE_LIMIT the one for files.`,
+      `The request body is larger than the limit of ${d.limit} bytes. Operators can raise it with QM_BODY_LIMIT for JSON and QM_FILE_LIMIT for files.`,
   },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
-    says: 'The body is not of the content type that the route takes.',
+    says: 'The route does not accept this Content-Type.',
     message: (d: { content_type: string; expected: string }) =>
-      `This route takes ${d.expected}, not "${d.content_type}".`,
+      `This route expects Content-Type ${d.expected}, not "${d.content_type}".`,
   },
   RANGE_NOT_SATISFIABLE: {
     status: 416,
-    says: 'The Range header asks for bytes that the file does not have.',
-    message: (d: { size: number }) => `The file has ${d.size} bytes; the asked range lies outside.`,
+    says: 'The Range header asks for bytes outside the file.',
+    message: (d: { size: number }) => `The requested range is outside the file, which has ${d.size} bytes.`,
     headers: (d: { size: number }) => ({ 'content-range': `bytes */${d.size}` }),
   },
   TOOL_CALL_NOT_SUPPORTED: {
     status: 422,
-    says: 'The tool runs in the caller, so the platform cannot call it by itself.',
+    says: 'The tool runs in your application, so the platform cannot call it.',
     message: (d: { tool: string; type: string }) =>
-      `"${d.tool}" is a ${d.type} tool: it runs in the application that uses it, so it cannot be called directly.`,
+      `"${d.tool}" is a ${d.type} tool. It runs in your application, so the platform cannot call it directly.`,
+  },
+  TOOL_TYPE_UNAVAILABLE: {
+    status: 422,
+    says: 'The tool has a type that this platform does not have: the program that embeds it no longer adds it.',
+    message: (d: { type: string }) =>
+      `This platform does not have the tool type "${d.type}". Start it with that type, or change the type of the tool.`,
   },
   CALL_TOO_DEEP: {
     status: 422,
-    says: 'Tools call one another in a circle, or too deeply.',
+    says: 'Calls are nested too deeply. Tools may be calling each other in a loop.',
     message: (d: { depth: number }) =>
-      `Calls are nested ${d.depth} deep, which is the limit: do the tools call one another?`,
+      `Calls are nested ${d.depth} levels deep, which is the limit. Check whether tools call each other in a loop.`,
   },
   SECRET_NOT_FOUND: {
     status: 422,
-    says: 'The tool names a secret that the project does not have.',
-    message: (d: { secret: string }) => `The tool uses the secret "${d.secret}", which the project does not have.`,
+    says: 'The tool references a secret that does not exist in the project.',
+    message: (d: { secret: string }) =>
+      `The tool references the secret "${d.secret}", which does not exist in this project. Create it with POST /secrets.`,
+  },
+  SECRET_VARIABLE_NOT_SET: {
+    status: 422,
+    says: 'A secret is read from an environment variable that is not set, or not listed in QM_SECRET_VARIABLES.',
+    message: (d: { secret: string; variable: string }) =>
+      `The secret "${d.secret}" is read from the environment variable ${d.variable}, which is not set for the platform or not listed in QM_SECRET_VARIABLES.`,
   },
   MODEL_CONTEXT_TOO_LONG: {
     status: 422,
-    says: 'The conversation is longer than the model can read.',
+    says: 'The conversation is longer than the model’s context window.',
     message: (d: { provider: string; model: string; excerpt?: string }) =>
-      `The conversation is too long for "${d.model}": begin a new one, keep fewer messages (max_context_messages), or use a model that reads more.`,
+      `The conversation is too long for "${d.model}". Start a new one, send fewer messages (max_context_messages), or use a model with a larger context window.`,
   },
   MODEL_REFUSED: {
     status: 422,
-    says: 'The model, or a filter of its provider, would not answer this conversation.',
+    says: 'The model or its provider’s content filter refused to answer.',
     message: (d: { provider: string; model: string; excerpt?: string }) =>
-      `"${d.model}" would not answer: it or its provider's content filter objects to the conversation. Say it differently, or use another model.`,
+      `"${d.model}" refused to answer: the model or its provider's content filter rejected the conversation. Rephrase it, or use another model.`,
   },
   MODEL_NOT_FOUND: {
     status: 422,
-    says: 'The provider has no such model, or there is no API of this type at its address.',
+    says: 'The provider has no such model, or its base_url is not an API of this type.',
     message: (d: { provider: string; model: string; excerpt?: string }) =>
-      `"${d.provider}" has no model "${d.model}": check the model's name, and the provider's base_url.`,
+      `"${d.provider}" has no model "${d.model}". Check the model name and the provider's base_url.`,
   },
   MODEL_REQUEST_REFUSED: {
     status: 502,
-    says: 'The provider refused the request for a reason that has no code of its own.',
+    says: 'The provider rejected the request for a reason that has no error code of its own.',
     message: (d: { provider: string; model: string; status: number; excerpt?: string }) =>
-      `"${d.provider}" refused the request (${d.status})${d.excerpt ? `: ${d.excerpt}` : ''}. Check the provider's type, its base_url, and what the model can do.`,
+      `"${d.provider}" rejected the request (${d.status})${d.excerpt ? `: ${d.excerpt}` : ''}. Check the provider's type and base_url, and whether the model supports this request.`,
   },
   REPLAY_STEP_MISSING: {
     status: 422,
-    says: 'No step of the replay script fits the conversation.',
+    says: 'No step of the replay script matches the conversation.',
     message: (d: { provider: string; asked: string; expected: readonly string[] }) =>
-      `No step of the script "${d.provider}" fits. Asked was: ${d.asked}. The script knows: ${d.expected.join('; ') || 'nothing'}.`,
+      `No step of the script "${d.provider}" matches the request: ${d.asked}. The steps are: ${d.expected.join('; ') || 'none'}. Add a step for this request, or change the condition of one.`,
   },
   IDEMPOTENCY_KEY_REUSED: {
     status: 422,
-    says: 'The Idempotency-Key was used before, with another request.',
+    says: 'The Idempotency-Key was already used with a different request.',
     message: (d: { key: string }) =>
-      `Idempotency-Key "${d.key}" was used before with a different request: use a new key for a new request.`,
+      `Idempotency-Key "${d.key}" was already used with a different request. Use a new key for each new request.`,
   },
   RATE_LIMITED: {
     status: 429,
-    says: 'The key has made more requests than its limit allows.',
+    says: 'The key exceeded its rate limit.',
     message: (d: { limit: number; retry_after_seconds: number }) =>
-      `This key may make ${d.limit} requests a minute: try again in ${d.retry_after_seconds} s.`,
+      `Rate limit exceeded: this key can make ${d.limit} requests per minute. Try again in ${d.retry_after_seconds} s.`,
     headers: (d: { limit: number; retry_after_seconds: number }) => ({
       'ratelimit-limit': String(d.limit),
       'ratelimit-remaining': '0',
@@ -392,147 +409,151 @@ export const catalogue = {
   TOO_MANY_APPROVALS: {
     status: 429,
     recorded: 'rejected',
-    says: 'The key has as many calls waiting for approval as it may have; this one was not made.',
+    says: 'The key already has the maximum number of calls waiting for approval. The call was not made.',
     message: (d: { action: string; limit: number }) =>
-      `"${d.action}" needs approval, and this key has ${d.limit} calls waiting for approval already, which is all it may have. The call was not made: wait until some are decided or withdraw some, then call again.`,
+      `"${d.action}" needs approval, but this key already has ${d.limit} calls waiting for approval, which is the limit. The call was not made. Wait until some are decided, or withdraw some, then call again.`,
   },
   MODEL_RATE_LIMITED: {
     status: 429,
-    says: 'The provider takes no more requests for now, or the account has nothing left to spend.',
+    says: 'The provider’s rate limit or the account’s spending limit was reached.',
     message: (d: { provider: string; attempts: number; quota: boolean; retry_after_seconds?: number }) =>
       d.quota
-        ? `The account at "${d.provider}" has used up what it may spend: look at its plan and billing.`
-        : `"${d.provider}" takes no more requests for now (tried ${d.attempts} times): try again ${d.retry_after_seconds ? `in ${d.retry_after_seconds} s` : 'later'}, or ask for a higher limit there.`,
+        ? `The account at "${d.provider}" has reached its spending limit. Check its plan and billing.`
+        : `"${d.provider}" rate-limited the request (tried ${d.attempts} times). Try again ${d.retry_after_seconds ? `in ${d.retry_after_seconds} s` : 'later'}, or ask the provider for a higher limit.`,
   },
   TOO_MANY_SIGN_INS: {
     status: 429,
-    says: 'Signing in at the dashboard failed too often from one address.',
+    says: 'Too many failed sign-ins to the dashboard from one address.',
     message: (d: { retry_after_seconds: number }) =>
-      `Too many keys were tried from your address: try again in ${d.retry_after_seconds} s.`,
+      `Too many failed sign-ins from your address. Try again in ${d.retry_after_seconds} s.`,
     headers: (d: { retry_after_seconds: number }) => ({ 'retry-after': String(d.retry_after_seconds) }),
   },
   CALL_CANCELLED: {
     status: 499,
-    says: 'The caller cancelled the call while it ran.',
-    message: (_: Record<never, never>) => 'The caller cancelled the call. What it did until then is not known.',
+    says: 'The caller cancelled the call while it was running.',
+    message: (_: Record<never, never>) =>
+      'The caller cancelled the call. It may have taken effect: check before you call again.',
   },
   INTERNAL: {
     status: 500,
-    says: 'A fault of the platform itself; its log has the whole of it.',
+    says: 'An error inside the platform. The log has the details.',
     message: (d: { request_id?: string }) =>
-      `Something went wrong inside the platform.${d.request_id ? ` The log has it under ${d.request_id}.` : ''}`,
+      `Something went wrong inside the platform.${d.request_id ? ` Search the log for ${d.request_id}.` : ''}`,
   },
   SECRET_UNREADABLE: {
     status: 500,
-    says: 'A secret in the database was changed or moved, so it does not open.',
+    says: 'A stored secret was modified or moved in the database and cannot be decrypted.',
     message: (d: { place: string }) =>
-      `The secret kept at ${d.place} was changed or moved in the database and cannot be opened: set it again.`,
+      `The secret stored at ${d.place} was modified or moved in the database and cannot be decrypted. Set it again.`,
   },
   SECRET_KEY_WRONG: {
     status: 500,
-    says: 'The secrets in the database are sealed with another key than this process has.',
+    says: 'The secrets in the database are encrypted with a different key than the one this process has.',
     message: (d: { wanted: string; found: string | null; source: string; previous?: string }) =>
-      `The secrets in this database are sealed with the key ${d.wanted}, and this process has ${
-        d.found === null ? 'none' : `${d.found} (${d.source})`
+      `The secrets in this database are encrypted with the key ${d.wanted}, but this process has ${
+        d.found === null ? 'no key' : `${d.found} (${d.source})`
       }${
         d.previous === undefined ? '' : ` and ${d.previous} (QM_SECRET_KEY_PREVIOUS)`
-      }. Give every process of the platform the same QM_SECRET_KEY, or the secret.key of the data folder that sealed them; to change the key, give the one before as QM_SECRET_KEY_PREVIOUS.`,
+      }. Start every process with the same QM_SECRET_KEY, or with the secret.key file of the data folder that encrypted them. To rotate the key, set the old one as QM_SECRET_KEY_PREVIOUS.`,
   },
   MODEL_KEY_REFUSED: {
     status: 502,
-    says: 'The provider does not take the key that it is asked with.',
+    says: 'The provider rejected the API key, or requires one.',
     message: (d: { provider: string; status: number; has_key: boolean }) =>
       d.has_key
-        ? `"${d.provider}" does not take its API key (${d.status}): set another with PATCH /ai-providers/{id}, or give the key the rights it lacks.`
-        : `"${d.provider}" wants an API key (${d.status}) and has none: set one with PATCH /ai-providers/{id}.`,
+        ? `"${d.provider}" rejected the API key (${d.status}). Set another one with PATCH /ai-providers/{id}, or give the key the permissions it lacks.`
+        : `"${d.provider}" requires an API key (${d.status}). Set one with PATCH /ai-providers/{id}.`,
   },
   MODEL_UNAVAILABLE: {
     status: 502,
-    says: 'The provider could not be reached, failed, or broke off.',
+    says: 'The provider could not be reached, failed, or closed the connection.',
     message: (d: { provider: string; reason: string; attempts: number }) =>
-      `"${d.provider}" does not answer: ${d.reason} (tried ${d.attempts} times). Try again later, or check its base_url.`,
+      `"${d.provider}" is unavailable: ${d.reason} (tried ${d.attempts} times). Try again later, or check its base_url.`,
   },
   MODEL_ANSWER_INVALID: {
     status: 502,
-    says: 'What the provider answered is not what its API promises.',
+    says: 'The provider returned a response that does not match its API.',
     message: (d: { provider: string; reason: string; excerpt?: string }) =>
-      `What "${d.provider}" answered cannot be used: ${d.reason}. Check that its type and base_url belong together.`,
+      `"${d.provider}" returned an invalid response: ${d.reason}. Check that its type and base_url match.`,
   },
   TOOL_HTTP_ERROR: {
     status: 502,
-    says: 'The address that an http tool calls answered with an error status.',
+    says: 'The URL of an http tool returned an error status.',
     message: (d: { tool_status_code: number; tool_url: string; tool_method: string; tool_response_body?: unknown }) =>
-      `The tool's address answered ${d.tool_status_code} to ${d.tool_method}.`,
+      `The tool's URL returned status ${d.tool_status_code} for ${d.tool_method}.`,
   },
   TOOL_UNREACHABLE: {
     status: 502,
-    says: 'The address that a tool calls could not be reached, or broke off.',
-    message: (d: { host: string; reason: string }) => `"${d.host}" could not be reached: ${d.reason}.`,
+    says: 'The host that a tool calls could not be reached, or the connection was lost.',
+    message: (d: { host: string; reason: string }) => `Could not reach "${d.host}": ${d.reason}.`,
   },
   TOOL_PROTOCOL_ERROR: {
     status: 502,
-    says: 'The MCP server that a tool stands for refused the request or answered something that is not MCP.',
-    message: (d: { host: string; reason: string }) => `The MCP server at "${d.host}" did not play along: ${d.reason}.`,
+    says: 'The MCP server behind a tool returned an error or an invalid response.',
+    message: (d: { host: string; reason: string }) =>
+      `The request to the MCP server at "${d.host}" failed: ${d.reason}.`,
   },
   TOOL_SCHEMA_INVALID: {
     status: 502,
-    says: 'The MCP server describes the input of its tool with a schema that is none.',
+    says: 'The MCP server’s input schema is not valid JSON Schema.',
     message: (d: { action: string; reason: string }) =>
-      `The schema that "${d.action}" is described with is not valid: ${d.reason}.`,
+      `The input schema of "${d.action}" is not valid JSON Schema: ${d.reason}. It must be fixed on the MCP server.`,
   },
   RESPONSE_TOO_LARGE: {
     status: 502,
-    says: 'The tool answered more than the platform takes.',
-    message: (d: { limit: number }) => `The tool answered more than the limit of ${d.limit} bytes.`,
+    says: 'The tool’s response is larger than the limit.',
+    message: (d: { limit: number }) =>
+      `The tool's response is larger than the limit of ${d.limit} bytes. Request less data at a time.`,
   },
   RESPONSE_TOO_COMPLEX: {
     status: 502,
-    says: 'The JSON that the tool answered has more values than the platform takes.',
-    message: (d: { reason: string }) => `The JSON that the tool answered ${d.reason}: ask it for less at once.`,
+    says: 'The JSON in the tool’s response has too many values.',
+    message: (d: { reason: string }) => `The JSON in the tool's response ${d.reason}. Request less data at a time.`,
   },
   TOO_MANY_REDIRECTS: {
     status: 502,
-    says: 'The address that a tool calls kept redirecting.',
-    message: (d: { limit: number }) => `The tool's address redirected more than ${d.limit} times.`,
+    says: 'The tool’s URL redirected too many times.',
+    message: (d: { limit: number }) => `The tool's URL redirected more than ${d.limit} times.`,
   },
   TOO_MANY_LISTENERS: {
     status: 503,
-    says: 'As many MCP clients listen for changes as this process allows.',
-    message: (d: { most: number }) => `${d.most} clients listen for changes already: try again later.`,
+    says: 'This process has reached its limit of MCP clients that listen for changes.',
+    message: (d: { most: number }) =>
+      `${d.most} clients already listen for changes, which is the limit. Try again later.`,
   },
   DATABASE_UNAVAILABLE: {
     status: 503,
-    says: 'The database cannot be reached or written to; `retry_safe` tells whether nothing was done, so that you can send the request again.',
+    says: 'The database cannot be reached or written to. If `retry_safe` is true, nothing was changed and you can send the request again.',
     message: (d: { reason: string; retry_safe: boolean }) =>
       d.retry_safe
-        ? `The database is unavailable: ${d.reason}. Nothing was done: try again in a moment.`
-        : `The database is unavailable: ${d.reason}. Whether the change was saved is not known: check before you send it again.`,
+        ? `The database is unavailable: ${d.reason}. Nothing was changed. Try again in a moment.`
+        : `The database is unavailable: ${d.reason}. The change may have been saved. Check before you send it again.`,
     headers: () => ({ 'retry-after': '1' }),
   },
   SHUTTING_DOWN: {
     status: 503,
-    says: 'The platform is stopping and takes no new work.',
-    message: (_: Record<never, never>) => 'The platform is shutting down: try again in a moment.',
+    says: 'The platform is shutting down and accepts no new requests.',
+    message: (_: Record<never, never>) => 'The platform is shutting down. Try again in a moment.',
     headers: () => ({ 'retry-after': '5', connection: 'close' }),
   },
   MODEL_TIMEOUT: {
     status: 504,
-    says: 'The provider sent nothing for as long as it may take.',
+    says: 'The provider sent no data within its timeout.',
     message: (d: { provider: string; seconds: number }) =>
-      `"${d.provider}" sent nothing for ${d.seconds} s: try again, or raise the provider's timeout_seconds.`,
+      `"${d.provider}" sent no data for ${d.seconds} s. Try again, or increase the provider's timeout_seconds.`,
   },
   TOOL_TIMEOUT: {
     status: 504,
-    says: 'The tool took longer than its time limit.',
+    says: 'The tool exceeded its timeout.',
     message: (d: { seconds: number }) =>
-      `The tool did not answer within ${d.seconds} s. What it did until then is not known.`,
+      `The tool did not respond within ${d.seconds} s. It may have taken effect: check before you call again.`,
   },
 } as const satisfies Record<string, CatalogueEntry>
 
 export type ErrorCode = keyof typeof catalogue
 export type ErrorDetails<C extends ErrorCode> = Parameters<(typeof catalogue)[C]['message']>[0]
 
-/** What a caller can see of something that went wrong. `cause` is for the log only. */
+/** An error that a caller can see. The `cause` is only logged. */
 export class PlatformError<C extends ErrorCode = ErrorCode> extends Error {
   override readonly name = 'PlatformError'
   readonly code: C

@@ -1,45 +1,46 @@
 import type { z } from 'zod'
 import type { Fault } from './errors.ts'
 
-const mostReported = 100
+const maxReported = 100
 
-/** What is wrong with an input, each with its place, in words of ours: the first hundred, and how many more there are. */
+/** Converts a Zod error to faults in the platform's wording. Reports the first hundred. */
 export function faultsOf(error: z.ZodError): Fault[] {
-  const faults = error.issues.slice(0, mostReported + 1).flatMap(toFaults)
-  if (faults.length <= mostReported) return faults
-  return [...faults.slice(0, mostReported), { path: '', message: 'and many more' }]
+  const faults = error.issues.slice(0, maxReported + 1).flatMap(toFaults)
+  if (faults.length <= maxReported) return faults
+  return [...faults.slice(0, maxReported), { path: '', message: 'and many more' }]
 }
 
 function toFaults(issue: z.core.$ZodIssue): Fault[] {
   const path = issue.path.reduce<string>(
-    (words, part) =>
-      typeof part === 'number' ? `${words}[${part}]` : words === '' ? String(part) : `${words}.${String(part)}`,
+    (before, part) =>
+      typeof part === 'number' ? `${before}[${part}]` : before === '' ? String(part) : `${before}.${String(part)}`,
     '',
   )
   switch (issue.code) {
     case 'unrecognized_keys':
       return issue.keys
-        .slice(0, mostReported + 1)
+        .slice(0, maxReported + 1)
         .map((key) => ({ path: path === '' ? key : `${path}.${key}`, message: 'is not a known field' }))
     case 'invalid_type':
       return [
         {
           path,
-          message: issue.input === undefined && !/received/.test(issue.message) ? 'is missing' : words(issue.message),
+          message:
+            issue.input === undefined && !/received/.test(issue.message) ? 'is missing' : rewritten(issue.message),
         },
       ]
     case 'invalid_key':
     case 'invalid_element':
       return issue.issues
-        .slice(0, mostReported + 1)
+        .slice(0, maxReported + 1)
         .flatMap((inner) => toFaults({ ...inner, path: [...issue.path, ...inner.path] }))
     default:
-      return [{ path, message: words(issue.message) }]
+      return [{ path, message: rewritten(issue.message) }]
   }
 }
 
-/** Zod's sentences, in the tone of ours. */
-const words = (message: string) =>
+/** Rewrites Zod's messages in the platform's wording. */
+const rewritten = (message: string) =>
   message
     .replace(/expected record\b/, 'expected object')
     .replace(/^Invalid input: expected (\w+), received undefined$/, 'is missing')

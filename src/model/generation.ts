@@ -10,7 +10,7 @@ export type GenerationStatus = z.infer<typeof GenerationStatus>
 export const StopReason = z.enum(['end_turn', 'max_steps', 'stop_condition', 'depth_limit', 'cancelled', 'error'])
 export type StopReason = z.infer<typeof StopReason>
 
-/** Over, or waiting for someone outside: nothing more comes by itself. */
+/** Whether the run has ended or waits for external input, so that nothing more happens on its own. */
 export const isResting = (status: GenerationStatus): boolean => status !== 'in_progress'
 export const isOver = (status: GenerationStatus): boolean => status !== 'in_progress' && status !== 'requires_action'
 
@@ -19,20 +19,20 @@ const Failure = z.object({ code: z.string(), message: z.string(), details: z.rec
 export const Usage = z.object({
   input_tokens: z.int(),
   output_tokens: z.int(),
-  cost: z.number().nullable().describe('In US dollars, where the provider’s prices are known'),
+  cost: z.number().nullable().describe('In US dollars, if the provider’s prices are known'),
 })
 
-/** What one run of an agent came to, without what was said. */
+/** One agent run, without its messages. */
 export const Generation = z.object({
   id: z.string(),
   project_id: z.string(),
   agent_id: z.string(),
-  trace_id: z.string().describe('The same for a run and all that it started'),
+  trace_id: z.string().describe('The same for a run and all runs it started'),
   initiator_generation_id: z.string().nullable().describe('The run whose call started this one'),
   parent_call_id: z.string().nullable(),
   status: GenerationStatus,
   stop_reason: StopReason.nullable(),
-  finish_reason: z.string().nullable().describe('Why the model ended its last answer'),
+  finish_reason: z.string().nullable().describe('Why the model stopped its last response'),
   model: z.string().nullable(),
   steps: z.int(),
   usage: Usage,
@@ -49,7 +49,7 @@ export const PendingToolCall = z.object({
   tool_call_id: z.string(),
   tool_name: z.string(),
   args: z.record(z.string(), AnyJson),
-  generation_id: z.string().optional().describe('The run that it belongs to, where that is one this one has started'),
+  generation_id: z.string().optional().describe('The run it belongs to, if that is a run this one started'),
 })
 
 export const PendingApproval = z.object({
@@ -62,12 +62,12 @@ export const PendingApproval = z.object({
 export const RequiredAction = z.object({
   type: z
     .enum(['submit_tool_outputs', 'decide_approvals'])
-    .describe('Outputs come from the caller; a decision comes from a reviewer'),
+    .describe('The caller submits outputs; a reviewer decides on approvals'),
   tool_calls: z.array(PendingToolCall),
   approvals: z.array(PendingApproval).optional(),
 })
 
-/** How a run stands, for whoever started it. */
+/** The current state or result of a run, for its caller. */
 export const GenerationResult = z.object({
   id: z.string(),
   generation_id: z.string(),
@@ -84,7 +84,7 @@ export const GenerationResult = z.object({
 })
 export type GenerationResult = z.infer<typeof GenerationResult>
 
-/** What holds for one run, frozen when it starts. */
+/** The settings of one run, fixed when it starts. */
 export interface GenerationSettings {
   readonly ai_provider_id: string
   readonly model: string | null
@@ -97,15 +97,15 @@ export interface GenerationSettings {
   readonly max_steps: number
   readonly temperature: number | null
   readonly max_context_messages: number | null
-  /** Those of the agent and of every agent above it. */
+  /** The boundary policies of the agent and of all agents above it. */
   readonly boundaries: readonly (readonly Grant[])[]
   readonly max_call_depth: number
   readonly tool_context: Readonly<Record<string, string>>
-  /** Someone was promised to hear of it word by word. */
+  /** Whether the run was started with streaming. */
   readonly streamed: boolean
-  /** What came with the latest outputs, for the step after them. */
+  /** Overrides submitted with the latest outputs, for the next step. */
   readonly next?: Overrides & { readonly step: number }
-  /** What came with outputs, for all steps that nothing else is said of. */
+  /** Overrides submitted with outputs, for all steps that have no more specific ones. */
   readonly defaults?: Overrides
 }
 
@@ -114,7 +114,7 @@ export interface Overrides {
   readonly active_tool_ids?: readonly string[] | undefined
 }
 
-/** A step as the journal has it: asked of the model, then answered. */
+/** A step in the journal: first the request to the model, then its response. */
 export interface Step {
   readonly number: number
   readonly model: string | null
@@ -129,7 +129,23 @@ export interface Step {
   readonly answered_at: number | null
 }
 
-const StepView = z.object({
+/** A call of a step. */
+export const StepCall = z.object({
+  call_id: z.string(),
+  tool_call_id: z.string(),
+  tool_name: z.string(),
+  tool_id: z.string().nullable(),
+  action: z.string().nullable(),
+  args: AnyJson,
+  status: z.enum(['running', 'awaiting_client', 'awaiting_approval', 'awaiting_generation', 'done', 'failed']),
+  output: AnyJson,
+  approval_id: z.string().nullable(),
+  generation_id: z.string().nullable().describe('The run it started'),
+  started_at: Timestamp,
+  completed_at: Timestamp.nullable(),
+})
+
+export const StepView = z.object({
   number: z.int(),
   model: z.string().nullable(),
   text: z.string().nullable(),
@@ -138,26 +154,11 @@ const StepView = z.object({
   usage: Usage.nullable(),
   started_at: Timestamp,
   answered_at: Timestamp.nullable(),
-  calls: z.array(
-    z.object({
-      call_id: z.string(),
-      tool_call_id: z.string(),
-      tool_name: z.string(),
-      tool_id: z.string().nullable(),
-      action: z.string().nullable(),
-      args: AnyJson,
-      status: z.enum(['running', 'awaiting_client', 'awaiting_approval', 'awaiting_generation', 'done', 'failed']),
-      output: AnyJson,
-      approval_id: z.string().nullable(),
-      generation_id: z.string().nullable().describe('The run that it started'),
-      started_at: Timestamp,
-      completed_at: Timestamp.nullable(),
-    }),
-  ),
+  calls: z.array(StepCall),
 })
 export type StepView = z.infer<typeof StepView>
 
-/** A run whole: what it was given, each step, each call, what it came to. */
+/** A run with its input, steps, calls and output. */
 export const GenerationDetail = Generation.extend({
   input: z.array(AnyJson).describe('The messages it started with'),
   output: GenerationResult.shape.output,
@@ -166,5 +167,10 @@ export const GenerationDetail = Generation.extend({
 })
 export type GenerationDetail = z.infer<typeof GenerationDetail>
 
-/** A run and all that it started, as a tree. */
-export type TraceNode = GenerationDetail & { readonly children: readonly TraceNode[] }
+/** A run and all runs that it started, as a tree. */
+export const TraceNode = GenerationDetail.extend({
+  get children() {
+    return z.array(TraceNode)
+  },
+})
+export type TraceNode = z.infer<typeof TraceNode>

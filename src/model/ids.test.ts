@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { newId } from './ids.ts'
 
-test('ids sort by when they were made, also within a millisecond, and none is made twice', () => {
+test('ids are unique and sort by creation time, even within a millisecond', () => {
   const ids = Array.from({ length: 5000 }, () => newId('call'))
 
   expect([...ids].sort()).toEqual(ids)

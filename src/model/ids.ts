@@ -4,9 +4,9 @@ const alphabet = '0123456789abcdefghijklmnopqrstuvwxyz'
 const pool = Buffer.alloc(4096)
 let used = pool.length
 
-/** Random characters from a pool, because a system call for each id is most of an id's cost. */
+/** Random characters from a pool of random bytes, because a system call per id would be most of its cost. */
 function random(length: number, letters = alphabet): string {
-  // Bytes at or above the largest multiple of the alphabet would make its first letters likelier.
+  // Skips bytes at or above the largest multiple of the alphabet size, which would make the first letters more likely.
   const limit = 256 - (256 % letters.length)
   let text = ''
   while (text.length < length) {
@@ -23,7 +23,7 @@ function random(length: number, letters = alphabet): string {
 let lastTime = 0
 let count = 0
 
-/** How many ids were made in the same millisecond before, so that those sort by when they were made, too. */
+/** Counts the ids of the same millisecond, so that these also sort by creation. */
 function place(now: number): string {
   count = now === lastTime ? count + 1 : 0
   lastTime = now
@@ -32,17 +32,17 @@ function place(now: number): string {
     .padStart(3, '0')
 }
 
-/** `tool_mh1k2x9c4f…`: the time in base 36, a count, then 51 random bits, so that ids sort by when they were made. */
+/** `tool_mh1k2x9c4f…`: the time in base 36, a count, then 51 random bits, so that ids sort by creation. */
 export const newId = (prefix: string, now = Date.now()): string =>
   `${prefix}_${now.toString(36).padStart(9, '0')}${place(now)}${random(10)}`
 
-/** Whether a text has the form of an id that was made here. Some records have ids of another form, such as `key_first`. */
+/** Whether a text has the format of a generated id. Some records have other ids, such as `key_first`. */
 export const isGeneratedId = (text: string): boolean => /^[a-z]+(?:_[a-z]+)*_[0-9a-z]{22}$/.test(text)
 
-/** The smallest id that could have been made at that time. */
+/** The smallest id that could have been generated at that time. */
 export const firstIdAt = (prefix: string, time: number): string => `${prefix}_${time.toString(36).padStart(9, '0')}`
 
 const secretAlphabet = `${alphabet}ABCDEFGHIJKLMNOPQRSTUVWXYZ`
 
-/** The value of a new API key: 238 random bits behind `sk_`. */
+/** The value of a new API key: `sk_` and 238 random bits. */
 export const newSecretKey = (): string => `sk_${random(40, secretAlphabet)}`

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { AnyJson, type Json, type JsonObject } from '../lib/json.ts'
 import type { Picture } from './picture.ts'
 
-/** A call that a model asks for. `args` is the text as the model wrote it, JSON or not. */
+/** A tool call of a model. `args` is the text as the model wrote it, JSON or not. */
 export type ToolCallPart = { id: string; name: string; args: string }
 
 export type ContentPart =
@@ -10,7 +10,7 @@ export type ContentPart =
   | { type: 'image'; media_type: string; data: string }
   | { type: 'image'; media_type?: string | undefined; url: string }
 
-/** What has been said between people, a model and its tools, in the same shape for every provider. */
+/** A message of a conversation, in the same format for every provider. */
 export type Message =
   | { role: 'system'; content: string }
   | { role: 'user'; content: string | ContentPart[] }
@@ -19,7 +19,7 @@ export type Message =
       content: string | null
       reasoning?: string | undefined
       tool_calls?: ToolCallPart[] | undefined
-      /** What the provider wants back with the message, such as the signature of its thinking. */
+      /** Data that the provider needs back with the message, such as the signature of its reasoning. */
       metadata?: JsonObject | undefined
     }
   | {
@@ -28,7 +28,7 @@ export type Message =
       tool_name: string
       output: Json
       is_error: boolean
-      /** What the output names, for models that look at it. */
+      /** Images in the output, for models with vision. */
       pictures?: readonly Picture[] | undefined
     }
 
@@ -36,23 +36,23 @@ const Part = z.union([
   z.strictObject({ type: z.literal('text'), text: z.string() }),
   z.strictObject({
     type: z.literal('image'),
-    media_type: z.string().regex(/^image\/[\w.+-]+$/, 'must be an image’s media type'),
+    media_type: z.string().regex(/^image\/[\w.+-]+$/, 'must be an image media type, such as image/png'),
     data: z.base64(),
   }),
   z.strictObject({
     type: z.literal('image'),
     media_type: z
       .string()
-      .regex(/^image\/[\w.+-]+$/, 'must be an image’s media type')
+      .regex(/^image\/[\w.+-]+$/, 'must be an image media type, such as image/png')
       .optional(),
     url: z
       .string()
       .max(8192)
-      .refine((url) => /^https?:/i.test(url) && URL.canParse(url), 'must be an http or https address'),
+      .refine((url) => /^https?:/i.test(url) && URL.canParse(url), 'must be an http or https URL'),
   }),
 ])
 
-/** A message as callers send it. */
+/** The schema of a message that callers send. */
 export const Message: z.ZodType<Message> = z.discriminatedUnion('role', [
   z.strictObject({ role: z.literal('system'), content: z.string() }),
   z.strictObject({ role: z.literal('user'), content: z.union([z.string(), z.array(Part).min(1).max(100)]) }),

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
-/** Which part of a list is wanted. */
+/** Pagination parameters of a list. */
 export const Paging = {
-  limit: z.int().min(1).max(500).default(50).describe('How many to return, at most'),
-  offset: z.int().min(0).max(10_000_000).default(0).describe('How many to skip'),
+  limit: z.int().min(1).max(500).default(50).describe('Maximum number of items to return'),
+  offset: z.int().min(0).max(10_000_000).default(0).describe('Number of items to skip'),
 }
 
 export interface Window {
@@ -19,7 +19,7 @@ export interface Page<T> extends Window {
 export const pageOf = <T extends z.ZodType>(item: T) =>
   z.object({ data: z.array(item), total: z.int(), limit: z.int(), offset: z.int() })
 
-/** Times are kept as milliseconds and shown as ISO 8601. */
+/** Times are stored as milliseconds and returned as ISO 8601. */
 export const Timestamp = z.iso.datetime()
 export const iso = (milliseconds: number): string => new Date(milliseconds).toISOString()
 
@@ -28,16 +28,19 @@ export const Tags = z
   .refine((tags) => Object.keys(tags).length <= 50, 'at most 50 tags')
 export type Tags = z.infer<typeof Tags>
 
-/** Ids are opaque: any printable text is looked up, and what is not there is not found. */
+/** Ids are opaque: any printable text without spaces is looked up, and unknown ids are simply not found. */
 export const Id = z
   .string()
   .max(128)
   .regex(/^[\x21-\x7e]+$/, 'is not an id')
 
-/** What was said by someone who cannot be asked to say it again, as text that every database can keep. */
+/** Makes text storable in every database, for input that cannot be rejected, such as the response of a tool or model. */
 export const keepable = (text: string): string => text.replaceAll('\0', '').toWellFormed()
 
-/** Text that every database can keep. */
+/** Text that every database can store. */
 export const Text = z
   .string()
-  .refine((text) => !text.includes('\0') && text.isWellFormed(), 'has a NUL or half a character, which cannot be kept')
+  .refine(
+    (text) => !text.includes('\0') && text.isWellFormed(),
+    'contains a NUL character or invalid Unicode, which cannot be stored',
+  )

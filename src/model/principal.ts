@@ -1,12 +1,12 @@
 import type { Statement } from './access-policy.ts'
 
-/** One access policy's rules, with the id that a decision is explained by. */
+/** The statements of one access policy, with its id to explain decisions. */
 export interface Grant {
   readonly policyId: string
   readonly statements: readonly Statement[]
 }
 
-/** Who asks. */
+/** The authenticated caller of a request. */
 export interface Principal {
   readonly kind: 'api_key'
   readonly id: string
@@ -14,9 +14,9 @@ export interface Principal {
   /** The only project this principal can see, or null for all of them. */
   readonly projectId: string | null
   readonly grants: readonly Grant[]
-  /** What agents that act for it may do at most: each of these must allow a thing, too. */
+  /** The boundaries of agents that act for the principal. Each of them must also allow a request. */
   readonly boundaries?: readonly (readonly Grant[])[]
-  /** Requests a minute, or null for the platform's default. */
+  /** Requests per minute, or null for the platform's default. */
   readonly rateLimit: number | null
   /** In milliseconds, or null for never. */
   readonly expiresAt: number | null

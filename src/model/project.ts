@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ApprovalSeconds } from './approval.ts'
 import { Text, Timestamp } from './page.ts'
 
-/** The tenant: everything else belongs to one. */
+/** A tenant. Tools, agents, calls and other resources belong to a project. */
 export const Project = z.object({
   id: z.string(),
   name: z.string(),
@@ -15,7 +15,7 @@ export type Project = z.infer<typeof Project>
 export const ProjectFields = {
   name: Text.trim().min(1).max(200),
   approval_timeout_seconds: ApprovalSeconds.nullable().describe(
-    'How long a human’s decision may take, unless the rule, the tool or the server says',
+    'Time to decide on an approval, unless the rule, the tool or the server sets it',
   ),
 }
 

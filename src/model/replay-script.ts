@@ -4,7 +4,7 @@ import type { Json } from '../lib/json.ts'
 import type { Fault } from './errors.ts'
 import { faultsOf } from './faults.ts'
 
-/** A text to look for: within it, the whole of it, or a pattern. A plain text is looked for within. */
+/** Matches text that contains a string, equals it, or matches a pattern. A plain string means `contains`. */
 const TextMatch = z.preprocess(
   (value) => (typeof value === 'string' ? { contains: value } : value),
   z
@@ -17,10 +17,10 @@ const TextMatch = z.preprocess(
 )
 export type TextMatch = z.infer<typeof TextMatch>
 
-/** What the conversation must look like for a step to answer it. All that is given must hold. */
+/** The conditions for a step to answer a conversation. All of them must hold. */
 export const When = z.strictObject({
-  step: z.int().min(1).optional().describe('Which answer of the conversation this is, from 1'),
-  turn_step: z.int().min(1).optional().describe('Which answer since the last user message this is, from 1'),
+  step: z.int().min(1).optional().describe('Number of the answer in the conversation, from 1'),
+  turn_step: z.int().min(1).optional().describe('Number of the answer since the last user message, from 1'),
   last_user: TextMatch.optional(),
   last_tool: z
     .union([
@@ -33,9 +33,9 @@ export const When = z.strictObject({
       }),
     ])
     .optional()
-    .describe('The tool result that came last; null where the last message is none'),
+    .describe('The latest tool result; null if the last message is not a tool result'),
   system: TextMatch.optional(),
-  tools: z.array(z.string().min(1)).optional().describe('Tools that are offered'),
+  tools: z.array(z.string().min(1)).optional().describe('Tools available to the model'),
   model: z.string().min(1).optional(),
 })
 export type When = z.infer<typeof When>
@@ -73,7 +73,7 @@ const Answer = z.preprocess(
     usage: Usage.optional(),
     finish_reason: z.enum(['stop', 'tool_calls', 'length', 'content_filter', 'other']).optional(),
     delay_ms: Milliseconds.optional(),
-    literal: z.boolean().optional().describe('Whether {{ }} stands for itself'),
+    literal: z.boolean().optional().describe('Treat {{ }} as literal text'),
   }),
 )
 
@@ -82,18 +82,18 @@ const Failure = z.strictObject({
   code: z.string().max(200).optional(),
   message: z.string().max(10_000).optional(),
   retry_after: z.number().min(0).max(86_400).optional().describe('Seconds'),
-  times: z.int().min(1).max(1000).optional().describe('How many attempts get it, before the answer'),
+  times: z.int().min(1).max(1000).optional().describe('How many attempts fail before the answer is sent'),
 })
 export type ReplayFailure = z.infer<typeof Failure>
 
 const Step = z
   .strictObject({
     name: z.string().min(1).max(200).optional(),
-    when: When.optional().describe('Without it the step answers at its place in the list'),
+    when: When.optional().describe('Without a condition, the step answers at its position in the list'),
     answer: Answer.optional(),
     error: Failure.optional(),
-    stall: z.boolean().optional().describe('Sends the answer’s text, if any, and then nothing more'),
-    hang_up: z.boolean().optional().describe('Sends the answer’s text, if any, and then breaks off'),
+    stall: z.boolean().optional().describe('Sends the answer’s text, if any, then stalls'),
+    hang_up: z.boolean().optional().describe('Sends the answer’s text, if any, then closes the connection'),
   })
   .refine(
     ({ answer, error, stall, hang_up }) => answer || error || stall || hang_up,
@@ -101,15 +101,18 @@ const Step = z
   )
   .refine(
     ({ answer, error }) => !error?.times || answer,
-    'has "error.times" and no "answer" for the attempts after those',
+    'has "error.times" but no "answer" for the attempts after those',
   )
-  .refine(({ answer, error }) => !(answer && error) || error.times, 'has an "answer" beside an "error" without "times"')
+  .refine(
+    ({ answer, error }) => !(answer && error) || error.times,
+    'has both an "answer" and an "error" without "times"',
+  )
 export type ReplayStep = z.infer<typeof Step>
 
-/** What a model says, written down. */
+/** A script of model responses. */
 export const ReplayScript = z.strictObject({
   name: z.string().max(200).optional(),
-  model: z.string().max(200).optional().describe('What the model calls itself in its answers'),
+  model: z.string().max(200).optional().describe('The model name in the responses'),
   steps: z.array(Step).min(1).max(5000),
 })
 export type ReplayScript = z.infer<typeof ReplayScript>
@@ -118,15 +121,15 @@ export type ReadScript =
   | { readonly script: ReplayScript; readonly faults?: undefined }
   | { readonly script?: undefined; readonly faults: readonly Fault[] }
 
-/** Reads a script from YAML or JSON, or from what was read already; or tells all that is wrong with it. */
-export function readReplayScript(given: unknown): ReadScript {
-  const read = typeof given === 'string' ? readText(given) : { value: given }
+/** Parses a script from YAML, JSON or an already parsed value. Returns all faults if it is invalid. */
+export function readReplayScript(source: unknown): ReadScript {
+  const read = typeof source === 'string' ? readText(source) : { value: source }
   if (read.faults) return { faults: read.faults }
   const result = ReplayScript.safeParse(read.value)
   return result.success ? { script: result.data } : { faults: faultsOf(result.error) }
 }
 
-/** To read more YAML than this takes so long that others would notice. JSON is read a hundred times faster. */
+/** Parsing more YAML than this would block the event loop noticeably. JSON parses a hundred times faster. */
 const longestYaml = 200_000
 
 function readText(text: string): { value: unknown; faults?: undefined } | { faults: Fault[] } {
@@ -134,7 +137,7 @@ function readText(text: string): { value: unknown; faults?: undefined } | { faul
     try {
       return { value: JSON.parse(text) }
     } catch {
-      // YAML may begin like that, too.
+      // YAML can also start with a brace.
     }
   }
   if (text.length > longestYaml) {
@@ -145,14 +148,14 @@ function readText(text: string): { value: unknown; faults?: undefined } | { faul
 
 function readYaml(text: string): { value: unknown; faults?: undefined } | { faults: Fault[] } {
   const lines = new LineCounter()
-  // Its own search for keys that stand twice takes the square of their number.
+  // The library's own check for duplicate keys is quadratic.
   const document = parseDocument(text, { lineCounter: lines, uniqueKeys: false })
   const at = (offset: number, message: string): Fault => {
     const { line, col } = lines.linePos(offset)
     return { path: `line ${line}, column ${col}`, message: (message.split('\n')[0] ?? '').replace(/ at line .*$/, '') }
   }
   const faults = document.errors.map(({ pos, message }) => at(pos[0], message))
-  // A few lines of aliases can stand for gigabytes.
+  // A few lines of aliases can expand to gigabytes.
   let aliases = 0
   visit(document, (_, node) => {
     if (isAlias(node)) aliases++
@@ -169,7 +172,7 @@ function readYaml(text: string): { value: unknown; faults?: undefined } | { faul
   return { value: document.toJS({ maxAliasCount: 100 }) }
 }
 
-/** In YAML, or in the JSON that is YAML as well where there is a lot of it. */
+/** Serializes a script as YAML, or as JSON if it is long. */
 export function printReplayScript(script: ReplayScript): string {
   const json = JSON.stringify(script, null, 2)
   return json.length > longestYaml / 2 ? json : stringify(script, { lineWidth: 0 })

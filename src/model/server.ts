@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ApprovalSeconds } from './approval.ts'
 import { Id, Text, Timestamp } from './page.ts'
 
-/** One app of a server, and which of its actions; all of them where they are left out. */
+/** One app of a server, with the actions to offer. By default, all of them. */
 export const ServerApp = z.strictObject({
   slug: z.string().min(1).max(64),
   actions: z.array(z.string().min(1).max(200)).max(5000).optional(),
@@ -15,36 +15,36 @@ export const ServerFields = {
     .string()
     .regex(
       /^[a-z0-9][a-z0-9-]{0,62}$/,
-      'must be a slug: 1 to 63 lower-case letters, digits and "-", the first of them a letter or digit',
+      'must be a slug: 1 to 63 lowercase letters, digits and "-", starting with a letter or digit',
     ),
   name: Text.trim().min(1).max(200),
   description: Text.max(20_000).nullable().describe('Shown to the agents that connect'),
-  enabled: z.boolean().describe('Off: the endpoint answers 404'),
-  agent_mode: z.boolean().describe('Two tools that find and run actions, instead of one tool for each action'),
-  retrieve_skill: z.boolean().describe('Adds the tools that list and load skills'),
+  enabled: z.boolean().describe('If false, the endpoint returns 404'),
+  agent_mode: z
+    .boolean()
+    .describe('Agent mode: offer two tools that find and run actions, instead of one tool per action'),
+  retrieve_skill: z.boolean().describe('Add the tools that list and load skills'),
   tool_names: z
     .enum(['generated', 'original'])
-    .describe('generated: {app}_{action}_action; original: as the actions are called where they come from'),
-  apps: z.array(ServerApp).max(1000).nullable().describe('What it offers; null is everything in the project'),
-  skill_ids: z.array(Id).max(1000).nullable().describe('Which skills it offers; null is every one in the project'),
+    .describe('generated: {app}_{action}_action; original: the names that the actions have at their source'),
+  apps: z.array(ServerApp).max(1000).nullable().describe('Apps it offers; null offers everything in the project'),
+  skill_ids: z.array(Id).max(1000).nullable().describe('Skills it offers; null offers all skills in the project'),
   result_limit: z
     .int()
     .min(1000)
     .max(10_000_000)
     .nullable()
     .describe(
-      'Of a result with more bytes of text a model gets the beginning, and READ_RESULT to read on; null is off',
+      'Results with more bytes of text than this are truncated, and the model reads the rest with READ_RESULT; null turns this off',
     ),
   auto_approve: z
     .boolean()
     .nullable()
-    .describe('False: a human decides on everything that is called here; otherwise it is as the tools say'),
-  approval_timeout_seconds: ApprovalSeconds.nullable().describe(
-    'How long that decision may take, unless the rule or the tool says',
-  ),
+    .describe('If false, every call through this server needs approval; otherwise the tools decide'),
+  approval_timeout_seconds: ApprovalSeconds.nullable().describe('Time to decide, unless the rule or the tool sets it'),
 }
 
-/** An MCP endpoint of ours: what it offers, and how. */
+/** An MCP endpoint of the platform, with what it offers. */
 export const Server = z.object({
   id: z.string(),
   project_id: z.string(),

@@ -4,13 +4,13 @@ import { isObject } from '../lib/json.ts'
 import { PlatformError } from './errors.ts'
 import type { SkillDraft } from './skill.ts'
 
-/** The folder that a skill lives in, and its one file. */
+/** The `SKILL.md` file of a skill, with its path. */
 export interface SkillFile {
   readonly path: string
   readonly content: string
 }
 
-/** The folder's name: lower-case letters, digits and dashes, at most 64. */
+/** The folder name of a skill: up to 64 lower-case letters, digits and dashes. */
 export const folderOf = (name: string): string =>
   name
     .toLowerCase()
@@ -18,7 +18,7 @@ export const folderOf = (name: string): string =>
     .slice(0, 64)
     .replaceAll(/^-+|-+$/g, '') || 'skill'
 
-/** The folder's name, numbered where another skill has it already; and then it is taken. */
+/** Returns a unique folder name, numbered if necessary, and adds it to `taken`. */
 export function takeFolder(wanted: string, taken: Set<string>): string {
   let folder = wanted
   for (let count = 2; taken.has(folder); count++) folder = `${wanted.slice(0, 60)}-${count}`
@@ -26,7 +26,7 @@ export function takeFolder(wanted: string, taken: Set<string>): string {
   return folder
 }
 
-/** A skill as a `SKILL.md`: what is known of it in front, in YAML, and then the procedure. */
+/** Serializes a skill as a `SKILL.md` file: YAML front matter, then the procedure. */
 export function printSkill({ name, summary, category, apps, content }: SkillDraft): SkillFile {
   const metadata = { ...(category && { category }), ...(apps.length > 0 && { apps: apps.join(', ') }) }
   const front = { name, description: summary, ...(Object.keys(metadata).length > 0 && { metadata }) }
@@ -35,18 +35,18 @@ export function printSkill({ name, summary, category, apps, content }: SkillDraf
 
 export interface ReadSkill {
   readonly draft: SkillDraft
-  /** What the front matter says that a skill has no place for. */
+  /** Fields of the front matter that are ignored. */
   readonly notTakenOver: readonly string[]
 }
 
-/** Reading YAML takes the square of the number of its fields. */
+/** Parsing YAML is quadratic in the number of its fields. */
 const longestFront = 16 * 1024
 
-/** The skill that a `SKILL.md` holds. */
+/** Parses a `SKILL.md` file. */
 export function readSkill({ path, content }: SkillFile): ReadSkill {
   const wrong = (message: string) => new PlatformError('VALIDATION_FAILED', { errors: [{ path, message }] })
   const [, yaml, body = ''] = /^\uFEFF?---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)([\s\S]*)$/.exec(content) ?? []
-  if (yaml === undefined) throw wrong('must begin with front matter between two lines of "---"')
+  if (yaml === undefined) throw wrong('must start with front matter between two "---" lines')
   if (yaml.length > longestFront) throw wrong(`has front matter of more than ${longestFront} characters`)
   const front = parseYaml(yaml, wrong)
   const { name, description, metadata, category: ownCategory, apps: ownApps, ...others } = front
@@ -69,7 +69,7 @@ function parseYaml(text: string, wrong: (message: string) => PlatformError): Rec
     const value: unknown = parse(text, { maxAliasCount: 0 })
     if (isObject(value)) return value
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw wrong('has front matter that is not YAML')
 }

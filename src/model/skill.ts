@@ -3,9 +3,9 @@ import { Text, Timestamp } from './page.ts'
 
 export const SkillFields = {
   name: Text.trim().min(1).max(200),
-  summary: Text.max(2000).describe('One or two sentences by which an agent decides whether to load it'),
+  summary: Text.max(2000).describe('One or two sentences that help an agent decide whether to load it'),
   category: Text.max(200).nullable(),
-  apps: z.array(z.string().min(1).max(64)).max(200).describe('Slugs of the apps that it is about'),
+  apps: z.array(z.string().min(1).max(64)).max(200).describe('Slugs of the apps it covers'),
   content: Text.describe('The procedure, in Markdown'),
   enabled: z.boolean(),
 }

@@ -1,2 +1,2 @@
-/** What keeps the platform from starting and its operator can mend: told in a sentence, without a stack. */
+/** An error that prevents the start and that the operator can fix. Shown as a message without a stack trace. */
 export class StartError extends Error {}

@@ -1,10 +1,10 @@
-/** What names a tool to people: `salesforce/create_contact`, or just `create_contact` where one app has it. */
+/** A readable reference to a tool: `salesforce/create_contact`, or `create_contact` if only one app has it. */
 export interface ToolReference {
   readonly app?: string
   readonly name: string
 }
 
-/** Neither an app nor a name has a slash in it. */
+/** Parses a reference. Apps and names contain no slash. */
 export function readToolReference(text: string): ToolReference {
   const at = text.indexOf('/')
   return at < 0 ? { name: text } : { app: text.slice(0, at), name: text.slice(at + 1) }

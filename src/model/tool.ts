@@ -3,66 +3,19 @@ import type { Json, JsonObject } from '../lib/json.ts'
 import { ApprovalSeconds } from './approval.ts'
 import { Text, Timestamp } from './page.ts'
 
-/** A name every model provider takes. */
+/** A name that every model provider accepts. */
 export const ToolName = z
   .string()
-  .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, "_" or "-", so that every model provider takes it')
-
-export const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+  .regex(
+    /^[A-Za-z0-9_-]{1,64}$/,
+    'must be 1 to 64 letters, digits, "_" or "-", so that every model provider accepts it',
+  )
 
 export const Headers = z.record(
-  z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a header name'),
+  z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a valid header name'),
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that HTTP forbids in a header
-  z.string().regex(/^[^\0-\x08\x0a-\x1f\x7f]*$/, 'has a character that a header cannot hold'),
+  z.string().regex(/^[^\0-\x08\x0a-\x1f\x7f]*$/, 'has a character that is not allowed in a header'),
 )
-
-/** How the call of an http tool becomes a request. */
-export const Execute = z.strictObject({
-  url: z
-    .string()
-    .min(1)
-    .max(8192)
-    .describe('Where to send the request; {name} is replaced by the argument of that name'),
-  method: z
-    .preprocess((value) => (typeof value === 'string' ? value.toUpperCase() : value), z.enum(methods))
-    .default('POST')
-    .meta({ default: 'POST' }),
-  headers: Headers.optional(),
-})
-export type Execute = z.infer<typeof Execute>
-
-/** Where an MCP server is: an address, or a program of this machine. */
-export const McpAddress = z
-  .strictObject({
-    url: z
-      .string()
-      .max(8192)
-      .refine((url) => /^https?:/i.test(url) && URL.canParse(url), 'must be an http or https address')
-      .optional()
-      .describe('Where the server listens, with Streamable HTTP or SSE'),
-    headers: Headers.optional().describe('Sent with every request to it'),
-    command: z
-      .string()
-      .min(1)
-      .max(4096)
-      .optional()
-      .describe('A program that speaks MCP on its standard input and output'),
-    args: z.array(z.string().max(8192)).max(200).optional(),
-    env: z.record(z.string().min(1).max(256), z.string().max(32_768)).optional(),
-    cwd: z.string().min(1).max(4096).optional(),
-    required: z
-      .boolean()
-      .optional()
-      .describe(
-        'Whether the platform does not start where the server cannot be reached; it is contacted at each start',
-      ),
-  })
-  .refine(({ url, command }) => (url === undefined) !== (command === undefined), 'must have either "url" or "command"')
-  .refine(
-    ({ url, args, env, cwd }) => url === undefined || !(args ?? env ?? cwd),
-    'has fields of a program beside a "url"',
-  )
-export type McpAddress = z.infer<typeof McpAddress>
 
 export const Level = z.enum(['open', 'restricted', 'administrative'])
 export type Level = z.infer<typeof Level>
@@ -78,7 +31,7 @@ const AnyObject = z.custom<JsonObject>(
   },
 )
 
-/** The command line sends objects as JSON text; text that is not JSON stays text and is then refused for its type. */
+/** Also accepts JSON text, which the command line sends. Other text stays as it is, and fails validation by its type. */
 export const orJsonText = <T extends z.ZodType>(schema: T) =>
   z.preprocess((value) => {
     if (typeof value !== 'string') return value
@@ -89,79 +42,70 @@ export const orJsonText = <T extends z.ZodType>(schema: T) =>
     }
   }, schema)
 
-/** An object of any fields, or the JSON text of one. */
+/** An object with any fields, or its JSON text. */
 export const jsonObject = (description: string) => orJsonText(AnyObject).meta({ type: 'object', description })
 
-/** What a caller sets on a tool. Which of them a type needs is that type's to say. */
+/** The fields of a tool of any type. Type-specific fields are added to these. */
 export const ToolFields = {
-  name: ToolName.describe('The name a model sees, or the prefix of its actions’ names; unique within the app'),
-  description: Text.max(20_000).nullable().describe('What a model decides by'),
-  parameters: jsonObject('JSON Schema of the input').nullable(),
-  execute: orJsonText(Execute).nullable().describe('How an http tool makes its request'),
-  mcp: orJsonText(McpAddress).nullable().describe('The server that an mcp tool stands for'),
-  actions: orJsonText(z.array(z.string().min(1).max(200)).max(1000))
-    .nullable()
-    .describe('Which of the platform’s actions a platform tool offers'),
-  preset_parameters: jsonObject('Values that are fixed, hidden and always win').nullable(),
+  name: ToolName.describe('The name a model sees, or the prefix of its action names; unique within the app'),
+  description: Text.max(20_000).nullable().describe('Tells the model what the tool does and when to use it'),
+  preset_parameters: jsonObject('Fixed arguments: hidden from the caller, and they override what it sends').nullable(),
   app: z
     .string()
     .regex(
       /^[a-z0-9][a-z0-9_-]{0,63}$/,
-      'must be a slug: 1 to 64 lower-case letters, digits, "_" or "-", the first of them a letter or digit',
+      'must be a slug: 1 to 64 lowercase letters, digits, "_" or "-", starting with a letter or digit',
     )
     .nullable()
-    .describe('The slug that its actions are filed under'),
+    .describe('The app (a namespace) that its actions belong to'),
   pin_definitions: z
     .boolean()
-    .describe('Withhold an action of an MCP server that is described otherwise than before, until that is accepted'),
+    .describe('Block an action of an MCP server whose definition changes until you accept the change'),
   level: Level.describe(
-    'How sensitive it is; above open, a human decides unless auto_approve is set. Platform actions on API keys, access policies and projects are administrative in any case',
+    'Sensitivity. Above open, calls need approval unless auto_approve is set. Platform actions on API keys, access policies, projects and secrets are always administrative',
   ),
-  auto_approve: z.boolean().nullable().describe('Whether calls run without a human’s decision'),
-  timeout_seconds: z.number().positive().max(300).nullable().describe('How long a call may take; 60 unless given'),
+  auto_approve: z.boolean().nullable().describe('If true, calls run without approval'),
+  timeout_seconds: z.number().positive().max(300).nullable().describe('Timeout of a call; defaults to 60'),
   ask_destructive: z
     .boolean()
     .describe(
-      'Whether a human decides on each call of an action that may destroy something; of an MCP server’s, every one that it does not call harmless',
+      'Require approval for destructive actions. An action of an MCP server counts as destructive unless the server declares it read-only or non-destructive',
     ),
-  approval_timeout_seconds: ApprovalSeconds.nullable().describe('How long a human’s decision may take'),
+  approval_timeout_seconds: ApprovalSeconds.nullable().describe('Time to decide on an approval'),
 }
 
-/** A registered tool. It yields one action, or many. */
+/** A registered tool without its type-specific fields. It has one action or many. */
 export const Tool = z.object({
   id: z.string(),
   project_id: z.string(),
   name: z.string(),
   type: z.string(),
   description: z.string().nullable(),
-  parameters: z.custom<JsonObject>().meta({ type: 'object' }).nullable(),
-  execute: Execute.nullable(),
-  mcp: McpAddress.nullable(),
-  actions: z.array(z.string()).nullable(),
   preset_parameters: z.custom<JsonObject>().meta({ type: 'object' }).nullable(),
-  app: z.string().describe('The slug that the tool’s actions are filed under'),
+  app: z.string().describe('The app (a namespace) that the tool’s actions belong to'),
   pin_definitions: z.boolean(),
   level: Level,
-  auto_approve: z.boolean().describe('False: a human decides before each call'),
+  auto_approve: z.boolean().describe('If false, every call needs approval'),
   timeout_seconds: z.number().nullable(),
   ask_destructive: z.boolean(),
   approval_timeout_seconds: z.number().nullable(),
   created_at: Timestamp,
   updated_at: Timestamp,
 })
-export type Tool = z.infer<typeof Tool>
+/** Includes the fields of all types. Those of other types are null. */
+export type Tool = z.infer<typeof Tool> & Readonly<Record<string, unknown>>
 
-/** What a caller said of a tool, whole: an update is checked as if the result had been created. */
-export interface ToolDraft {
+/** The complete definition of a tool. An update is validated as if the result were being created. */
+export interface ToolDraft<Config extends object = object> {
   readonly name: string
   readonly type: string
-  /** The other name of the type that the caller used, as in `soat` for `platform`: callers see the name that they sent. */
+  /** The alias of the type that the caller used, such as `soat` for `platform`. Returned as it was sent. */
   readonly type_alias?: string | null
   readonly description: string | null
-  readonly parameters: JsonObject | null
-  readonly execute: Execute | null
-  readonly mcp: McpAddress | null
-  readonly actions: readonly string[] | null
+  /** The type-specific fields, as in the schema of the type. */
+  readonly config: Config
+  /** Whether tools of the type have many actions. Stored, because unique names depend on it. */
+  readonly many_actions: boolean
   readonly preset_parameters: JsonObject | null
   readonly app: string | null
   readonly pin_definitions: boolean
@@ -172,7 +116,7 @@ export interface ToolDraft {
   readonly approval_timeout_seconds: number | null
 }
 
-/** One callable thing. */
+/** An action of a tool: the unit that callers call. */
 export interface Action {
   /** `namespace:name`, the same on every surface. */
   readonly id: string
@@ -180,27 +124,27 @@ export interface Action {
   readonly name: string
   readonly app: string
   readonly description: string | null
-  /** JSON Schema of the whole input, presets and all. What callers are shown is `shownSchema`. */
+  /** The JSON Schema of the whole input, including presets. Callers see `publicSchema`. */
   readonly schema: JsonObject
   readonly level: Level
   readonly autoApprove: boolean
-  /** A repeat does no further harm, so a call whose outcome is unknown may be repeated. */
+  /** Repeating a call has no further effect, so a call with an unknown outcome may be retried. */
   readonly idempotent: boolean
-  /** It may change what is there, and not only add to it; so too where nobody said that it does not. */
+  /** The action may change or delete existing data. Also true if it is not declared otherwise. */
   readonly destructive: boolean
-  /** Other spellings of an input field, as in `document_id` for `id`. */
+  /** Aliases of input fields, such as `document_id` for `id`. */
   readonly aliases?: Readonly<Record<string, string>>
-  /** What an MCP server says of it, for those who speak MCP: title, annotations, the schema of its output. */
+  /** The definition of an upstream MCP server, for MCP clients: title, annotations, output schema. */
   readonly definition?: JsonObject
 }
 
-/** What an action answered: the value, and the JSON text that is sent on and recorded. */
+/** The output of an action: the value, and its JSON text, which is returned and recorded. */
 export interface Output {
   readonly value: Json
   readonly text: string
-  /** `mcp` where the value is the result of an MCP tool, content and all, to be passed on untouched. */
+  /** `mcp` if the value is the full result of an MCP tool, to be passed on unchanged. */
   readonly shape: 'json' | 'mcp'
-  /** The tool ran, and says itself that it failed. */
+  /** The tool ran and reported an error itself. */
   readonly failed: boolean
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { AnyJson } from '../lib/json.ts'
 import { Text, Timestamp } from './page.ts'
 
-/** What can be told. */
+/** The events that a webhook can subscribe to. */
 export const WebhookEvent = z.enum([
   'generation.completed',
   'generation.failed',
@@ -20,18 +20,18 @@ const isTarget = (text: string) => {
 export const WebhookFields = {
   name: Text.trim().min(1).max(200),
   url: Text.max(2000)
-    .refine(isTarget, 'must be an http or https address without a user name or password')
-    .describe('Where events are posted to'),
+    .refine(isTarget, 'must be an http or https URL without a user name or password')
+    .describe('URL that events are posted to'),
   events: z
     .array(z.union([WebhookEvent, z.literal('*')], { error: `must be one of ${WebhookEvent.options.join(', ')} or *` }))
     .min(1)
     .max(50)
     .transform((events) => [...new Set(events)])
-    .describe('Which events; `*` for all'),
+    .describe('Event types to send; `*` for all'),
   enabled: z.boolean(),
 }
 
-/** An address that is told what happens in a project. */
+/** A URL that receives the events of a project. */
 export const Webhook = z.object({
   id: z.string(),
   project_id: z.string(),
@@ -39,7 +39,7 @@ export const Webhook = z.object({
   url: z.string(),
   events: z.array(z.string()),
   enabled: z.boolean(),
-  disabled_reason: z.string().nullable().describe('Why the platform has disabled it'),
+  disabled_reason: z.string().nullable().describe('Why the platform disabled it'),
   created_at: Timestamp,
   updated_at: Timestamp,
 })
@@ -47,15 +47,15 @@ export type Webhook = z.infer<typeof Webhook>
 export type WebhookDraft = Pick<Webhook, 'name' | 'url' | 'events' | 'enabled'>
 
 export const WebhookWithSecret = Webhook.extend({
-  secret: z.string().describe('What deliveries are signed with: `whsec_…`, in this answer only'),
+  secret: z.string().describe('The signing secret, `whsec_…`; only returned here'),
 })
 
 export const DeliveryStatus = z.enum(['pending', 'delivered', 'failed'])
 export type DeliveryStatus = z.infer<typeof DeliveryStatus>
 
-/** One event for one webhook, and how sending it went. */
+/** The delivery of one event to one webhook, with its status. */
 export const DeliverySummary = z.object({
-  id: z.string().describe('Sent as `webhook-id`, the same each time'),
+  id: z.string().describe('Sent as `webhook-id`; the same for every attempt'),
   webhook_id: z.string(),
   project_id: z.string(),
   type: z.string(),
@@ -63,7 +63,7 @@ export const DeliverySummary = z.object({
   attempts: z.int(),
   last_status_code: z.int().nullable(),
   last_error: z.string().nullable(),
-  response_excerpt: z.string().nullable().describe('The beginning of the last answer'),
+  response_excerpt: z.string().nullable().describe('The start of the last response'),
   next_attempt_at: Timestamp.nullable(),
   last_attempt_at: Timestamp.nullable(),
   delivered_at: Timestamp.nullable(),
@@ -72,6 +72,6 @@ export const DeliverySummary = z.object({
 export type DeliverySummary = z.infer<typeof DeliverySummary>
 
 export const Delivery = DeliverySummary.extend({
-  body: z.record(z.string(), AnyJson).describe('What is sent: `type`, `timestamp` and `data`'),
+  body: z.record(z.string(), AnyJson).describe('The request body: `type`, `timestamp` and `data`'),
 })
 export type Delivery = z.infer<typeof Delivery>

@@ -4,9 +4,9 @@ import { orDidYouMean } from '../lib/nearest.ts'
 import { AccessPolicy, AccessPolicyFields, type PolicyDocument } from '../model/access-policy.ts'
 import { PlatformError } from '../model/errors.ts'
 import { Id, Paging, pageOf } from '../model/page.ts'
-import { acts, type Kind, lists, operation, requireAllowed } from './operation.ts'
+import { acts, lists, operation, type RecordKind, requireAllowed } from './operation.ts'
 
-export const accessPolicy: Kind<AccessPolicy> = {
+export const accessPolicy: RecordKind<AccessPolicy> = {
   name: 'access-policy',
   find: (id, store) => store.accessPolicies.find(id),
   resource: ({ id, project_id }) => ({ projectId: project_id ?? null, kind: 'access-policy', id }),
@@ -25,7 +25,7 @@ export const createAccessPolicy = operation({
   },
   status: 201,
   input: z.strictObject({
-    project_id: Id.nullish().describe('The project it belongs to; without one, keys of every project can hold it'),
+    project_id: Id.nullish().describe('The project it belongs to; by default, keys of every project can use it'),
     name,
     description: description.default(null),
     document,
@@ -68,8 +68,8 @@ export const updateAccessPolicy = acts({
   name: 'update-access-policy',
   permission: 'access-policies:UpdateAccessPolicy',
   route: 'PATCH /access-policies/{access_policy_id}',
-  summary: 'Change an access policy; its holders feel it at once',
-  example: { description: 'For those who only call tools' },
+  summary: 'Change an access policy; this takes effect immediately for all its keys',
+  example: { description: 'For keys that only call tools' },
   on: accessPolicy,
   input: z.strictObject({
     id: Id,
@@ -88,7 +88,7 @@ export const deleteAccessPolicy = acts({
   name: 'delete-access-policy',
   permission: 'access-policies:DeleteAccessPolicy',
   route: 'DELETE /access-policies/{access_policy_id}',
-  summary: 'Delete an access policy that no key holds',
+  summary: 'Delete an access policy that no key uses',
   status: 204,
   on: accessPolicy,
   input: z.strictObject({ id: Id }),
@@ -101,7 +101,7 @@ export const deleteAccessPolicy = acts({
   },
 })
 
-/** A typing mistake in a Deny would leave open what it was to close, so every name must be one there is. */
+/** A typo in a Deny statement would grant what it was meant to block, so unknown action names are rejected. */
 function requireKnownActions({ statement }: PolicyDocument, permissions: ReadonlySet<string>): void {
   const modules = new Set([...permissions].map((permission) => permission.split(':')[0]))
   const errors = statement.flatMap(({ action }, index) =>

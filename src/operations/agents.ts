@@ -6,9 +6,9 @@ import { orDidYouMean } from '../lib/nearest.ts'
 import { Agent, type AgentDraft, AgentFields, type ToolChoice } from '../model/agent.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
 import { Id, Paging, pageOf, Text } from '../model/page.ts'
-import { acts, type Context, creates, type Kind, lists } from './operation.ts'
+import { acts, type Context, creates, lists, type RecordKind } from './operation.ts'
 
-export const agent: Kind<Agent> = {
+export const agent: RecordKind<Agent> = {
   name: 'agent',
   find: (id, store) => store.agents.find(id),
   resource: ({ id, project_id }) => ({ projectId: project_id ?? null, kind: 'agent', id }),
@@ -72,7 +72,7 @@ export const updateAgent = acts({
   name: 'update-agent',
   permission: 'agents:UpdateAgent',
   route: 'PATCH /agents/{agent_id}',
-  summary: 'Change an agent; runs that have started go on as they were',
+  summary: 'Change an agent; running generations keep the old settings',
   example: { instructions: 'Help customers, in their own language.' },
   on: agent,
   input: z.strictObject({ id: Id, ...z.object(AgentFields).partial().shape }),
@@ -90,7 +90,7 @@ export const deleteAgent = acts({
   name: 'delete-agent',
   permission: 'agents:DeleteAgent',
   route: 'DELETE /agents/{agent_id}',
-  summary: 'Delete an agent; the record of what it did stays',
+  summary: 'Delete an agent; its generations and calls are kept',
   status: 204,
   on: agent,
   input: z.strictObject({ id: Id }),
@@ -103,11 +103,11 @@ export const deleteAgent = acts({
 
 type Checking = Pick<Context, 'store' | 'catalogue' | 'principal'> & {
   readonly projectId: string
-  /** Tools that someone has attached before, who was allowed to. */
+  /** Tools already attached by someone who was allowed to. */
   readonly attached: readonly string[]
 }
 
-/** Refuses an agent that could not run, with everything that is wrong with it. */
+/** Rejects an agent that could not run, and reports everything that is wrong with it. */
 async function requireSound(draft: AgentDraft, checking: Checking): Promise<void> {
   const provider = await checking.store.aiProviders.find(draft.ai_provider_id)
   const errors: Fault[] = [
@@ -120,7 +120,7 @@ async function requireSound(draft: AgentDraft, checking: Checking): Promise<void
   if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
 }
 
-/** An agent lends its tools to whoever may run it, so whoever attaches one must be allowed to call it. */
+/** Anyone who can run an agent can use its tools. So you can attach only tools that you can call. */
 async function checkTools(
   { tool_ids }: AgentDraft,
   { store, principal, projectId, attached }: Checking,
@@ -128,12 +128,12 @@ async function checkTools(
   const faults = await Promise.all(
     tool_ids.map(async (id, index): Promise<Fault[]> => {
       const path = `tool_ids[${index}]`
-      if (tool_ids.indexOf(id) !== index) return [{ path, message: `"${id}" is there twice` }]
+      if (tool_ids.indexOf(id) !== index) return [{ path, message: `"${id}" is listed twice` }]
       const tool = await store.tools.find(id)
       const mayCall =
         attached.includes(id) || (tool && evaluate(principal, 'tools:CallTool', toolResource(tool)).allowed)
       if (tool?.project_id === projectId && mayCall) return []
-      return [{ path, message: `there is no tool "${id}" in this project that this key may call` }]
+      return [{ path, message: `there is no tool "${id}" in this project that this key can call` }]
     }),
   )
   return faults.flat()
@@ -144,7 +144,7 @@ export type StepSettings = Pick<
   'tool_ids' | 'active_tool_ids' | 'tool_choice' | 'stop_conditions' | 'step_rules' | 'max_steps'
 >
 
-/** What is said of steps must be about tools that the agent has, and steps that can come. */
+/** Step rules must refer to tools that the agent has and to steps that can happen. */
 export async function checkSteps(
   { tool_ids, active_tool_ids, tool_choice, stop_conditions, step_rules, max_steps }: StepSettings,
   { store, catalogue, projectId }: Pick<Checking, 'store' | 'catalogue' | 'projectId'>,
@@ -183,11 +183,11 @@ async function checkNames(
   { store, catalogue, projectId }: Pick<Checking, 'store' | 'catalogue' | 'projectId'>,
 ): Promise<Fault[]> {
   const toolbox = await toolboxOf(toolIds, projectId, catalogue)
-  // What a server that is away would offer cannot be known; its names are believed.
+  // The tools of an unreachable server are unknown, so any name with its prefix is accepted.
   const away = await Promise.all(toolbox.missing.map((id) => store.tools.find(id)))
   return named.flatMap(({ name: wanted, path }) => {
     if (toolbox.find(wanted) || away.some((tool) => tool && wanted.startsWith(`${tool.name}_`))) return []
-    const hint = orDidYouMean(wanted, toolbox.names) || `; there is ${quoted(toolbox.names) || 'none'}`
+    const hint = orDidYouMean(wanted, toolbox.names) || `; it has ${quoted(toolbox.names) || 'none'}`
     return [{ path, message: `the agent has no tool "${wanted}"${hint}` }]
   })
 }

@@ -10,9 +10,9 @@ import { Id, Paging, pageOf, Text } from '../model/page.ts'
 import { printReplayScript } from '../model/replay-script.ts'
 import type { AiProviderDraft, AiProviderRecord } from '../store/ai-providers.ts'
 import { sealedAt } from '../store/sealed.ts'
-import { acts, type Context, creates, type Kind, lists } from './operation.ts'
+import { acts, type Context, creates, lists, type RecordKind } from './operation.ts'
 
-export const aiProvider: Kind<AiProviderRecord> = {
+export const aiProvider: RecordKind<AiProviderRecord> = {
   name: 'ai-provider',
   find: (id, store) => store.aiProviders.find(id),
   resource: ({ id, project_id }) => ({ projectId: project_id ?? null, kind: 'ai-provider', id }),
@@ -39,7 +39,7 @@ export const createAiProvider = creates({
   name: 'create-ai-provider',
   permission: 'ai-providers:CreateAiProvider',
   route: 'POST /ai-providers',
-  summary: 'Say where language models are asked',
+  summary: 'Create an AI provider',
   example: { name: 'local', type: 'openai-compatible', base_url: 'http://127.0.0.1:11434/v1', default_model: 'qwen3' },
   kind: 'ai-provider',
   input: z.strictObject({ project_id: Id.optional(), name, type, ...optional }),
@@ -80,7 +80,7 @@ export const updateAiProvider = acts({
   name: 'update-ai-provider',
   permission: 'ai-providers:UpdateAiProvider',
   route: 'PATCH /ai-providers/{ai_provider_id}',
-  summary: 'Change an AI provider; whoever points it elsewhere sends its key anew',
+  summary: 'Change an AI provider; to change its address, send its key again',
   example: { default_model: 'qwen3:14b' },
   on: aiProvider,
   input: z.strictObject({ id: Id, name: name.optional(), type: type.optional(), ...optional }),
@@ -104,36 +104,35 @@ export const deleteAiProvider = acts({
   async run({ id }, { store }) {
     if (await store.aiProviders.remove(id)) return null
     const dependents = await store.aiProviders.dependents(id)
-    // Someone else was faster.
+    // Another request has deleted it.
     if (dependents.length === 0) return null
     throw new PlatformError('HAS_DEPENDENTS', { kind: 'ai-provider', id, dependents })
   },
 })
 
-const Tested = z.object({
+export const Tested = z.object({
   ok: z.boolean(),
   model: z.string().nullable(),
-  text: z.string().nullable().describe('What the model answered'),
+  text: z.string().nullable().describe('The model’s response'),
   duration_ms: z.int(),
   error: z
     .object({ code: z.string(), message: z.string(), details: z.record(z.string(), z.unknown()) })
     .nullable()
-    .describe('What is wrong, and what to do about it'),
+    .describe('What went wrong and what to do about it'),
 })
 
-/** Nobody watches a test for longer. */
-const longestTest = 60
+const maxTestSeconds = 60
 
 export const testAiProvider = acts({
   name: 'test-ai-provider',
   permission: 'ai-providers:TestAiProvider',
   route: 'POST /ai-providers/{ai_provider_id}/test',
-  summary: 'Ask the model for one word, and see what is wrong if none comes',
+  summary: 'Test an AI provider with a one-word request',
   example: { model: 'qwen3' },
   on: aiProvider,
   input: z.strictObject({
     id: Id,
-    model: Text.min(1).max(200).optional().describe('Which model; the provider’s default unless given'),
+    model: Text.min(1).max(200).optional().describe('The model; defaults to the provider’s default model'),
   }),
   output: Tested,
   async run({ model = null }, { target, models, live }) {
@@ -145,12 +144,17 @@ export const testAiProvider = acts({
       duration_ms: Math.round(performance.now() - started),
     })
     if (asked === null) {
-      const errors = [{ path: 'model', message: 'is missing, and the provider has no default_model' }]
+      const errors = [{ path: 'model', message: 'is missing: the provider has no default_model' }]
       throw new PlatformError('VALIDATION_FAILED', { errors })
     }
     try {
-      const answer = await models.ask(
-        { ...target, record: false, max_retries: 0, timeout_seconds: Math.min(target.timeout_seconds, longestTest) },
+      const answer = await models.generate(
+        {
+          ...target,
+          record: false,
+          max_retries: 0,
+          timeout_seconds: Math.min(target.timeout_seconds, maxTestSeconds),
+        },
         {
           model: asked,
           messages: [{ role: 'user', content: 'Answer with the one word: ready' }],
@@ -168,17 +172,19 @@ export const testAiProvider = acts({
   },
 })
 
+export const Recording = z.object({
+  steps: z.int(),
+  script: z.string().nullable().describe('YAML; null if nothing is recorded'),
+})
+
 export const getAiProviderRecording = acts({
   name: 'get-ai-provider-recording',
   permission: 'ai-providers:GetAiProviderRecording',
   route: 'GET /ai-providers/{ai_provider_id}/recording',
-  summary: 'Get what a provider with "record" has answered, as a script that a replay provider plays',
+  summary: 'Get the recorded responses of a provider as a replay script',
   on: aiProvider,
   input: z.strictObject({ id: Id }),
-  output: z.object({
-    steps: z.int(),
-    script: z.string().nullable().describe('YAML; null while nothing is recorded'),
-  }),
+  output: Recording,
   async run(_, { target, store }) {
     const script = recordedScript(target.name, await store.aiProviders.recorded(target.id))
     return { steps: script.steps.length, script: script.steps.length === 0 ? null : printReplayScript(script) }
@@ -189,7 +195,7 @@ export const deleteAiProviderRecording = acts({
   name: 'delete-ai-provider-recording',
   permission: 'ai-providers:DeleteAiProviderRecording',
   route: 'DELETE /ai-providers/{ai_provider_id}/recording',
-  summary: 'Delete what was recorded of a provider',
+  summary: 'Delete the recorded responses of a provider',
   status: 204,
   on: aiProvider,
   input: z.strictObject({ id: Id }),
@@ -231,7 +237,7 @@ interface Place {
   readonly before?: AiProviderRecord
 }
 
-/** The draft with the change, checked as a whole, and with what is secret sealed. */
+/** Applies a change, validates the result as a whole, and encrypts its secrets. */
 async function changed(
   draft: AiProviderDraft,
   change: { [Field in keyof Change]: Change[Field] | undefined },
@@ -269,9 +275,9 @@ function* faultsOf(
     yield { path: 'script', message: `is not used by ${next.type} providers: leave it out` }
   }
   if (isReplay && typeof change.script === 'string') yield* scriptFaults(change.script)
-  // Who may change a provider may not read its key, and must not be able to send it to an address of their own.
+  // Permission to change a provider does not include reading its key. So the key must not follow to a new address.
   if (!before || originOf(next) === originOf(before)) return
-  const message = 'must be sent anew, or be null, when the provider is at another address'
+  const message = 'must be sent again, or be null, when the provider’s address changes'
   if (before.api_key !== null && change.api_key === undefined) yield { path: 'api_key', message }
   if (before.headers !== null && change.headers === undefined) yield { path: 'headers', message }
   for (const [header, value] of Object.entries(change.headers ?? {})) {
@@ -296,12 +302,12 @@ async function sealedKey(key: string | null | undefined, { id, context: { vault 
   if (key === null) return { api_key: null, api_key_hint: null }
   return {
     api_key: await vault.seal(key, sealedAt.providerKey(id)),
-    // Of a short key the end would give too much away.
+    // The last characters of a short key would reveal too much of it.
     api_key_hint: key.length >= 16 ? key.slice(-4) : null,
   }
 }
 
-/** A value that is sent back as it was shown stays what it was. */
+/** A masked value that is sent back leaves the stored one unchanged. */
 async function sealedHeaders(
   headers: Record<string, string> | null | undefined,
   { id, context: { vault }, before }: Place,

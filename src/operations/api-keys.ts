@@ -7,9 +7,9 @@ import { type Fault, PlatformError } from '../model/errors.ts'
 import { newSecretKey } from '../model/ids.ts'
 import { Id, iso, Paging, pageOf } from '../model/page.ts'
 import { accessPolicy } from './access-policies.ts'
-import { acts, type Context, type Kind, lists, operation, requireAllowed } from './operation.ts'
+import { acts, type Context, lists, operation, type RecordKind, requireAllowed } from './operation.ts'
 
-export const apiKey: Kind<ApiKey> = {
+export const apiKey: RecordKind<ApiKey> = {
   name: 'api-key',
   find: (id, store) => store.apiKeys.find(id),
   resource: ({ id, project_id }) => ({ projectId: project_id ?? null, kind: 'api-key', id }),
@@ -17,21 +17,21 @@ export const apiKey: Kind<ApiKey> = {
 
 const { name, access_policy_ids, rate_limit, expires_at } = ApiKeyFields
 
-/** How many levels of keys may create one another. */
-const deepestLine = 20
+/** The maximum depth of keys that create other keys. */
+const maxLineDepth = 20
 
 export const createApiKey = operation({
   name: 'create-api-key',
   permission: 'api-keys:CreateApiKey',
   route: 'POST /api-keys',
-  summary: 'Create an API key; its value is in this answer only',
+  summary: 'Create an API key; the key is only returned here',
   example: { name: 'laptop', access_policy_ids: ['pol_administrator'] },
   status: 201,
   secretFields: ['key'],
   input: z.strictObject({
-    project_id: Id.nullish().describe('The only project it will see; without one, all of them'),
+    project_id: Id.nullish().describe('The project to bind it to; by default, it can access all projects'),
     name,
-    access_policy_ids: access_policy_ids.default([]).describe('What it may do; without any, nothing'),
+    access_policy_ids: access_policy_ids.default([]).describe('Its access policies; without any, it can do nothing'),
     rate_limit: rate_limit.default(null),
     expires_at: expires_at.default(null),
   }),
@@ -51,8 +51,8 @@ export const createApiKey = operation({
     }
     requireNoLooser(limits, context)
     const ancestors = [...((await store.apiKeys.ancestorsOf([principal.id])).get(principal.id) ?? []), principal.id]
-    if (ancestors.length > deepestLine) {
-      const message = `your key was created through ${deepestLine} levels of keys, which is the most: use one of the keys above it`
+    if (ancestors.length > maxLineDepth) {
+      const message = `your key was created through ${maxLineDepth} levels of keys, which is the limit: use one of the keys above it`
       throw new PlatformError('VALIDATION_FAILED', { errors: [{ path: '', message }] })
     }
     const value = newSecretKey()
@@ -72,24 +72,29 @@ export const listApiKeys = lists({
   name: 'list-api-keys',
   permission: 'api-keys:ListApiKeys',
   route: 'GET /api-keys',
-  summary: 'List API keys, without their values',
+  summary: 'List API keys, without the keys themselves',
   of: apiKey,
   input: z.strictObject({ project_id: Id.optional(), ...Paging }),
   output: pageOf(ApiKey),
   run: (input, { store, visible }) => store.apiKeys.list(input, visible),
 })
 
+export const CurrentApiKey = ApiKey.extend({
+  project: z
+    .object({ id: z.string(), name: z.string() })
+    .nullable()
+    .describe('Null if the key can access every project'),
+  access_policies: z.array(z.object({ id: z.string(), name: z.string() })),
+  platform_version: z.string(),
+})
+
 export const getCurrentApiKey = operation({
   name: 'get-current-api-key',
   permission: 'api-keys:GetApiKey',
   route: 'GET /api-keys/current',
-  summary: 'See which API key you use and what it may do; every key may',
+  summary: 'Get the API key you are using and its permissions; no permission required',
   input: z.strictObject({}),
-  output: ApiKey.extend({
-    project: z.object({ id: z.string(), name: z.string() }).nullable().describe('Null: the key sees every project'),
-    access_policies: z.array(z.object({ id: z.string(), name: z.string() })),
-    platform_version: z.string(),
-  }),
+  output: CurrentApiKey,
   async run(_, { store, principal, version }) {
     const key = await store.apiKeys.find(principal.id)
     if (!key) throw new PlatformError('UNAUTHENTICATED', { reason: 'unknown' })
@@ -108,7 +113,7 @@ export const getApiKey = acts({
   name: 'get-api-key',
   permission: 'api-keys:GetApiKey',
   route: 'GET /api-keys/{api_key_id}',
-  summary: 'Get an API key, without its value',
+  summary: 'Get an API key, without the key itself',
   on: apiKey,
   input: z.strictObject({ id: Id }),
   output: ApiKey,
@@ -119,7 +124,7 @@ export const updateApiKey = acts({
   name: 'update-api-key',
   permission: 'api-keys:UpdateApiKey',
   route: 'PATCH /api-keys/{api_key_id}',
-  summary: 'Change what an API key may do',
+  summary: 'Change an API key',
   example: { rate_limit: 600 },
   on: apiKey,
   input: z.strictObject({
@@ -147,7 +152,7 @@ export const deleteApiKey = acts({
   name: 'delete-api-key',
   permission: 'api-keys:DeleteApiKey',
   route: 'DELETE /api-keys/{api_key_id}',
-  summary: 'Revoke an API key, at once; the last admin key stays',
+  summary: 'Revoke an API key immediately; the last admin key cannot be revoked',
   status: 204,
   on: apiKey,
   input: z.strictObject({ id: Id }),
@@ -161,10 +166,10 @@ export const deleteApiKey = acts({
 function inFuture(time: string): number {
   const milliseconds = Date.parse(time)
   if (milliseconds > Date.now()) return milliseconds
-  throw new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'expires_at', message: 'must lie in the future' }] })
+  throw new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'expires_at', message: 'must be in the future' }] })
 }
 
-/** A key that is limited gives no key more than it has, itself included: otherwise its limits could be shaken off. */
+/** A limited key cannot grant more than its own limits, not even to itself. Otherwise it could escape them. */
 function requireNoLooser(
   given: { rate_limit?: number | null | undefined; expires_at?: number | null },
   { principal: { rateLimit, expiresAt } }: Context,
@@ -182,7 +187,7 @@ function requireNoLooser(
   if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
 }
 
-/** What is denied to someone is denied to the keys they make: otherwise a Deny could be shaken off with a new key. */
+/** Keys inherit every Deny of the key that creates them. Otherwise a new key would be a way around it. */
 function requireDenials(ids: readonly string[], { principal }: Context): void {
   if (ids.length === 0) return
   const missing = principal.grants.find(
@@ -193,13 +198,13 @@ function requireDenials(ids: readonly string[], { principal }: Context): void {
     permission: 'access-policies:AttachAccessPolicy',
     layer: 'access policy',
     resource: `qm:*:access-policy:${missing.policyId}`,
-    reason: `"${missing.policyId}" denies you something, so a key that you give access must hold it, too.`,
+    reason: `"${missing.policyId}" restricts your key, so every key that you give access must have it as well.`,
   })
 }
 
 /**
- * Nobody gives away more than they have: a policy can be granted by whoever holds it, or by whoever may attach it. It
- * must belong to the key's project or to none.
+ * Prevents privilege escalation: you can grant a policy only if your key has it or can attach it. The policy must
+ * belong to the key's project, or to no project.
  */
 async function requireGrantable(
   ids: readonly string[],
@@ -217,7 +222,7 @@ async function requireGrantable(
   const permission = 'access-policies:AttachAccessPolicy'
   for (const policy of found.values()) {
     const holds = principal.grants.some(({ policyId }) => policyId === policy.id)
-    // A policy for every project is judged as if it were of the caller's own.
+    // A policy without a project is checked as if it belonged to the caller's project.
     const resource = {
       ...accessPolicy.resource(policy),
       ...(policy.project_id === null && { projectId: principal.projectId }),
@@ -227,7 +232,7 @@ async function requireGrantable(
         permission,
         layer: 'access policy',
         resource: `qm:${policy.project_id ?? '*'}:access-policy:${policy.id}`,
-        reason: `You can give away only access policies that you hold: "${policy.id}" is not one of them, and you may not attach others.`,
+        reason: `You can only grant access policies that your own key has, and it does not have "${policy.id}".`,
       })
     }
   }

@@ -1,24 +1,24 @@
 import { z } from 'zod'
 import { evaluate } from '../access/evaluate.ts'
-import { checkExpression, ExpressionFault } from '../approvals/expression.ts'
+import { checkExpression, InvalidExpression } from '../approvals/expression.ts'
 import { ruleConditionOf } from '../approvals/rule-condition.ts'
-import type { Entry, Offer } from '../catalogue/catalogue.ts'
+import type { PreparedAction, ToolEntry } from '../catalogue/catalogue.ts'
 import { toolResource } from '../dispatch/authorize.ts'
 import { ApprovalRule, ApprovalRuleFields } from '../model/approval-rule.ts'
 import { Surface, transportOf } from '../model/call.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
 import { Id, Paging, pageOf, Text } from '../model/page.ts'
 import { jsonObject } from '../model/tool.ts'
-import { acts, type Context, creates, type Kind, lists } from './operation.ts'
+import { acts, type Context, creates, lists, type RecordKind } from './operation.ts'
 
-const rule: Kind<ApprovalRule> = {
+const rule: RecordKind<ApprovalRule> = {
   name: 'approval-rule',
   find: (id, store) => store.approvalRules.find(id),
   resource: ({ id, project_id }) => ({ projectId: project_id ?? null, kind: 'approval-rule', id }),
 }
 
-/** Every call of the project is judged by all of them. */
-const mostRules = 100
+/** Every call of a project is checked against all of its rules. */
+const maxRules = 100
 
 const { name, expression, ...rest } = ApprovalRuleFields
 const optional = z.object(rest).partial().shape
@@ -27,7 +27,7 @@ export const createApprovalRule = creates({
   name: 'create-approval-rule',
   permission: 'approval-rules:CreateApprovalRule',
   route: 'POST /approval-rules',
-  summary: 'Add a rule on which calls need approval',
+  summary: 'Create an approval rule',
   example: {
     name: 'Large refunds',
     expression: 'action.id == "tools:refund" && input.amount > 100',
@@ -38,10 +38,10 @@ export const createApprovalRule = creates({
   output: ApprovalRule,
   async run({ project_id: _, ...input }, { store, projectId }) {
     const errors = faultsOf(input.expression)
-    if ((await store.approvalRules.count(projectId)) >= mostRules) {
+    if ((await store.approvalRules.count(projectId)) >= maxRules) {
       errors.push({
         path: '',
-        message: `a project has at most ${mostRules} rules: join some, or delete what is not used`,
+        message: `a project can have at most ${maxRules} rules: combine some, or delete unused ones`,
       })
     }
     if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
@@ -97,7 +97,7 @@ export const deleteApprovalRule = acts({
   name: 'delete-approval-rule',
   permission: 'approval-rules:DeleteApprovalRule',
   route: 'DELETE /approval-rules/{approval_rule_id}',
-  summary: 'Delete an approval rule; what it has asked for stays to be decided',
+  summary: 'Delete an approval rule; pending approvals stay pending',
   status: 204,
   on: rule,
   input: z.strictObject({ id: Id }),
@@ -112,7 +112,7 @@ export const testApprovalRule = creates({
   name: 'test-approval-rule',
   permission: 'approval-rules:TestApprovalRule',
   route: 'POST /approval-rules/test',
-  summary: 'Say whether a condition would be true of a call, which is not made',
+  summary: 'Test a condition against a call, without making the call',
   example: { expression: 'input.amount > 100', tool_id: 'tool_1', input: { amount: 120 } },
   status: 200,
   kind: 'approval-rule',
@@ -120,19 +120,22 @@ export const testApprovalRule = creates({
     project_id: Id.optional(),
     expression,
     tool_id: Id,
-    action: Text.max(400).optional().describe('namespace:name; needed where the tool has several'),
-    input: jsonObject('What the call would be made with; presets are not added'),
+    action: Text.max(400).optional().describe('namespace:name; required if the tool has several actions'),
+    input: jsonObject('Arguments of the call; presets are not added'),
     surface: Surface.default('mcp'),
   }),
   output: z.object({
     asks: z.boolean(),
-    fault: z.string().nullable().describe('Why the condition cannot be applied to the call, so that it asks'),
+    fault: z
+      .string()
+      .nullable()
+      .describe('Why the condition could not be evaluated; the call would then need approval'),
   }),
   async run({ expression: text, tool_id, action, input, surface }, context) {
     const errors = faultsOf(text)
     if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
-    const { tool, offer } = await offerOf(tool_id, action, context)
-    const { id, app, name: its, level, idempotent, destructive } = offer.action
+    const { tool, prepared } = await offerOf(tool_id, action, context)
+    const { id, app, name: its, level, idempotent, destructive } = prepared.action
     const { principal } = context
     try {
       const asks = ruleConditionOf(text)({
@@ -151,27 +154,27 @@ export const testApprovalRule = creates({
   },
 })
 
-/** An action of a tool that the caller may see. */
 async function offerOf(
   toolId: string,
   action: string | undefined,
   { principal, catalogue }: Context,
-): Promise<{ tool: Entry['tool']; offer: Offer }> {
+): Promise<{ tool: ToolEntry['tool']; prepared: PreparedAction }> {
   const entry = await catalogue.find(toolId)
   if (!entry || !evaluate(principal, 'tools:GetTool', toolResource(entry.tool)).allowed) {
     throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'tool', id: toolId })
   }
-  const offers = [...entry.offers.values()]
-  const offer = action === undefined && offers.length === 1 ? offers[0] : offers.find((one) => one.action.id === action)
-  if (!offer) {
+  const actions = [...entry.actions.values()]
+  const prepared =
+    action === undefined && actions.length === 1 ? actions[0] : actions.find((one) => one.action.id === action)
+  if (!prepared) {
     const message =
-      action === undefined ? 'is missing: the tool has several' : `"${entry.tool.name}" has no such action`
+      action === undefined ? 'is missing: the tool has several actions' : `"${entry.tool.name}" has no such action`
     throw new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'action', message }] })
   }
-  return { tool: entry.tool, offer }
+  return { tool: entry.tool, prepared }
 }
 
-/** A comparison of `surface` with a name that a client gives itself. */
+/** A comparison of `surface` with a value that only the client claims. */
 const claimedSurface = /\bsurface\s*(?:[!=]=\s*|in\s*\[[^\]]*)["'](cli|sdk)["']|["'](cli|sdk)["']\s*[!=]=\s*surface\b/
 
 function faultsOf(text: string): Fault[] {
@@ -180,14 +183,14 @@ function faultsOf(text: string): Fault[] {
     const [, after, before] = claimedSurface.exec(text) ?? []
     const claimed = after ?? before
     if (claimed === undefined) return []
-    const message = `compares surface with "${claimed}", which it never is: calls of the command line and the SDK come by "rest"`
+    const message = `compares surface with "${claimed}", which never matches: calls from the command line and the SDK have the surface "rest"`
     return [{ path: 'expression', message }]
   } catch (error) {
-    if (!(error instanceof ExpressionFault)) throw error
-    return [{ path: 'expression', message: `is not a condition that can be applied: ${error.message}` }]
+    if (!(error instanceof InvalidExpression)) throw error
+    return [{ path: 'expression', message: `is not a valid condition: ${error.message}` }]
   }
 }
 
-/** Without the fields that were not given. */
+/** Drops undefined fields. */
 const given = <T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never

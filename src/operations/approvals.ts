@@ -9,11 +9,10 @@ import { Approval, ApprovalStatus, ApprovalSummary, type Decision, grantMs } fro
 import { PlatformError } from '../model/errors.ts'
 import { Id, iso, Paging, pageOf, Text } from '../model/page.ts'
 import { jsonObject } from '../model/tool.ts'
-import type { ApprovalFilter, Decided } from '../store/approvals.ts'
-import { whenAccessChanges } from './access-changes.ts'
-import { acts, type Context, type EventStream, type Kind, lists, operation, requireAllowed } from './operation.ts'
+import type { ApprovalFilter, DecisionResult } from '../store/approvals.ts'
+import { acts, type Context, type EventStream, lists, operation, type RecordKind, requireAllowed } from './operation.ts'
 
-const approval: Kind<Approval> = {
+const approval: RecordKind<Approval> = {
   name: 'approval',
   find: (id, store) => store.approvals.find(id),
   resource: ({ id, project_id }) => ({ projectId: project_id ?? null, kind: 'approval', id }),
@@ -24,7 +23,7 @@ const Filters = {
   status: ApprovalStatus.optional(),
   tool_id: Id.optional(),
   agent_id: Id.optional(),
-  principal_id: Id.optional().describe('Who asked'),
+  principal_id: Id.optional().describe('The requester'),
 }
 
 export const listApprovals = lists({
@@ -32,7 +31,7 @@ export const listApprovals = lists({
   permission: 'approvals:ListApprovals',
   route: 'GET /approvals',
   summary: 'List approvals, newest first',
-  of: approval as unknown as Kind<ApprovalSummary>,
+  of: approval as unknown as RecordKind<ApprovalSummary>,
   input: z.strictObject({ ...Filters, ...Paging }),
   output: pageOf(ApprovalSummary),
   run: (filter, { store, visible }) => store.approvals.list(filter, visible),
@@ -42,7 +41,7 @@ export const getApproval = operation({
   name: 'get-approval',
   permission: 'approvals:GetApproval',
   route: 'GET /approvals/{approval_id}',
-  summary: 'Get an approval with its arguments; whoever asked for it may, too',
+  summary: 'Get an approval with its arguments; the requester can as well',
   input: z.strictObject({ id: Id }),
   output: Approval,
   async run({ id }, { store, principal }) {
@@ -60,19 +59,19 @@ const ArgsHash = z
   .string()
   .max(64)
   .optional()
-  .describe('The args_hash that was looked at: refused if the arguments were changed since')
+  .describe('The args_hash you reviewed; the decision is refused if the arguments have changed since')
 
 export const approveCall = acts({
   name: 'approve-call',
   permission: 'approvals:DecideApproval',
   route: 'POST /approvals/{approval_id}/approve',
-  summary: 'Approve a call, as it is or with other arguments',
+  summary: 'Approve a call, optionally with edited arguments',
   example: { reason: 'Checked with the customer.' },
   on: approval,
   byPeople: true,
   input: z.strictObject({
     id: Id,
-    input: jsonObject('Other arguments, all of them; what is hidden stays as it is where it is left hidden').nullish(),
+    input: jsonObject('All arguments, edited. Hidden values that you leave hidden are kept').nullish(),
     reason: Reason.nullish(),
     args_hash: ArgsHash,
   }),
@@ -85,7 +84,7 @@ export const rejectCall = acts({
   name: 'reject-call',
   permission: 'approvals:DecideApproval',
   route: 'POST /approvals/{approval_id}/reject',
-  summary: 'Reject a call; whoever made it is told the reason',
+  summary: 'Reject a call; the caller receives the reason',
   example: { reason: 'The amount is too high.' },
   on: approval,
   byPeople: true,
@@ -99,7 +98,7 @@ export const cancelApproval = operation({
   name: 'cancel-approval',
   permission: 'approvals:CancelApproval',
   route: 'POST /approvals/{approval_id}/cancel',
-  summary: 'Withdraw a request for approval; whoever asked for it may, too',
+  summary: 'Withdraw an approval request; the requester can as well',
   example: {},
   input: z.strictObject({ id: Id }),
   output: Approval,
@@ -112,7 +111,7 @@ export const cancelApproval = operation({
     const [cancelled] = await store.approvals.cancel({ id })
     const now = (await store.approvals.find(id)) ?? found
     if (cancelled === undefined) throw decidedAlready(now)
-    await goOnWith(now, context)
+    await resumeRun(now, context)
     return shown(now)
   },
 })
@@ -121,18 +120,18 @@ export const streamApprovals = lists({
   name: 'stream-approvals',
   permission: 'approvals:ListApprovals',
   route: 'GET /approvals/stream',
-  summary: 'Watch approvals be asked for and decided, as server-sent events',
+  summary: 'Stream approval requests and decisions as server-sent events',
   answers: 'events',
-  of: approval as unknown as Kind<ApprovalSummary>,
+  of: approval as unknown as RecordKind<ApprovalSummary>,
   input: z.strictObject(Filters),
   output: ApprovalSummary,
-  async run(filter, { store, principal }): Promise<EventStream> {
+  async run(filter, { store, authenticator, principal }): Promise<EventStream> {
     const wanted = (one: ApprovalSummary) =>
       evaluate(principal, 'approvals:ListApprovals', approval.resource(one)).allowed && matches(one, filter)
     return {
       async subscribe(send, end) {
-        const stopWatching = whenAccessChanges(principal, store, end)
-        const stopHearing = store.notices.hear('approvals', async (ids) => {
+        const stopWatching = authenticator.onChange(principal, end)
+        const stopHearing = store.changes.subscribe('approvals', async (ids) => {
           const changed = await store.approvals.findMany(ids).catch(() => [])
           for (const one of changed.filter(wanted)) send({ name: eventOf(one), id: one.id, data: one })
         })
@@ -145,7 +144,7 @@ export const streamApprovals = lists({
   },
 })
 
-/** With two people, the first decides nothing yet. */
+/** If two people have to approve, the first decision leaves the approval pending. */
 const eventOf = ({ status, decisions }: ApprovalSummary): string =>
   status !== 'pending' ? 'approval.decided' : decisions.length === 0 ? 'approval.requested' : 'approval.reviewed'
 
@@ -163,7 +162,7 @@ interface Verdict {
   readonly input: JsonObject | undefined
 }
 
-/** One decision, on the arguments as they are now; whoever was faster is told to the others. */
+/** Records a decision on the current arguments. If another decision came first, throws an error that contains it. */
 async function decide(context: Context & { readonly target: Approval }, verdict: Verdict): Promise<Approval> {
   const { store, principal } = context
   for (let seen = context.target; ; ) {
@@ -176,17 +175,17 @@ async function decide(context: Context & { readonly target: Approval }, verdict:
     const edited = verdict.input && (await checkEdited(verdict.input, seen, context.catalogue))
     const done = await store.approvals.decide(seen, decided(seen, { ...verdict, input: edited }, principal, line))
     if (done) {
-      await goOnWith(done, context)
+      await resumeRun(done, context)
       return shown(done)
     }
     seen = (await store.approvals.find(seen.id)) ?? { ...seen, status: 'expired' }
   }
 }
 
-/** A run that rests because of it is told; a call that waits hears of it by itself. */
-async function goOnWith({ status, generation_id }: Approval, { runner, store }: Context): Promise<void> {
+/** Resumes the run that is paused for this approval. A call that waits for it gets the change event. */
+async function resumeRun({ status, generation_id }: Approval, { runner, store }: Context): Promise<void> {
   const run = status === 'pending' || generation_id === null ? undefined : await store.generations.find(generation_id)
-  if (run) await runner.goOn(run)
+  if (run) await runner.resume(run)
 }
 
 function requireAnother({ id: approval_id, principal }: Approval, decider: string, line: KeyLine): void {
@@ -195,8 +194,8 @@ function requireAnother({ id: approval_id, principal }: Approval, decider: strin
   throw new PlatformError('SELF_APPROVAL', { approval_id, reason: isSame ? 'same key' : 'created by the requester' })
 }
 
-/** What an approval becomes by a decision. Only those count who approved the arguments as they are now. */
-function decided(seen: Approval, verdict: Verdict, { id, name }: Context['principal'], line: KeyLine): Decided {
+/** The state of an approval after a decision. Only approvals of the current arguments count. */
+function decided(seen: Approval, verdict: Verdict, { id, name }: Context['principal'], line: KeyLine): DecisionResult {
   const now = Date.now()
   const by = { id, name }
   const { decision, reason, input } = verdict

@@ -2,9 +2,12 @@ import type { z } from 'zod'
 import { isObject } from '../lib/json.ts'
 import type { Fault } from '../model/errors.ts'
 
-/** Values of an input that a schema looks at one by one; what it takes as it is, such as a call's arguments, is not counted. */
+/**
+ * The most values that a schema may validate one by one. Values accepted unchecked, such as a call's arguments, do not
+ * count.
+ */
 const most = 20_000
-/** Characters of JSON text that a schema reads first. */
+/** The longest JSON text that a schema may parse. */
 const longestText = 1_000_000
 
 type Definition = {
@@ -19,8 +22,8 @@ type Definition = {
 }
 
 /**
- * What is wrong with an input that has so many values that to validate each, and to describe what is wrong with it, would
- * keep others waiting. Zod collects all that it finds.
+ * Rejects an input with so many values that validating each of them, and reporting every issue, would block the event
+ * loop. Zod does not stop at the first issue.
  */
 export function findExcess(schema: z.ZodType, input: unknown): Fault | undefined {
   let left = most
@@ -60,7 +63,7 @@ export function findExcess(schema: z.ZodType, input: unknown): Fault | undefined
   return excess
 }
 
-/** Whether it takes any value as it is. */
+/** Whether the schema accepts any value unchecked. */
 function isFree(part: z.ZodType | undefined): boolean {
   const { type, innerType, out } = (part?._zod.def ?? { type: 'custom' }) as unknown as Definition
   if (innerType) return isFree(innerType)

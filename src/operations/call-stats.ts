@@ -12,38 +12,38 @@ const minute = 60_000
 const Numbers = {
   total: z.int(),
   by_status: z.partialRecord(CallStatus, z.int()),
-  executed: z
-    .int()
-    .describe('Calls that reached their tool and ended: the base of the failure rate and of the latency'),
+  executed: z.int().describe('Calls that reached their tool and ended; failure rate and latency are based on these'),
   failed: z.int().describe('Executed calls that ended with an error'),
-  refused: z.int().describe('Calls that never reached their tool: invalid, not permitted, or rejected by a person'),
-  p50_ms: z.number().nullable().describe('Half of the executed calls took no longer, without waiting for people'),
+  refused: z.int().describe('Calls that never reached their tool: invalid, not permitted, or rejected by a reviewer'),
+  p50_ms: z.number().nullable().describe('Median duration of executed calls, without the wait for approval'),
   p95_ms: z.number().nullable(),
   waited: z
     .object({ total: z.int(), p50_ms: z.number().nullable(), p95_ms: z.number().nullable() })
-    .describe('Calls that waited for a person’s decision and ended, and how long they waited'),
+    .describe('Calls that waited for approval and ended, and how long they waited'),
 }
+
+export const CallStats = z.object({
+  from: Timestamp,
+  to: Timestamp,
+  complete: z.boolean().describe('False if there were too many calls and the earliest are left out'),
+  ...Numbers,
+  minutes: z.array(z.object({ at: Timestamp, ...Numbers })).describe('Minutes with calls, oldest first'),
+})
 
 export const getCallStats = lists({
   name: 'get-call-stats',
   permission: 'calls:ListCalls',
   route: 'GET /calls/stats',
-  summary: 'Count calls by minute and status, with their latency and how long they waited for people',
+  summary: 'Get call counts by minute and status, with latency and approval wait',
   of: call,
   input: z.strictObject({
     ...Filters,
     from: Moment.optional().describe(
-      'An hour before `to`, unless given; at most a day. Counted from the start of its minute',
+      'Defaults to an hour before `to`; at most a day before. Rounded down to the minute',
     ),
-    to: Moment.optional().describe('Now, unless given'),
+    to: Moment.optional().describe('Defaults to now'),
   }),
-  output: z.object({
-    from: Timestamp,
-    to: Timestamp,
-    complete: z.boolean().describe('False where there were so many calls that the earliest are left out'),
-    ...Numbers,
-    minutes: z.array(z.object({ at: Timestamp, ...Numbers })).describe('Those in which there were calls, oldest first'),
-  }),
+  output: CallStats,
   async run({ from, to, ...filter }, { store, visible }) {
     const until = to ? Date.parse(to) : Date.now()
     const since = from ? Date.parse(from) : until - hour
@@ -93,13 +93,13 @@ interface Measured {
   readonly calls: number
 }
 
-/** Those of which the time is known, the shortest first. */
+/** Tallies with a known time, shortest first. */
 const measured = (tallies: readonly Tally[], field: 'latency' | 'waited'): Measured[] =>
   tallies
     .flatMap(({ [field]: time, calls }) => (time === null ? [] : [{ time, calls }]))
     .sort((a, b) => a.time - b.time)
 
-/** The shortest time that so large a share of the calls did not exceed. */
+/** The shortest time that this share of the calls did not exceed. */
 function percentile(sorted: readonly Measured[], share: number): number | null {
   const wanted = share * countOf(sorted)
   let seen = 0

@@ -2,12 +2,11 @@ import { z } from 'zod'
 import { evaluate } from '../access/evaluate.ts'
 import { Call, CallStatus, CallSummary, matchesText, Surface } from '../model/call.ts'
 import { Id, Paging, pageOf, Text } from '../model/page.ts'
-import { type CallFilter, type CallSearch, mostSearched } from '../store/calls.ts'
-import { whenAccessChanges } from './access-changes.ts'
+import { type CallFilter, type CallSearch, maxSearched } from '../store/calls.ts'
 import { exported } from './export-calls.ts'
-import { acts, type Download, type EventStream, type Kind, lists } from './operation.ts'
+import { acts, type Download, type EventStream, lists, type RecordKind } from './operation.ts'
 
-export const call: Kind<CallSummary> = {
+export const call: RecordKind<CallSummary> = {
   name: 'call',
   find: (id, store) => store.calls.find(id),
   resource: ({ id, project_id }) => ({ projectId: project_id ?? null, kind: 'call', id }),
@@ -20,7 +19,7 @@ export const Filters = {
   tool_id: Id.optional(),
   tool: Text.max(200).optional().describe('The tool’s name at the time of the call'),
   action: Text.max(200).optional().describe('namespace:name'),
-  principal_id: Id.optional().describe('Who called'),
+  principal_id: Id.optional().describe('Id of the caller’s API key'),
   surface: Surface.optional(),
   server_id: Id.optional().describe('The MCP endpoint that the call came through'),
 }
@@ -28,12 +27,12 @@ export const Filters = {
 export const Moment = z.iso.datetime({ offset: true })
 
 const Between = {
-  from: Moment.optional().describe('Not before this time'),
+  from: Moment.optional().describe('At or after this time'),
   to: Moment.optional().describe('Before this time'),
 }
 
 const q = Text.max(200).optional()
-const searches = 'Words that the call’s action, tool or error must contain, or the beginning of its id. Case is ignored'
+const searches = 'Words to search for in the call’s action, tool and error, or the start of its id. Case-insensitive'
 
 const searchOf = ({ from, to, ...filter }: CallFilterInput): CallSearch => ({
   ...filter,
@@ -50,7 +49,7 @@ export const listCalls = lists({
   of: call,
   input: z.strictObject({
     q: q.describe(
-      `${searches}. The newest ${mostSearched.toLocaleString('en')} calls that match the rest are searched`,
+      `${searches}. Searches the newest ${maxSearched.toLocaleString('en')} calls that match the other filters`,
     ),
     ...Filters,
     ...Between,
@@ -65,11 +64,11 @@ export const exportCalls = lists({
   name: 'export-calls',
   permission: 'calls:ListCalls',
   route: 'GET /calls/export',
-  summary: 'Download calls as CSV or JSON lines, newest first',
+  summary: 'Export calls as CSV or JSON Lines, newest first',
   answers: 'bytes',
   of: call,
   input: z.strictObject({
-    format: z.enum(['csv', 'jsonl']).default('csv').describe('A table, or a JSON object on each line'),
+    format: z.enum(['csv', 'jsonl']).default('csv').describe('CSV, or one JSON object per line'),
     q: q.describe(searches),
     ...Filters,
     ...Between,
@@ -83,8 +82,8 @@ export const getCall = acts({
   name: 'get-call',
   permission: 'calls:GetCall',
   route: 'GET /calls/{call_id}',
-  summary: 'Get one call whole',
-  on: call as Kind<Call>,
+  summary: 'Get a call',
+  on: call as RecordKind<Call>,
   input: z.strictObject({ id: Id }),
   output: Call,
   run: async (_, { target }) => target,
@@ -94,21 +93,21 @@ export const streamCalls = lists({
   name: 'stream-calls',
   permission: 'calls:ListCalls',
   route: 'GET /calls/stream',
-  summary: 'Watch calls begin and end, as server-sent events',
+  summary: 'Stream calls as they start and end, as server-sent events',
   answers: 'events',
   of: call,
   input: z.strictObject({ q: q.describe(searches), ...Filters }),
   output: CallSummary,
-  async run({ q, ...filter }, { store, principal }): Promise<EventStream> {
+  async run({ q, ...filter }, { store, authenticator, principal }): Promise<EventStream> {
     const wanted = (one: Call) =>
       evaluate(principal, 'calls:ListCalls', call.resource(one)).allowed &&
       matches(one, filter) &&
       (q === undefined || matchesText(one, q))
     return {
       async subscribe(send, end) {
-        const stopWatching = whenAccessChanges(principal, store, end)
-        const stopHearing = store.notices.hear('calls', async (ids) => {
-          // A database that does not answer costs the watchers an event, and nobody else anything.
+        const stopWatching = authenticator.onChange(principal, end)
+        const stopHearing = store.changes.subscribe('calls', async (ids) => {
+          // If the database is unavailable, watchers miss an event. Nothing else is affected.
           const calls = await store.calls.findMany(ids).catch(() => [])
           for (const one of calls.filter(wanted)) {
             const { request: _request, response: _response, ...summary } = one

@@ -11,23 +11,23 @@ export const checkAccess = operation({
   name: 'check-access',
   permission: 'access-policies:CheckAccess',
   route: 'POST /access/check',
-  summary: 'Ask whether a key may do something, and which rule says so',
+  summary: 'Check whether a key is allowed to do something, and which policy decides',
   example: { api_key_id: 'key_environment', permission: 'tools:CallTool', resource: 'qm:*:tool:tool_1' },
   input: z.strictObject({
     api_key_id: Id,
-    permission: z.string().min(1).max(200).describe('As in tools:CallTool'),
+    permission: z.string().min(1).max(200).describe('Such as tools:CallTool'),
     resource: z
       .string()
       .max(1000)
-      .regex(/^qm:[^:]+:[a-z-]+:.+$/, 'must be "qm:<project>:<kind>:<id>", where * stands for none or any')
+      .regex(/^qm:[^:]+:[a-z-]+:.+$/, 'must be "qm:<project>:<kind>:<id>", where * means none or any')
       .describe(
-        'qm:<project>:<kind>:<id>, where the project may be * for what belongs to none, and the id * for a new one',
+        'qm:<project>:<kind>:<id>. Use * as the project for resources without one, and * as the id for a new resource',
       ),
   }),
   output: z.object({
     allowed: z.boolean(),
-    layer: z.enum(['project', 'access policy', 'agent boundary']).describe('What decided'),
-    access_policy_id: z.string().nullable().describe('The access policy that decided; null where none speaks of it'),
+    layer: z.enum(['project', 'access policy', 'agent boundary']).describe('The check that decided'),
+    access_policy_id: z.string().nullable().describe('The access policy that decided; null if none applies'),
     reason: z.string(),
   }),
   async run({ api_key_id: id, permission, resource }, { principal, store, permissions }) {

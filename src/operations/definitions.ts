@@ -10,11 +10,11 @@ import { tool } from './tools.ts'
 const Definition = z.custom<JsonObject>().meta({ type: 'object' }).nullable()
 const ActionName = z.string().min(1).max(500)
 
-const DefinitionChange = z.object({
+export const DefinitionChange = z.object({
   name: z.string().describe('The action’s name within its tool'),
-  accepted: Definition.describe('How it was described when it was accepted; null where that was not kept'),
-  current: Definition.describe('How it is described now; null where that is too long to be kept'),
-  hash: z.string().describe('Of the current one, to accept what you have read and nothing else'),
+  accepted: Definition.describe('The accepted definition; null if it was not stored'),
+  current: Definition.describe('The current definition; null if it is too long to store'),
+  hash: z.string().describe('Hash of the current definition; send it to accept exactly what you reviewed'),
   changed_at: z.iso.datetime(),
 })
 
@@ -22,7 +22,7 @@ export const listDefinitionChanges = acts({
   name: 'list-definition-changes',
   permission: 'tools:ListDefinitionChanges',
   route: 'GET /tools/{tool_id}/definition-changes',
-  summary: 'List the actions of a tool that are described otherwise than was accepted, with both descriptions',
+  summary: 'List the actions of a tool whose definition changed, with the accepted and the current one',
   on: tool,
   input: z.strictObject({ id: Id, ...Paging }),
   output: pageOf(DefinitionChange),
@@ -43,30 +43,30 @@ export const acceptDefinitions = acts({
   name: 'accept-definitions',
   permission: 'tools:AcceptDefinitions',
   route: 'POST /tools/{tool_id}/accept-definitions',
-  summary: 'Accept how the actions of an MCP server are described now',
+  summary: 'Accept the current definitions of an MCP server’s actions',
   example: {},
   on: tool,
   input: z.strictObject({
     id: Id,
-    names: z.array(ActionName).min(1).max(5000).optional().describe('Which actions; all of them unless given'),
+    names: z.array(ActionName).min(1).max(5000).optional().describe('The actions to accept; defaults to all'),
     hashes: z
       .record(ActionName, z.string().max(100))
       .optional()
       .describe(
-        'Which actions, each with the hash of the definition that you have read: one that has changed since is refused',
+        'The actions to accept, each with the hash of the definition you reviewed; refused if one has changed since',
       ),
   }),
   output: z.object({ accepted: z.int() }),
   async run({ id, names, hashes }, { store }) {
     if (names && hashes) {
-      const message = 'give names, or hashes, and not both'
+      const message = 'give names or hashes, not both'
       throw new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'hashes', message }] })
     }
     if (names) await requireKnown(id, names, store.definitions)
     const accepted = hashes
       ? await acceptRead(id, hashes, store.definitions)
       : await store.definitions.accept(id, names)
-    await store.notices.tell('tools', [id])
+    await store.changes.publish('tools', [id])
     return { accepted }
   },
 })
@@ -81,7 +81,10 @@ async function requireKnown(id: string, names: readonly string[], definitions: D
   if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
 }
 
-/** All that was read, or nothing where some of it has changed since; what changes meanwhile stays withheld in any case. */
+/**
+ * Accepts all of the given definitions, or none if one has changed. A definition that changes during this loop stays
+ * blocked.
+ */
 async function acceptRead(id: string, hashes: Record<string, string>, definitions: Definitions): Promise<number> {
   const known = await definitions.of(id)
   const read = Object.entries(hashes)

@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { Document, DocumentMatch, DocumentSummary, Path } from '../model/document.ts'
 import { Id, Paging, pageOf, Tags, Text } from '../model/page.ts'
-import { acts, creates, type Kind, lists, requireAllowed } from './operation.ts'
+import { acts, creates, lists, type RecordKind, requireAllowed } from './operation.ts'
 
-const document: Kind<DocumentSummary> = {
+const document: RecordKind<DocumentSummary> = {
   name: 'document',
   find: (id, store) => store.documents.find(id),
   resource: ({ id, project_id, path, tags }) => ({ projectId: project_id ?? null, kind: 'document', id, path, tags }),
 }
 
-const whole = document as Kind<Document>
+const whole = document as RecordKind<Document>
 
 export const createDocument = creates({
   name: 'create-document',
@@ -39,13 +39,13 @@ export const searchDocuments = lists({
   name: 'search-documents',
   permission: 'documents:SearchDocuments',
   route: 'POST /documents/search',
-  summary: 'Find documents by the words in them, best first',
+  summary: 'Search documents by keywords, best matches first',
   example: { query: 'refunds' },
   of: document,
   input: z.strictObject({
     project_id: Id.optional(),
-    query: Text.min(1).max(2000).describe('What to look for, in plain words'),
-    limit: z.int().min(1).max(100).default(10).describe('How many to return, at most'),
+    query: Text.min(1).max(2000).describe('Search terms'),
+    limit: z.int().min(1).max(100).default(10).describe('Maximum number of results'),
   }),
   output: pageOf(DocumentMatch),
   async run({ project_id, query, limit }, { store, visible }) {
@@ -76,7 +76,7 @@ export const updateDocument = acts({
   input: z.strictObject({ id: Id, path: Path.optional(), content: Text.optional(), tags: Tags.optional() }),
   output: Document,
   async run({ id, ...change }, { store, target, principal }) {
-    // Where it goes must be as open to the caller as where it is.
+    // The caller needs access to the new path and tags as well.
     const { path = target.path, tags = target.tags } = change
     requireAllowed(principal, 'documents:UpdateDocument', whole.resource({ ...target, path, tags }))
     return (await store.documents.update(id, change)) ?? target

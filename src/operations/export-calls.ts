@@ -27,7 +27,7 @@ const columns: readonly (readonly [string, (call: CallSummary) => Cell])[] = [
   ['error_message', ({ error }) => error?.message ?? null],
 ]
 
-/** Spreadsheets run a text that begins like a formula. An apostrophe before it makes it text. */
+/** Spreadsheets evaluate a cell that begins like a formula. A leading apostrophe makes it text. */
 const isFormula = /^[=+\-@\t\r]/
 
 function cellOf(value: Cell): string {
@@ -52,7 +52,7 @@ async function* encoded(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array
   for await (const text of texts) if (text !== '') yield Buffer.from(text)
 }
 
-/** Calls as a file that is made while it is sent. */
+/** Exports calls as a file, streamed batch by batch. */
 export const exported = (format: 'csv' | 'jsonl', batches: AsyncIterable<readonly CallSummary[]>): Download =>
   format === 'csv'
     ? { bytes: encoded(csv(batches)), contentType: 'text/csv; charset=utf-8', name: 'calls.csv' }

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { File, Path } from '../model/document.ts'
 import { PlatformError } from '../model/errors.ts'
 import { Id, Paging, pageOf, Tags } from '../model/page.ts'
-import { acts, creates, type Download, type Kind, lists, requireAllowed } from './operation.ts'
+import { acts, creates, type Download, lists, type RecordKind, requireAllowed } from './operation.ts'
 
-const file: Kind<File> = {
+const file: RecordKind<File> = {
   name: 'file',
   find: (id, store) => store.files.find(id),
   resource: ({ id, project_id, path, tags }) => ({ projectId: project_id ?? null, kind: 'file', id, path, tags }),
@@ -15,14 +15,14 @@ const ContentType = z
   .max(200)
   .regex(
     /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(\s*;\s*[\w-]+=("[^"\\]*"|[\w.+-]+))*$/,
-    'must be a media type, as in "image/png"',
+    'must be a media type, such as "image/png"',
   )
 
 export const createFile = creates({
   name: 'create-file',
   permission: 'files:CreateFile',
   route: 'POST /files',
-  summary: 'Create a file; large content is sent with upload-file afterwards',
+  summary: 'Create a file; upload large content with upload-file afterwards',
   example: { path: '/logo.svg', content: '<svg xmlns="http://www.w3.org/2000/svg"/>', content_type: 'image/svg+xml' },
   kind: 'file',
   resource: ({ path, tags }) => ({ path, tags }),
@@ -37,7 +37,7 @@ export const createFile = creates({
   output: File,
   async run({ path, content, encoding, content_type, tags }, { store, projectId, limits }) {
     if (encoding === 'base64' && !/^[A-Za-z0-9+/_-]*={0,2}$/.test(content)) {
-      throw new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'content', message: 'is not base64' }] })
+      throw new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'content', message: 'is not valid base64' }] })
     }
     const bytes = Buffer.from(content, encoding)
     const type = content_type ?? (encoding === 'utf8' ? 'text/plain; charset=utf-8' : 'application/octet-stream')
@@ -61,27 +61,27 @@ export const getFile = acts({
   name: 'get-file',
   permission: 'files:GetFile',
   route: 'GET /files/{file_id}',
-  summary: 'Get what is known of a file',
+  summary: 'Get the metadata of a file',
   on: file,
   input: z.strictObject({ id: Id }),
   output: File,
   run: async (_, { target }) => target,
 })
 
-/** What fits into a model's context; the rest is for download. */
+/** The maximum size that fits into a model's context. Larger files have to be downloaded. */
 const readable = 1024 * 1024
 
 export const readFile = acts({
   name: 'read-file',
   permission: 'files:ReadFile',
   route: 'GET /files/{file_id}/text',
-  summary: 'Read a part of a file as text or base64',
+  summary: 'Read part of a file as text or base64',
   on: file,
   input: z.strictObject({
     id: Id,
     encoding: z.enum(['utf8', 'base64']).default('utf8'),
-    start: z.int().min(0).default(0).describe('The first byte'),
-    length: z.int().min(1).max(readable).default(readable).describe('How many bytes, at most'),
+    start: z.int().min(0).default(0).describe('Offset of the first byte'),
+    length: z.int().min(1).max(readable).default(readable).describe('Maximum number of bytes'),
   }),
   output: z.object({ content: z.string(), encoding: z.string(), start: z.int(), end: z.int(), size: z.int() }),
   async run({ id, encoding, start, length }, { store, target }) {
@@ -102,13 +102,13 @@ export const updateFile = acts({
   name: 'update-file',
   permission: 'files:UpdateFile',
   route: 'PATCH /files/{file_id}',
-  summary: 'Move, retype or tag a file',
+  summary: 'Change the path, media type or tags of a file',
   example: { path: '/brand/logo.svg' },
   on: file,
   input: z.strictObject({ id: Id, path: Path.optional(), content_type: ContentType.optional(), tags: Tags.optional() }),
   output: File,
   async run({ id, ...change }, { store, target, principal }) {
-    // Where it goes must be as open to the caller as where it is.
+    // The caller needs access to the new path and tags as well.
     const { path = target.path, tags = target.tags } = change
     requireAllowed(principal, 'files:UpdateFile', file.resource({ ...target, path, tags }))
     return (await store.files.update(id, change)) ?? target
@@ -119,7 +119,7 @@ export const uploadFile = acts({
   name: 'upload-file',
   permission: 'files:UploadFile',
   route: 'PUT /files/{file_id}/content',
-  summary: 'Replace the content of a file with the body, as it streams in',
+  summary: 'Upload the content of a file, streamed from the request body',
   accepts: 'bytes',
   on: file,
   input: z.strictObject({ id: Id }),
@@ -134,7 +134,7 @@ export const downloadFile = acts({
   name: 'download-file',
   permission: 'files:DownloadFile',
   route: 'GET /files/{file_id}/content',
-  summary: 'Get the content of a file, or the part that a Range header names',
+  summary: 'Download the content of a file; supports Range requests',
   answers: 'bytes',
   on: file,
   input: z.strictObject({ id: Id }),
@@ -171,7 +171,7 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
 
-/** One range of bytes, as in `bytes=0-99`, `bytes=100-` or `bytes=-50`. What is not that is ignored, as HTTP has it. */
+/** Parses one byte range: `bytes=0-99`, `bytes=100-` or `bytes=-50`. Anything else is ignored, as RFC 9110 allows. */
 function partOf(range: string, size: number): { start: number; end: number } | undefined {
   const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/.exec(range) ?? []
   if (first === '' && last === '') return undefined

@@ -6,24 +6,26 @@ import { server } from './servers.ts'
 import { countTokens, tokenizer } from './tokens.ts'
 
 const Cost = z.object({
-  tools: z.number().describe('How many tools a client is told of'),
-  tokens: z.number().describe('What their names, descriptions and schemas cost a model, in every conversation'),
+  tools: z.number().describe('Number of tools in the tool list'),
+  tokens: z.number().describe('Tokens that their names, descriptions and schemas take up in every conversation'),
+})
+
+export const Footprint = z.object({
+  tokenizer: z.string(),
+  mode: z.enum(['direct', 'agent']).describe('The current mode of the server'),
+  direct: Cost,
+  agent: Cost,
+  advice: z.object({ mode: z.enum(['direct', 'agent']), reason: z.string() }),
 })
 
 export const getServerFootprint = acts({
   name: 'get-server-footprint',
   permission: 'servers:GetServerFootprint',
   route: 'GET /servers/{server_id}/footprint',
-  summary: 'Tell what the tool list of a server costs a model, in direct and in agent mode',
+  summary: 'Get the token cost of a server’s tool list, in direct and agent mode',
   on: server,
   input: z.strictObject({ id: Id }),
-  output: z.object({
-    tokenizer: z.string(),
-    mode: z.enum(['direct', 'agent']).describe('The mode the server is in'),
-    direct: Cost,
-    agent: Cost,
-    advice: z.object({ mode: z.enum(['direct', 'agent']), reason: z.string() }),
-  }),
+  output: Footprint,
   async run(_, { target, toolLists, ...context }) {
     const lists = await toolLists(target, context)
     const counts = await countTokens([...lists.direct, ...lists.agent].map(shown))
@@ -35,7 +37,7 @@ export const getServerFootprint = acts({
   },
 })
 
-/** What a client hands on to its model; the rest of a definition stays with the client. */
+/** The parts of a definition that a client sends to its model. */
 const shown = ({ name, description, inputSchema }: JsonObject) => JSON.stringify({ name, description, inputSchema })
 
 const costOf = (counts: readonly number[]): z.infer<typeof Cost> => ({
@@ -43,7 +45,7 @@ const costOf = (counts: readonly number[]): z.infer<typeof Cost> => ({
   tokens: counts.reduce((sum, count) => sum + count, 0),
 })
 
-/** In agent mode a task costs a step more: finding the action. So many tokens of every conversation are worth it. */
+/** Agent mode adds a step to each task, finding the action. Saving this many tokens per conversation justifies it. */
 const worthAStep = 4000
 
 function advise(direct: number, agent: number): { mode: 'direct' | 'agent'; reason: string } {
@@ -51,10 +53,13 @@ function advise(direct: number, agent: number): { mode: 'direct' | 'agent'; reas
   if (saved < worthAStep) {
     const reason =
       saved > 0
-        ? `Agent mode would save ${saved} tokens a conversation, which is less than the step of finding an action costs.`
-        : `Agent mode would cost ${-saved} tokens more in every conversation: it is for servers with many tools.`
+        ? `Agent mode saves ${saved.toLocaleString('en')} tokens per conversation, but its extra search step costs more. Use direct mode.`
+        : `Agent mode costs ${(-saved).toLocaleString('en')} more tokens per conversation. It is for servers with many tools. Use direct mode.`
     return { mode: 'direct', reason }
   }
   const share = Math.round((100 * saved) / direct)
-  return { mode: 'agent', reason: `Agent mode saves ${saved} tokens a conversation, ${share} % of the tool list.` }
+  return {
+    mode: 'agent',
+    reason: `Agent mode saves ${saved.toLocaleString('en')} tokens per conversation, ${share}% of the tool list.`,
+  }
 }

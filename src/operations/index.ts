@@ -1,6 +1,8 @@
 import { isObject, type JsonObject } from '../lib/json.ts'
 import type { Level } from '../model/tool.ts'
+import { toolTypes } from '../tools/index.ts'
 import type { PlatformAction } from '../tools/tool-type.ts'
+import { ToolTypes } from '../tools/tool-types.ts'
 import * as accessPolicies from './access-policies.ts'
 import * as agents from './agents.ts'
 import * as aiProviders from './ai-providers.ts'
@@ -15,63 +17,27 @@ import * as documents from './documents.ts'
 import * as files from './files.ts'
 import * as footprint from './footprint.ts'
 import * as generations from './generations.ts'
-import * as imports from './import-mcp-servers.ts'
+import { importMcpServers } from './import-mcp-servers.ts'
 import { inputSchema } from './json-schema.ts'
 import { isAction, type Operation } from './operation.ts'
 import * as projects from './projects.ts'
 import * as resolve from './resolve.ts'
+import * as secrets from './secrets.ts'
 import * as servers from './servers.ts'
 import * as skillFiles from './skill-files.ts'
 import * as skills from './skills.ts'
+import * as typesOfTools from './tool-types.ts'
 import * as tools from './tools.ts'
+import { toolOperations } from './tools.ts'
 import * as webhooks from './webhooks.ts'
 
 const isOperation = (value: unknown): value is Operation => isObject(value) && 'route' in value && 'perform' in value
 
-/** Everything a caller may ask of the platform. */
-export const operations: readonly Operation[] = [
-  projects,
-  apiKeys,
-  accessPolicies,
-  checkAccess,
-  tools,
-  definitions,
-  imports,
-  servers,
-  resolve,
-  footprint,
-  skills,
-  skillFiles,
-  aiProviders,
-  agents,
-  generations,
-  documents,
-  files,
-  calls,
-  webhooks,
-  approvals,
-  approvalRules,
-  callStats,
-].flatMap((module) => (Object.values(module) as unknown[]).filter(isOperation))
-
-/** Every permission that an access policy can name. */
-export const permissions: ReadonlySet<string> = new Set([
-  ...operations.map(({ permission }) => permission),
-  'access-policies:AttachAccessPolicy',
-  'servers:UseServer',
-  'tools:RunProgram',
-])
-
-/** Operations that decide who may do what. As platform actions they need approval unless the tool says otherwise. */
-const administrative = new Set(['api-keys', 'access-policies', 'projects'])
+/** Operations that control access. As platform actions they need approval unless the tool says otherwise. */
+const administrative = new Set(['api-keys', 'access-policies', 'projects', 'secrets'])
 
 const levelOf = ({ permission }: Operation): Level =>
   administrative.has(permission.slice(0, permission.indexOf(':'))) ? 'administrative' : 'open'
-
-/** The operations that platform tools can offer. */
-export const platformActions: ReadonlyMap<string, PlatformAction> = new Map(
-  operations.filter(isAction).map((operation) => [operation.name, actionOf(operation)]),
-)
 
 function actionOf(operation: Operation): PlatformAction {
   let schema: JsonObject | undefined
@@ -80,7 +46,7 @@ function actionOf(operation: Operation): PlatformAction {
     permission: operation.permission,
     level: levelOf(operation),
     description: operation.summary,
-    /** Printed for whoever asks: printing them all took a tenth of a start. */
+    /** Computed on demand: generating all schemas took a tenth of the startup time. */
     get schema() {
       schema ??= inputSchema(operation)
       return schema
@@ -90,3 +56,42 @@ function actionOf(operation: Operation): PlatformAction {
     destructive: operation.route.startsWith('DELETE '),
   }
 }
+
+export interface Operations {
+  readonly types: ToolTypes
+  readonly byName: ReadonlyMap<string, Operation>
+  /** Every permission that an access policy can name. */
+  readonly permissions: ReadonlySet<string>
+  /** The operations that platform tools can offer. */
+  readonly platformActions: ReadonlyMap<string, PlatformAction>
+}
+
+export function operationsFor(types: ToolTypes): Operations {
+  const ofTools = toolOperations(types)
+  const all = [
+    ...[projects, apiKeys, accessPolicies, checkAccess, ofTools, tools, typesOfTools, definitions],
+    { importMcpServers: importMcpServers(ofTools.createTool) },
+    ...[servers, resolve, footprint, skills, skillFiles, aiProviders, agents, generations, documents, files, calls],
+    ...[webhooks, approvals, approvalRules, callStats, secrets],
+  ].flatMap((module) => (Object.values(module) as unknown[]).filter(isOperation))
+  return {
+    types,
+    byName: new Map(all.map((operation) => [operation.name, operation])),
+    permissions: new Set([
+      ...all.map(({ permission }) => permission),
+      'access-policies:AttachAccessPolicy',
+      'servers:UseServer',
+      'secrets:UseSecret',
+      ...types.all.flatMap((type) => type.permissions ?? []),
+    ]),
+    platformActions: new Map(all.filter(isAction).map((operation) => [operation.name, actionOf(operation)])),
+  }
+}
+
+/**
+ * The operations of a platform with the built-in tool types. The SDK, the CLI and the reference are generated from
+ * them.
+ */
+export const builtIn = operationsFor(new ToolTypes(toolTypes))
+export const operations: readonly Operation[] = [...builtIn.byName.values()]
+export const { permissions } = builtIn

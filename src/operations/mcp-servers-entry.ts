@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { isObject } from '../lib/json.ts'
-import type { McpAddress } from '../model/tool.ts'
+import type { McpAddress } from '../mcp/client/address.ts'
 
-/** One entry of an `mcpServers` file. What editors and assistants have beside these is looked at by name. */
+/** One entry of an `mcpServers` file. Other fields, which depend on the editor or assistant, are handled by name. */
 export const Entry = z.looseObject({
   url: z.string().optional(),
   serverUrl: z.string().optional(),
@@ -18,7 +18,7 @@ export const Entry = z.looseObject({
 })
 export type Entry = z.infer<typeof Entry>
 
-/** Described as an entry, and taken as it comes: one that is none is skipped, and the others of the file are not. */
+/** Documented as an entry but accepted unchecked, so that an invalid entry is skipped without failing the others. */
 const { $schema: _, ...described } = z.toJSONSchema(Entry, { io: 'input' })
 export const AnyEntry = z.custom<unknown>(() => true).meta(described)
 
@@ -32,7 +32,7 @@ export interface Placeholder {
   readonly placeholder: string
 }
 
-/** What an entry says, in our words, and what of it we have no words for. */
+/** The parts of an entry that we support, and the parts that we do not. */
 export interface ReadEntry {
   readonly mcp: McpAddress
   readonly description: string | null
@@ -42,7 +42,7 @@ export interface ReadEntry {
   readonly toFillIn: readonly Placeholder[]
 }
 
-/** Why there is nothing to register, where that is as the file wants it. */
+/** Why an entry is skipped on purpose, if it is. */
 export function reasonToLeaveOut(entry: unknown): string | undefined {
   if (!isObject(entry)) return undefined
   if (entry.disabled === true || entry.enabled === false) return 'It is disabled in the file.'
@@ -51,7 +51,7 @@ export function reasonToLeaveOut(entry: unknown): string | undefined {
 
 const ofAddress = ['url', 'serverUrl', 'httpUrl', 'headers']
 const ofProgram = ['command', 'args', 'env', 'cwd']
-/** Read elsewhere, or they say how to reach it, which is found out. */
+/** Handled elsewhere, or not needed because the transport is detected. */
 const readAlready = new Set(['type', 'transport', 'transportType', 'disabled', 'enabled', 'description', 'required'])
 const approving = new Set(['autoApprove', 'alwaysAllow', 'trust'])
 const leavingOut = new Set(['disabledTools', 'disabled_tools', 'excludeTools'])
@@ -74,7 +74,7 @@ export function readEntry(toolName: string, entry: Entry): ReadEntry {
       if (instead) leave(instead)
     } else if (leavingOut.has(field) || keeping.has(field)) {
       if (isEverything(value, leavingOut.has(field))) continue
-      // Offered as they are, they must not run as they are.
+      // We cannot filter the tools of a server, so the ones excluded in the file must not run without approval.
       approvals.push(false)
       leave(limitInstead)
     } else if (field === 'timeout') {
@@ -82,11 +82,11 @@ export function readEntry(toolName: string, entry: Entry): ReadEntry {
       timeout = seconds
       if (instead) leave(instead)
     } else if (ofAddress.includes(field)) {
-      if (address === undefined) leave('It is for servers with an address, and this one is a program.')
+      if (address === undefined) leave('Applies only to servers with a URL, and this one is a local program.')
     } else if (ofProgram.includes(field)) {
-      if (address !== undefined) leave('It is for programs, and this server has an address.')
+      if (address !== undefined) leave('Applies only to local programs, and this server has a URL.')
     } else {
-      leave('It is not known here: see what the server does without it.')
+      leave('Not supported. Check how the server behaves without it.')
     }
   }
   return {
@@ -100,38 +100,40 @@ export function readEntry(toolName: string, entry: Entry): ReadEntry {
 }
 
 const limitInstead =
-  'All of its tools are there, so a person decides on each call. List those that may be used in "actions" of its app on a server, and then turn auto_approve on.'
+  'All of its tools were imported, so every call needs approval. List the allowed ones in "actions" of its app on a server, then turn auto_approve on.'
 
 const isEverything = (value: unknown, leavesOut: boolean): boolean =>
   Array.isArray(value) && (leavesOut ? value.length === 0 : value.includes('*'))
 
-/** More than the file lets run without a question must not run without one. */
+/** Never approves more than the file does. */
 function readApproving(toolName: string, value: unknown): { approves: boolean; instead?: string } {
   if (value === true || (Array.isArray(value) && value.includes('*'))) return { approves: true }
   if (value === false || (Array.isArray(value) && value.length === 0)) return { approves: false }
   const rule = `tool.name == ${JSON.stringify(toolName)} && !(action.name in ${JSON.stringify(value)})`
   const isRule = Array.isArray(value) && value.every((one) => typeof one === 'string') && rule.length <= 4000
-  const asks = 'A person decides on each call.'
-  if (!isRule) return { approves: false, instead: `${asks} Turn auto_approve on where that is not needed.` }
+  const asks = 'Every call needs approval.'
+  if (!isRule) return { approves: false, instead: `${asks} Turn auto_approve on if you do not need that.` }
   return {
     approves: false,
-    instead: `${asks} To be asked only about the others, create an approval rule, and then turn auto_approve on: ${rule}`,
+    instead: `${asks} To require approval only for the others, create this approval rule, then turn auto_approve on: ${rule}`,
   }
 }
 
 const longest = 300
 
-/** Most clients count seconds and some milliseconds, of which nobody gives a thousand or less. */
+/** Most clients use seconds, some milliseconds. Values above 1000 are assumed to be milliseconds. */
 function readTimeout(value: unknown): { seconds: number | null; instead?: string } {
   if (typeof value !== 'number' || !(value > 0)) {
-    return { seconds: null, instead: 'It is no number of seconds: set timeout_seconds; it is 60 until then.' }
+    return { seconds: null, instead: 'Not a number of seconds. Set timeout_seconds; the default is 60.' }
   }
   const seconds = value > 1000 ? value / 1000 : value
   if (seconds <= longest) return { seconds }
-  return { seconds: longest, instead: `A call may take at most ${longest} seconds, which is what is set.` }
+  return { seconds: longest, instead: `Reduced to ${longest} seconds, the maximum.` }
 }
 
-/** `${input:token}`, `${env:TOKEN}`, `${TOKEN:-default}`: an editor fills them in, and nobody does here. Secrets are ours. */
+/**
+ * `${input:token}`, `${env:TOKEN}`, `${TOKEN:-default}`: filled in by editors, but not here. `${{secrets.…}}` is ours.
+ */
 const placeholder = /\$\{(?!\{)([^{}]{1,200}?)(?::-[^{}]*)?\}/g
 
 function placeholdersIn({ url, headers, command, args, env, cwd }: McpAddress): Placeholder[] {

@@ -1,15 +1,16 @@
 import type { z } from 'zod'
+import type { Authenticator } from '../access/authenticator.ts'
 import { evaluate, narrowed, type Resource, resourceName, visibility } from '../access/evaluate.ts'
 import type { Models } from '../agents/models/model.ts'
 import type { Runner } from '../agents/runner.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
-import type { Shelves } from '../catalogue/shelf.ts'
+import type { ServerCatalogues } from '../catalogue/server-catalogue.ts'
 import type { Vault } from '../credentials/vault.ts'
-import type { Facts, Visible } from '../db/page.ts'
-import type { Asked } from '../dispatch/call.ts'
+import type { VisibilityFacts, Visible } from '../db/page.ts'
+import type { CallRequest } from '../dispatch/call.ts'
 import type { Schemas } from '../json-schema/schema.ts'
 import { isObject, type JsonObject } from '../lib/json.ts'
-import { type Live, type OnWait, type Surface, type Transport, transportOf, type Within } from '../model/call.ts'
+import { type GenerationRef, type Live, type OnWait, type Surface, type Transport, transportOf } from '../model/call.ts'
 import { DatabaseUnavailable } from '../model/database-unavailable.ts'
 import { PlatformError } from '../model/errors.ts'
 import { faultsOf } from '../model/faults.ts'
@@ -20,95 +21,101 @@ import type { Principal } from '../model/principal.ts'
 import type { Server } from '../model/server.ts'
 import type { Resolver } from '../search/resolver.ts'
 import type { Store } from '../store/store.ts'
-import type { Reach } from '../tools/tool-type.ts'
+import type { ToolDeps } from '../tools/tool-type.ts'
+import type { ToolTypes } from '../tools/tool-types.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
 import { findExcess } from './bounded-input.ts'
 import { References } from './references.ts'
 
-/** Who asks, and by which way. */
-export interface Request {
+export interface RequestContext {
   readonly principal: Principal
   readonly surface: Surface
   readonly client: { readonly name: string | null; readonly version: string | null }
   readonly parentCallId: string | null
   readonly depth: number
-  /** Bytes that come beside the input, where the operation takes some. */
+  /** The raw body, for operations that accept bytes. */
   readonly body?: AsyncIterable<Uint8Array>
   readonly range?: string
-  /** What the caller can still do while a call runs. */
+  /** How the caller can be reached while a call runs. */
   readonly live?: Live
-  /** The run of an agent that asks. */
-  readonly generation?: Within | undefined
+  /** The run of the agent that makes the request. */
+  readonly generation?: GenerationRef | undefined
   readonly context?: Readonly<Record<string, string>> | undefined
   readonly onWait?: OnWait
-  readonly server?: Asked['server']
-  /** Aborted once nobody waits for the answer; made only when it is asked for. */
-  readonly gone?: Asked['gone']
-  /** The platform's address, as the caller knows it. */
+  readonly server?: CallRequest['server']
+  /** Aborts when the caller disconnects. Created on first use. */
+  readonly gone?: CallRequest['gone']
+  /** The platform's base URL, as the caller knows it. */
   readonly home?: string | undefined
 }
 
-/** What operations work with. */
-export interface Parts {
+export interface OperationDeps {
   readonly store: Store
+  readonly authenticator: Authenticator
   readonly catalogue: Catalogue
-  readonly shelves: Shelves
+  readonly serverCatalogues: ServerCatalogues
   readonly resolver: Resolver
   readonly schemas: Schemas
-  readonly reach: Reach
+  readonly toolDeps: ToolDeps
+  readonly toolTypes: ToolTypes
+  /** The environment variables that secrets can be read from. */
+  readonly secretVariables: readonly string[]
   readonly vault: Vault
   readonly models: Models
   readonly webhooks: Webhooks
-  /** Of the platform. */
+  /** The version of the platform. */
   readonly version: string
   readonly limits: { readonly fileBytes: number }
-  /** Every permission there is, so that a policy cannot name one that does not exist. */
+  /** By name. */
+  readonly operations: ReadonlyMap<string, Operation>
+  /** All permissions, so that a policy cannot name one that does not exist. */
   readonly permissions: ReadonlySet<string>
   readonly runner: Runner
-  dispatch(asked: Asked): Promise<Outcome>
-  /** Where a person decides on an approval: at the operator's address, or where the caller reaches us. */
+  dispatch(request: CallRequest): Promise<Outcome>
+  /**
+   * The page on which a person decides on an approval: below the configured public URL, or the address the caller used.
+   */
   linkToApproval(id: string, home: string | undefined): string | undefined
-  /** What a client of a server would be told of, in either mode. */
+  /** The tools that a server lists, in each mode. */
   toolLists(
     server: Server,
-    request: Request,
+    request: RequestContext,
   ): Promise<{ readonly direct: readonly JsonObject[]; readonly agent: readonly JsonObject[] }>
 }
 
-export type Context = Parts & Request
+export type Context = OperationDeps & RequestContext
 
-/** A kind of record: how one is found and what access policies call it. */
-export interface Kind<Noun extends Facts> {
+/** A kind of record: how to find one, and its name in access policies. */
+export interface RecordKind<Noun extends VisibilityFacts> {
   readonly name: string
   find(id: string, store: Store): Promise<Noun | undefined>
-  /** Of a noun, or of what a list reads of it. */
-  resource(noun: Facts): Resource
+  /** Takes a record, or only the columns that a list reads. */
+  resource(noun: VisibilityFacts): Resource
 }
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** Bytes to send, as they come. */
 export interface Download {
   readonly bytes: AsyncIterable<Uint8Array>
   readonly contentType: string
-  /** Of what is made as it is sent, neither is known. */
+  /** Unknown, like the ETag, if the content is generated while it is sent. */
   readonly size?: number
   readonly etag?: string
-  /** What to call the file. */
+  /** The suggested file name. */
   readonly name?: string
   readonly part?: { readonly start: number; readonly end: number }
 }
 
-/** A stream of events that lasts until the reader leaves, or until it is ended from here. */
+/** A stream of events. It lasts until the client disconnects or the platform ends it. */
 export interface EventStream {
   subscribe(send: (event: StreamEvent) => void, end: () => void): Promise<() => void>
 }
 
 export interface StreamEvent {
-  /** Left out where the readers that it is for know no names. */
+  /** Omitted in formats whose events have no names. */
   readonly name?: string
   readonly id?: string
-  /** Sent as JSON; text that is sent as it is comes as `raw`. */
+  /** Sent as JSON. `raw` is sent unchanged. */
   readonly data?: unknown
   readonly raw?: string
 }
@@ -116,35 +123,37 @@ export interface StreamEvent {
 export const isEventStream = (value: unknown): value is EventStream => isObject(value) && 'subscribe' in value
 
 /**
- * Everything the platform can do for a caller is one of these values. REST routes, the OpenAPI document, the command
- * line, the SDK and platform tools are read off them.
+ * Everything the platform can do for a caller. REST routes, the OpenAPI document, CLI commands, SDK methods and
+ * platform tools are generated from these values.
  */
 export interface Operation {
-  /** `create-tool`: the command, the platform action. */
+  /** `create-tool`: the name of the CLI command and of the platform action. */
   readonly name: string
   /** `tools:CreateTool`. */
   readonly permission: string
-  /** `POST /tools/{tool_id}/call`; the first parameter fills the input's `id`, any other the field of its name. */
+  /**
+   * `POST /tools/{tool_id}/call`. The first parameter fills `id` of the input, any other the field of the same name.
+   */
   readonly route: string
   readonly summary: string
-  /** A body that can be sent as it is. */
+  /** A request body that works as is. */
   readonly example?: JsonObject
   readonly input: z.ZodObject
   readonly output: z.ZodType
-  /** The status of the answer: 201 where something was made, 204 where nothing is left to say. */
+  /** 201 if something was created, 204 if the response is empty. */
   readonly status: 200 | 201 | 204
-  /** What the caller sends or gets beside JSON. */
+  /** The request or response body, if it is not JSON. */
   readonly accepts?: 'bytes'
   readonly answers?: 'bytes' | 'events'
-  /** Asked again by the same call, it does nothing again, though it is no GET. */
+  /** Idempotent within a call although it is not a GET: repeating it has no further effect. */
   readonly repeatable?: boolean
-  /** Fields of the answer that are shown once: never to a model, never again. */
+  /** Response fields that are shown once. Models never see them. */
   readonly secretFields?: readonly string[]
-  /** What the answer is, with the status 202, where it is still to come. */
+  /** The schema of a 202 response, sent if the result is not ready yet. */
   readonly later?: z.ZodType
-  /** Whether only people may do it: it is never offered to a model, and refused from within a call. */
+  /** For people only: never offered to a model, and refused inside a call. */
   readonly byPeople?: true
-  /** Other spellings of the input's fields. */
+  /** Other spellings of input fields. */
   readonly aliases: Readonly<Record<string, string>>
   perform(input: unknown, context: Context): Promise<unknown>
 }
@@ -169,7 +178,7 @@ interface Common<Input extends z.ZodObject, Output extends z.ZodType> {
 type In<Input extends z.ZodObject> = z.infer<Input>
 type Answer<Output extends z.ZodType> = z.input<Output> | Download | EventStream | JsonText | Waiting
 
-/** JSON that is already text, passed on without being read again; with another status than the operation's, if given. */
+/** Serialized JSON, sent without parsing it again. A given status replaces that of the operation. */
 export class JsonText {
   readonly text: string
   readonly status: 202 | undefined
@@ -179,7 +188,7 @@ export class JsonText {
   }
 }
 
-/** Text that a record can be named by, and that every database takes. */
+/** Whether a text can be a record's name. Every database must be able to store it. */
 const isName = (text: string): boolean => text !== '' && text.length <= 200 && text === keepable(text)
 
 const define = <Input extends z.ZodObject, Output extends z.ZodType>(
@@ -188,14 +197,14 @@ const define = <Input extends z.ZodObject, Output extends z.ZodType>(
 ): Operation => {
   const { status = 200, ...rest } = common
   const references = References.of(common.route, common.permission)
-  /** With the id in place of a name. */
+  /** Replaces a name with its id, then runs the operation. */
   const runReferenced = async (input: unknown, context: Context): Promise<unknown> => {
     const reference = isObject(input) && typeof input.id === 'string' ? input.id : undefined
     if (!references || reference === undefined || isGeneratedId(reference) || !isName(reference)) {
       return run(parseInput(common.input, input), context)
     }
     const id = await references.idOf(reference, context)
-    // A name may hold what no id can.
+    // Names allow characters that ids do not.
     if (id === reference && !Id.safeParse(id).success) {
       throw await references.hinted(references.notFound(reference), reference, context)
     }
@@ -214,7 +223,7 @@ const define = <Input extends z.ZodObject, Output extends z.ZodType>(
       try {
         return await runReferenced(input, context)
       } catch (error) {
-        // It may have written something before the statement that failed.
+        // Only a GET is safe to retry: anything else may have written before the statement that failed.
         if (error instanceof DatabaseUnavailable) throw error.toError(common.route.startsWith('GET '))
         throw error
       }
@@ -222,7 +231,7 @@ const define = <Input extends z.ZodObject, Output extends z.ZodType>(
   }
 }
 
-/** Transports that people use. A model's requests come over any other one, from within a call, or from an agent. */
+/** Transports that people use. Requests of a model arrive over another one, from inside a call, or from an agent. */
 const transportsOfPeople: ReadonlySet<Transport> = new Set<Transport>(['rest', 'web'])
 
 function requirePerson({ parentCallId, generation, surface }: Context): void {
@@ -230,7 +239,7 @@ function requirePerson({ parentCallId, generation, surface }: Context): void {
   if (!isDirect || !transportsOfPeople.has(transportOf(surface))) throw new PlatformError('PERSON_REQUIRED', {})
 }
 
-/** Makes something in a project. */
+/** Creates a record in a project. */
 export const creates = <Input extends z.ZodObject, Output extends z.ZodType>(
   common: Common<Input, Output> & {
     readonly kind: string
@@ -246,10 +255,10 @@ export const creates = <Input extends z.ZodObject, Output extends z.ZodType>(
   })
 }
 
-/** Lists what the caller may see. Whoever may see nothing gets an empty list, not an error. */
-export const lists = <Noun extends Facts, Input extends z.ZodObject, Output extends z.ZodType>(
+/** Lists the records that the caller can see. Without access the list is empty, not an error. */
+export const lists = <Noun extends VisibilityFacts, Input extends z.ZodObject, Output extends z.ZodType>(
   common: Common<Input, Output> & {
-    readonly of: Kind<Noun>
+    readonly of: RecordKind<Noun>
     run(input: In<Input>, context: Context & { readonly visible: Visible }): Promise<Answer<Output>>
   },
 ): Operation => {
@@ -272,10 +281,10 @@ export const lists = <Noun extends Facts, Input extends z.ZodObject, Output exte
   })
 }
 
-/** Acts on one record. Whoever may not read it is told that it is not there; whoever may not change it, that they may not. */
-export const acts = <Noun extends Facts, Input extends z.ZodObject, Output extends z.ZodType>(
+/** Acts on one record. Returns 404 if the caller cannot read the record, and 403 if it can read but not change it. */
+export const acts = <Noun extends VisibilityFacts, Input extends z.ZodObject, Output extends z.ZodType>(
   common: Common<Input, Output> & {
-    readonly on: Kind<Noun>
+    readonly on: RecordKind<Noun>
     run(input: In<Input>, context: Context & { readonly target: Noun }): Promise<Answer<Output>>
   },
 ): Operation => {
@@ -293,7 +302,7 @@ export const acts = <Noun extends Facts, Input extends z.ZodObject, Output exten
   })
 }
 
-/** For what fits none of the shapes above: its `run` asks for access itself, as the door does for a call. */
+/** For operations that fit none of the shapes above. `run` checks access itself, as dispatch does for a call. */
 export const operation = <Input extends z.ZodObject, Output extends z.ZodType>(
   common: Common<Input, Output> & { run(input: In<Input>, context: Context): Promise<Answer<Output>> },
 ): Operation => {
@@ -307,11 +316,11 @@ export function requireAllowed(principal: Principal, permission: string, resourc
   throw new PlatformError('FORBIDDEN', { permission, layer: decision.layer, resource: resourceName(resource) })
 }
 
-/** The project that a request names; else the one its key is bound to; else the only one there is. */
+/** The project that the request names, or the one its key is bound to, or the only one that exists. */
 async function projectOf(input: { project_id?: string | null }, { principal, store }: Context): Promise<string> {
   if (input.project_id) {
     const found = await store.projects.find(input.project_id)
-    // Whoever is bound elsewhere learns nothing about which other projects there are.
+    // A key bound to another project must not learn which projects exist.
     if (!found && principal.projectId === null) {
       throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'project', id: input.project_id })
     }
@@ -331,7 +340,7 @@ export function parseInput<Input extends z.ZodObject>(schema: Input, input: unkn
   throw new PlatformError('VALIDATION_FAILED', { errors: faultsOf(result.error) })
 }
 
-/** `{tool_id}` fills `id`; as an action's input, `tool_id` and `toolId` are taken for `id` as well. */
+/** `{tool_id}` fills `id`. In the input of a platform action, `tool_id` and `toolId` also mean `id`. */
 const aliasesOf = (route: string): Record<string, string> =>
   Object.fromEntries(
     parametersOf(route).flatMap(({ name, field }) => {
@@ -340,11 +349,11 @@ const aliasesOf = (route: string): Record<string, string> =>
     }),
   )
 
-/** Whether a model can be given the operation: its answer is JSON and holds nothing that a model must not see. */
+/** Whether a model can use the operation: its response is JSON and contains nothing that models must not see. */
 export const isAction = ({ accepts, answers, secretFields, byPeople }: Operation): boolean =>
   !accepts && !answers && !secretFields && !byPeople
 
-/** The parameters of a route, and the field of the input that each fills: `id` for the first, its own for any other. */
+/** The parameters of a route and the input field that each fills: `id` for the first, the same name for any other. */
 export const parametersOf = (route: string): { readonly name: string; readonly field: string }[] =>
   [...route.matchAll(/\{(\w+)\}/g)].map(([, name = ''], index) => ({ name, field: index === 0 ? 'id' : name }))
 

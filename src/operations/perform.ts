@@ -1,21 +1,18 @@
 import type { Json, JsonObject } from '../lib/json.ts'
 import { Waiting } from '../model/outcome.ts'
 import { done, type Output } from '../model/tool.ts'
-import type { Asker } from '../tools/tool-type.ts'
-import { operations } from './index.ts'
-import { JsonText, type Operation, type Parts } from './operation.ts'
-
-const byName = new Map(operations.map((operation) => [operation.name, operation]))
+import type { CallContext } from '../tools/tool-type.ts'
+import { JsonText, type Operation, type OperationDeps } from './operation.ts'
 
 /** Runs an operation from within a call of a platform tool, with every check that REST makes. */
 export async function perform(
   name: string,
   input: JsonObject,
-  { callId, depth, signal, onWait = 'block', principal, generation, context, home }: Asker,
-  parts: Parts,
+  { callId, depth, signal, onWait = 'block', principal, generation, context, home }: CallContext,
+  deps: OperationDeps,
 ): Promise<Output | Waiting> {
-  const result = await (byName.get(name) as Operation).perform(input, {
-    ...parts,
+  const result = await (deps.operations.get(name) as Operation).perform(input, {
+    ...deps,
     principal,
     surface: 'agent',
     client: { name: null, version: null },
@@ -24,7 +21,7 @@ export async function perform(
     live: { signal },
     generation,
     context,
-    // A caller that returns would leave nobody here to make the call again.
+    // With "return", the call would not be made again after the decision.
     onWait: onWait === 'resume' ? onWait : 'block',
     home,
   })

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { PlatformError } from '../model/errors.ts'
 import { Id, Paging, pageOf } from '../model/page.ts'
 import { Project, ProjectFields } from '../model/project.ts'
-import { acts, type Kind, lists, operation, requireAllowed } from './operation.ts'
+import { acts, lists, operation, type RecordKind, requireAllowed } from './operation.ts'
 
-const project: Kind<Project> = {
+const project: RecordKind<Project> = {
   name: 'project',
   find: (id, store) => store.projects.find(id),
   resource: ({ id }) => ({ projectId: id, kind: 'project', id }),

@@ -1,22 +1,23 @@
 import { evaluate } from '../access/evaluate.ts'
-import { nameOfApp } from '../catalogue/missing.ts'
+import { appOf } from '../catalogue/catalogue.ts'
 import { nearest } from '../lib/nearest.ts'
 import { PlatformError } from '../model/errors.ts'
 import { isGeneratedId } from '../model/ids.ts'
 import type { Principal } from '../model/principal.ts'
+import { readToolReference, type ToolReference } from '../model/tool-reference.ts'
 import type { NamedRecord, NamedTable } from '../store/names.ts'
 import type { Store } from '../store/store.ts'
 
-interface Named {
+interface ReferencedKind {
   readonly table: NamedTable
-  /** What access policies call it. */
+  /** The kind in resource names of access policies. */
   readonly kind: string
-  /** Whoever may read a record may know its name. */
+  /** The permission to read a record. Callers without it cannot use its name. */
   readonly reads: string
 }
 
-/** By the parameter of a route that stands for a record. */
-const named: Readonly<Record<string, Named>> = {
+/** By route parameter. */
+const named: Readonly<Record<string, ReferencedKind>> = {
   tool_id: { table: 'tools', kind: 'tool', reads: 'tools:GetTool' },
   agent_id: { table: 'agents', kind: 'agent', reads: 'agents:GetAgent' },
   server_id: { table: 'servers', kind: 'server', reads: 'servers:GetServer' },
@@ -25,45 +26,42 @@ const named: Readonly<Record<string, Named>> = {
   access_policy_id: { table: 'access_policies', kind: 'access-policy', reads: 'access-policies:GetAccessPolicy' },
   approval_rule_id: { table: 'approval_rules', kind: 'approval-rule', reads: 'approval-rules:GetApprovalRule' },
   api_key_id: { table: 'api_keys', kind: 'api-key', reads: 'api-keys:GetApiKey' },
+  secret_id: { table: 'secrets', kind: 'secret', reads: 'secrets:GetSecret' },
   webhook_id: { table: 'webhooks', kind: 'webhook', reads: 'webhooks:GetWebhook' },
   project_id: { table: 'projects', kind: 'project', reads: 'projects:GetProject' },
 }
 
-interface Asking {
+interface ReferenceContext {
   readonly store: Store
   readonly principal: Principal
 }
 
-/** Finds the record that a caller means, for one operation. */
+/** Resolves names to ids, for one operation. */
 export class References {
-  readonly #named: Named
+  readonly #named: ReferencedKind
   readonly #permission: string
 
-  /** For operations on one record that can be named; undefined for all others. */
+  /** Undefined unless the operation acts on one record that can be named. */
   static of(route: string, permission: string): References | undefined {
     const [, parameter = ''] = /\{(\w+)\}/.exec(route) ?? []
     const about = named[parameter]
     return about && new References(about, permission)
   }
 
-  private constructor(about: Named, permission: string) {
+  private constructor(about: ReferencedKind, permission: string) {
     this.#named = about
     this.#permission = permission
   }
 
   /**
-   * The id of the record: what is an id stays, also where something else has it for its name. A name that nothing has that
-   * the caller may know of stays too, for the operation to say so.
+   * Returns the id of the record. An id is returned as is, even if another record has it as its name. So is a name that
+   * the caller cannot see: the operation then reports that it does not exist.
    */
-  async idOf(reference: string, { store, principal }: Asking): Promise<string> {
+  async idOf(reference: string, { store, principal }: ReferenceContext): Promise<string> {
     const { table, kind } = this.#named
     if (isGeneratedId(reference) || (await store.names.isId(table, reference))) return reference
-    const [app, name] = this.#parted(reference)
-    const records = await store.names.find(
-      table,
-      [reference, ...(name === undefined ? [] : [name])],
-      principal.projectId,
-    )
+    const { app, name } = this.#inApp(reference)
+    const records = await store.names.find(table, [reference, name], principal.projectId)
     const found = records.filter(
       (one) => this.#mayKnow(principal, one) && (one.name === reference || this.#appOf(one) === app),
     )
@@ -74,8 +72,8 @@ export class References {
     return found[0]?.id ?? reference
   }
 
-  /** An error that says that the record is not there, with names like the one that was given. */
-  async hinted(error: unknown, reference: string, { store, principal }: Asking): Promise<unknown> {
+  /** Adds similar names to a "not found" error. */
+  async hinted(error: unknown, reference: string, { store, principal }: ReferenceContext): Promise<unknown> {
     const { table, kind } = this.#named
     const isAboutIt =
       error instanceof PlatformError &&
@@ -97,14 +95,13 @@ export class References {
     return [this.#named.reads, this.#permission].some((permission) => evaluate(principal, permission, resource).allowed)
   }
 
-  /** `salesforce/create_contact` or `salesforce:create_contact`. */
-  #parted(reference: string): [app?: string, name?: string] {
-    const [, app, name] = (this.#named.table === 'tools' && /^([^/:]+)[/:]([^/:]+)$/.exec(reference)) || []
-    return [app, name]
+  /** `salesforce/create_contact`, or `salesforce:create_contact` as in the id of its action. */
+  #inApp(reference: string): ToolReference {
+    return this.#named.table === 'tools' ? readToolReference(reference.replace(':', '/')) : { name: reference }
   }
 
-  #appOf({ id, name, type, app }: NamedRecord): string | undefined {
-    return type === null ? undefined : nameOfApp({ id, name, type, app })
+  #appOf({ name, many_actions, app }: NamedRecord): string | undefined {
+    return many_actions === null ? undefined : appOf({ name, app, many_actions: many_actions === 1 })
   }
 
   #appField(record: NamedRecord): { app?: string } {

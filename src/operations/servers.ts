@@ -4,9 +4,9 @@ import { findMissing } from '../catalogue/missing.ts'
 import { PlatformError } from '../model/errors.ts'
 import { Id, Paging, pageOf } from '../model/page.ts'
 import { Server, ServerFields } from '../model/server.ts'
-import { acts, type Context, creates, type Kind, lists } from './operation.ts'
+import { acts, type Context, creates, lists, type RecordKind } from './operation.ts'
 
-export const server: Kind<Server> = {
+export const server: RecordKind<Server> = {
   name: 'server',
   find: (id, store) => store.servers.find(id),
   resource: ({ id, project_id }) => ({ projectId: project_id ?? null, kind: 'server', id }),
@@ -98,14 +98,16 @@ export const deleteServer = acts({
   },
 })
 
-/** What a server is told to offer has to be there. What it was told before may have gone since. */
+/** Newly listed apps and skills must exist. Those that were already listed may have been deleted since. */
 async function requireThere(
   { apps, skill_ids: skillIds }: Partial<Pick<Server, 'apps' | 'skill_ids'>>,
   before: Server | undefined,
   { store, catalogue, principal, projectId }: Context & { readonly projectId: string },
 ): Promise<void> {
   const mayKnow = mayEver(principal, 'tools:ListTools')
-  const faults = apps ? await findMissing(apps, before?.apps ?? [], projectId, { store, catalogue, mayKnow }) : []
+  const faults = apps
+    ? await findMissing(apps, before?.apps ?? [], projectId, { store, catalogue, maySuggest: mayKnow })
+    : []
   for (const [index, id] of skillIds?.entries() ?? []) {
     const isThere = before?.skill_ids?.includes(id) || (await store.skills.find(id))?.project_id === projectId
     if (!isThere) faults.push({ path: `skill_ids.${index}`, message: `the project has no skill "${id}"` })
@@ -113,6 +115,6 @@ async function requireThere(
   if (faults.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors: faults })
 }
 
-/** Without the fields that were not given. */
+/** Drops undefined fields. */
 const given = <T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never

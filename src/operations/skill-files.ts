@@ -11,7 +11,7 @@ export const importSkills = creates({
   name: 'import-skills',
   permission: 'skills:ImportSkills',
   route: 'POST /skills/import',
-  summary: 'Take over skills from folders with a SKILL.md; one of the same name is replaced',
+  summary: 'Import skills from SKILL.md folders; a skill with the same name is replaced',
   example: { files: { 'refunds/SKILL.md': '---\nname: refunds\ndescription: How to refund\n---\nLook first.' } },
   kind: 'skill',
   status: 200,
@@ -25,7 +25,7 @@ export const importSkills = creates({
     skipped: z.array(z.object({ path: z.string(), reason: z.string() })),
     not_taken_over: z
       .array(z.object({ path: z.string(), field: z.string() }))
-      .describe('What the front matter of those that were taken over says, and the skills do not'),
+      .describe('Front matter fields that could not be imported'),
   }),
   async run({ files }, context) {
     const created: Skill[] = []
@@ -33,10 +33,10 @@ export const importSkills = creates({
     const skipped: { path: string; reason: string }[] = []
     const fields: { path: string; field: string }[] = []
     for (const [index, [path, content]] of Object.entries(files).entries()) {
-      // Others are served between them: with SQLite, nothing here waits.
+      // Yield to other requests: SQLite is synchronous, so nothing in this loop does.
       if (index % 20 === 19) await setImmediate()
       if (!/(^|\/)SKILL\.md$/i.test(path)) {
-        skipped.push({ path, reason: 'Only SKILL.md files are taken over.' })
+        skipped.push({ path, reason: 'Only SKILL.md files are imported.' })
         continue
       }
       try {

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { Id, Paging, pageOf } from '../model/page.ts'
 import { Skill, SkillFields } from '../model/skill.ts'
-import { acts, creates, type Kind, lists } from './operation.ts'
+import { acts, creates, lists, type RecordKind } from './operation.ts'
 
-export const skill: Kind<Skill> = {
+export const skill: RecordKind<Skill> = {
   name: 'skill',
   find: (id, store) => store.skills.find(id),
   resource: ({ id, project_id }) => ({ projectId: project_id ?? null, kind: 'skill', id }),

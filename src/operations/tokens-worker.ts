@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 
-/** A word of the text may look like a mark of the tokenizer's own; here it is text like any other. */
+/** Text that looks like a special token of the tokenizer is counted as ordinary text. */
 const options = { disallowedSpecial: new Set<string>() }
 
 parentPort?.postMessage((workerData as string[]).map((text) => countTokens(text, options)))

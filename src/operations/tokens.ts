@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 
-/** What models of the last years read; others differ by some per cent. */
+/** The encoding of recent OpenAI models. Other models differ by a few percent. */
 export const tokenizer = 'o200k_base'
 
-/** How many tokens each text is. In a thread for the purpose: the tables are large and the texts may be, too. */
+/** Counts the tokens of each text in a worker thread, because the encoding tables and the texts can be large. */
 export async function countTokens(texts: readonly string[]): Promise<number[]> {
   const worker = new Worker(new URL('./tokens-worker.ts', import.meta.url), { workerData: texts })
   try {

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { evaluate, mayAlways, type Resource, resourceName } from '../access/evaluate.ts'
-import { appOf, autoApprovesAll, type Catalogue } from '../catalogue/catalogue.ts'
+import { evaluate, type Resource } from '../access/evaluate.ts'
+import { appOf, autoApprovesAll, type Catalogue, commonApp } from '../catalogue/catalogue.ts'
 import { dependentsOf } from '../catalogue/dependents.ts'
 import { agentNames, generatedName } from '../catalogue/names.ts'
-import { masked, maskedUrl } from '../credentials/tool-secrets.ts'
-import { recordAttempt } from '../dispatch/attempt.ts'
+import { referencedSecrets } from '../credentials/secret-references.ts'
 import { toolResource } from '../dispatch/authorize.ts'
+import { recordAttempt } from '../dispatch/rejected-call.ts'
 import { AnyJson, isObject, type JsonObject } from '../lib/json.ts'
 import { PendingApproval } from '../model/approval.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
@@ -16,38 +16,33 @@ import { Id, iso, Paging, pageOf, Text } from '../model/page.ts'
 import type { Principal } from '../model/principal.ts'
 import { jsonObject, Level, type Output, Tool, type ToolDraft, ToolFields } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
-import { findToolType, toolTypes } from '../tools/index.ts'
 import type { ToolType } from '../tools/tool-type.ts'
+import { maskedConfig, type ToolTypes } from '../tools/tool-types.ts'
 import {
   acts,
   type Context,
   creates,
   JsonText,
-  type Kind,
   lists,
   type Operation,
+  type OperationDeps,
   operation,
-  type Parts,
-  type Request,
+  type RecordKind,
+  type RequestContext,
   requireAllowed,
 } from './operation.ts'
+import { presentConfig, readConfig, sentFields, shownFields } from './tool-config.ts'
 
-export const tool: Kind<ToolRecord> = {
+export const tool: RecordKind<ToolRecord> = {
   name: 'tool',
   find: (id, store) => store.tools.find(id),
   resource: toolResource,
 }
 
-const { name, ...optionalFields } = ToolFields
-const typeNames = toolTypes.flatMap(({ type, aliases = [] }) => [type, ...aliases]) as [string, ...string[]]
-const Type = z.enum(typeNames)
+const { name, description, ...optionalFields } = ToolFields
 
-const empty: Omit<ToolDraft, 'name' | 'type'> = {
+const empty: Omit<ToolDraft, 'name' | 'type' | 'config' | 'many_actions'> = {
   description: null,
-  parameters: null,
-  execute: null,
-  mcp: null,
-  actions: null,
   preset_parameters: null,
   app: null,
   pin_definitions: false,
@@ -58,89 +53,102 @@ const empty: Omit<ToolDraft, 'name' | 'type'> = {
   approval_timeout_seconds: null,
 }
 
-const fields = z.object(optionalFields).partial().shape
+/** The operations whose input and output contain the fields of all tool types. */
+export function toolOperations(types: ToolTypes) {
+  const Type = z.enum(types.names as [string, ...string[]])
+  const fields = {
+    description: description.optional(),
+    ...sentFields(types),
+    ...z.object(optionalFields).partial().shape,
+  }
+  const { id, project_id, name: shownName, type, description: shownDescription, ...rest } = Tool.shape
+  const Shown = z.object({
+    ...{ id, project_id, name: shownName, type, description: shownDescription },
+    ...shownFields(types),
+    ...rest,
+  })
 
-export const createTool = creates({
-  name: 'create-tool',
-  permission: 'tools:CreateTool',
-  route: 'POST /tools',
-  summary: 'Register a tool',
-  example: {
-    name: 'get-weather',
-    description: 'The weather in a city',
-    parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
-    execute: { url: 'https://api.example.com/weather/{city}', method: 'GET' },
-  },
-  kind: 'tool',
-  input: z.strictObject({ project_id: Id.optional(), name, type: Type.default('http'), ...fields }),
-  output: Tool,
-  async run({ project_id: _, ...input }, context) {
-    const draft = await checked({ ...empty, ...input }, context)
-    requireUnbound(draft, undefined, context)
-    requireRunning(draft, undefined, { projectId: context.projectId, kind: 'tool', id: '*' }, context)
-    requireActions(draft, context.projectId, context)
-    return present(await context.store.tools.create(context.projectId, draft), context)
-  },
-})
+  const createTool = creates({
+    name: 'create-tool',
+    permission: 'tools:CreateTool',
+    route: 'POST /tools',
+    summary: 'Register a tool',
+    example: {
+      name: 'get-weather',
+      description: 'The weather in a city',
+      parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+      execute: { url: 'https://api.example.com/weather/{city}', method: 'GET' },
+    },
+    kind: 'tool',
+    input: z.strictObject({ project_id: Id.optional(), name, type: Type.default('http'), ...fields }),
+    output: Shown,
+    async run({ project_id: _, ...input }, context) {
+      const { projectId } = context
+      const draft = await checked(input, undefined, context)
+      authorize(draft, undefined, { projectId, kind: 'tool', id: '*' }, context)
+      await authorizeSecrets(draft, undefined, projectId, context)
+      return present(await context.store.tools.create(projectId, draft), context)
+    },
+  })
 
-export const listTools = lists({
-  name: 'list-tools',
-  permission: 'tools:ListTools',
-  route: 'GET /tools',
-  summary: 'List tools',
-  of: tool,
-  input: z.strictObject({
-    project_id: Id.optional(),
-    type: Type.optional(),
-    name: Text.max(64).optional(),
-    ...Paging,
-  }),
-  output: pageOf(Tool),
-  async run(input, context) {
-    const { store, visible } = context
-    const type = input.type && findToolType(input.type)?.type
-    const page = await store.tools.list({ ...input, ...(type && { type }) }, visible)
-    return { ...page, data: page.data.map((record) => presentTo(record, context)) }
-  },
-})
+  const listTools = lists({
+    name: 'list-tools',
+    permission: 'tools:ListTools',
+    route: 'GET /tools',
+    summary: 'List tools',
+    of: tool,
+    input: z.strictObject({
+      project_id: Id.optional(),
+      type: Type.optional(),
+      name: Text.max(64).optional(),
+      ...Paging,
+    }),
+    output: pageOf(Shown),
+    async run(input, context) {
+      const { store, visible } = context
+      const type = input.type && types.find(input.type)?.type
+      const page = await store.tools.list({ ...input, ...(type && { type }) }, visible)
+      return { ...page, data: page.data.map((record) => presentTo(record, context)) }
+    },
+  })
 
-export const getTool = acts({
-  name: 'get-tool',
-  permission: 'tools:GetTool',
-  route: 'GET /tools/{tool_id}',
-  summary: 'Get a tool',
-  on: tool,
-  input: z.strictObject({ id: Id }),
-  output: Tool,
-  run: async (_, context) => presentTo(context.target, context),
-})
+  const getTool = acts({
+    name: 'get-tool',
+    permission: 'tools:GetTool',
+    route: 'GET /tools/{tool_id}',
+    summary: 'Get a tool',
+    on: tool,
+    input: z.strictObject({ id: Id }),
+    output: Shown,
+    run: async (_, context) => presentTo(context.target, context),
+  })
 
-export const updateTool = acts({
-  name: 'update-tool',
-  permission: 'tools:UpdateTool',
-  route: 'PATCH /tools/{tool_id}',
-  summary: 'Change a tool; the result is checked as if it were new',
-  example: { timeout_seconds: 10 },
-  on: tool,
-  input: z.strictObject({ id: Id, name: name.optional(), type: Type.optional(), ...fields }),
-  output: Tool,
-  async run({ id, ...change }, context) {
-    const { id: _id, project_id: _project, created_at: _created, updated_at: _updated, ...draft } = context.target
-    const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
-    const next = await checked({ ...draft, ...(change.type && { type_alias: null }), ...given }, context)
-    requireUnbound(next, draft, context)
-    requireRunning(next, draft, toolResource(context.target), context)
-    requireActions(next, context.target.project_id, context)
-    const updated = await context.store.tools.update(id, next)
-    return present(updated ?? context.target, context)
-  },
-})
+  const updateTool = acts({
+    name: 'update-tool',
+    permission: 'tools:UpdateTool',
+    route: 'PATCH /tools/{tool_id}',
+    summary: 'Change a tool; the result is validated like a new tool',
+    example: { timeout_seconds: 10 },
+    on: tool,
+    input: z.strictObject({ id: Id, name: name.optional(), type: Type.optional(), ...fields }),
+    output: Shown,
+    async run({ id, ...change }, context) {
+      const next = await checked(change, context.target, context)
+      authorize(next, context.target, toolResource(context.target), context)
+      await authorizeSecrets(next, context.target, context.target.project_id, context)
+      const updated = await context.store.tools.update(id, next)
+      return present(updated ?? context.target, context)
+    },
+  })
+
+  return { createTool, listTools, getTool, updateTool }
+}
 
 export const deleteTool = acts({
   name: 'delete-tool',
   permission: 'tools:DeleteTool',
   route: 'DELETE /tools/{tool_id}',
-  summary: 'Delete a tool; the record of its calls stays',
+  summary: 'Delete a tool; its call records are kept',
   status: 204,
   on: tool,
   input: z.strictObject({
@@ -159,24 +167,22 @@ export const deleteTool = acts({
   },
 })
 
-const ActionView = z.object({
+export const ActionView = z.object({
   id: z.string().describe('namespace:name'),
   name: z.string().describe('The action’s name within its tool'),
-  tool_name: z.string().describe('The name that an agent sees'),
+  tool_name: z.string().describe('The name an agent sees'),
   server_tool_name: z
     .string()
-    .describe(
-      'The name that an MCP client sees at a server in direct mode, unless another action there has it already',
-    ),
+    .describe('The name an MCP client sees on a server in direct mode, unless another action there already has it'),
   description: z.string().nullable(),
   app: z.string(),
   level: Level,
   auto_approve: z.boolean(),
-  withheld: z.boolean().describe('Described otherwise than before, and not accepted yet'),
+  withheld: z.boolean().describe('True if its definition changed and was not accepted yet'),
   input_schema: z
     .custom<JsonObject>()
     .meta({ type: 'object' })
-    .describe('What a caller is asked for: preset fields are gone'),
+    .describe('The input schema for callers, without preset fields'),
 })
 
 export const listToolActions = acts({
@@ -197,67 +203,60 @@ export const refreshTool = acts({
   name: 'refresh-tool',
   permission: 'tools:RefreshTool',
   route: 'POST /tools/{tool_id}/refresh',
-  summary: 'Ask the MCP server behind a tool anew what it offers, instead of when its list has grown old',
+  summary: 'Refresh the tool list of the MCP server behind a tool',
   example: {},
   on: tool,
   input: z.strictObject({ id: Id }),
   output: z.object({
-    actions: z.int().describe('How many it offers'),
-    withheld: z.array(z.string()).describe('Those that are described otherwise than before, and not accepted yet'),
+    actions: z.int().describe('Number of actions'),
+    withheld: z.array(z.string()).describe('Actions whose definition changed and was not accepted yet'),
   }),
-  async run(_, { catalogue, target, reach }) {
-    findToolType(target.type)?.refresh?.(target, reach)
-    // Throws where the server cannot be asked, and does not answer with what it offered before.
+  async run(_, { catalogue, target, toolDeps: deps }) {
+    const type = catalogue.typeOf(target)
+    if (type.refresh) await type.refresh(target, deps, await catalogue.requireFilled(target))
+    // Throws if the server is unreachable, instead of returning its previous tools.
     await catalogue.describe(target)
     const views = await viewActions(catalogue, target)
     return { actions: views.length, withheld: views.flatMap(({ name, withheld }) => (withheld ? [name] : [])) }
   },
 })
 
-const Health = z.object({
-  state: z
-    .enum(['unknown', 'up', 'down'])
-    .describe('unknown where there is nothing to be connected to, or nobody has tried'),
-  failures: z.int().describe('Failures in a row'),
+export const Health = z.object({
+  state: z.enum(['unknown', 'up', 'down']).describe('unknown if the tool has no server, or it was not used yet'),
+  failures: z.int().describe('Consecutive failures'),
   error: z.string().nullable(),
-  tools: z.int().nullable().describe('How many actions it had when it was last asked'),
-  era: z.string().nullable().describe('Which protocol era it speaks'),
+  tools: z.int().nullable().describe('Number of actions when it was last listed'),
+  era: z.string().nullable().describe('MCP protocol version it uses'),
 })
 
 export const getToolHealth = acts({
   name: 'get-tool-health',
   permission: 'tools:GetToolHealth',
   route: 'GET /tools/{tool_id}/health',
-  summary: 'See how the MCP server behind a tool was when it was last used',
+  summary: 'Get the health of the MCP server behind a tool, as of its last use',
   on: tool,
   input: z.strictObject({ id: Id }),
   output: Health,
-  run: async (_, { target, reach }) =>
-    findToolType(target.type)?.health?.(target, reach) ?? {
-      state: 'unknown' as const,
-      failures: 0,
-      error: null,
-      tools: null,
-      era: null,
-    },
+  async run(_, { catalogue, target, toolDeps: deps }) {
+    const type = catalogue.typeOf(target)
+    if (type.health) return type.health(target, deps, await catalogue.requireFilled(target))
+    return { state: 'unknown' as const, failures: 0, error: null, tools: null, era: null }
+  },
 })
 
 const calling = operation({
   name: 'call-tool',
   permission: 'tools:CallTool',
   route: 'POST /tools/{tool_id}/call',
-  summary: 'Call a tool and get what it answers',
+  summary: 'Call a tool and get its output',
   example: { input: { city: 'Recife' } },
   input: z.strictObject({
     id: Id,
-    action: Text.max(200).nullish().describe('Which action, for tools that offer several'),
+    action: Text.max(200).nullish().describe('The action, for tools that have several'),
     input: jsonObject('The arguments').nullish(),
-    wait: z
-      .boolean()
-      .optional()
-      .describe('False: where a human must approve, do not wait for that; send the same call again later'),
+    wait: z.boolean().optional().describe('If false, do not wait for approval: send the same call again later'),
   }),
-  output: AnyJson.describe('Whatever the tool answers'),
+  output: AnyJson.describe('The output of the tool'),
   later: PendingApproval,
   async run({ id, action, input, wait }, context) {
     const returns = wait === false && context.onWait !== 'resume'
@@ -267,7 +266,7 @@ const calling = operation({
   },
 })
 
-/** A request that cannot be read never reaches the door, and is in the record all the same. */
+/** An invalid request never reaches dispatch, but it is recorded. */
 export const callTool: Operation = {
   ...calling,
   async perform(input, context) {
@@ -283,12 +282,12 @@ export const callTool: Operation = {
 
 async function recordUnread(sent: unknown, error: PlatformError, context: Context): Promise<void> {
   const { id, input } = isObject(sent) ? sent : {}
-  const { principal, store } = context
+  const { principal, store, catalogue } = context
   const { data: toolId } = Id.safeParse(id)
   const found = toolId === undefined ? undefined : await store.tools.find(toolId)
-  // Whoever may not call a tool does not learn from the record that there is one.
+  // The record must not reveal that a tool exists to callers who cannot call it.
   const may = found && evaluate(principal, 'tools:CallTool', toolResource(found)).allowed
-  const target = may ? { tool: found } : 'UNKNOWN_TOOL'
+  const target = may ? { tool: found, type: catalogue.typeOf(found) } : 'UNKNOWN_TOOL'
   await recordAttempt(
     store.calls,
     { ...context, id: newId('call'), projectId: principal.projectId, target, input: input ?? null },
@@ -296,7 +295,7 @@ async function recordUnread(sent: unknown, error: PlatformError, context: Contex
   )
 }
 
-/** What a caller is told who does not wait for the decision. */
+/** The response for a caller that does not wait for the decision. */
 function pending(wait: Wait): JsonText {
   const { id, expiresAt } = wait as Extract<Wait, { kind: 'approval' }>
   const answer: z.infer<typeof PendingApproval> = {
@@ -307,12 +306,11 @@ function pending(wait: Wait): JsonText {
   return new JsonText(JSON.stringify(answer), 202)
 }
 
-/** To the door, for whoever has a tool's id and its input. */
 export async function call(
   toolId: string,
   action: string | null | undefined,
   input: JsonObject | null | undefined,
-  context: Request & Pick<Parts, 'dispatch'>,
+  context: RequestContext & Pick<OperationDeps, 'dispatch'>,
   id = newId('call'),
 ): Promise<Output | Waiting> {
   const { principal, surface, client, parentCallId, depth, live, generation, onWait, server, gone, home } = context
@@ -325,7 +323,7 @@ export async function call(
   return outcome.kind === 'done' ? outcome.output : outcome
 }
 
-/** What another system said in an error may hold anything: only those who may read the record see it. */
+/** The response body of another system can contain anything. Only callers who can read call records see it. */
 function withoutRawAnswer(error: unknown, principal: Principal): unknown {
   if (!(error instanceof PlatformError) || error.code !== 'TOOL_HTTP_ERROR') return error
   const reader = { projectId: principal.projectId, kind: 'call', id: '*' }
@@ -334,48 +332,28 @@ function withoutRawAnswer(error: unknown, principal: Principal): unknown {
   return new PlatformError('TOOL_HTTP_ERROR', details, { cause: error })
 }
 
-/** A tool as callers see it, with what was left out filled in. */
-function present({ type_alias, ...record }: ToolRecord, { reach }: Pick<Context, 'reach'>): Tool {
-  const type = findToolType(record.type) as ToolType
+/** A tool as the API shows it, with defaults filled in. */
+function present(record: ToolRecord, { toolTypes, toolDeps }: Pick<Context, 'toolTypes' | 'toolDeps'>): Tool {
+  const { type_alias, config, many_actions: _, ...rest } = record
   return {
-    ...record,
+    ...rest,
+    ...presentConfig(toolTypes, config),
     type: type_alias ?? record.type,
-    actions: record.actions && [...record.actions],
-    app: appOf(record, type),
-    auto_approve: autoApprovesAll(record, reach),
+    app: appOf(record),
+    auto_approve: autoApprovesAll(record, toolTypes.of(record), toolDeps),
   }
 }
 
-/** What is fixed on a tool, and what it sends to prove who it is, are for those who may change them. */
-function presentTo(record: ToolRecord, context: Pick<Context, 'principal' | 'reach'>): Tool {
-  const whole = present(record, context)
-  if (evaluate(context.principal, 'tools:UpdateTool', toolResource(record)).allowed) return whole
-  const { execute, mcp } = whole
-  return {
-    ...whole,
-    execute: execute && { ...execute, url: maskedUrl(execute.url), ...maskedValues(execute) },
-    mcp: mcp && {
-      ...mcp,
-      ...(mcp.url !== undefined && { url: maskedUrl(mcp.url) }),
-      ...(mcp.args && { args: mcp.args.map(() => masked) }),
-      ...maskedValues(mcp),
-    },
-    preset_parameters: null,
-  }
+/** Hides presets and credentials from callers who cannot change the tool. */
+function presentTo(record: ToolRecord, context: Pick<Context, 'principal' | 'toolTypes' | 'toolDeps'>): Tool {
+  if (evaluate(context.principal, 'tools:UpdateTool', toolResource(record)).allowed) return present(record, context)
+  const config = maskedConfig(context.toolTypes.of(record), record.config)
+  return { ...present({ ...record, config }, context), preset_parameters: null }
 }
-
-type Values = Record<string, string> | undefined
-
-const maskedValues = ({ headers, env }: { headers?: Values; env?: Values }) => ({
-  ...(headers && { headers: mask(headers) }),
-  ...(env && { env: mask(env) }),
-})
-
-const mask = (values: Record<string, string>) => Object.fromEntries(Object.keys(values).map((name) => [name, masked]))
 
 async function viewActions(catalogue: Catalogue, record: ToolRecord): Promise<z.infer<typeof ActionView>[]> {
-  const { type, offers } = (await catalogue.find(record.id)) ?? (await catalogue.describe(record))
-  const named = agentNames([...offers.values()].map(({ action }) => ({ action, many: type.many })))
+  const { type, actions } = (await catalogue.find(record.id)) ?? (await catalogue.describe(record))
+  const named = agentNames([...actions.values()].map(({ action }) => ({ action, many: type.many })))
   return [...named].map(([toolName, action]) => ({
     id: action.id,
     name: action.name,
@@ -385,104 +363,77 @@ async function viewActions(catalogue: Catalogue, record: ToolRecord): Promise<z.
     app: action.app,
     level: action.level,
     auto_approve: action.autoApprove,
-    withheld: offers.get(action.name)?.withheld === true,
-    input_schema: offers.get(action.name)?.shown ?? {},
+    withheld: actions.get(action.name)?.withheld === true,
+    input_schema: actions.get(action.name)?.publicSchema ?? {},
   }))
 }
 
-/** Refuses a tool that could not work, with everything that is wrong with it. */
-async function checked(given: ToolDraft, { reach, schemas }: Pick<Context, 'reach' | 'schemas'>): Promise<ToolDraft> {
-  const type = findToolType(given.type) as ToolType
-  const alias = given.type === type.type ? (given.type_alias ?? null) : given.type
-  const draft: ToolDraft = { ...given, type: type.type, type_alias: alias }
-  const errors: Fault[] = [
-    ...checkFields(draft, type),
-    ...(await checkParameters(draft, schemas)),
-    ...type.check(draft, reach),
+type SentFields = Partial<Omit<ToolDraft, 'config'>> & Readonly<Record<string, unknown>>
+
+/** Validates a tool and reports everything that is wrong with it. */
+async function checked(
+  sent: SentFields,
+  before: ToolRecord | undefined,
+  { toolTypes, toolDeps }: Pick<Context, 'toolTypes' | 'toolDeps'>,
+): Promise<ToolDraft> {
+  const given = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined))
+  const wanted = sent.type ?? before?.type ?? ''
+  const type = toolTypes.find(wanted)
+  if (!type) throw new PlatformError('TOOL_TYPE_UNAVAILABLE', { type: wanted })
+  const { config, faults } = readConfig(toolTypes, type, { ...before?.config, ...given })
+  const draft: ToolDraft = {
+    ...pick({ ...empty, ...before, ...given }, generalFields),
+    type: type.type,
+    type_alias: wanted === type.type ? (sent.type ? null : (before?.type_alias ?? null)) : wanted,
+    config: config ?? {},
+    many_actions: type.many,
+  }
+  const errors = [
+    ...faults,
+    ...checkName(draft, type),
+    ...(config ? ((await type.check?.(draft, toolDeps)) ?? []) : []),
   ]
   if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
   return draft
 }
 
-/** What the whole platform does not start without is not for one project to say. */
-function requireUnbound(
-  draft: ToolDraft,
-  before: ToolDraft | undefined,
-  { principal }: Pick<Context, 'principal'>,
-): void {
-  if (!draft.mcp?.required || before?.mcp?.required || principal.projectId === null) return
-  const message = 'is for keys that are not bound to a project: the whole platform would not start without the server'
-  throw new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'mcp.required', message }] })
-}
+const generalFields = ['name', ...(Object.keys(empty) as (keyof typeof empty)[])] as const
 
-/** Who may register tools need not be one who may run any program on the machine. */
-function requireRunning(
-  draft: ToolDraft,
-  before: ToolDraft | undefined,
-  resource: Resource,
-  { principal }: Pick<Context, 'principal'>,
-): void {
-  if (draft.mcp?.command === undefined || isDeepStrictEqual(draft.mcp, before?.mcp)) return
-  requireAllowed(principal, 'tools:RunProgram', resource)
+const pick = <Name extends string>(fields: Readonly<Record<string, unknown>>, names: readonly Name[]) =>
+  Object.fromEntries(names.map((one) => [one, fields[one]])) as Pick<ToolDraft, Name & keyof ToolDraft>
+
+/** The name of a tool with several actions is also their namespace. */
+const checkName = ({ name }: ToolDraft, { many }: ToolType): Fault[] =>
+  many && name === commonApp ? [{ path: 'name', message: `"${commonApp}" is kept for tools with a single action` }] : []
+
+function authorize(draft: ToolDraft, before: ToolRecord | undefined, resource: Resource, context: Context): void {
+  const { principal, toolTypes, toolDeps } = context
+  toolTypes.of(draft).authorize?.(
+    {
+      config: draft.config,
+      before: before?.type === draft.type ? before.config : undefined,
+      projectId: resource.projectId as string,
+      principal,
+      requireAllowed: (permission) => requireAllowed(principal, permission, resource),
+    },
+    toolDeps,
+  )
 }
 
 /**
- * A platform tool runs with its caller's rights, on arguments that its presets choose. So you need the permission of each
- * of its actions, on the whole project; otherwise you could have someone with more rights do what you may not.
+ * A tool can send a secret anywhere. So a caller who sets or changes a config that references secrets needs permission
+ * to use each of them.
  */
-function requireActions(
+async function authorizeSecrets(
   draft: ToolDraft,
+  before: ToolRecord | undefined,
   projectId: string,
-  { principal, reach }: Pick<Context, 'principal' | 'reach'>,
-): void {
-  for (const name of draft.actions ?? []) {
-    const permission = reach.platformActions.get(name)?.permission
-    if (permission === undefined || mayAlways(principal, permission, projectId)) continue
-    const resource = resourceName({ projectId, kind: '*', id: '*' })
-    const reason = `To put the action "${name}" into a tool you need ${permission} on ${resource}, without exceptions. Ask someone who has that permission to register or change the tool.`
-    throw new PlatformError('FORBIDDEN', { permission, layer: 'access policy', resource, reason })
+  { principal, store }: Context,
+): Promise<void> {
+  const names = [...referencedSecrets(draft.config)]
+  if (names.length === 0 || isDeepStrictEqual(draft.config, before?.config)) return
+  const found = new Map((await store.secrets.named(projectId, names)).map(({ id, name }) => [name, id]))
+  for (const name of names) {
+    requireAllowed(principal, 'secrets:UseSecret', { projectId, kind: 'secret', id: found.get(name) ?? '*' })
   }
-}
-
-const configFields = [...new Set(toolTypes.flatMap(({ config }) => Object.keys(config.shape)))] as (keyof ToolDraft)[]
-
-function checkFields(draft: ToolDraft, type: ToolType): Fault[] {
-  return configFields.flatMap((field) => {
-    const used = field in type.config.shape
-    if (used && draft[field] === null) {
-      const hint = field === 'parameters' ? '; for a tool without input, send {"type":"object","properties":{}}' : ''
-      return [{ path: field, message: `is missing: ${type.type} tools need it${hint}` }]
-    }
-    if (!used && draft[field] !== null)
-      return [{ path: field, message: `is not used by ${type.type} tools: leave it out` }]
-    return []
-  })
-}
-
-async function checkParameters(
-  { parameters, preset_parameters }: ToolDraft,
-  schemas: Context['schemas'],
-): Promise<readonly Fault[]> {
-  if (!parameters) return []
-  if (parameters.type !== undefined && parameters.type !== 'object') {
-    return [{ path: 'parameters.type', message: 'must be "object": the input of a tool is an object' }]
-  }
-  const faults = await schemas.faultsOf(parameters)
-  if (faults.length > 0) {
-    return faults.map(({ path, message }) => ({ path: path === '' ? 'parameters' : `parameters.${path}`, message }))
-  }
-  return preset_parameters ? checkPresets(parameters, preset_parameters, schemas) : []
-}
-
-/** A preset that breaks the schema would make every call fail, with nothing its caller could do. */
-async function checkPresets(
-  parameters: JsonObject,
-  presets: JsonObject,
-  schemas: Context['schemas'],
-): Promise<readonly Fault[]> {
-  const { properties = {}, $defs, definitions } = parameters as Record<string, JsonObject>
-  const fixed = Object.fromEntries(Object.entries(properties).filter(([key]) => Object.hasOwn(presets, key)))
-  const schema: JsonObject = { properties: fixed, ...($defs && { $defs }), ...(definitions && { definitions }) }
-  const faults = await schemas.compile(schema)(presets)
-  return faults.map(({ path, message }) => ({ path: `preset_parameters.${path}`, message }))
 }

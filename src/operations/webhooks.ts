@@ -12,9 +12,9 @@ import {
   WebhookFields,
   WebhookWithSecret,
 } from '../model/webhook.ts'
-import { acts, creates, type Kind, lists } from './operation.ts'
+import { acts, creates, lists, type RecordKind } from './operation.ts'
 
-const webhook: Kind<Webhook> = {
+const webhook: RecordKind<Webhook> = {
   name: 'webhook',
   find: (id, store) => store.webhooks.find(id),
   resource: ({ id, project_id }) => ({ projectId: project_id ?? null, kind: 'webhook', id }),
@@ -22,7 +22,7 @@ const webhook: Kind<Webhook> = {
 
 const { name, url, events, enabled } = WebhookFields
 
-/** The query of its address may hold a key, which is for those who may change it. */
+/** The query of the URL may contain a key, so only callers who can change the webhook see it. */
 const presentTo = (one: Webhook, principal: Principal): Webhook =>
   evaluate(principal, 'webhooks:UpdateWebhook', webhook.resource(one)).allowed
     ? one
@@ -32,7 +32,7 @@ export const createWebhook = creates({
   name: 'create-webhook',
   permission: 'webhooks:CreateWebhook',
   route: 'POST /webhooks',
-  summary: 'Create a webhook; its secret is in this answer only',
+  summary: 'Create a webhook; its secret is only returned here',
   example: { name: 'runs', url: 'https://example.com/hooks/quartermaster', events: ['generation.completed'] },
   secretFields: ['secret'],
   kind: 'webhook',
@@ -100,7 +100,8 @@ export const rotateWebhookSecret = acts({
   name: 'rotate-webhook-secret',
   permission: 'webhooks:RotateWebhookSecret',
   route: 'POST /webhooks/{webhook_id}/rotate-secret',
-  summary: 'Give a webhook a new secret, which is in this answer only; for a day the old one signs too',
+  summary:
+    'Rotate the secret of a webhook; for a day, deliveries are signed with both. The new secret is only returned here',
   example: {},
   secretFields: ['secret'],
   on: webhook,
@@ -113,7 +114,7 @@ export const testWebhook = acts({
   name: 'test-webhook',
   permission: 'webhooks:TestWebhook',
   route: 'POST /webhooks/{webhook_id}/test',
-  summary: 'Send a webhook.test event now, and say how it went',
+  summary: 'Send a webhook.test event and return the result',
   example: {},
   on: webhook,
   input: z.strictObject({ id: Id }),
@@ -125,7 +126,7 @@ export const listWebhookDeliveries = acts({
   name: 'list-webhook-deliveries',
   permission: 'webhooks:ListWebhookDeliveries',
   route: 'GET /webhooks/{webhook_id}/deliveries',
-  summary: 'List what was sent to a webhook and how it went, newest first',
+  summary: 'List the deliveries of a webhook, newest first',
   on: webhook,
   input: z.strictObject({
     id: Id,
@@ -141,7 +142,7 @@ export const getWebhookDelivery = acts({
   name: 'get-webhook-delivery',
   permission: 'webhooks:GetWebhookDelivery',
   route: 'GET /webhooks/{webhook_id}/deliveries/{delivery_id}',
-  summary: 'Get one delivery with its body',
+  summary: 'Get a delivery with its body',
   on: webhook,
   input: z.strictObject({ id: Id, delivery_id: Id }),
   output: Delivery,

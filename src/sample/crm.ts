@@ -54,8 +54,8 @@ const tools = [
 ]
 
 /**
- * The services of the sample project: a small CRM as an MCP server, and an API with exchange rates and refunds. Changes
- * are kept in memory until the program ends.
+ * The services of the sample project: a small CRM as an MCP server, and an API with exchange rates and refunds. Data is
+ * kept in memory until the process ends.
  */
 export function sampleCompany(): Hono {
   const contacts = new Map<string, Contact>(

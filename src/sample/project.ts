@@ -1,6 +1,6 @@
 import { type Outcome, Quartermaster } from '../sdk/index.ts'
 
-/** What the commands that the first start prints need. */
+/** What the commands printed at the first start need. */
 export interface Sample {
   /** A key that can only call tools. It is not the admin key, because nobody can approve their own call. */
   readonly callerKey: string

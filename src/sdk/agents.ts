@@ -1,29 +1,24 @@
 import type { GenerationEvent } from '../agents/watch.ts'
-import type { Operations } from './operations.ts'
 import type { Outcome } from './outcome.ts'
 import { type Connection, type Options, send } from './send.ts'
 import type { ServerEvent } from './streams.ts'
+import type { GenerationResult, NewAgentGeneration } from './types.ts'
 
-type Generate = Operations['agents']['createAgentGeneration']
-
-/** How a run stands: over, or waiting for someone. */
-export type GenerationResult = Generate['answer']
-
-/** A function of the caller's own that an agent may call. What it returns is given to the model; so is what it throws. */
+/** A function in your program that an agent can call. The model gets its return value or its error. */
 export type ClientTool = (args: never, call: { readonly tool_call_id: string; readonly tool_name: string }) => unknown
 
-export interface AgentRun extends Omit<NonNullable<Generate['body']>, 'stream' | 'stream_format' | 'async'>, Options {
-  /** The caller's own tools, by the names that the model sees. */
+export interface AgentRun extends Omit<NewAgentGeneration, 'stream' | 'stream_format' | 'async'>, Options {
+  /** Your tools, by the names that the model sees. */
   readonly tools?: Readonly<Record<string, ClientTool>>
 }
 
 export interface AgentMethods {
   /**
-   * Runs an agent to its end, and the caller's own tools for it whenever it asks. Answers before the end only where
-   * something else is needed: a tool that is not given here, or a reviewer's decision.
+   * Runs an agent to its end, and calls your tools whenever it needs them. Returns early only if something else is
+   * needed: a tool that is not given here, or an approval.
    */
   run(agent: string, run: AgentRun): Promise<Outcome<GenerationResult>>
-  /** The same, heard as it happens: words, steps and calls, as events. */
+  /** The same as a stream of events: text, steps and calls. */
   stream(agent: string, run: AgentRun): Promise<Outcome<AsyncGenerator<GenerationEvent>>>
 }
 
@@ -81,7 +76,7 @@ export const agentMethods = (connection: Connection): AgentMethods => ({
   },
 })
 
-/** What the caller's own tools give, all at once; nothing where some of what is asked for is not the caller's to give. */
+/** Runs all requested tools in parallel. Undefined if one of them is not given. */
 async function outputsOf({ status, required_action }: GenerationResult, tools: NonNullable<AgentRun['tools']>) {
   const calls = required_action?.tool_calls ?? []
   if (status !== 'requires_action' || calls.length === 0) return undefined

@@ -5,23 +5,25 @@ import { type Connection, type Endpoint, type Options, type Request, send } from
 import { type ServerMethods, serverMethods } from './server-tools.ts'
 
 export type { GenerationEvent } from '../agents/watch.ts'
-export type { AgentRun, ClientTool, GenerationResult } from './agents.ts'
+export type { AgentRun, ClientTool } from './agents.ts'
 export type { Operations } from './operations.ts'
 export type { ApiError, ErrorCode, Outcome } from './outcome.ts'
+export type { Page } from './page.ts'
 export type { Connection, Options } from './send.ts'
 export type { AnthropicCall, OpenAiCall, ServerTool, ServerTools, ToolResult } from './server-tools.ts'
 export type { Bytes, ServerEvent } from './streams.ts'
+export type * from './types.ts'
 
-type Asked<Operation> = Pick<Operation, Exclude<keyof Operation, 'answer'>> & Options
-type Answered<Operation> = Operation extends { answer: infer Answer } ? Promise<Outcome<Answer>> : never
+type OperationArguments<Operation> = Pick<Operation, Exclude<keyof Operation, 'answer'>> & Options
+type OperationAnswer<Operation> = Operation extends { answer: infer Answer } ? Promise<Outcome<Answer>> : never
 
-/** What an operation needs is asked for; where it needs nothing, so does the method. */
+/** The request is optional if the operation requires nothing. */
 type Method<Operation> =
-  Record<never, never> extends Asked<Operation>
-    ? (request?: Asked<Operation>) => Answered<Operation>
-    : (request: Asked<Operation>) => Answered<Operation>
+  Record<never, never> extends OperationArguments<Operation>
+    ? (request?: OperationArguments<Operation>) => OperationAnswer<Operation>
+    : (request: OperationArguments<Operation>) => OperationAnswer<Operation>
 
-/** `qm.tools.createTool({ body })` and so on: a method for every operation of the platform. */
+/** `qm.tools.createTool({ body })` and so on: a method for each operation. */
 export type Quartermaster = {
   readonly [Module in keyof Operations]: {
     readonly [Name in keyof Operations[Module]]: Method<Operations[Module][Name]>
@@ -29,11 +31,11 @@ export type Quartermaster = {
 } & { readonly agents: AgentMethods; readonly servers: ServerMethods }
 
 /**
- * A client of one platform.
+ * A client for one platform.
  *
- * Methods answer `{ data, error, response }` and do not throw for what the platform or the network does. The data of
- * `downloadFile` is a stream; for the whole at once read `response` instead, as in `await response.text()`. The data
- * of `streamCalls` is to be looped over with `for await`.
+ * Methods return `{ data, error, response }` and do not throw errors of the platform or the network. The data of
+ * `downloadFile` is a stream; to get the whole content, read `response` instead, as in `await response.text()`. Iterate
+ * over the data of `streamCalls` with `for await`.
  */
 export const Quartermaster = class {
   constructor(connection: Connection) {
@@ -48,9 +50,9 @@ export const Quartermaster = class {
   connection: Connection,
 ) => Quartermaster
 
-const usage = 'new Quartermaster({ baseUrl, token }), and fetch if it is not the global one'
+const usage = 'use new Quartermaster({ baseUrl, token }); fetch is optional'
 
-/** Types say all this, but not everyone has them, and without an address the first request would fail in other words. */
+/** For callers without TypeScript: a missing URL would otherwise fail in the first request, with an obscure message. */
 function checkConnection(connection: unknown): void {
   if (typeof connection !== 'object' || connection === null) {
     throw new TypeError(`baseUrl and token are missing: ${usage}`)
@@ -59,15 +61,15 @@ function checkConnection(connection: unknown): void {
   const faults = [
     ...Object.keys(connection)
       .filter((name) => name !== 'baseUrl' && name !== 'token' && name !== 'fetch')
-      .map((name) => `${name} is no option`),
+      .map((name) => `${name} is not an option`),
     ...(baseUrl === undefined ? ['baseUrl is missing'] : []),
     ...(token === undefined ? ['token is missing'] : []),
   ]
   if (faults.length > 0) throw new TypeError(`${faults.join(', ')}: ${usage}`)
   if (typeof baseUrl !== 'string') {
-    throw new TypeError('baseUrl must be where the platform is, as in "https://tools.example.com"')
+    throw new TypeError('baseUrl must be the URL of the platform, such as "https://tools.example.com"')
   }
-  // fetch would refuse such a header with a message that repeats the token.
+  // fetch would throw an error that contains the token.
   if (token !== null && (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token))) {
     throw new TypeError('token must be an API key, "sk_…"')
   }

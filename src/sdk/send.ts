@@ -1,18 +1,17 @@
 import { type ApiError, failed, type Outcome } from './outcome.ts'
 import { type Bytes, readEvents } from './streams.ts'
 
-/** Which platform, and as whom. */
 export interface Connection {
-  /** Where the platform is, as in `https://tools.example.com`. */
+  /** The URL of the platform, as in `https://tools.example.com`. */
   readonly baseUrl: string
-  /** An API key, `sk_…`; null in a page that the platform itself serves, where a cookie tells who is signed in. */
+  /** An API key, `sk_…`; null in pages that the platform serves, which use the session cookie. */
   readonly token: string | null
-  /** In place of the global one. */
+  /** Used instead of the global `fetch`. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
 }
 
 export interface Options {
-  /** Sent as well, as in `{ 'idempotency-key': '…' }`. */
+  /** Extra headers, as in `{ 'idempotency-key': '…' }`. */
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
 }
@@ -30,7 +29,7 @@ export interface Request extends Options {
   readonly body?: unknown
 }
 
-/** Sends one request and reads its answer. Whatever goes wrong on the way is in the outcome's `error`. */
+/** Sends one request and reads the response. All failures are in the outcome's `error`. */
 export async function send(connection: Connection, endpoint: Endpoint, request: Request): Promise<Outcome<unknown>> {
   const [method = '', template = ''] = endpoint.route.split(' ')
   const unusable = [...template.matchAll(/\{(\w+)\}/g)].flatMap(([, name = '']) => faultOf(name, request.path?.[name]))
@@ -46,12 +45,12 @@ export async function send(connection: Connection, endpoint: Endpoint, request: 
     const response = await (connection.fetch ?? fetch)(url, { ...init, ...(signal && { signal }) })
     return await read(response, endpoint)
   } catch (error) {
-    if (signal?.aborted) return failed('ABORTED', 'The request was ended by its own signal.')
+    if (signal?.aborted) return failed('ABORTED', 'The request was aborted by its signal.')
     return failed('NETWORK', `The platform could not be reached: ${reasonOf(error)}.`)
   }
 }
 
-/** A dot for an id would be taken for a step in the path, however it is written, and end up at another route. */
+/** A dot segment, even encoded, would be resolved as part of the path and reach another route. */
 function faultOf(path: string, value: string | undefined): { path: string; message: string }[] {
   if (value === undefined || value === '') return [{ path, message: 'is missing' }]
   return value === '.' || value === '..' ? [{ path, message: 'is not an id' }] : []
@@ -78,7 +77,7 @@ function headersOf({ token }: Connection, { accepts }: Endpoint, { body, headers
 
 function bodyOf({ accepts }: Endpoint, { body }: Request): RequestInit {
   if (body === undefined) return {}
-  // fetch takes a stream only when it is told that the answer comes after it.
+  // fetch requires this for streams.
   if (accepts === 'bytes') return { body: body as Bytes, duplex: 'half' } as RequestInit
   return { body: JSON.stringify(body) }
 }
@@ -96,12 +95,12 @@ async function read(response: Response, { answers }: Endpoint): Promise<Outcome<
     return failed(code, message, { details, response })
   } catch {
     const status = `${response.status} ${response.statusText}`.trim()
-    const message = `The answer, ${status}, is not a Quartermaster’s: is this its address?`
+    const message = `The response (${status}) does not come from Quartermaster. Check baseUrl.`
     return failed('UNEXPECTED_ANSWER', message, { details: { status: response.status }, response })
   }
 }
 
-/** fetch hides what went wrong in the cause, and where several addresses were tried, in its code. */
+/** fetch puts the reason into the cause; if several addresses were tried, only into its code. */
 export function reasonOf(error: unknown): string {
   const { cause, message } = error as Error
   const { message: inner, code } = (cause ?? {}) as { message?: string; code?: string }

@@ -4,27 +4,27 @@ import { readEvents } from './streams.ts'
 
 type Input = Record<string, unknown>
 
-/** A tool of a server, as its MCP endpoint describes it. */
+/** A tool of a server, as its MCP endpoint lists it. */
 export interface ServerTool {
   readonly name: string
   readonly description?: string
   readonly inputSchema: Input
 }
 
-/** What a tool gave, in MCP's words. */
+/** The result of a tool, in MCP format. */
 export interface ToolResult {
   readonly content: readonly { readonly type: string; readonly text?: string; readonly [field: string]: unknown }[]
   readonly structuredContent?: unknown
   readonly isError?: boolean
 }
 
-/** A call as OpenAI's models ask for it, and the answer that they want. */
+/** A tool call in OpenAI's format. */
 export interface OpenAiCall {
   readonly id: string
   readonly function: { readonly name: string; readonly arguments: string }
 }
 
-/** A call as Anthropic's models ask for it. */
+/** A tool call in Anthropic's format. */
 export interface AnthropicCall {
   readonly type: 'tool_use'
   readonly id: string
@@ -33,8 +33,8 @@ export interface AnthropicCall {
 }
 
 /**
- * The tools of one server, for a model that you ask yourself: described in its provider's format, and called through the
- * platform, with its permissions, approvals and record.
+ * The tools of one server, for a model that you call yourself: listed in the format of its provider, and called through
+ * the platform, with its permissions, approvals and call log.
  */
 export class ServerTools {
   readonly list: readonly ServerTool[]
@@ -45,12 +45,12 @@ export class ServerTools {
     this.#endpoint = endpoint
   }
 
-  /** Calls one. A tool that fails answers with `isError`, and what went wrong as its text. */
+  /** Calls a tool. If it fails, the result has `isError` and the error as text. */
   async call(name: string, input: Input = {}, options: Options = {}): Promise<ToolResult> {
     return (await this.#endpoint.ask('tools/call', { name, arguments: input }, options)) as ToolResult
   }
 
-  /** For `tools` of OpenAI's chat completions, and of whatever speaks like it. */
+  /** The `tools` of OpenAI's chat completions and compatible APIs. */
   forOpenAI(): { type: 'function'; function: { name: string; description?: string; parameters: Input } }[] {
     return this.list.map(({ name, description, inputSchema }) => ({
       type: 'function',
@@ -58,7 +58,7 @@ export class ServerTools {
     }))
   }
 
-  /** Makes the calls of an assistant's message; the messages to send back. */
+  /** Makes the tool calls of an assistant message. Returns the messages to send back. */
   answerOpenAI(calls: readonly OpenAiCall[] = []): Promise<{ role: 'tool'; tool_call_id: string; content: string }[]> {
     return Promise.all(
       calls.map(async ({ id, function: { name, arguments: written } }) => {
@@ -68,7 +68,7 @@ export class ServerTools {
     )
   }
 
-  /** For `tools` of Anthropic's messages. */
+  /** The `tools` of Anthropic's messages API. */
   forAnthropic(): { name: string; description?: string; input_schema: Input & { type: 'object' } }[] {
     return this.list.map(({ name, description, inputSchema }) => ({
       name,
@@ -77,7 +77,7 @@ export class ServerTools {
     }))
   }
 
-  /** Makes the calls in the content of an assistant's message; the content of the user message to send back. */
+  /** Makes the tool calls of an assistant message. Returns the content of the user message to send back. */
   answerAnthropic(
     content: readonly ({ readonly type: string } | AnthropicCall)[],
   ): Promise<{ type: 'tool_result'; tool_use_id: string; content: string; is_error: boolean }[]> {
@@ -90,7 +90,7 @@ export class ServerTools {
     )
   }
 
-  /** For `tools` of the AI SDK's `generateText` and `streamText`, which calls them itself. */
+  /** The `tools` of the AI SDK's `generateText` and `streamText`, which calls them itself. */
   // biome-ignore lint/suspicious/noExplicitAny: its type has a symbol of the AI SDK's own, which we do not depend on
   forAiSdk(): Record<string, any> {
     return Object.fromEntries(
@@ -98,7 +98,7 @@ export class ServerTools {
         name,
         {
           ...(description !== undefined && { description }),
-          // What the AI SDK's own jsonSchema() makes: the platform checks the input, so it need not be checked here.
+          // Equivalent to the AI SDK's jsonSchema(). The platform validates the input, so there is no `validate`.
           inputSchema: { [Symbol.for('vercel.ai.schema')]: true, jsonSchema: inputSchema, validate: undefined },
           execute: async (input: unknown, options?: { abortSignal?: AbortSignal }) => {
             const signal = options?.abortSignal
@@ -115,7 +115,7 @@ export class ServerTools {
     )
   }
 
-  /** What the model is told: it may repair arguments that are not JSON, and do something else when a tool fails. */
+  /** The text for the model. Errors are included, so that it can fix invalid JSON or react to a failed tool. */
   async #said(name: string, written: string): Promise<{ text: string; isError: boolean }> {
     try {
       const result = await this.call(name, written.trim() === '' ? {} : (JSON.parse(written) as Input))
@@ -126,13 +126,13 @@ export class ServerTools {
   }
 }
 
-/** The text of a result; what is none is named. */
+/** The text of a result. Other content is replaced by its type. */
 export const textOf = ({ content }: Pick<ToolResult, 'content'>): string =>
   content.map((part) => (part.type === 'text' ? (part.text ?? '') : `(${part.type})`)).join('\n\n')
 
 const protocol = '2025-11-25'
 
-/** The MCP endpoint of a server, without a session: each request stands for itself. */
+/** The MCP endpoint of a server, used without a session. */
 class Endpoint {
   readonly #connection: Connection
   readonly #url: string
@@ -163,22 +163,22 @@ class Endpoint {
   }
 }
 
-interface Answer {
+interface ToolAnswer {
   readonly result?: unknown
   readonly error?: { readonly code: number | string; readonly message: string }
 }
 
-async function read(response: Response): Promise<Answer> {
+async function read(response: Response): Promise<ToolAnswer> {
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
-  if (!isStream) return (await response.json()) as Answer
-  // What comes before it is news of how the call goes.
-  let last: Answer = {}
-  for await (const { data } of readEvents(response.body as ReadableStream<Uint8Array>)) last = data as Answer
+  if (!isStream) return (await response.json()) as ToolAnswer
+  // Earlier events are progress notifications.
+  let last: ToolAnswer = {}
+  for await (const { data } of readEvents(response.body as ReadableStream<Uint8Array>)) last = data as ToolAnswer
   return last
 }
 
 export interface ServerMethods {
-  /** The tools of a server, by its slug, ready for the model that you ask yourself. */
+  /** The tools of a server, by its slug, for a model that you call yourself. */
   tools(slug: string, options?: Options): Promise<Outcome<ServerTools>>
 }
 
@@ -198,7 +198,7 @@ export const serverMethods = (connection: Connection): ServerMethods => ({
       } while (cursor !== undefined)
     } catch (error) {
       const { code } = error as { code?: string }
-      if (options.signal?.aborted) return failed('ABORTED', 'The request was ended by its own signal.')
+      if (options.signal?.aborted) return failed('ABORTED', 'The request was aborted by its signal.')
       return code === undefined
         ? failed('NETWORK', `The platform could not be reached: ${reasonOf(error)}.`)
         : failed(String(code), (error as Error).message)

@@ -13,7 +13,7 @@ const all = (pieces: readonly string[]) => Array.fromAsync(readEvents(streamOf(p
 
 afterEach(() => vi.restoreAllMocks())
 
-test('events are the same however their text is cut, with any kind of line break', async () => {
+test('events are the same wherever their text is split, with any kind of line break', async () => {
   const text = 'event: a\nid: 1\ndata: {"x":\ndata: 1}\n\n: nothing\n\ndata: "b\\n"\n\n\n\ndata: 3\n\ndata: cut o'
   const expected = [
     { name: 'a', id: '1', data: { x: 1 } },
@@ -28,7 +28,7 @@ test('events are the same however their text is cut, with any kind of line break
   }
 })
 
-test('an event of many pieces is looked through once, not once for each piece', async () => {
+test('an event that arrives in many pieces is scanned once, not once per piece', async () => {
   const pieces = ['data: "', ...Array.from({ length: 2000 }, () => 'x'.repeat(1000)), '"\n\n']
   const size = pieces.join('').length
   let seen = 0

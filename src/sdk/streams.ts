@@ -1,4 +1,4 @@
-/** What can be sent as the content of a file. A stream is sent as it is read. */
+/** The content of a file to upload. Streams are sent as they are read. */
 export type Bytes = Blob | ArrayBuffer | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | string
 
 /** One server-sent event, as in `{ name: 'call.ended', id: 'call_…', data: {…} }`. */
@@ -9,8 +9,7 @@ export interface ServerEvent<Data> {
 }
 
 /**
- * Reads events until the platform ends the stream. Leaving the loop closes the connection; a connection that breaks
- * throws.
+ * Reads events until the platform ends the stream. Leaving the loop closes the connection. A lost connection throws.
  */
 export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent<unknown>> {
   const decoder = new TextDecoder()
@@ -26,15 +25,15 @@ export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenera
 }
 
 /**
- * Text in pieces, put together to what stands between blank lines. Each piece is looked at once, and the pieces of a block
- * are joined once: an event of many megabytes costs as much as as many small ones.
+ * Splits chunked text into blocks at blank lines. Each chunk is scanned once, and the chunks of a block are joined
+ * once, so one huge event costs no more than many small ones of the same total size.
  */
 export class Blocks {
   readonly #pieces: string[] = []
-  /** The end of what came before: a carriage return that may be half of a line break, or the first of two line breaks. */
+  /** The tail of the previous chunk: a CR that may be part of a CRLF, or the first of two line breaks. */
   #held = ''
 
-  /** The blocks that this piece completes. */
+  /** Returns the blocks that this chunk completes. */
   add(piece: string): string[] {
     const text = (this.#held + piece).replaceAll(/\r\n|\r(?!$)/g, '\n')
     const [first = '', ...rest] = text.split('\n\n')

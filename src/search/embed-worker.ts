@@ -4,7 +4,7 @@ import { reasonOf } from './embedder.ts'
 import { Model, vectorSize } from './model.ts'
 
 const loading = Model.load(workerData as string | undefined)
-// Each job that waits for it tells of the fault.
+// Each job that awaits it reports the error.
 loading.catch(() => {})
 
 parentPort?.on('message', async ({ id, texts }: Job) => {

@@ -15,7 +15,7 @@ interface Waiting {
   reject(error: Error): void
 }
 
-/** The model in a thread of its own, which is started when it is first needed: it takes some hundred megabytes. */
+/** The model in a worker thread, started on first use because it takes some hundred megabytes. */
 export class EmbeddedModel implements Embedder {
   readonly model = modelName
   readonly #folder: string | undefined
@@ -56,7 +56,7 @@ export class EmbeddedModel implements Embedder {
       else waiting?.resolve(cut(done.bytes))
     })
     worker.on('error', (error) => this.#fail(error as Error))
-    worker.on('exit', () => this.#fail(new Error('the thread of the model has ended')))
+    worker.on('exit', () => this.#fail(new Error('the model thread has ended')))
     return worker
   }
 

@@ -1,32 +1,31 @@
 import type { Vector } from './vectors.ts'
 
-/** Turns texts into vectors: the embedded model, or someone else's. */
+/** Turns texts into vectors: the embedded model, or a remote one. */
 export interface Embedder {
-  /** Vectors of different models are never compared. */
+  /** Identifies the model. Vectors of different models are never compared. */
   readonly model: string
-  /** Says what is wrong with it before it is needed; nothing when nothing is. */
+  /** Throws if the model is unusable, before it is needed. */
   check(): Promise<void>
-  /** One vector for each text. Whoever waits for an answer is served before whoever prepares. */
+  /** One vector for each text. Searches take precedence over background work. */
   embed(texts: readonly string[], signal: AbortSignal): Promise<Vector[]>
   close(): Promise<void>
 }
 
-/** What runs the embedded model, as package.json names it. */
+/** The runtime of the embedded model, as in package.json. */
 export const runtime = 'onnxruntime-node@1.30.0'
 
-/** Its install script fetches what only graphics cards need; where it cannot, npm leaves all of it out. */
+/** Its install script downloads files that only GPUs need. If that fails, npm skips the whole package. */
 export const isRuntimeMissing = (error: unknown): boolean => {
   const { code, message } = error as NodeJS.ErrnoException
   return /MODULE_NOT_FOUND$/.test(code ?? '') && message.includes('onnxruntime-node')
 }
 
-/** What is wrong with a model, for everyone to read: without the places of files. */
+/** The reason for a failure, safe to show to anyone: without file paths. */
 export function reasonOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
   if (isRuntimeMissing(error))
     return `onnxruntime-node, which runs the model, is not installed; "npm install --ignore-scripts ${runtime}" adds it`
-  if (code === 'ENOENT') return 'a file of the model is missing'
-  if (code === 'MODULE_NOT_FOUND' || code === 'ERR_MODULE_NOT_FOUND')
-    return 'the model, or what runs it, is not installed'
+  if (code === 'ENOENT') return 'a model file is missing'
+  if (code === 'MODULE_NOT_FOUND' || code === 'ERR_MODULE_NOT_FOUND') return 'the model or its runtime is not installed'
   return message.split('\n')[0] ?? ''
 }

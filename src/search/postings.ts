@@ -1,24 +1,24 @@
-import type { NewProfile, Profile } from './profile.ts'
+import type { IndexedAction, NewIndexedAction } from './indexed-action.ts'
 
-/** How finely the weight of a term in an action is kept; number of action and weight share one small integer. */
+/** The resolution of a term's weight. The action number and the weight are packed into one small integer. */
 const steps = 256
 
 /**
- * Which actions hold a term, and how much it says about them. Actions are only ever added: one that is gone is in
- * nobody's view, and when most are gone the index is made anew.
+ * Which actions contain a term, and with what weight. Actions are only added. A removed one is in nobody's scope, and
+ * once most are removed the index is rebuilt.
  */
 export class Index {
-  readonly profiles: Profile[] = []
+  readonly actions: IndexedAction[] = []
   readonly #postings = new Map<string, number[]>()
 
   get size(): number {
-    return this.profiles.length
+    return this.actions.length
   }
 
-  /** The number of the action from now on. */
-  add({ weights, ...profile }: NewProfile): number {
-    const id = this.profiles.length
-    this.profiles.push(profile)
+  /** Returns the number of the action. */
+  add({ weights, ...profile }: NewIndexedAction): number {
+    const id = this.actions.length
+    this.actions.push(profile)
     for (const [term, weight] of weights) {
       const packed = id * steps + Math.min(steps - 1, Math.round(weight * steps))
       const postings = this.#postings.get(term)
@@ -28,7 +28,7 @@ export class Index {
     return id
   }
 
-  /** Calls back for each action of those in the mask that holds the term. */
+  /** Calls `take` for each action in the mask that contains the term. */
   each(term: string, mask: Uint8Array, take: (id: number, weight: number) => void): void {
     for (const packed of this.#postings.get(term) ?? []) {
       const id = Math.floor(packed / steps)
@@ -37,16 +37,19 @@ export class Index {
   }
 }
 
-/** As if there were so many more actions without the term: among a dozen of contacts, "contact" still says something. */
+/**
+ * Smoothing: counts this many more actions without the term. Among a dozen contact actions, "contact" still means
+ * something.
+ */
 const others = 100
 
-/** How much a term tells that so many of so many actions hold. */
+/** The inverse document frequency of a term. */
 export const rarity = (holding: number, all: number): number =>
   Math.log(1 + (all + others - holding + 0.5) / (holding + 0.5))
 
 /**
- * Those with the highest values above zero, at least so many if there are as many, in no order. Run over all actions for
- * every request, hence the plain loops.
+ * At least `count` of the ids with the highest values above zero, if there are that many, in no particular order. Runs
+ * over all actions for every request, hence the plain loops.
  */
 export function highest(ids: Uint32Array, values: Float32Array, count: number): Uint32Array {
   const buckets = 1024

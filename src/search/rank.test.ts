@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
+import { indexAction, type SearchableAction } from './indexed-action.ts'
 import { Index } from './postings.ts'
-import { profileOf, type Subject } from './profile.ts'
 import { rank } from './rank.ts'
-import { viewOf } from './view.ts'
+import { scopeOf } from './scope.ts'
 
-const subject = (app: string, name: string, description = '', properties: object = {}): Subject => ({
+const subject = (app: string, name: string, description = '', properties: object = {}): SearchableAction => ({
   app,
   name,
   description,
-  schema: { properties } as Subject['schema'],
+  schema: { properties } as SearchableAction['schema'],
 })
 
 const crm = [
@@ -23,14 +23,17 @@ const crm = [
   subject('dropbox', 'upload_file', 'Upload a file'),
 ]
 
-async function search(subjects: readonly Subject[], seen: (subject: Subject) => boolean = () => true) {
+async function search(
+  subjects: readonly SearchableAction[],
+  seen: (subject: SearchableAction) => boolean = () => true,
+) {
   const index = new Index()
-  const ids = subjects.map((one) => index.add(profileOf(one)))
-  const view = await viewOf(index, Uint32Array.from(ids.filter((id) => seen(subjects[id] as Subject))))
+  const ids = subjects.map((one) => index.add(indexAction(one)))
+  const scope = await scopeOf(index, Uint32Array.from(ids.filter((id) => seen(subjects[id] as SearchableAction))))
   return {
-    rank: (text: string) => rank(text, index, view, undefined),
+    rank: (text: string) => rank(text, index, scope, undefined),
     names: (text: string) =>
-      rank(text, index, view, undefined).map(({ id }) => `${subjects[id]?.app}/${subjects[id]?.name}`),
+      rank(text, index, scope, undefined).map(({ id }) => `${subjects[id]?.app}/${subjects[id]?.name}`),
   }
 }
 
@@ -48,7 +51,7 @@ test.each([
   expect(names(text)[0]).toBe(name)
 })
 
-test('what a caller may not use changes none of their scores', async () => {
+test('actions that a caller may not use do not affect the scores of the others', async () => {
   const own = crm.filter(({ app }) => app !== 'hubspot')
   const among = await search(crm, ({ app }) => app !== 'hubspot')
   const alone = await search(own)
@@ -61,7 +64,7 @@ test('what a caller may not use changes none of their scores', async () => {
   }
 })
 
-test('text of any kind and length is taken', async () => {
+test('any text is accepted, whatever its length and characters', async () => {
   const { rank: find } = await search(crm)
 
   for (const text of ['', ' ', '!!!', '创建联系人', 'ü'.repeat(5000), 'contact '.repeat(5000), '\u0000\ud800']) {

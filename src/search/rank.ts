@@ -1,22 +1,22 @@
 import { type Features, featureNames, featuresOf } from './features.ts'
+import type { IndexedAction } from './indexed-action.ts'
 import { highest, type Index, rarity } from './postings.ts'
-import type { Profile } from './profile.ts'
-import { type Question, read } from './question.ts'
+import { type Query, read } from './query.ts'
+import type { AppScope, Scope } from './scope.ts'
 import type { Vector, Vectors } from './vectors.ts'
-import type { AppView, View } from './view.ts'
 import { type Regime, weights } from './weights.ts'
 import { kindredOf } from './words.ts'
 
-/** An action that may be the one that is meant. */
+/** An action that may match. */
 export interface Candidate {
   readonly id: number
-  /** Between 0 and 1; what is below one half is not taken for a match. */
+  /** Between 0 and 1. Below 0.5 is not a match. */
   readonly score: number
   readonly features: Features
 }
 
-/** The meaning of a request beside those of the actions, once there are any. */
-export interface Meaning {
+/** The vector of a request, and the vectors of the actions. */
+export interface QueryVector {
   readonly vector: Vector
   readonly vectors: Vectors
 }
@@ -25,12 +25,12 @@ const byWords = 100
 const byMeaning = 60
 const ofApp = 200
 
-/** The actions of a view that fit a request, best first. */
-export function rank(text: string, index: Index, view: View, meaning: Meaning | undefined): Candidate[] {
-  const question = read(text, index, view)
-  const table = weights[regimeOf(question, meaning)]
+/** The matching actions of a scope, best first. */
+export function rank(text: string, index: Index, scope: Scope, meaning: QueryVector | undefined): Candidate[] {
+  const query = read(text, index, scope)
+  const table = weights[regimeOf(query, meaning)]
   const counting = featureNames.filter((name) => table[name])
-  return candidates(question, index, view, meaning)
+  return candidates(query, index, scope, meaning)
     .map(({ id, features }) => {
       let sum = table.bias
       for (const name of counting) sum += (table[name] as number) * features[name]
@@ -39,42 +39,42 @@ export function rank(text: string, index: Index, view: View, meaning: Meaning | 
     .sort((a, b) => b.score - a.score || a.id - b.id)
 }
 
-/** In a long request words of an app's name turn up by chance; in a short one they are meant. */
+/** In a long request, words of an app's name occur by chance. In a short one they are intended. */
 const longRequest = 12
 
-export function regimeOf({ bestApp, words }: Question, meaning: Meaning | undefined): Regime {
+export function regimeOf({ bestApp, words }: Query, meaning: QueryVector | undefined): Regime {
   const isNamed = bestApp >= (words > longRequest ? 0.6 : 0.3)
   return `${isNamed ? 'app' : 'plain'}_${meaning ? 'meaning' : 'words'}`
 }
 
-/** Those that are worth a closer look, with all that speaks for and against them. */
+/** The actions worth scoring, with their features. */
 export function candidates(
-  question: Question,
+  query: Query,
   index: Index,
-  view: View,
-  meaning: Meaning | undefined,
+  scope: Scope,
+  meaning: QueryVector | undefined,
 ): { id: number; features: Features }[] {
-  const ids = new Set(highest(view.ids, question.scores, byWords))
-  if (meaning) for (const id of meaning.vectors.nearest(meaning.vector, view, byMeaning)) ids.add(id)
-  for (const [place, named] of question.apps) {
-    if (named <= 0.3 || named < 0.6 * question.bestApp) continue
-    const own = Uint32Array.from(view.apps[place]?.ids ?? [])
-    for (const id of own.length > ofApp ? highest(own, question.scores, ofApp) : own) ids.add(id)
+  const ids = new Set(highest(scope.ids, query.scores, byWords))
+  if (meaning) for (const id of meaning.vectors.nearest(meaning.vector, scope, byMeaning)) ids.add(id)
+  for (const [place, named] of query.apps) {
+    if (named <= 0.3 || named < 0.6 * query.bestApp) continue
+    const own = Uint32Array.from(scope.apps[place]?.ids ?? [])
+    for (const id of own.length > ofApp ? highest(own, query.scores, ofApp) : own) ids.add(id)
   }
   let bestScore = 0
-  for (const id of ids) bestScore = Math.max(bestScore, question.scores[id] as number)
-  const usualRarity = rarity(view.ids.length / 100, view.ids.length)
+  for (const id of ids) bestScore = Math.max(bestScore, query.scores[id] as number)
+  const usualRarity = rarity(scope.ids.length / 100, scope.ids.length)
   const close = meaning && closeness(ids, meaning)
   const strange = new Map<number, number>()
   return [...ids].map((id) => {
-    const place = view.appOf[id] as number
-    if (!strange.has(place)) strange.set(place, strangeness(question, view.apps[place] as AppView))
+    const place = scope.appOf[id] as number
+    if (!strange.has(place)) strange.set(place, strangeness(query, scope.apps[place] as AppScope))
     const features = featuresOf({
-      question,
-      profile: index.profiles[id] as Profile,
-      score: question.scores[id] as number,
+      query,
+      action: index.actions[id] as IndexedAction,
+      score: query.scores[id] as number,
       bestScore,
-      app: question.apps.get(place) ?? 0,
+      app: query.apps.get(place) ?? 0,
       meaning: close?.get(id)?.whole ?? 0,
       shortMeaning: close?.get(id)?.short ?? 0,
       usualRarity,
@@ -89,8 +89,8 @@ interface Closeness {
   readonly whole: number
 }
 
-/** An action whose vectors are not there yet is taken for an average one, so that it neither wins nor loses by that. */
-function closeness(ids: ReadonlySet<number>, { vector, vectors }: Meaning): Map<number, Closeness> {
+/** An action without vectors yet gets the average similarity, so that it neither gains nor loses by that. */
+function closeness(ids: ReadonlySet<number>, { vector, vectors }: QueryVector): Map<number, Closeness> {
   const known = new Map<number, Closeness>()
   const sum = { short: 0, whole: 0 }
   for (const id of ids) {
@@ -105,8 +105,8 @@ function closeness(ids: ReadonlySet<number>, { vector, vectors }: Meaning): Map<
   return known
 }
 
-/** How much of what a question is about an app has no word for. There, people mean things that they made themselves. */
-function strangeness({ nouns, nounTotal, rarities }: Question, app: AppView): number {
+/** How much of the request's subject the app has no word for. Such requests are often about custom objects. */
+function strangeness({ nouns, nounTotal, rarities }: Query, app: AppScope): number {
   let known = 0
   for (const noun of nouns) {
     const worth = rarities.get(noun) ?? 0

@@ -4,7 +4,7 @@ import type { Embedder } from './embedder.ts'
 import { quantized, type Vector } from './vectors.ts'
 
 export interface RemoteOptions {
-  /** Where an OpenAI-compatible API begins: `https://api.openai.com/v1`. */
+  /** The base URL of an OpenAI-compatible API: `https://api.openai.com/v1`. */
   readonly url: string
   readonly model: string
   readonly key: string | undefined
@@ -16,7 +16,7 @@ const Answer = z.object({
   ),
 })
 
-/** A model behind an OpenAI-compatible embeddings endpoint, reached by the guarded way out. */
+/** A model behind an OpenAI-compatible embeddings endpoint. Requests go through the outbound guard. */
 export class RemoteModel implements Embedder {
   readonly model: string
   readonly #url: URL
@@ -30,7 +30,7 @@ export class RemoteModel implements Embedder {
     this.model = `${this.#url.host}/${options.model}`
   }
 
-  /** Whether it answers is known when it is asked. */
+  /** Nothing to check: a failing endpoint is noticed on first use. */
   async check(): Promise<void> {}
 
   async close(): Promise<void> {}
@@ -44,13 +44,13 @@ export class RemoteModel implements Embedder {
       body: JSON.stringify({ model, input: texts, encoding_format: 'float' }),
       signal,
     })
-    if (status !== 200) throw new Error(`${this.#url.host} answered ${status}`)
+    if (status !== 200) throw new Error(`${this.#url.host} returned status ${status}`)
     const { data } = Answer.parse(JSON.parse(body.toString('utf8')))
     const sorted = data.map((one, at) => ({ at: one.index ?? at, vector: quantized(one.embedding) }))
     sorted.sort((a, b) => a.at - b.at)
     const [first] = sorted
     if (sorted.length !== texts.length || sorted.some(({ vector }) => vector.length !== first?.vector.length)) {
-      throw new Error(`${this.#url.host} answered ${sorted.length} vectors to ${texts.length} texts`)
+      throw new Error(`${this.#url.host} returned ${sorted.length} vectors for ${texts.length} texts`)
     }
     return sorted.map(({ vector }) => vector)
   }

@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
 
-/** Long enough to get on, short enough that nobody notices. */
+/** Milliseconds to run before yielding. Long enough to make progress, short enough not to delay other requests. */
 const slice = 5
-/** How many are handed out at once. */
+/** Items per batch. */
 const few = 16
 
-/** The same things one after the other, letting others run whenever a slice of time is used up. */
+/** Yields the items in batches and lets the event loop run whenever a time slice is used up. */
 export async function* inSlices<T>(things: Iterable<T>): AsyncGenerator<T[]> {
   let until = performance.now() + slice
   let some: T[] = []

@@ -1,10 +1,10 @@
 import { highest } from './postings.ts'
-import type { View } from './view.ts'
+import type { Scope } from './scope.ts'
 
-/** What a text means, as a direction, in whole numbers: the loss is too small to measure and it is a quarter of the size. */
+/** An embedding, quantized to 8 bits: a quarter of the size, and the loss is too small to measure. */
 export type Vector = Int8Array
 
-/** The same scale for every vector, so that a product of two is their cosine but for a constant. */
+/** The same scale for all vectors, so that a dot product is the cosine times a constant. */
 const scaleOf = (size: number) => (127 * Math.sqrt(size)) / 6
 
 export function quantized(numbers: ArrayLike<number>): Vector {
@@ -16,24 +16,24 @@ export function quantized(numbers: ArrayLike<number>): Vector {
   )
 }
 
-/** So few are compared one by one. */
+/** Up to this many vectors are compared exactly. */
 const few = 4000
-/** How many of many are compared one by one, after a rough look at all. */
+/** Of more, this many are compared exactly, preselected by their signs. */
 const looked = 500
 
-/** How many actions have their vectors in one block: no vector is ever moved, and no block is large. */
+/** 2^blockBits actions share a block. No vector is ever moved, and no block is large. */
 const blockBits = 11
 const blockMask = (1 << blockBits) - 1
 
 interface Block {
   readonly short: Int8Array
   readonly whole: Int8Array
-  /** One bit for each number's sign: enough for a rough look. */
+  /** The sign bit of each component, for the preselection. */
   readonly signs: Int32Array
   readonly known: Uint8Array
 }
 
-/** The vectors of actions by their numbers: one of the action in a few words, one of all that is said of it. */
+/** The vectors of actions, by action number: one of the short text, one of the full text. */
 export class Vectors {
   readonly size: number
   readonly #words: number
@@ -57,7 +57,7 @@ export class Vectors {
     known[place] = 1
   }
 
-  /** The cosines of a vector and those of an action. */
+  /** Cosine similarities of a vector with those of an action. */
   compare(vector: Vector, id: number): { short: number; whole: number } {
     const { short, whole } = this.#blockOf(id)
     const start = (id & blockMask) * this.size
@@ -65,18 +65,18 @@ export class Vectors {
     return { short: product(vector, short, start) / scale, whole: product(vector, whole, start) / scale }
   }
 
-  nearest(vector: Vector, view: View, count: number): Uint32Array {
-    const { ids } = view
-    const close = ids.length <= few ? ids : highest(ids, this.#agreements(vector, view), looked)
-    const products = new Float32Array(view.mask.length)
+  nearest(vector: Vector, scope: Scope, count: number): Uint32Array {
+    const { ids } = scope
+    const close = ids.length <= few ? ids : highest(ids, this.#agreements(vector, scope), looked)
+    const products = new Float32Array(scope.mask.length)
     for (const id of close) {
       if (this.has(id)) products[id] = product(vector, this.#blockOf(id).whole, (id & blockMask) * this.size)
     }
     return highest(close, products, count)
   }
 
-  /** How many signs are alike, above what chance gives. */
-  #agreements(vector: Vector, { ids, mask }: View): Float32Array {
+  /** The number of equal signs, above what chance gives. */
+  #agreements(vector: Vector, { ids, mask }: Scope): Float32Array {
     const signs = signsOf(vector)
     const agreements = new Float32Array(mask.length)
     for (let at = 0; at < ids.length; at++) {
@@ -117,7 +117,7 @@ function differences(signs: Int32Array, all: Int32Array, start: number): number 
   return differing
 }
 
-/** Four at a time, because most of the time of a search is spent here. */
+/** Unrolled by four: a search spends most of its time here. */
 function product(vector: Vector, all: Int8Array, start: number): number {
   const { length } = vector
   const even = length - (length % 4)

@@ -1,24 +1,24 @@
 import type { Logger } from 'pino'
 import type { Catalogue } from '../catalogue/catalogue.ts'
-import type { Shelves } from '../catalogue/shelf.ts'
+import type { ServerCatalogues } from '../catalogue/server-catalogue.ts'
 import type { Store } from '../store/store.ts'
 import type { Resolver } from './resolver.ts'
 
-/** Changes often come in numbers: one look after the last is enough. */
+/** Debounce: changes often come in bursts, and one update after the last is enough. */
 const delay = 300
-/** But nobody waits for the last of an endless row. */
+/** The longest that a continuous series of changes can postpone the update. */
 const longest = 5000
 
-export interface WarmParts {
+export interface WarmDeps {
   readonly store: Store
   readonly catalogue: Catalogue
-  readonly shelves: Shelves
+  readonly serverCatalogues: ServerCatalogues
   readonly resolver: Resolver
   readonly log: Logger
 }
 
-/** Keeps the search of servers in agent mode ready: at the start, and whenever tools or servers have changed. */
-export function keepWarm({ store, catalogue, shelves, resolver, log }: WarmParts): { close(): void } {
+/** Keeps the search index of servers in agent mode up to date: at startup, and whenever tools or servers change. */
+export function keepWarm({ store, catalogue, serverCatalogues, resolver, log }: WarmDeps): { close(): void } {
   let timer: NodeJS.Timeout | undefined
   let since = 0
   let isClosed = false
@@ -28,7 +28,7 @@ export function keepWarm({ store, catalogue, shelves, resolver, log }: WarmParts
     const { data } = await store.servers.list({ limit: 1000, offset: 0 }, undefined)
     for (const server of data.filter(({ enabled, agent_mode }) => enabled && agent_mode)) {
       if (isClosed) return
-      await resolver.prepare(server.id, await shelves.of(server))
+      await resolver.prepare(server.id, await serverCatalogues.of(server))
     }
   }
   const lookSoon = () => {
@@ -36,12 +36,12 @@ export function keepWarm({ store, catalogue, shelves, resolver, log }: WarmParts
     if (timer === undefined) since = Date.now()
     if (Date.now() - since > longest) return
     clearTimeout(timer)
-    // What went wrong is told to whoever asks for it.
+    // Only logged: a search that hits the same problem reports it to its caller.
     timer = setTimeout(() => look().catch((err: unknown) => log.debug({ err }, 'could not prepare the search')), delay)
     timer.unref()
   }
 
-  store.notices.hear('servers', lookSoon)
+  store.changes.subscribe('servers', lookSoon)
   catalogue.onChange(lookSoon)
   lookSoon()
   return {

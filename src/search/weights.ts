@@ -1,9 +1,9 @@
 import type { FeatureName } from './features.ts'
 
-/** Whether the request names an app, and whether there are vectors. */
+/** Whether the request names an app, and whether vectors are available. */
 export type Regime = 'app_meaning' | 'app_words' | 'plain_meaning' | 'plain_words'
 
-/** Printed by bench/resolve/fit.ts, which says how they are fitted. What is not named counts for nothing. */
+/** Printed by bench/resolve/fit.ts, which explains how they are fitted. A feature that is not listed has weight 0. */
 export const weights: Readonly<Record<Regime, Partial<Record<FeatureName, number>> & { readonly bias: number }>> = {
   app_meaning: {
     bias: -20.49,

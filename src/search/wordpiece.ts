@@ -1,4 +1,4 @@
-/** What a model of the BERT family reads: numbers of pieces of words, between a mark for the beginning and one for the end. */
+/** The tokenizer of BERT models: ids of word pieces, between a start and an end token. */
 export class WordPiece {
   readonly #vocabulary: ReadonlyMap<string, number>
   readonly #beginning: number
@@ -28,7 +28,10 @@ export class WordPiece {
     return ids
   }
 
-  /** The longest known piece, then the longest that continues it, and so on; a word with an unknown rest is unknown. */
+  /**
+   * Greedy: the longest known piece, then the longest continuation, and so on. A word with an unknown remainder is
+   * unknown.
+   */
   #take(word: string, ids: number[]): void {
     const before = ids.length
     for (let start = 0; start < word.length; ) {
@@ -50,7 +53,7 @@ export class WordPiece {
   }
 }
 
-/** Words without accents in lower case; every mark and every Chinese or Japanese character is a word of its own. */
+/** Lower-case words without accents. Each punctuation mark and each CJK character is a word. */
 const wordsOf = (text: string): string[] =>
   text
     .normalize('NFD')

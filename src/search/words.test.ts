@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { findVerb, joinVerbs, nounsOf, relationOf, splitWords, stem, termsOf } from './words.ts'
 
-test('identifiers and sentences give the same words', () => {
+test('identifiers and sentences are split into the same words', () => {
   expect(splitWords('getAllContacts')).toEqual(['get', 'all', 'contacts'])
   expect(splitWords('get_all-contacts')).toEqual(['get', 'all', 'contacts'])
   expect(splitWords('Get all contacts!')).toEqual(['get', 'all', 'contacts'])
@@ -9,11 +9,11 @@ test('identifiers and sentences give the same words', () => {
   expect(splitWords('Créer un événement')).toEqual(['creer', 'un', 'evenement'])
 })
 
-test('languages without spaces are read by pairs of characters', () => {
+test('languages without spaces are split into pairs of characters', () => {
   expect(splitWords('创建联系人')).toEqual(['创建', '建联', '联系', '系人'])
 })
 
-test('endings do not matter', () => {
+test('words are stemmed', () => {
   for (const [one, other] of [
     ['contacts', 'contact'],
     ['companies', 'company'],
@@ -30,11 +30,11 @@ test('endings do not matter', () => {
   expect(stem('address')).toBe('address')
 })
 
-test('words that say nothing are left out', () => {
+test('stop words are left out', () => {
   expect(termsOf('Could you please list the contacts')).toEqual(['list', 'contact'])
 })
 
-test('what is done and what it is done to are told apart', () => {
+test('verbs and nouns are distinguished', () => {
   expect(findVerb(termsOf('Fetch the invoices'))).toBe('get')
   expect(findVerb(termsOf('weather'))).toBeUndefined()
   expect(nounsOf(termsOf('Get many contacts'))).toEqual(['contact'])
@@ -44,7 +44,7 @@ test('what is done and what it is done to are told apart', () => {
   expect(relationOf('get', 'create')).toBe('crossing')
 })
 
-test('verbs of several words are one, and what only looks like one is left alone', () => {
+test('phrasal verbs become one verb, and similar phrases are left alone', () => {
   const joined = (text: string) => joinVerbs(splitWords(text)).join(' ')
   expect(joined('Look for a text')).toBe('search a text')
   expect(joined('Get rid of old files')).toBe('delete old files')
@@ -52,7 +52,7 @@ test('verbs of several words are one, and what only looks like one is left alone
   expect(joined('Throw a party')).toBe('throw a party')
 })
 
-test('a name is split at its capitals, the last of several beginning the next word', () => {
+test('an identifier is split at capitals, and the last capital of an acronym starts the next word', () => {
   expect(splitWords('getHTTPServer2Name')).toEqual(['get', 'http', 'server2', 'name'])
   expect(splitWords('list_all-contacts.v2/ID')).toEqual(['list', 'all', 'contacts', 'v2', 'id'])
   expect(splitWords('ÜberWeisung')).toEqual(['uber', 'weisung'])

@@ -1,4 +1,4 @@
-/** Words that say nothing about which action is meant. */
+/** Words that do not help to identify an action. */
 const stopWords = new Set(
   `a about am an and any are as at be been being but by can could did do does doing for from had has have having he her
   here hers him his how i if in into is it its itself just let me might more most my myself no nor not now of off on
@@ -8,7 +8,7 @@ const stopWords = new Set(
   tell know looking`.split(/\s+/),
 )
 
-/** Words that the endings below would spoil. */
+/** Words that the suffix rules below would stem wrongly. */
 const irregular = new Map(
   Object.entries({
     people: 'person',
@@ -40,7 +40,7 @@ const irregular = new Map(
   }),
 )
 
-/** Takes endings off, so that "contacts", "creating" and "updated" meet "contact", "create" and "update". */
+/** Strips suffixes, so that "contacts", "creating" and "updated" match "contact", "create" and "update". */
 export function stem(word: string): string {
   const known = irregular.get(word)
   if (known !== undefined) return known
@@ -64,7 +64,7 @@ const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is all of ASCII
 const isPlain = /^[\x00-\x7f]*$/
 
-/** The words of a text as they stand, in lower case: those of `getAllContacts` and `get_all_contacts` are the same. */
+/** The words of a text in lower case, unstemmed. `getAllContacts` and `get_all_contacts` give the same words. */
 export function splitWords(text: string): string[] {
   if (isPlain.test(text)) return splitPlain(text)
   return spaced(text)
@@ -79,14 +79,15 @@ const letterKinds = Uint8Array.from({ length: 128 }, (_, code) => {
   return /[A-Z]/.test(letter) ? upper : /[a-z]/.test(letter) ? lower : /[0-9]/.test(letter) ? digit : other
 })
 
-/** The same for ASCII, in one go: most texts are of that kind, and this is where most of the time of an index is spent. */
+/** A fast path for ASCII: most texts are ASCII, and indexing spends most of its time here. */
 function splitPlain(text: string): string[] {
   const words: string[] = []
   let start = -1
   let before = other
   for (let at = 0; at <= text.length; at++) {
     const kind = at < text.length ? (letterKinds[text.charCodeAt(at)] as number) : other
-    // A capital begins a word, unless it goes on with others; the last of those begins the next one: "HTTPServer".
+    // A capital begins a word unless it continues a run of capitals. The last of a run begins the next word:
+    // "HTTPServer".
     const begins =
       kind === upper && before !== other && (before !== upper || letterKinds[text.charCodeAt(at + 1)] === lower)
     if (start >= 0 && (kind === other || begins)) {
@@ -99,9 +100,9 @@ function splitPlain(text: string): string[] {
   return words
 }
 
-/** An identifier with spaces between its words, and without accents. */
+/** An identifier with spaces between its words, without accents. */
 export function spaced(text: string): string {
-  // Most texts are plain, and for those the short way takes a third of the time.
+  // Most texts are ASCII, and this path takes a third of the time.
   if (isPlain.test(text)) {
     return text
       .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
@@ -116,24 +117,24 @@ export function spaced(text: string): string {
     .replaceAll(/[_\-./]+/g, ' ')
 }
 
-/** Where no spaces are written, every two neighbours are a word. */
+/** In scripts without spaces, each pair of adjacent characters counts as a word. */
 const pairsOf = (word: string): string[] => {
   const letters = [...word]
   return letters.length < 2 ? letters : letters.slice(1).map((letter, index) => `${letters[index]}${letter}`)
 }
 
-/** The terms of words that were met before; there are not many different words. */
+/** A cache: texts have few distinct words. */
 const known = new Map<string, string>()
-const mostKnown = 50_000
+const maxKnown = 50_000
 
-/** What words are found by. */
+/** Stemmed words, as they are indexed. */
 export function toTerms(words: readonly string[]): string[] {
   const terms: string[] = []
   for (const word of words) {
     let term = known.get(word)
     if (term === undefined) {
       term = stopWords.has(word) ? '' : stem(word)
-      if (known.size >= mostKnown) known.clear()
+      if (known.size >= maxKnown) known.clear()
       if (word.length < 40) known.set(word, term)
     }
     if (term !== '') terms.push(term)
@@ -145,7 +146,7 @@ export const termsOf = (text: string): string[] => toTerms(splitWords(text))
 
 export type VerbClass = keyof typeof verbs
 
-/** What people call the things that actions do. */
+/** The words people use for each kind of operation. */
 const verbs = {
   get: 'get retrieve fetch read load pull obtain grab receive return view show display check describe info detail',
   list: 'list browse enumerate',
@@ -162,7 +163,7 @@ const verbs = {
   run: 'run execute trigger call invoke process calculate compute convert solve translate',
 }
 
-/** Verbs of several words, as people say them, and the one that stands for each. */
+/** Verbs of several words, and the single verb that each stands for. */
 const phrases = new Map(
   Object.entries({
     search: 'look for, look up, search for, hunt for, track down',
@@ -175,7 +176,7 @@ const phrases = new Map(
   }).flatMap(([verb, said]) => said.split(', ').map((phrase) => [phrase, verb])),
 )
 
-/** The words of a request, with such verbs as one word. */
+/** Replaces such phrases with their verb. */
 export function joinVerbs(words: readonly string[]): string[] {
   const joined: string[] = []
   for (let at = 0; at < words.length; ) {
@@ -226,7 +227,7 @@ const alike: Readonly<Record<VerbClass, readonly VerbClass[]>> = {
 
 const reading = new Set<VerbClass>(['get', 'list', 'search', 'download'])
 
-/** How what is asked for stands to what an action does, from the best to the worst. */
+/** How the requested verb relates to the verb of an action, from best to worst. */
 export const relations = ['same', 'alike', 'other', 'crossing', 'deleting'] as const
 export type Relation = (typeof relations)[number]
 
@@ -237,21 +238,21 @@ export function relationOf(asked: VerbClass, done: VerbClass): Relation {
   return reading.has(asked) === reading.has(done) ? 'other' : 'crossing'
 }
 
-/** Words that say how many, not what. */
+/** Words that express quantity. */
 const counting = new Set('many all list multiple several every each bulk batch'.split(' ').map(stem))
 
-/** The words for what is acted on; all of them where there are only verbs. */
+/** The terms that are not verbs; all terms if there are only verbs. */
 export function nounsOf(terms: readonly string[]): string[] {
   const nouns = terms.filter((term) => !classOf.has(term) && !counting.has(term))
   return [...new Set(nouns.length > 0 ? nouns : terms)]
 }
 
-/** Things that an app can hold anything in. */
+/** Containers that can hold anything. */
 export const genericNouns: ReadonlySet<string> = new Set(
   'row record item document file message page object data resource entry custom sql'.split(' ').map(stem),
 )
 
-/** What is one thing in one app and another in the next. */
+/** Words that different apps use for the same kind of thing. */
 const kinds = [
   'email mail message msg',
   'row record entry line',
@@ -282,5 +283,5 @@ for (const words of kinds.map((kind) => kind.split(' ').map(stem))) {
     kindred.set(word, new Set([...(kindred.get(word) ?? []), ...words.filter((one) => one !== word)]))
 }
 
-/** Words that may stand for the same thing as this one. */
+/** Terms that can mean the same thing as this one. */
 export const kindredOf = (term: string): ReadonlySet<string> | undefined => kindred.get(term)

@@ -4,7 +4,7 @@ import { knownError } from '../model/database-unavailable.ts'
 import { errorBody, PlatformError } from '../model/errors.ts'
 import { type Exchange, type ReplyHeaders, sendJson } from './exchange.ts'
 
-/** An error from the catalogue as it is; anything else is a bug: logged whole, and reported as `INTERNAL`. */
+/** A catalogue error is returned as is. Anything else is a bug: logged with its stack, and reported as `INTERNAL`. */
 export function toPlatformError(error: unknown, log: Logger): PlatformError {
   const known = knownError(error)
   if (known) return known
@@ -24,7 +24,7 @@ export function errorReply(error: unknown, log: Logger, headers: ReplyHeaders = 
   return { status: known.status, headers: { ...headers, ...known.headers }, text: JSON.stringify(errorBody(known)) }
 }
 
-/** Sends an error as HTTP; a reply that has begun cannot become one any more. */
+/** Sends an error as HTTP. Once a reply has started, it can no longer become an error. */
 export function sendError(exchange: Exchange, error: unknown, log: Logger, given?: ReplyHeaders): number {
   const { status, headers, text } = errorReply(error, log, given)
   if (!exchange.isAnswered) sendJson(exchange, status, text, headers)

@@ -1,11 +1,12 @@
+import { encodeEvent } from '../lib/server-sent-event.ts'
 import type { EventStream, StreamEvent } from '../operations/operation.ts'
 import type { Exchange, ReplyHeaders } from './exchange.ts'
 
 const heartbeatMs = 15_000
-/** A reader that falls this far behind is disconnected: it can ask the list for what it missed. */
-const mostUnread = 16 * 1024 * 1024
+/** A client that falls this far behind is disconnected. It can fetch what it missed from the list. */
+const maxUnread = 16 * 1024 * 1024
 
-/** The first words of each stream, so that its headers go out at once. */
+/** A comment at the start of each stream, so that the headers are sent immediately. */
 export const opening = ': listening\n\n'
 export const heartbeat = ': still here\n\n'
 
@@ -15,11 +16,10 @@ export const streamHeaders = {
   'x-accel-buffering': 'no',
 }
 
-/** One server-sent event. */
 export const printEvent = ({ name, id, data, raw }: StreamEvent): string =>
-  `${id === undefined ? '' : `id: ${id}\n`}${name === undefined ? '' : `event: ${name}\n`}data: ${raw ?? JSON.stringify(data)}\n\n`
+  encodeEvent(raw ?? JSON.stringify(data), { name, id })
 
-/** Sends events until the reader leaves or falls too far behind, the source ends, or the platform stops. */
+/** Sends events until the client disconnects or falls too far behind, the source ends, or the platform stops. */
 export async function sendEvents(
   exchange: Exchange,
   source: EventStream,
@@ -31,8 +31,8 @@ export async function sendEvents(
   const close = () => over.abort()
   const write = (text: string) => {
     if (over.signal.aborted) return
-    // One event may be larger than that.
-    if (stream.unread > mostUnread) close()
+    // A single event can exceed the limit.
+    if (stream.unread > maxUnread) close()
     else stream.write(text)
   }
   const beat = setInterval(() => write(heartbeat), heartbeatMs)
@@ -47,7 +47,7 @@ export async function sendEvents(
   exchange.gone.addEventListener('abort', close)
   write(opening)
   const stop = await source.subscribe((event) => write(printEvent(event)), close)
-  // The reader may have left while we subscribed.
+  // The client may have disconnected during subscribe.
   if (over.signal.aborted) stop()
   else unsubscribe = stop
 }

@@ -1,10 +1,10 @@
-/** Names in lower case; a header that was sent twice is joined as HTTP says. */
+/** Names in lower case. Repeated headers are joined as HTTP specifies. */
 export type RequestHeaders = Readonly<Record<string, string | undefined>>
 
 export type ReplyHeaders = Readonly<Record<string, string>>
 
 /**
- * One HTTP request and the reply to it. Every surface is written against this contract. There are two implementations:
+ * One HTTP request and its reply. All surfaces are written against this interface. There are two implementations:
  * `NodeExchange` for connections to the port, and `FetchExchange` for programs that embed the platform.
  */
 export interface Exchange {
@@ -14,25 +14,27 @@ export interface Exchange {
   /** Without the question mark; empty if there is none. */
   readonly query: string
   readonly headers: RequestHeaders
-  /** The client's address; empty if there is no connection. */
+  /** The client's address; empty without a connection. */
   readonly peer: string
-  /** Aborted if the client disconnects before the reply is complete. Made on first use. */
+  /** Aborts if the client disconnects before the reply is complete. Created on first use. */
   readonly gone: AbortSignal
-  /** Nothing of the body is read before this or `chunks` is called, so that callers can be identified first. */
+  /** Aborts `gone`, for a client that cancels in another request. */
+  abandon(): void
+  /** The body is not read until this or `chunks` is called, so that callers can be authenticated first. */
   read(limit: number): Promise<Buffer>
   chunks(): AsyncIterable<Uint8Array>
   send(status: number, headers: ReplyHeaders, body?: string | Uint8Array): void
   stream(status: number, headers: ReplyHeaders): ReplyStream
-  /** Whether the status has been sent, so that no other reply can follow. */
+  /** Whether the status has been sent. No other reply can follow then. */
   readonly isAnswered: boolean
 }
 
-/** A reply that is sent in pieces. After the client has left, writing does nothing. */
+/** A streamed reply. After the client has disconnected, writes are ignored. */
 export interface ReplyStream {
   write(chunk: string | Uint8Array): void
-  /** Bytes that the client has not taken yet. */
+  /** Bytes that the client has not read yet. */
   readonly unread: number
-  /** Resolves once the client has taken what was written, or has left. */
+  /** Resolves when the client has read everything written so far, or has disconnected. */
   drained(): Promise<void>
   end(chunk?: string): void
 }
@@ -41,7 +43,7 @@ export type Params = Readonly<Record<string, string>>
 
 export type Handler = (exchange: Exchange, params: Params) => Promise<void> | void
 
-/** Sends JSON that is already text. */
+/** Sends serialized JSON. */
 export function sendJson(exchange: Exchange, status: number, text: string, headers?: ReplyHeaders): void {
   exchange.send(status, { 'content-type': 'application/json', ...headers }, text)
 }

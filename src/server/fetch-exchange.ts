@@ -1,13 +1,13 @@
 import { PlatformError } from '../model/errors.ts'
 import type { Exchange, ReplyHeaders, ReplyStream, RequestHeaders } from './exchange.ts'
 
-/** Answers a `Request` without a port, for programs that embed the platform, and for tests. */
+/** Handles a `Request` without a port, for programs that embed the platform and for tests. */
 export async function fetchFrom(
   handle: (exchange: Exchange) => void | Promise<void>,
   request: Request,
 ): Promise<Response> {
   const exchange = new FetchExchange(request)
-  // Not awaited: a stream has begun long before its handler ends.
+  // Not awaited: a stream starts long before its handler ends.
   Promise.resolve(handle(exchange)).catch(exchange.fail)
   return exchange.response
 }
@@ -42,6 +42,10 @@ class FetchExchange implements Exchange {
 
   get gone(): AbortSignal {
     return this.#gone.signal
+  }
+
+  abandon(): void {
+    this.#gone.abort()
   }
 
   async read(limit: number): Promise<Buffer> {

@@ -3,21 +3,21 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Exchange } from './exchange.ts'
 import { NodeExchange } from './node-exchange.ts'
 
-/** A port that answers, and can be closed without cutting anyone off. */
+/** A listening port that can be closed gracefully. */
 export interface Listening {
   readonly url: string
-  /** Takes no new connections and resolves when the last request is answered, or when the time is up. */
+  /** Stops accepting connections and resolves when the last request is answered, or after the timeout. */
   close(seconds: number): Promise<void>
 }
 
-export interface Answering {
+export interface HttpServer {
   handle(exchange: Exchange): void | Promise<void>
 }
 
-export async function listen(platform: Answering, host: string, port: number): Promise<Listening> {
+export async function listen(platform: HttpServer, host: string, port: number): Promise<Listening> {
   const connections: Connections = new Map()
   const server = createServer(
-    // A client has a minute to send its request; a reply may take as long as the slowest tool.
+    // A client has a minute to send its request. A reply may take as long as the slowest tool.
     { requestTimeout: 60_000, headersTimeout: 30_000, keepAliveTimeout: 60_000 },
     (request, response) => {
       connections.set(request.socket, response)
@@ -46,16 +46,16 @@ const usualHost = /^[\w.-]*[a-z][\w.-]*(:\d{1,5})?$|^(\d{1,3}\.){3}\d{1,3}(:\d{1
 const namesHost = ({ headers: { host = '' } }: IncomingMessage): boolean =>
   host === '' || usualHost.test(host) || URL.canParse(`http://${host}`)
 
-/** "All addresses" is not an address that a browser can open. */
+/** A browser cannot open the wildcard address. */
 const anyAddress = new Map([
   ['0.0.0.0', '127.0.0.1'],
   ['::', '::1'],
 ])
 
-/** A connection that is silent for this long in the middle of a request is cut when we stop. */
+/** On shutdown, a connection that is silent for this long in the middle of a request is closed. */
 const stalledMs = 1000
 
-/** Each connection with the latest reply on it. */
+/** Each connection with its latest reply. */
 type Connections = Map<Socket, ServerResponse | undefined>
 
 function closeGently(server: Server, connections: Connections, seconds: number): Promise<void> {
@@ -71,7 +71,7 @@ function closeGently(server: Server, connections: Connections, seconds: number):
     const timer = setTimeout(() => {
       for (const socket of connections.keys()) socket.destroy()
     }, seconds * 1000)
-    // A keep-alive connection becomes idle only once its last reply is out.
+    // A keep-alive connection becomes idle only after its last reply has been sent.
     const idle = setInterval(() => {
       server.closeIdleConnections()
       for (const [socket, response] of connections) if (isStuck(socket, response)) socket.destroy()

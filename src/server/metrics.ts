@@ -5,12 +5,12 @@ import { wasExecuted } from '../model/call.ts'
 import type { Generation } from '../model/generation.ts'
 import type { Verdict } from '../store/approvals.ts'
 
-/** How many upstreams have a line of their own; the rest are only counted. */
-const mostUpstreams = 500
+/** How many upstreams get their own series. The rest are only counted. */
+const maxUpstreams = 500
 /** How long a scrape waits for the database, in milliseconds. */
-const patience = 1000
+const timeoutMs = 1000
 
-/** What Prometheus reads at /metrics. */
+/** The Prometheus metrics at /metrics. */
 export class Metrics {
   readonly #registry = new Registry()
   readonly #calls = new Counter({
@@ -21,7 +21,7 @@ export class Metrics {
   })
   readonly #duration = new Histogram({
     name: 'quartermaster_call_duration_seconds',
-    help: 'How long the execution of tool calls took, without waiting for approval and without calls that were refused',
+    help: 'Duration of tool calls, without the wait for approval and without refused calls',
     labelNames: ['type'] as const,
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
     registers: [this.#registry],
@@ -35,44 +35,44 @@ export class Metrics {
 
   readonly #started = new Counter({
     name: 'quartermaster_generations_started_total',
-    help: 'Generations that were started here',
+    help: 'Generations started in this process',
     registers: [this.#registry],
   })
   readonly #ended = new Counter({
     name: 'quartermaster_generations_ended_total',
-    help: 'Generations that came to their end here, by status',
+    help: 'Generations finished in this process, by status',
     labelNames: ['status'] as const,
     registers: [this.#registry],
   })
   readonly #generationDuration = new Histogram({
     name: 'quartermaster_generation_duration_seconds',
-    help: 'How long generations took from start to end, with all that they waited for, by status',
+    help: 'Duration of generations from start to end, including all waits, by status',
     labelNames: ['status'] as const,
     buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200, 86_400],
     registers: [this.#registry],
   })
   readonly #tokens = new Counter({
     name: 'quartermaster_generation_tokens_total',
-    help: 'Tokens of generations that came to their end here, by direction',
+    help: 'Tokens of generations finished in this process, by direction',
     labelNames: ['direction'] as const,
     registers: [this.#registry],
   })
   readonly #verdicts = new Counter({
     name: 'quartermaster_approvals_decided_total',
-    help: 'Approvals that were decided or ended here, by verdict: approved, rejected, expired, cancelled',
+    help: 'Approvals closed in this process, by verdict: approved, rejected, expired, cancelled',
     labelNames: ['verdict'] as const,
     registers: [this.#registry],
   })
   readonly #approvalWait = new Histogram({
     name: 'quartermaster_approval_wait_seconds',
-    help: 'How long calls waited for a decision, by verdict',
+    help: 'Time calls waited for a decision, by verdict',
     labelNames: ['verdict'] as const,
     buckets: [1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 14_400, 86_400, 604_800],
     registers: [this.#registry],
   })
   readonly #deliveries = new Counter({
     name: 'quartermaster_webhook_deliveries_total',
-    help: 'Webhook deliveries that came to their end here, by status: delivered, or failed after the last attempt',
+    help: 'Webhook deliveries finished in this process, by status: delivered, or failed after the last attempt',
     labelNames: ['status'] as const,
     registers: [this.#registry],
   })
@@ -107,7 +107,7 @@ export class Metrics {
     this.#deliveries.inc({ status }, count)
   }
 
-  /** Has it counted in the database, whenever someone looks, what waits there. */
+  /** Counts pending approvals and deliveries in the database on each scrape. */
   watchWaiting({ approvals, deliveries }: Readonly<Record<'approvals' | 'deliveries', () => Promise<number>>>): void {
     const gauge = (name: string, help: string, count: () => Promise<number>) =>
       new Gauge({
@@ -115,24 +115,24 @@ export class Metrics {
         help,
         registers: [this.#registry],
         async collect() {
-          // What cannot be counted now is no reason to tell nothing of all the rest.
-          const late = sleep(patience, Number.NaN, { ref: false })
+          // If counting fails or takes too long, the other metrics are still reported.
+          const late = sleep(timeoutMs, Number.NaN, { ref: false })
           this.set(await Promise.race([count(), late]).catch(() => Number.NaN))
         },
       })
-    gauge('quartermaster_approvals_pending', 'Calls that wait for approval, in the whole database', approvals)
+    gauge('quartermaster_approvals_pending', 'Calls waiting for approval in the database', approvals)
     gauge(
       'quartermaster_webhook_deliveries_pending',
-      'Webhook deliveries that wait to be sent, first or again, in the whole database',
+      'Webhook deliveries waiting to be sent or retried in the database',
       deliveries,
     )
   }
 
-  /** Has it read whenever someone looks how many generations this process goes on with. */
+  /** Reads the number of generations that this process is running, on each scrape. */
   watchGenerations(running: () => number): void {
     new Gauge({
       name: 'quartermaster_generations_running',
-      help: 'Generations that this process goes on with just now',
+      help: 'Generations running in this process',
       registers: [this.#registry],
       collect() {
         this.set(running())
@@ -140,12 +140,12 @@ export class Metrics {
     })
   }
 
-  /** Has the health of MCP servers read whenever someone looks. */
+  /** Reads the health of MCP servers on each scrape. */
   watchUpstreams(states: () => readonly UpstreamState[]): void {
     const registers = [this.#registry]
     new Gauge({
       name: 'quartermaster_upstreams',
-      help: 'Tools that stand for an MCP server and are in use, by its state',
+      help: 'MCP tools in use, by the state of their server',
       labelNames: ['state'] as const,
       registers,
       collect() {
@@ -156,13 +156,13 @@ export class Metrics {
     })
     new Gauge({
       name: 'quartermaster_upstream_up',
-      help: `Whether the MCP server behind a tool is up; of the first ${mostUpstreams} tools`,
+      help: `Whether the MCP server behind a tool is up; for the first ${maxUpstreams} tools`,
       labelNames: ['app', 'tool'] as const,
       registers,
       collect() {
         this.reset()
         const known = states().filter(({ state }) => state !== 'unknown')
-        const first = known.sort((a, b) => (a.tool < b.tool ? -1 : 1)).slice(0, mostUpstreams)
+        const first = known.sort((a, b) => (a.tool < b.tool ? -1 : 1)).slice(0, maxUpstreams)
         for (const { app, tool, state } of first) this.set({ app, tool }, state === 'up' ? 1 : 0)
       },
     })
@@ -172,7 +172,7 @@ export class Metrics {
     this.#requests.inc({ operation, status })
   }
 
-  /** For docs/reference/metrics.md, but for those that every Node process has. */
+  /** For docs/reference/metrics.md, without the default metrics of Node processes. */
   describe(): { name: string; type: string; labels: readonly string[]; help: string }[] {
     const own = this.#registry.getMetricsAsArray().filter(({ name }) => name.startsWith('quartermaster_'))
     return own.map((metric) => {

@@ -22,7 +22,7 @@ export class NodeExchange implements Exchange {
     return this.#request.method ?? 'GET'
   }
 
-  /** The only header that Node gives as a list is `set-cookie`, which no request has. */
+  /** Node returns only `set-cookie` as a list, and no request has that header. */
   get headers(): RequestHeaders {
     return this.#request.headers as RequestHeaders
   }
@@ -40,10 +40,14 @@ export class NodeExchange implements Exchange {
       const gone = new AbortController()
       const response = this.#response
       if (response.destroyed && !response.writableFinished) gone.abort()
-      else response.once('close', () => response.writableFinished || gone.abort())
+      else response.on('close', () => response.writableFinished || gone.abort())
       this.#gone = gone
     }
     return this.#gone.signal
+  }
+
+  abandon(): void {
+    if (!this.gone.aborted) this.#gone?.abort()
   }
 
   read(limit: number): Promise<Buffer> {
@@ -56,14 +60,14 @@ export class NodeExchange implements Exchange {
         size += chunk.length
         chunks.push(chunk)
         if (size <= limit) return
-        // The rest is discarded, so that the client gets to read why.
+        // The rest is read and discarded, so that the client gets to read the error.
         chunks.length = 0
         request.off('data', take).resume()
         reject(tooLarge(limit))
       }
       request.on('data', take)
-      request.once('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
-      request.once('error', (cause) => reject(new PlatformError('BODY_INCOMPLETE', {}, { cause })))
+      request.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
+      request.on('error', (cause) => reject(new PlatformError('BODY_INCOMPLETE', {}, { cause })))
     })
   }
 
@@ -129,7 +133,7 @@ class NodeStream implements ReplyStream {
 
 const tooLarge = (limit: number) => new PlatformError('BODY_TOO_LARGE', { limit })
 
-/** Clients of a proxy send the whole address; everyone else sends the path. */
+/** Clients of a proxy send an absolute URL, all others a path. */
 function targetOf(url: string): string {
   if (url.startsWith('/')) return url
   const parsed = URL.parse(url)

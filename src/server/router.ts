@@ -5,7 +5,7 @@ import type { Handler, Params } from './exchange.ts'
 
 export interface Route {
   readonly method: string
-  /** `/tools/:id/call`; `*` at the end stands for any rest. */
+  /** `/tools/:id/call`. A final `*` matches any rest. */
   readonly path: string
   readonly handle: Handler
 }
@@ -15,10 +15,10 @@ export interface Match {
   readonly params: Params
 }
 
-/** Clients ask for the same few paths again and again. */
-const mostKnown = 1000
+/** A cache: clients request the same few paths. */
+const maxKnown = 1000
 
-/** Finds the handler for a request. Routes that come first win. */
+/** Finds the handler for a request. The first matching route wins. */
 export function createRouter(routes: readonly Route[]): (method: string, path: string) => Match | undefined {
   const router = new SmartRouter<Handler>({ routers: [new RegExpRouter(), new TrieRouter()] })
   for (const { method, path, handle } of routes) router.add(method, path, handle)
@@ -32,7 +32,7 @@ export function createRouter(routes: readonly Route[]): (method: string, path: s
     if (!first) return undefined
     const [handle, places] = first
     const match = { handle, params: paramsOf(places, values) }
-    if (known.size === mostKnown) known.clear()
+    if (known.size === maxKnown) known.clear()
     known.set(key, match)
     return match
   }

@@ -1,9 +1,6 @@
 import type { Exchange } from './exchange.ts'
 
-/**
- * For libraries that speak `Request` and `Response`: the exchange as the one, and the other as its reply. The body is
- * given where it has been read already.
- */
+/** Adapts an exchange to libraries that use `Request` and `Response`. Pass the body if it has already been read. */
 export function toRequest(exchange: Exchange, body?: string): Request {
   const { method, path, query, headers } = exchange
   const url =
@@ -17,7 +14,7 @@ export function toRequest(exchange: Exchange, body?: string): Request {
   })
 }
 
-/** Sends a response as it comes, until it ends or `until` is aborted. */
+/** Streams a response until it ends or `until` aborts. */
 export async function sendResponse(exchange: Exchange, response: Response, until?: AbortSignal): Promise<void> {
   const headers = Object.fromEntries(response.headers)
   if (!response.body) return exchange.send(response.status, headers)

@@ -1,6 +1,6 @@
+import type { ChangeEvents } from '../db/change-events.ts'
 import type { Engine } from '../db/engine.ts'
 import { type Guard, guarded } from '../db/guarded.ts'
-import type { Notices } from '../db/notices.ts'
 import { pageOfRows, type Visible } from '../db/page.ts'
 import type { AccessPolicyRow } from '../db/tables.ts'
 import type { AccessPolicy, PolicyDocument } from '../model/access-policy.ts'
@@ -27,11 +27,11 @@ export interface NewAccessPolicy {
 
 export class AccessPolicies {
   readonly #engine: Engine
-  readonly #notices: Notices
+  readonly #changes: ChangeEvents
 
-  constructor(engine: Engine, notices: Notices) {
+  constructor(engine: Engine, changes: ChangeEvents) {
     this.#engine = engine
-    this.#notices = notices
+    this.#changes = changes
   }
 
   async create(policy: NewAccessPolicy): Promise<AccessPolicy> {
@@ -74,11 +74,11 @@ export class AccessPolicies {
         .returningAll()
         .executeTakeFirst(),
     )
-    await this.#notices.tell('access_policies', [id])
+    await this.#changes.publish('access_policies', [id])
     return row && toPolicy(row)
   }
 
-  /** The keys that hold the policy. */
+  /** The keys that have the policy. */
   async holders(id: string): Promise<string[]> {
     const rows = await this.#engine.db
       .selectFrom('api_keys')
@@ -90,6 +90,6 @@ export class AccessPolicies {
 
   async remove(id: string): Promise<void> {
     await this.#engine.db.deleteFrom('access_policies').where('id', '=', id).execute()
-    await this.#notices.tell('access_policies', [id])
+    await this.#changes.publish('access_policies', [id])
   }
 }

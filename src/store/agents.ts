@@ -75,7 +75,7 @@ export class Agents {
     return pageOfRows(where, filter, visible, toAgent)
   }
 
-  /** The names of the agents that have a tool. */
+  /** The names of the agents that use a tool. */
   async namesUsing(projectId: string, toolId: string): Promise<string[]> {
     const query = this.#engine.db
       .selectFrom('agents')

@@ -9,7 +9,7 @@ import { newId } from '../model/ids.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
 import type { ReplayStep } from '../model/replay-script.ts'
 
-/** A provider as it is kept: its key and the values of its headers are sealed. */
+/** A provider as it is stored: its key and header values are sealed. */
 export interface AiProviderRecord {
   readonly id: string
   readonly project_id: string
@@ -24,7 +24,7 @@ export interface AiProviderRecord {
   /** Sealed at `ai_providers/{id}/api_key`. */
   readonly api_key: string | null
   readonly api_key_hint: string | null
-  /** The JSON of an object, sealed at `ai_providers/{id}/headers`. */
+  /** A JSON object, sealed at `ai_providers/{id}/headers`. */
   readonly headers: string | null
   readonly header_names: readonly string[] | null
   readonly script: string | null
@@ -80,8 +80,8 @@ const toColumns = (draft: AiProviderDraft) => ({
   script: draft.script,
 })
 
-/** How many recorded steps a provider keeps: the newest. */
-const mostRecorded = 200
+/** How many recorded steps are kept per provider. The oldest are removed. */
+const maxRecorded = 200
 
 export class AiProviders {
   readonly #engine: Engine
@@ -90,7 +90,7 @@ export class AiProviders {
     this.#engine = engine
   }
 
-  /** The id comes with the draft, because what is sealed is bound to it. */
+  /** The id is passed in, because sealed values are bound to it. */
   async create(id: string, projectId: string, draft: AiProviderDraft): Promise<AiProviderRecord> {
     const now = Date.now()
     const row: AiProviderRow = { id, project_id: projectId, ...toColumns(draft), created_at: now, updated_at: now }
@@ -105,7 +105,7 @@ export class AiProviders {
     return row && toProvider(row)
   }
 
-  /** Without their scripts, which can be long. */
+  /** Without scripts, which can be long. */
   list(filter: { project_id?: string } & Window, visible: Visible): Promise<Page<Omit<AiProviderRecord, 'script'>>> {
     let where = this.#engine.db.selectFrom('ai_providers')
     if (filter.project_id) where = where.where('project_id', '=', filter.project_id)
@@ -124,14 +124,14 @@ export class AiProviders {
     return row && toProvider(row)
   }
 
-  /** Those agents that use it, by name; a few of them, if there are many. */
+  /** The names of agents that use it, up to a limit. */
   async dependents(id: string): Promise<string[]> {
     const { rows } = await sql<{ name: string }>`
       select name from agents where ai_provider_id = ${id} order by name limit 5`.execute(this.#engine.db)
     return rows.map(({ name }) => `the agent "${name}"`)
   }
 
-  /** Whether it is gone; one that an agent uses stays. */
+  /** Returns whether it was deleted. A provider that an agent uses is not. */
   async remove(id: string): Promise<boolean> {
     const { rows } = await sql<{ id: string }>`
       delete from ai_providers where id = ${id}
@@ -151,7 +151,7 @@ export class AiProviders {
       .select('id')
       .where('ai_provider_id', '=', id)
       .orderBy('id', 'desc')
-      .offset(mostRecorded)
+      .offset(maxRecorded)
       .limit(1)
       .executeTakeFirst()
     if (!oldest) return
@@ -162,7 +162,7 @@ export class AiProviders {
     await this.#engine.db.deleteFrom('recorded_steps').where('ai_provider_id', '=', id).execute()
   }
 
-  /** In the order in which they were recorded. */
+  /** In recording order. */
   async recorded(id: string): Promise<ReplayStep[]> {
     const rows = await this.#engine.db
       .selectFrom('recorded_steps')

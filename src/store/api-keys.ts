@@ -1,6 +1,6 @@
+import type { ChangeEvents } from '../db/change-events.ts'
 import type { Engine } from '../db/engine.ts'
 import { type Guard, guarded } from '../db/guarded.ts'
-import type { Notices } from '../db/notices.ts'
 import { pageOfRows, type Visible } from '../db/page.ts'
 import type { ApiKeyRow } from '../db/tables.ts'
 import type { ApiKey } from '../model/api-key.ts'
@@ -28,7 +28,7 @@ export interface NewApiKey {
   readonly key_hash: string
   readonly key_prefix: string
   readonly access_policy_ids: readonly string[]
-  /** From the first key to the one that creates this one. */
+  /** The chain of keys that created this one, root first. */
   readonly ancestors?: readonly string[]
   readonly rate_limit: number | null
   readonly expires_at: number | null
@@ -43,11 +43,11 @@ export interface ApiKeyChange {
 
 export class ApiKeys {
   readonly #engine: Engine
-  readonly #notices: Notices
+  readonly #changes: ChangeEvents
 
-  constructor(engine: Engine, notices: Notices) {
+  constructor(engine: Engine, changes: ChangeEvents) {
     this.#engine = engine
-    this.#notices = notices
+    this.#changes = changes
   }
 
   async create(key: NewApiKey): Promise<ApiKey> {
@@ -62,7 +62,7 @@ export class ApiKeys {
       updated_at: now,
     }
     await this.#engine.db.insertInto('api_keys').values(row).execute()
-    await this.#notices.tell('api_keys', [row.id])
+    await this.#changes.publish('api_keys', [row.id])
     return toApiKey(row)
   }
 
@@ -79,7 +79,7 @@ export class ApiKeys {
     return this.#engine.db.selectFrom('api_keys').selectAll().where('id', '=', id).executeTakeFirst()
   }
 
-  /** The ancestors of those keys that still exist, by key. */
+  /** The existing ancestors of the given keys, by key. */
   async ancestorsOf(ids: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
     if (ids.length === 0) return new Map()
     const query = this.#engine.db.selectFrom('api_keys').select(['id', 'ancestors']).where('id', 'in', ids)
@@ -106,17 +106,17 @@ export class ApiKeys {
         .returningAll()
         .executeTakeFirst(),
     )
-    await this.#notices.tell('api_keys', [id])
+    await this.#changes.publish('api_keys', [id])
     return row && toApiKey(row)
   }
 
-  /** Not a change of the key, so nobody is told. */
+  /** No change event: this does not affect what the key can do. */
   async touch(id: string, usedAt: number): Promise<void> {
     await this.#engine.db.updateTable('api_keys').set({ last_used_at: usedAt }).where('id', '=', id).execute()
   }
 
   async remove(id: string, guard?: Guard): Promise<void> {
     await guarded(this.#engine, guard, (db) => db.deleteFrom('api_keys').where('id', '=', id).execute())
-    await this.#notices.tell('api_keys', [id])
+    await this.#changes.publish('api_keys', [id])
   }
 }

@@ -1,5 +1,5 @@
+import type { ChangeEvents } from '../db/change-events.ts'
 import type { Engine } from '../db/engine.ts'
-import type { Notices } from '../db/notices.ts'
 import { pageOfRows, type Visible } from '../db/page.ts'
 import type { ApprovalRuleRow } from '../db/tables.ts'
 import { uniquely } from '../db/unique.ts'
@@ -31,14 +31,14 @@ const toColumns = (draft: ApprovalRuleDraft) => ({
 
 export class ApprovalRules {
   readonly #engine: Engine
-  readonly #notices: Notices
+  readonly #changes: ChangeEvents
 
-  constructor(engine: Engine, notices: Notices) {
+  constructor(engine: Engine, changes: ChangeEvents) {
     this.#engine = engine
-    this.#notices = notices
+    this.#changes = changes
   }
 
-  /** Notices name the project: its rules are held together. */
+  /** Change events contain the project id, because the rules of a project are cached together. */
   async create(projectId: string, draft: ApprovalRuleDraft): Promise<ApprovalRule> {
     const now = Date.now()
     const row: ApprovalRuleRow = {
@@ -51,7 +51,7 @@ export class ApprovalRules {
     await uniquely(this.#engine, 'approval rule', draft.name, () =>
       this.#engine.db.insertInto('approval_rules').values(row).execute(),
     )
-    await this.#notices.tell('approval_rules', [projectId])
+    await this.#changes.publish('approval_rules', [projectId])
     return toRule(row)
   }
 
@@ -66,7 +66,6 @@ export class ApprovalRules {
     return pageOfRows(where, filter, visible, toRule)
   }
 
-  /** Those that hold. */
   async enabled(projectId: string): Promise<ApprovalRule[]> {
     const query = this.#engine.db.selectFrom('approval_rules').selectAll().where('project_id', '=', projectId)
     return (await query.where('enabled', '=', 1).orderBy('id').execute()).map(toRule)
@@ -90,12 +89,12 @@ export class ApprovalRules {
         .returningAll()
         .executeTakeFirst(),
     )
-    if (row) await this.#notices.tell('approval_rules', [row.project_id])
+    if (row) await this.#changes.publish('approval_rules', [row.project_id])
     return row && toRule(row)
   }
 
   async remove({ id, project_id: projectId }: Pick<ApprovalRule, 'id' | 'project_id'>): Promise<void> {
     await this.#engine.db.deleteFrom('approval_rules').where('id', '=', id).execute()
-    await this.#notices.tell('approval_rules', [projectId])
+    await this.#changes.publish('approval_rules', [projectId])
   }
 }

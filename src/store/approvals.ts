@@ -1,6 +1,6 @@
 import type { SelectQueryBuilder } from 'kysely'
+import type { ChangeEvents } from '../db/change-events.ts'
 import type { Engine } from '../db/engine.ts'
-import type { Notices } from '../db/notices.ts'
 import { pageOfRows, type Visible } from '../db/page.ts'
 import type { ApprovalRow, Tables } from '../db/tables.ts'
 import type { JsonObject } from '../lib/json.ts'
@@ -8,14 +8,14 @@ import type { Approval, ApprovalStatus, ApprovalSummary, Decision } from '../mod
 import { newId } from '../model/ids.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
 
-/** Arguments are kept whole, for they are what runs. Where there is a vault for secrets, these two use it. */
+/** The full arguments are stored, because they are executed. Both functions are the place to add encryption. */
 const seal = (input: JsonObject): string => JSON.stringify(input)
 const unseal = (text: string): JsonObject => JSON.parse(text)
 
 const person = (id: string | null, name: string | null) => (id === null ? null : { id, name: name ?? '' })
 const time = (milliseconds: number | null) => (milliseconds === null ? null : iso(milliseconds))
 
-/** All but the arguments, which may be large. */
+/** Everything except the arguments, which can be large. */
 const summaryColumns = [
   ...([
     'id',
@@ -70,11 +70,20 @@ const toApproval = (row: ApprovalRow): Approval => ({
   edited_input: row.edited_input === null ? null : unseal(row.edited_input),
 })
 
-type Given = 'project_id' | 'call_id' | 'tool_id' | 'tool' | 'action' | 'args_hash' | 'preset_keys' | 'secret_paths'
-type Asker = 'definition_hash' | 'principal' | 'surface' | 'client' | 'agent_id' | 'generation_id' | 'server_id'
+type CallFields =
+  | 'project_id'
+  | 'call_id'
+  | 'tool_id'
+  | 'tool'
+  | 'action'
+  | 'args_hash'
+  | 'preset_keys'
+  | 'secret_paths'
+type CallerFields = 'definition_hash' | 'principal' | 'surface' | 'client' | 'agent_id' | 'generation_id' | 'server_id'
 
-export interface ApprovalDraft extends Pick<Approval, Given | Asker | 'why' | 'approvals_needed' | 'input'> {
-  /** The same for the same call of the same caller: only one of them is open at a time. */
+export interface ApprovalDraft
+  extends Pick<Approval, CallFields | CallerFields | 'why' | 'approvals_needed' | 'input'> {
+  /** Identifies repetitions of a call by the same caller. Only one approval per hash is open at a time. */
   readonly repeat_hash: string
   /** In milliseconds. */
   readonly expires_at: number
@@ -88,14 +97,14 @@ export interface ApprovalFilter {
   readonly principal_id?: string
 }
 
-/** What became of an approval (approved, rejected, expired, cancelled), and how long that took. */
+/** The final status of an approval (approved, rejected, expired, cancelled), and how long it took. */
 export interface Verdict {
   readonly verdict: string
   readonly seconds: number
 }
 
-/** What a decision changes. */
-export interface Decided {
+/** The columns that a decision changes. */
+export interface DecisionResult {
   readonly status: 'pending' | 'approved' | 'rejected'
   readonly decisions: readonly Decision[]
   readonly by: { readonly id: string; readonly name: string } | null
@@ -107,20 +116,20 @@ export interface Decided {
 }
 
 /**
- * Decisions on calls. Each change is one statement that names the state it starts from, so of those who change an
- * approval at the same moment one succeeds, on whichever process.
+ * Approvals of calls. Each change is one statement that includes the expected status. So if several processes change an
+ * approval at once, exactly one succeeds.
  */
 export class Approvals {
   readonly #engine: Engine
-  readonly #notices: Notices
+  readonly #changes: ChangeEvents
   readonly #verdicts = new Set<(verdict: Verdict) => void>()
 
-  constructor(engine: Engine, notices: Notices) {
+  constructor(engine: Engine, changes: ChangeEvents) {
     this.#engine = engine
-    this.#notices = notices
+    this.#changes = changes
   }
 
-  /** Undefined where the same call is open already. */
+  /** Undefined if the same call already has an open approval. */
   async create(draft: ApprovalDraft, now = Date.now()): Promise<Approval | undefined> {
     const { principal, client, preset_keys, secret_paths, why, input, ...rest } = draft
     const row: ApprovalRow = {
@@ -172,7 +181,7 @@ export class Approvals {
     return row && toApproval(row)
   }
 
-  /** The one that waits for a decision on the same call, or for the call to be made. */
+  /** The approval of the same call that is pending, or approved and not used yet. */
   async findOpen(repeatHash: string): Promise<Approval | undefined> {
     const row = await this.#engine.db
       .selectFrom('approvals')
@@ -183,7 +192,7 @@ export class Approvals {
     return row && toApproval(row)
   }
 
-  /** How many wait for a decision: all, or those that one key has asked for. */
+  /** How many approvals are pending: all, or those requested by one key. */
   async countPending(principalId?: string, now = Date.now()): Promise<number> {
     let query = this.#engine.db
       .selectFrom('approvals')
@@ -204,8 +213,8 @@ export class Approvals {
     return pageOfRows(where, filter, visible, toSummary, { order: 'desc', columns: summaryColumns })
   }
 
-  /** What became of it; undefined where it was not any more as the one who decides has seen it, or too late. */
-  async decide(seen: Approval, decided: Decided, now = Date.now()): Promise<Approval | undefined> {
+  /** Returns the updated approval; undefined if it has changed since it was read, or has expired. */
+  async decide(seen: Approval, decided: DecisionResult, now = Date.now()): Promise<Approval | undefined> {
     const { status, decisions, by, at, reason, args_hash, edited_input, expires_at } = decided
     const row = await this.#engine.db
       .updateTable('approvals')
@@ -231,7 +240,7 @@ export class Approvals {
     return row && toApproval(row)
   }
 
-  /** Takes the grant. For one caller only, however many ask at once: what it gets is to be done, now or never. */
+  /** Uses the approval. Succeeds for exactly one caller, which must now make the call: there is no second chance. */
   async take(id: string, now = Date.now()): Promise<Approval | undefined> {
     const row = await this.#engine.db
       .updateTable('approvals')
@@ -244,13 +253,13 @@ export class Approvals {
     return row && toApproval(row)
   }
 
-  /** Nobody wants the call any more. */
+  /** The call is no longer wanted. */
   cancel(which: { readonly id: string } | { readonly call_id: string } | { readonly generation_id: string }) {
     const [[field, value]] = Object.entries(which) as [['id' | 'call_id' | 'generation_id', string]]
     return this.#end('cancelled', (query) => query.where(field, '=', value))
   }
 
-  /** What nobody has decided in time, or has approved and nobody has called in time. Returns their ids. */
+  /** Expires approvals that were not decided, or not used, in time. Returns their ids. */
   expire(now = Date.now()): Promise<string[]> {
     return this.#end('expired', (query) => query.where('expires_at', '<=', now))
   }
@@ -264,14 +273,14 @@ export class Approvals {
       .where('status', 'in', ['pending', 'approved'])
       .returning(['id', 'status', 'decided_at', 'created_at'])
       .execute()
-    // What was approved and never called was decided before.
+    // An approval that was approved but never used has already been reported.
     for (const row of rows) if (row.decided_at === null) this.#ended(row)
     const ids = rows.map(({ id }) => id)
     if (ids.length > 0) this.#tell(ids)
     return ids
   }
 
-  /** Those that ended without their call, whose record has not been told. */
+  /** Approvals that ended without their call, whose call record is still open. */
   async unclosed(limit: number): Promise<ApprovalSummary[]> {
     const rows = await this.#engine.db
       .selectFrom('approvals')
@@ -289,7 +298,7 @@ export class Approvals {
     await this.#engine.db.updateTable('approvals').set({ closed: 1 }).where('id', 'in', ids).execute()
   }
 
-  /** Hears of each approval that was decided or ended by this process. */
+  /** Called for each approval that this process decides or ends. */
   onVerdict(listener: (verdict: Verdict) => void): void {
     this.#verdicts.add(listener)
   }
@@ -299,9 +308,9 @@ export class Approvals {
     for (const listener of this.#verdicts) listener(verdict)
   }
 
-  /** What has happened has happened, whether or not the others hear of it at once. */
+  /** The change is committed, so a failure to publish it is ignored. */
   #tell(ids: readonly string[]): void {
-    void this.#notices.tell('approvals', ids).catch(() => {})
+    void this.#changes.publish('approvals', ids).catch(() => {})
   }
 }
 

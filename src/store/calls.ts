@@ -1,8 +1,8 @@
 import { setImmediate as othersFirst } from 'node:timers/promises'
 import { type RawBuilder, sql } from 'kysely'
+import { BatchWriter } from '../db/batch-writer.ts'
+import type { ChangeEvents } from '../db/change-events.ts'
 import type { Engine } from '../db/engine.ts'
-import { Grouped } from '../db/group.ts'
-import type { Notices } from '../db/notices.ts'
 import { pageOfRows, type Visible } from '../db/page.ts'
 import type { CallEnd, CallRow } from '../db/tables.ts'
 import { sliceLength, Tallies, type Tally } from '../db/tallies.ts'
@@ -45,7 +45,7 @@ function toCall(row: CallRow): Call {
   }
 }
 
-/** All but the request and the response, which may be large. */
+/** Everything except the request and the response, which can be large. */
 const summaryColumns = [
   ...([
     'id',
@@ -100,7 +100,7 @@ export interface CallFilter {
 }
 
 export interface CallSearch extends CallFilter {
-  /** Words that the call's id, action, tool or error must hold. */
+  /** Text to find in the call's id, action, tool or error. */
   readonly q?: string
 }
 
@@ -112,7 +112,7 @@ export interface RecordedInput {
   readonly input: JsonObject
 }
 
-/** What a call was given and what it gave, as far as either is looked through. */
+/** The request and response of a call, each truncated to the length that is searched. */
 export interface RecordedAnswer {
   readonly id: string
   readonly tool_id: string | null
@@ -121,7 +121,7 @@ export interface RecordedAnswer {
   readonly response: string
 }
 
-/** As exact as anyone reads it, and coarse enough that there are few different ones to count. */
+/** Rounds to two or three significant digits: precise enough to read, with few distinct values to group by. */
 const coarse = (milliseconds: RawBuilder<number | null>) => sql<number | null>`case
   when ${milliseconds} is null then null
   when ${milliseconds} < 10 then cast(${milliseconds} * 10 as integer)
@@ -129,84 +129,87 @@ const coarse = (milliseconds: RawBuilder<number | null>) => sql<number | null>`c
   else cast(${milliseconds} / 10 as integer) * 100
 end`
 
-/** Without the time that it waited for a person. */
+/** Without the time that it waited for approval. */
 const latencyOf = coarse(sql`(duration_ms - coalesce(waited_ms, 0))`)
 const waitedOf = coarse(sql`waited_ms`)
 
 const sliceOf = sql<number>`created_at / ${sql.lit(sliceLength)}`
 
-const mostCounted = 200_000
-const mostSeen = 20_000
+const maxCounted = 200_000
+const maxSeen = 20_000
 
-/** How many calls a search looks through: no index leads to words within a text. */
-export const mostSearched = 100_000
+/** How many calls a text search reads: no index covers substrings. */
+export const maxSearched = 100_000
 const batchSize = 1000
-/** Few enough that nobody else waits long for the database. */
+/** Small, so that other queries do not wait long for the database. */
 const removedAtOnce = 500
 
 const latestCalls = 200
 const latestInputs = 50
 const latestAnswers = 50
-/** Characters of an answer that are looked through. */
+/** Longer responses are truncated for this. */
 const answerLength = 16_384
 
 type Write = { readonly begun: CallRow } | { readonly ended: CallEnd }
 
-/** The record of calls. Rows are begun, then ended, never changed again, and deleted only by retention. */
+/** The call log. A row is inserted when a call begins and updated once when it ends. Only retention deletes rows. */
 export class Calls {
   readonly #engine: Engine
-  readonly #writes: Grouped<Write>
-  /** Apart from the writes, so that a call that has ended does not wait for the disk on behalf of those that begin. */
-  readonly #syncs: Grouped<undefined>
+  readonly #writes: BatchWriter<Write>
+  /** Separate from the writes, so that the end of a call does not wait for the disk sync of calls that begin. */
+  readonly #syncs: BatchWriter<undefined> | undefined
   readonly #tallies = new Tallies((filter, from, to) => this.#count({ ...filter, from, to }))
 
-  constructor(engine: Engine, notices: Notices) {
+  constructor(engine: Engine, changes: ChangeEvents) {
     this.#engine = engine
-    // Those that were written together come together, so there is nobody to wait for.
-    this.#syncs = new Grouped(
-      () => engine.settle(),
-      () => Promise.resolve(),
-    )
-    this.#writes = new Grouped(async (writes) => {
-      const begun = writes.flatMap((write) => ('begun' in write ? [write.begun] : []))
-      const ended = writes.flatMap((write) => ('ended' in write ? [write.ended] : []))
-      await engine.writeCalls(begun, ended)
-      void notices
-        .tell(
+    const { settle, concurrentWrites: concurrency } = engine
+    // Calls that were written in one batch arrive here together, so there is no need to gather more.
+    this.#syncs = settle && new BatchWriter(settle, { gather: () => Promise.resolve() })
+    this.#writes = new BatchWriter(
+      async (writes) => {
+        const begun: CallRow[] = []
+        const ended: CallEnd[] = []
+        for (const write of writes) {
+          if ('begun' in write) begun.push(write.begun)
+          else ended.push(write.ended)
+        }
+        await engine.writeCalls(begun, ended)
+        changes.publishSoon(
           'calls',
-          [...begun, ...ended].map(({ id }) => id),
+          writes.map((write) => ('begun' in write ? write.begun.id : write.ended.id)),
         )
-        .catch(() => {})
-    })
+      },
+      { concurrency },
+    )
   }
 
   /**
-   * Resolves once the row would survive the death of this process; and the machine's losing power, too, before an
-   * effect that could not be repeated, where the operator asks for that.
+   * Resolves once the row survives a crash of this process. With QM_SYNC_CALLS, it also survives a power failure if the
+   * effect cannot be repeated.
    */
-  async begin(row: CallRow, effect: 'repeatable' | 'once'): Promise<void> {
-    await this.#writes.add({ begun: row })
-    if (effect === 'once') await this.#syncs.add(undefined)
+  begin(row: CallRow, effect: 'repeatable' | 'once'): Promise<void> {
+    const written = this.#writes.add({ begun: row })
+    return this.#syncs ? written.then(() => this.settle(effect)) : written
   }
 
-  /** Resolves once the end would survive the death of this process. */
+  /** Resolves once the end survives a crash of this process. */
   end(end: CallEnd): Promise<void> {
     return this.#writes.add({ ended: end })
   }
 
-  /** For an effect that waited after its row was begun: what was written since survives as much as the row does. */
+  /** For a call that waited after `begin`: makes what was written since then as durable as its row. */
   settle(effect: 'repeatable' | 'once'): Promise<void> {
-    return effect === 'once' ? this.#syncs.add(undefined) : Promise.resolve()
+    return effect === 'once' && this.#syncs ? this.#syncs.add(undefined) : Promise.resolve()
   }
 
-  /** A call that ended before it had any effect, in one write. */
+  /** Records a call that ended before it had any effect, in one write. */
   refuse(row: CallRow): Promise<void> {
     return this.#writes.add({ begun: row })
   }
 
   async idle(): Promise<void> {
     await this.#writes.idle()
-    await this.#syncs.idle()
+    await this.#syncs?.idle()
   }
 
   async find(id: string): Promise<Call | undefined> {
@@ -221,8 +224,8 @@ export class Calls {
   }
 
   /**
-   * What one principal sent with its latest successful calls of some tools, newest first and as it is recorded. No index
-   * leads to them, so only the latest calls of the project are looked at.
+   * The recorded inputs of a principal's latest successful calls of some tools, newest first. No index covers this, so
+   * only the latest calls of the project are read.
    */
   async inputs(projectId: string, principalId: string, toolIds: readonly string[]): Promise<RecordedInput[]> {
     if (toolIds.length === 0) return []
@@ -245,7 +248,7 @@ export class Calls {
     return rows.map(({ request, ...row }) => ({ ...row, input: JSON.parse(request) }))
   }
 
-  /** What one principal was answered of late, newest first, of the same latest calls. */
+  /** The latest responses to a principal, newest first, from the same set of calls. */
   answers(projectId: string, principalId: string): Promise<RecordedAnswer[]> {
     const { db } = this.#engine
     const fitting = db
@@ -281,7 +284,7 @@ export class Calls {
     return pageOfRows(this.#matching(filter), filter, visible, toCallSummary, options)
   }
 
-  /** The newest calls of a filter, searched for words. */
+  /** Searches the newest calls of a filter for text. */
   async #search(filter: CallFilter & Window, q: string, visible: Visible): Promise<Page<CallSummary>> {
     const { limit, offset } = filter
     const data: CallSummary[] = []
@@ -294,12 +297,12 @@ export class Calls {
         if (total >= offset && data.length < limit) data.push(toCallSummary(row))
         total++
       }
-      if (searched >= mostSearched) break
+      if (searched >= maxSearched) break
     }
     return { data, total, limit, offset }
   }
 
-  /** All that match, newest first and a batch at a time. */
+  /** All matching calls, newest first, in batches. */
   async *export({ q, ...filter }: CallSearch, visible: Visible): AsyncGenerator<CallSummary[]> {
     for await (const batch of this.#batches(filter)) {
       const calls = batch.filter((row) => !visible || visible(row)).map(toCallSummary)
@@ -320,8 +323,8 @@ export class Calls {
   }
 
   /**
-   * Deletes calls that began before a time, with the decisions on them. What is not over stays: calls whose approval is
-   * open, and those of a run that goes on.
+   * Deletes calls that began before `time`, and their approvals. Calls with an open approval or in an unfinished run
+   * are kept.
    */
   async removeBefore(time: number): Promise<number> {
     const { db } = this.#engine
@@ -368,19 +371,19 @@ export class Calls {
   }
 
   /**
-   * How many calls there were, by time, status and latency, from one moment and before another. Where it would take long,
-   * the earliest are left out.
+   * Counts calls by time, status and latency, from `from` (inclusive) to `to` (exclusive). If there are too many, the
+   * earliest are left out.
    */
   async tally(filter: CallFilter, from: number, to: number, visible: Visible) {
-    if (!visible) return this.#tallies.between(filter, from, to, mostCounted)
-    // Who may see some calls only has them counted one by one.
+    if (!visible) return this.#tallies.between(filter, from, to, maxCounted)
+    // For callers who can see only some calls, rows are checked one by one.
     const rows = await this.#matching({ ...filter, from, to })
       .select(['id', 'project_id', 'status', sliceOf.as('slice'), latencyOf.as('latency'), waitedOf.as('waited')])
       .orderBy('id', 'desc')
-      .limit(mostSeen)
+      .limit(maxSeen)
       .execute()
     const tallies: Tally[] = rows.filter(visible).map((row) => ({ ...row, calls: 1 }))
-    return { tallies, isComplete: rows.length < mostSeen }
+    return { tallies, isComplete: rows.length < maxSeen }
   }
 
   #count(filter: CallFilter): Promise<Tally[]> {

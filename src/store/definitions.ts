@@ -2,20 +2,20 @@ import type { Engine } from '../db/engine.ts'
 import type { DefinitionRow } from '../db/tables.ts'
 import type { Page, Window } from '../model/page.ts'
 
-/** A definition as it was seen: what it is known by again, and its text, where that is not too long to be kept. */
+/** A definition as it was seen: its hash, and its text unless that is too long to store. */
 export interface SeenDefinition {
   readonly hash: string
   readonly text: string | null
 }
 
 export interface KnownDefinition extends Pick<DefinitionRow, 'accepted_hash' | 'current_hash'> {
-  /** Whether the text of the accepted one is kept. */
+  /** Whether the text of the accepted definition is stored. */
   readonly isKept: boolean
 }
 
 export type ChangedDefinition = Pick<DefinitionRow, 'name' | 'current_hash' | 'changed_at' | 'accepted' | 'current'>
 
-/** How someone else's tools were described when they were last seen, and when they were accepted. */
+/** The definitions of remote tools, as last seen and as accepted. */
 export class Definitions {
   readonly #engine: Engine
 
@@ -33,7 +33,7 @@ export class Definitions {
     return new Map(rows.map(({ name, kept, ...hashes }) => [name, { ...hashes, isKept: Number(kept) === 1 }]))
   }
 
-  /** Those that are not accepted, in the order of their names. */
+  /** Definitions that differ from the accepted ones, by name. */
   async changed(toolId: string, { limit, offset }: Window): Promise<Page<ChangedDefinition>> {
     const where = this.#engine.db
       .selectFrom('definitions')
@@ -47,7 +47,7 @@ export class Definitions {
     return { data, total: Number(n), limit, offset }
   }
 
-  /** Keeps what is seen for the first time, and the texts of those of which only the hash was kept. */
+  /** Stores definitions that are new, and texts of which only the hash was stored. */
   async meet(toolId: string, seen: readonly (SeenDefinition & { name: string })[]): Promise<void> {
     const now = Date.now()
     for (let start = 0; start < seen.length; start += 500) {
@@ -74,7 +74,7 @@ export class Definitions {
     }
   }
 
-  /** Keeps what has changed. True for the one who is first to see it this way, however many processes look at once. */
+  /** Stores a changed definition. True for exactly one of any number of processes that see the change. */
   async see(
     toolId: string,
     name: string,
@@ -92,14 +92,14 @@ export class Definitions {
     return Number(updated.numUpdatedRows) === 1
   }
 
-  /** Accepts what was last seen, of all or of some; how many that were. */
+  /** Accepts the current definitions, all or the named ones. Returns how many. */
   async accept(toolId: string, names: readonly string[] | undefined): Promise<number> {
     let query = this.#accepting(toolId)
     if (names) query = query.where('name', 'in', names)
     return Number((await query.executeTakeFirst()).numUpdatedRows)
   }
 
-  /** Accepts a definition only if it is still the one that someone has read. */
+  /** Accepts a definition if it is still the one with this hash. */
   async acceptRead(toolId: string, name: string, hash: string): Promise<boolean> {
     const query = this.#accepting(toolId).where('name', '=', name).where('current_hash', '=', hash)
     return Number((await query.executeTakeFirst()).numUpdatedRows) === 1

@@ -69,7 +69,7 @@ export class Documents {
     if (filter.project_id) where = where.where('project_id', '=', filter.project_id)
     if (filter.path_prefix) {
       const prefix = filter.path_prefix
-      // Databases count characters, where JavaScript counts an emoji as two.
+      // Databases count code points. JavaScript counts an emoji as two.
       const length = [...prefix].length
       where = where.where((e) => e(e.fn('substr', ['path', e.lit(1), e.lit(length)]), '=', prefix))
     }
@@ -79,7 +79,7 @@ export class Documents {
     })
   }
 
-  /** The documents that fit the words, best first, among those the caller may see. */
+  /** Documents that match the words, best first, among those the caller can see. */
   async search(
     search: { project_ids: readonly string[] | null; words: readonly string[]; limit: number },
     visible: Visible,
@@ -104,7 +104,7 @@ export class Documents {
     const matches: Omit<DocumentMatch, 'snippet'>[] = []
     for (const [index, { id, score }] of found.entries()) {
       if (matches.length === search.limit) break
-      // How long the rules on who may see it take to decide is up to those who wrote them.
+      // Yield regularly: the cost of visibility checks depends on user-defined policies.
       if (index % 50 === 49) await setImmediate()
       const summary = summaries.get(id)
       if (summary && (!visible || visible(summary))) matches.push({ ...summary, score })

@@ -7,7 +7,7 @@ import { PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
 import { iso, type Page, type Tags, type Window } from '../model/page.ts'
 
-/** Small enough to stream with little memory, large enough that a row's cost does not count. */
+/** Small enough to stream with little memory, large enough that the overhead per row does not matter. */
 const chunkSize = 256 * 1024
 
 const toFile = (row: FileRow): File => ({
@@ -22,7 +22,7 @@ const toFile = (row: FileRow): File => ({
   updated_at: iso(row.updated_at),
 })
 
-/** Bytes that are in the database but belong to no file yet. */
+/** Stored bytes that do not belong to a file yet. */
 export interface StoredContent {
   readonly content_id: string
   readonly size: number
@@ -30,8 +30,9 @@ export interface StoredContent {
 }
 
 /**
- * Files live in the database, in chunks: one backup holds everything, and every replica can serve them. New content is
- * written beside the old and the file's row is turned over to it at the end, so a broken upload changes nothing.
+ * Files are stored in the database, in chunks: one backup contains everything, and every replica can serve them. New
+ * content is written next to the old, and the file's row switches to it at the end. So an interrupted upload changes
+ * nothing.
  */
 export class Files {
   readonly #engine: Engine
@@ -128,7 +129,7 @@ export class Files {
         .where('content_id', '=', file.content_id)
         .where('position', '=', position)
         .executeTakeFirst()
-      // The content was replaced or deleted while it was read: break off rather than mix old and new.
+      // The content was replaced or deleted during the read. Abort instead of mixing old and new.
       if (!chunk) throw new Error(`file ${id} changed while it was read`)
       const from = position * chunkSize
       yield chunk.bytes.subarray(Math.max(start - from, 0), Math.min(end - from, chunkSize))
@@ -168,7 +169,7 @@ export class Files {
           throw new PlatformError('NAME_TAKEN', { kind: 'file', name: change.path ?? '' })
         throw error
       })
-    // What no file points at: the old bytes, or the new ones when the file is gone.
+    // The unreferenced content: the old one, or the new one if the file was deleted.
     const unused = after ? before?.content_id : content?.content_id
     if (content && unused) await this.discard(unused)
     return after && toFile(after)
@@ -183,7 +184,7 @@ export class Files {
     if (row) await this.discard(row.content_id)
   }
 
-  /** Removes what uploads left behind that were cut off more than a day ago. */
+  /** Deletes content of interrupted uploads: older than `olderThan`, and not referenced by a file. */
   async sweep(olderThan: string): Promise<void> {
     await this.#engine.db
       .deleteFrom('file_chunks')

@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely'
+import type { ChangeEvents } from '../db/change-events.ts'
 import type { Engine } from '../db/engine.ts'
-import type { Notices } from '../db/notices.ts'
 import { pageOfRows, type Visible } from '../db/page.ts'
 import type { GenerationRow, Tables } from '../db/tables.ts'
 import type { Json } from '../lib/json.ts'
@@ -9,12 +9,12 @@ import type { Generation, GenerationSettings, GenerationStatus, Overrides, StopR
 import type { Message } from '../model/message.ts'
 import type { Wait } from '../model/outcome.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
+import { AttemptSuperseded, asAttempt, open } from './attempt.ts'
 import { at, type CallKey } from './journal.ts'
-import { asTurn, open, TurnLost } from './turn.ts'
 
-/** A run with all that is needed to go on with it. */
+/** A generation with everything needed to continue it. */
 export interface Run extends Generation {
-  readonly turn: number
+  readonly attempt: number
   readonly depth: number
   readonly surface: Surface
   readonly client: { readonly name: string | null; readonly version: string | null }
@@ -54,7 +54,7 @@ const toGeneration = (row: Summary): Generation => ({
 
 const toRun = (row: GenerationRow): Run => ({
   ...toGeneration(row),
-  turn: row.turn,
+  attempt: row.turn,
   depth: row.depth,
   surface: row.surface as Surface,
   client: { name: row.client_name, version: row.client_version },
@@ -79,7 +79,7 @@ export interface NewGeneration {
   readonly input: readonly Message[]
 }
 
-export interface Ending {
+export interface GenerationEnd {
   readonly status: 'completed' | 'failed' | 'cancelled'
   readonly stop_reason: StopReason
   readonly content: string | null
@@ -89,29 +89,28 @@ export interface Ending {
 
 export interface SubmittedOutput {
   readonly tool_call_id: string
-  /** Which run's, where several have a call of that id. */
+  /** Identifies the run if several runs have a call with this id. */
   readonly generation_id?: string | undefined
   readonly output: Json
   readonly is_error: boolean
 }
 
-/** An output and the call that it is for. */
 export type GivenOutput = CallKey & Omit<SubmittedOutput, keyof CallKey>
 
 /**
- * Runs of agents. Whoever takes one up goes on from its journal. A turn is taken by counting it up; what is written for an
- * earlier turn fails.
+ * Runs of agents. Any process can continue a run from its journal. Taking a run increments its attempt number, and
+ * writes of an earlier attempt fail.
  */
 export class Generations {
   readonly #engine: Engine
-  readonly #notices: Notices
+  readonly #changes: ChangeEvents
 
-  constructor(engine: Engine, notices: Notices) {
+  constructor(engine: Engine, changes: ChangeEvents) {
     this.#engine = engine
-    this.#notices = notices
+    this.#changes = changes
   }
 
-  /** One call starts one run: asked for again by the same call, it is the same. */
+  /** Idempotent per call: the same call gets the same run. */
   async create(fresh: NewGeneration, now = Date.now()): Promise<{ run: Run; isNew: boolean }> {
     const { principal, client, settings, input, ...rest } = fresh
     const row: GenerationRow = {
@@ -162,7 +161,7 @@ export class Generations {
     return row && toRun(row)
   }
 
-  /** Those that a run has started and that are not over. */
+  /** Unfinished runs that a run has started. */
   async openUnder({ id, trace_id }: Pick<Run, 'id' | 'trace_id'>): Promise<string[]> {
     const rows = await this.#engine.db
       .selectFrom('generations')
@@ -191,7 +190,7 @@ export class Generations {
     return pageOfRows(where, filter, visible, toGeneration, { order: 'desc', columns: summaryColumns })
   }
 
-  /** A run and all that it started, oldest first. */
+  /** A run and all runs below it, oldest first. */
   async trace(traceId: string): Promise<Run[]> {
     const rows = await this.#engine.db
       .selectFrom('generations')
@@ -203,7 +202,7 @@ export class Generations {
     return rows.map(toRun)
   }
 
-  /** Those that should be going on and of which nothing was heard since. */
+  /** Unfinished runs without activity since `time`. */
   async silentSince(status: 'in_progress' | 'requires_action', time: number, limit = 500): Promise<string[]> {
     const rows = await this.#engine.db
       .selectFrom('generations')
@@ -215,7 +214,7 @@ export class Generations {
     return rows.map(({ id }) => id)
   }
 
-  /** Takes the run up. Nothing, if it is over. */
+  /** Starts a new attempt. Undefined if the run is over. */
   async take(id: string): Promise<Run | undefined> {
     const row = await this.#engine.db
       .updateTable('generations')
@@ -227,15 +226,14 @@ export class Generations {
     return row && toRun(row)
   }
 
-  /** Fails if the turn is another's by now. */
   async requireTurn(run: Run): Promise<void> {
-    await asTurn(this.#engine, run, {})
+    await asAttempt(this.#engine, run, {})
   }
 
   /**
-   * Nothing more is to be done now: these are waited for. Where they are only runs that were started from here, the run
-   * stands as those do at this moment, not as they were when they were looked at: what they waited for may have come
-   * since. False if something has come meanwhile, in which case there is something to go on with.
+   * Pauses the run until one of `waits` is settled. If it waits only for runs that it started, its status follows their
+   * current status, because they may have continued since they were read. Returns false if an output has arrived
+   * meanwhile, so that there is work to do.
    */
   async rest(run: Run, waits: readonly Wait[]): Promise<boolean> {
     const started = waits.flatMap((one) => (one.kind === 'generation' ? [one.id] : []))
@@ -245,11 +243,11 @@ export class Generations {
           .updateTable('generations')
           .set(change)
           .where('id', '=', run.id)
-          .where('turn', '=', run.turn)
+          .where('turn', '=', run.attempt)
           .executeTakeFirst()
-      // First of all the row that others wait for, as in `submit`.
+      // Lock this row first, as `submit` does.
       const held = await mine({ last_activity_at: Date.now() })
-      if (held.numUpdatedRows !== 1n) throw new TurnLost()
+      if (held.numUpdatedRows !== 1n) throw new AttemptSuperseded()
       const { n } = await tx
         .selectFrom('generation_calls')
         .select((e) => e.fn.countAll<number>().as('n'))
@@ -261,10 +259,10 @@ export class Generations {
       await mine({ status: unchanged && forOthers ? 'requires_action' : 'in_progress' })
       return unchanged
     })
-    // Between the look and the commit the last one may have gone on, and have passed over a run that did not wait yet.
+    // Before the commit, the last child run may have continued and skipped this run, which was not waiting yet.
     const waitsInVain = rests && started.length === waits.length && !(await this.#anyWaits(this.#engine.db, started))
     if (waitsInVain) {
-      const mine = this.#engine.db.updateTable('generations').where('id', '=', run.id).where('turn', '=', run.turn)
+      const mine = this.#engine.db.updateTable('generations').where('id', '=', run.id).where('turn', '=', run.attempt)
       await mine.where('status', '=', 'requires_action').set({ status: 'in_progress' }).execute()
     }
     if (rests) await this.#changed(run.id)
@@ -280,10 +278,10 @@ export class Generations {
     return (await query.executeTakeFirst()) !== undefined
   }
 
-  async end(run: Run, ending: Ending): Promise<void> {
+  async end(run: Run, ending: GenerationEnd): Promise<void> {
     const now = Date.now()
     const { error, ...rest } = ending
-    await asTurn(this.#engine, run, {
+    await asAttempt(this.#engine, run, {
       ...rest,
       error: error === null ? null : JSON.stringify(error),
       completed_at: now,
@@ -292,8 +290,8 @@ export class Generations {
   }
 
   /**
-   * Keeps what a caller's own tools gave. The run goes on once none of them is open any more; `goesOn` tells. Those that
-   * were given before stay as they were.
+   * Stores the outputs of client tools. Outputs that already exist are kept. `goesOn` is true once no call is open any
+   * more, so that the run continues.
    */
   async submit(
     run: Run,
@@ -302,7 +300,7 @@ export class Generations {
   ): Promise<{ kept: GivenOutput[]; goesOn: boolean }> {
     return this.#engine.db.transaction().execute(async (tx) => {
       const now = Date.now()
-      // First of all the row that others wait for: whoever rests the run meanwhile comes before or after, not between.
+      // Lock this row first, so that a concurrent `rest` runs entirely before or after.
       const row = await tx
         .updateTable('generations')
         .set({ last_activity_at: now })
@@ -350,7 +348,7 @@ export class Generations {
     })
   }
 
-  /** What these runs have rested for has come. */
+  /** Marks paused runs as in progress. */
   async resume(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return
     await this.#engine.db
@@ -361,7 +359,7 @@ export class Generations {
       .execute()
   }
 
-  /** Whoever advances the run is told. False if it is over already. */
+  /** Asks the process that advances the run to cancel it. False if the run is over. */
   async requestCancel(id: string): Promise<boolean> {
     const updated = await this.#engine.db
       .updateTable('generations')
@@ -369,15 +367,15 @@ export class Generations {
       .where('id', '=', id)
       .where('status', 'in', open)
       .executeTakeFirst()
-    await this.#notices.tell('generations', [id], { cancel: true })
+    await this.#changes.publish('generations', [id], { cancel: true })
     return updated.numUpdatedRows === 1n
   }
 
   #changed(id: string): Promise<void> {
-    return this.#notices.tell('generations', [id])
+    return this.#changes.publish('generations', [id])
   }
 }
 
-/** Being forced to call a tool is over once it was called. */
+/** A forced tool choice applies only until the tool has been called. */
 const onceCalled = ({ tool_choice }: GenerationSettings): Overrides =>
   tool_choice === 'none' ? {} : { tool_choice: 'auto' }

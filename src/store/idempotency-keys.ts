@@ -1,17 +1,17 @@
 import type { Engine } from '../db/engine.ts'
 import type { IdempotencyRow } from '../db/tables.ts'
 
-export interface KeptAnswer {
+export interface StoredResponse {
   readonly request_hash: string
   readonly answer: { readonly status: number; readonly body: string } | null
 }
 
-const toKept = (row: IdempotencyRow): KeptAnswer => ({
+const toKept = (row: IdempotencyRow): StoredResponse => ({
   request_hash: row.request_hash,
   answer: row.status === null ? null : { status: row.status, body: row.body ?? '' },
 })
 
-/** The answers to requests that carried an Idempotency-Key, kept for a day. */
+/** Responses to requests with an Idempotency-Key, kept for a day. */
 export class IdempotencyKeys {
   readonly #engine: Engine
 
@@ -19,8 +19,8 @@ export class IdempotencyKeys {
     this.#engine = engine
   }
 
-  /** Undefined for the one that is first; what is known of the first for everyone after. */
-  async claim(principalId: string, key: string, requestHash: string): Promise<KeptAnswer | undefined> {
+  /** Undefined for the first request. Later ones get the state of the first. */
+  async claim(principalId: string, key: string, requestHash: string): Promise<StoredResponse | undefined> {
     const row = {
       principal_id: principalId,
       key,
@@ -43,7 +43,7 @@ export class IdempotencyKeys {
       .where('principal_id', '=', principalId)
       .where('key', '=', key)
       .executeTakeFirst()
-    // The first let go of it in between, so it is up for claim again.
+    // The first request released the key in between, so try again.
     return kept ? toKept(kept) : this.claim(principalId, key, requestHash)
   }
 
@@ -56,7 +56,7 @@ export class IdempotencyKeys {
       .execute()
   }
 
-  /** The request had no effect, so the key may be used again. */
+  /** For a request without effect: the key can be used again. */
   async release(principalId: string, key: string): Promise<void> {
     await this.#engine.db
       .deleteFrom('idempotency_keys')

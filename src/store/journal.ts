@@ -3,9 +3,9 @@ import type { GenerationCallRow, GenerationStepRow } from '../db/tables.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
 import type { Step } from '../model/generation.ts'
 import type { Wait } from '../model/outcome.ts'
-import { asTurn, type Turn, TurnLost } from './turn.ts'
+import { type Attempt, AttemptSuperseded, asAttempt } from './attempt.ts'
 
-/** A call that a model asked for, as the journal has it: written before it is made, and again when it has given something. */
+/** A tool call of a model. The row is written before the call is made, and updated with its output. */
 export interface JournalCall {
   readonly generation_id: string
   readonly step: number
@@ -13,10 +13,10 @@ export interface JournalCall {
   readonly call_id: string
   readonly tool_call_id: string
   readonly tool_name: string
-  /** Null where there is no such tool. */
+  /** Null if the tool does not exist. */
   readonly tool_id: string | null
   readonly action: string | null
-  /** The JSON text as the model wrote it. */
+  /** JSON text as the model wrote it. */
   readonly args: string
   readonly awaits: Wait | null
   readonly output: Json | undefined
@@ -43,7 +43,7 @@ export interface StepAnswer {
 
 export type NewCall = Pick<JournalCall, 'call_id' | 'tool_call_id' | 'tool_name' | 'tool_id' | 'action' | 'args'>
 
-/** Which call of which run. */
+/** Identifies a call within a run. */
 export type CallKey = Pick<JournalCall, 'generation_id' | 'step' | 'position'>
 
 const toStep = (row: GenerationStepRow): Step => ({
@@ -67,7 +67,7 @@ const toCall = (row: GenerationCallRow): JournalCall => ({
   is_error: row.is_error === 1,
 })
 
-/** The steps and calls of runs, as rows that are there before what they say is done. */
+/** The steps and calls of runs. Rows are written before the work they describe is done. */
 export class Journals {
   readonly #engine: Engine
 
@@ -91,10 +91,10 @@ export class Journals {
   }
 
   /**
-   * The step is asked of the model from here on. Asked for a second time, the same step is asked again. `isWanted` is false
-   * once someone has asked for the run to be cancelled, of which a notice may have been lost.
+   * Records that the step is sent to the model. Calling it again retries the same step. `isWanted` is false after a
+   * cancellation, in case the change event was lost.
    */
-  async startStep(run: Turn, number: number): Promise<{ step: Step; isWanted: boolean }> {
+  async startStep(run: Attempt, number: number): Promise<{ step: Step; isWanted: boolean }> {
     const row: GenerationStepRow = {
       generation_id: run.id,
       number,
@@ -109,7 +109,7 @@ export class Journals {
       started_at: Date.now(),
       answered_at: null,
     }
-    const { cancel_requested } = await asTurn(this.#engine, run, { status: 'in_progress' }, (tx) =>
+    const { cancel_requested } = await asAttempt(this.#engine, run, { status: 'in_progress' }, (tx) =>
       tx
         .insertInto('generation_steps')
         .values(row)
@@ -119,8 +119,13 @@ export class Journals {
     return { step: toStep(row), isWanted: cancel_requested === 0 }
   }
 
-  /** What the model answered, and with it the calls that it asked for: in one commit. */
-  async answerStep(run: Turn, number: number, answer: StepAnswer, calls: readonly NewCall[]): Promise<JournalCall[]> {
+  /** Stores the model's response and its tool calls, in one transaction. */
+  async answerStep(
+    run: Attempt,
+    number: number,
+    answer: StepAnswer,
+    calls: readonly NewCall[],
+  ): Promise<JournalCall[]> {
     const now = Date.now()
     const rows = calls.map(
       (call, position): GenerationCallRow => ({
@@ -149,9 +154,9 @@ export class Journals {
           ...(answer.cost !== null && { cost: e(e.fn.coalesce('cost', e.lit(0)), '+', answer.cost) }),
         }))
         .where('id', '=', run.id)
-        .where('turn', '=', run.turn)
+        .where('turn', '=', run.attempt)
         .executeTakeFirst()
-      if (updated.numUpdatedRows !== 1n) throw new TurnLost()
+      if (updated.numUpdatedRows !== 1n) throw new AttemptSuperseded()
       await tx
         .updateTable('generation_steps')
         .set({
@@ -173,14 +178,13 @@ export class Journals {
     return rows.map(toCall)
   }
 
-  /** The call has to wait. */
-  async suspendCall(run: Turn, call: CallKey, awaits: Wait): Promise<void> {
-    await asTurn(this.#engine, run, {}, (tx) =>
+  async suspendCall(run: Attempt, call: CallKey, awaits: Wait): Promise<void> {
+    await asAttempt(this.#engine, run, {}, (tx) =>
       at(tx.updateTable('generation_calls').set({ awaits: JSON.stringify(awaits) }), call).execute(),
     )
   }
 
-  /** The call gave this. The first word counts; false if there was one before. */
+  /** Stores the output of a call. The first output wins; returns false if there was one. */
   async finishCall(call: CallKey, output: Json, isError: boolean): Promise<boolean> {
     const updated = await at(
       this.#engine.db
@@ -203,6 +207,6 @@ interface Narrowed {
   where(column: 'generation_id' | 'step' | 'position', operator: '=', value: string | number): this
 }
 
-/** The row of one call. */
+/** Narrows a query to one call. */
 export const at = <Query extends Narrowed>(query: Query, { generation_id, step, position }: CallKey): Query =>
   query.where('generation_id', '=', generation_id).where('step', '=', step).where('position', '=', position)

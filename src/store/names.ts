@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Engine } from '../db/engine.ts'
 
-/** Tables whose records can be named in place of their ids. */
+/** Tables whose records can be referenced by name. */
 export type NamedTable =
   | 'tools'
   | 'agents'
@@ -12,21 +12,22 @@ export type NamedTable =
   | 'approval_rules'
   | 'api_keys'
   | 'webhooks'
+  | 'secrets'
   | 'projects'
 
 export interface NamedRecord {
   readonly id: string
   readonly name: string
   readonly project_id: string | null
-  /** Of tools only. */
-  readonly type: string | null
+  /** Only for tools. */
+  readonly many_actions: number | null
   readonly app: string | null
 }
 
-/** More than anyone looks through. */
+/** Enough for suggestions. */
 const most = 1000
 
-/** The names of records: of one project and of those that belong to none, or of all projects. */
+/** The names of records: of one project and of those without a project, or of all projects. */
 export class Names {
   readonly #engine: Engine
 
@@ -54,7 +55,7 @@ export class Names {
   async #select(table: NamedTable, projectId: string | null, where: ReturnType<typeof sql>): Promise<NamedRecord[]> {
     const project = sql.ref(table === 'projects' ? 'id' : 'project_id')
     const within = projectId === null ? sql`` : sql`and (${project} = ${projectId} or ${project} is null)`
-    const ofTools = table === 'tools' ? sql`type, app` : sql`null as type, null as app`
+    const ofTools = table === 'tools' ? sql`many_actions, app` : sql`null as many_actions, null as app`
     const { rows } = await sql<NamedRecord>`
       select id, name, ${project} as project_id, ${ofTools} from ${sql.table(table)}
       where ${where} ${within} order by id limit ${sql.lit(most)}`.execute(this.#engine.db)

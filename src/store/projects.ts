@@ -53,7 +53,7 @@ export class Projects {
     return row && toProject(row)
   }
 
-  /** The project there is, when there is exactly one. */
+  /** The project, if there is exactly one. */
   async findOnly(): Promise<Project | undefined> {
     const rows = await this.#engine.db.selectFrom('projects').selectAll().limit(2).execute()
     return rows.length === 1 && rows[0] ? toProject(rows[0]) : undefined
@@ -84,7 +84,7 @@ export class Projects {
     return row && toProject(row)
   }
 
-  /** What the project still holds, so that it is not deleted by accident. */
+  /** What the project still contains. Checked before deletion. */
   async contents(id: string): Promise<string[]> {
     const held: string[] = []
     for (const table of contents) {

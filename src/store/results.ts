@@ -4,11 +4,11 @@ import type { ResultRow } from '../db/tables.ts'
 import { newId } from '../model/ids.ts'
 
 const keptMs = 24 * 60 * 60_000
-/** Of one principal. The oldest make room for new ones; the newest is always kept. */
-const mostResults = 200
-const mostBytes = 64 * 1024 * 1024
+/** Per principal. The oldest are removed first. The newest is always kept. */
+const maxResults = 200
+const maxBytes = 64 * 1024 * 1024
 
-/** Whose a result is: nobody else is told that it exists. */
+/** The owner of a result. For all others it does not exist. */
 export interface ResultOwner {
   readonly principalId: string
   readonly serverId: string
@@ -19,11 +19,11 @@ export interface ResultDraft extends ResultOwner {
   readonly callId: string
   readonly bytes: number
   readonly characters: number
-  /** Well formed and without NUL, so that every database keeps and counts it alike. */
+  /** Well-formed Unicode without NUL, so that every database stores and counts it the same way. */
   readonly text: string
 }
 
-/** Results that were too large to give a model at once, kept for a day. */
+/** Results that were too large to return to a model at once, kept for a day. */
 export class Results {
   readonly #engine: Engine
 
@@ -49,7 +49,7 @@ export class Results {
     return row.id
   }
 
-  /** How many characters it has, and some of them, none cut in half: both databases count whole ones. */
+  /** The total length and a range of the text. Both databases count code points, so no character is split. */
   async read(
     id: string,
     { principalId, serverId }: ResultOwner,
@@ -80,12 +80,12 @@ export class Results {
       .select(['id', 'bytes'])
       .where('principal_id', '=', principalId)
       .orderBy('id', 'desc')
-      .limit(mostResults + 1)
+      .limit(maxResults + 1)
       .execute()
     let bytes = 0
     const last = newest.find((one, place) => {
       bytes += one.bytes
-      return place > 0 && (place === mostResults || bytes > mostBytes)
+      return place > 0 && (place === maxResults || bytes > maxBytes)
     })
     if (!last) return
     await db.deleteFrom('results').where('principal_id', '=', principalId).where('id', '<=', last.id).execute()

@@ -2,17 +2,19 @@ import { sql } from 'kysely'
 import type { Engine } from '../db/engine.ts'
 import { Settings } from './settings.ts'
 
-/** Where each kind of secret is kept: what is sealed is bound to it, and does not open elsewhere. */
+/** The location of each kind of secret. A sealed value is bound to its location and cannot be opened elsewhere. */
 export const sealedAt = {
   providerKey: (id: string) => `ai_providers/${id}/api_key`,
   providerHeaders: (id: string) => `ai_providers/${id}/headers`,
+  secret: (id: string) => `secrets/${id}/value`,
   webhookSecret: (id: string) => `webhooks/${id}/secret`,
 }
 
-/** Every column with sealed values. One that is missing here is lost when the key is changed. */
+/** Every column with sealed values. A column that is missing here becomes unreadable after a key rotation. */
 const columns = [
   { table: 'ai_providers', column: 'api_key', at: sealedAt.providerKey },
   { table: 'ai_providers', column: 'headers', at: sealedAt.providerHeaders },
+  { table: 'secrets', column: 'value', at: sealedAt.secret },
   { table: 'webhooks', column: 'secret', at: sealedAt.webhookSecret },
   { table: 'webhooks', column: 'previous_secret', at: sealedAt.webhookSecret },
 ] as const
@@ -28,7 +30,7 @@ export interface SealedValue {
 const batch = 200
 const idLength = 8
 
-/** All sealed values, whatever they are for: `v1.<key id>.…`. */
+/** All sealed values, of every kind: `v1.<key id>.…`. */
 export class Sealed {
   readonly #engine: Pick<Engine, 'db'>
 
@@ -36,12 +38,12 @@ export class Sealed {
     this.#engine = engine
   }
 
-  /** What is done with the two that it is given is done as a whole, or not at all. */
+  /** Runs `work` in a transaction. */
   together<Result>(work: (sealed: Sealed, settings: Settings) => Promise<Result>): Promise<Result> {
     return this.#engine.db.transaction().execute((db) => work(new Sealed({ db }), new Settings({ db })))
   }
 
-  /** Those that were sealed with a key. */
+  /** Values that were sealed with a given key. */
   async *by(keyId: string): AsyncGenerator<SealedValue> {
     for (const { table, column, at } of columns) {
       for (let last = ''; ; ) {
@@ -56,15 +58,15 @@ export class Sealed {
     }
   }
 
-  /** False where somebody has changed it meanwhile. */
-  async replace({ table, column, id, sealed }: SealedValue, anew: string): Promise<boolean> {
+  /** False if the value has changed since it was read. */
+  async replace({ table, column, id, sealed }: SealedValue, resealed: string): Promise<boolean> {
     const { numAffectedRows } = await sql`
-      update ${sql.table(table)} set ${sql.ref(column)} = ${anew}
+      update ${sql.table(table)} set ${sql.ref(column)} = ${resealed}
       where id = ${id} and ${sql.ref(column)} = ${sealed}`.execute(this.#engine.db)
     return numAffectedRows === 1n
   }
 
-  /** The ids of all keys that something is sealed with. */
+  /** The ids of all keys in use. */
   async keyIds(): Promise<Set<string>> {
     const found = await Promise.all(
       columns.map(({ table, column }) =>

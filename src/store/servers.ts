@@ -1,5 +1,5 @@
+import type { ChangeEvents } from '../db/change-events.ts'
 import type { Engine } from '../db/engine.ts'
-import type { Notices } from '../db/notices.ts'
 import { pageOfRows, type Visible } from '../db/page.ts'
 import type { ServerRow } from '../db/tables.ts'
 import { uniquely } from '../db/unique.ts'
@@ -44,11 +44,11 @@ const toColumns = (draft: ServerDraft) => ({
 
 export class Servers {
   readonly #engine: Engine
-  readonly #notices: Notices
+  readonly #changes: ChangeEvents
 
-  constructor(engine: Engine, notices: Notices) {
+  constructor(engine: Engine, changes: ChangeEvents) {
     this.#engine = engine
-    this.#notices = notices
+    this.#changes = changes
   }
 
   async create(projectId: string, draft: ServerDraft): Promise<Server> {
@@ -63,7 +63,7 @@ export class Servers {
     await uniquely(this.#engine, 'server', draft.slug, () =>
       this.#engine.db.insertInto('servers').values(row).execute(),
     )
-    await this.#notices.tell('servers', [row.id])
+    await this.#changes.publish('servers', [row.id])
     return toServer(row)
   }
 
@@ -82,8 +82,8 @@ export class Servers {
     return pageOfRows(where, filter, visible, toServer)
   }
 
-  /** The servers that name an app, with what they say of it. */
-  async offering(projectId: string, app: string): Promise<{ slug: string; app: ServerApp }[]> {
+  /** The servers that list an app, with their entry for it. */
+  async listing(projectId: string, app: string): Promise<{ slug: string; app: ServerApp }[]> {
     const rows = await this.#engine.db
       .selectFrom('servers')
       .select(['slug', 'apps'])
@@ -106,12 +106,12 @@ export class Servers {
         .returningAll()
         .executeTakeFirst(),
     )
-    await this.#notices.tell('servers', [id])
+    await this.#changes.publish('servers', [id])
     return row && toServer(row)
   }
 
   async remove(id: string): Promise<void> {
     await this.#engine.db.deleteFrom('servers').where('id', '=', id).execute()
-    await this.#notices.tell('servers', [id])
+    await this.#changes.publish('servers', [id])
   }
 }

@@ -1,6 +1,6 @@
 import type { Engine } from '../db/engine.ts'
 
-/** Small facts about this installation, such as whether the first start has happened. */
+/** Small facts about this installation, such as whether it has been set up. */
 export class Settings {
   readonly #engine: Pick<Engine, 'db'>
 
@@ -13,7 +13,7 @@ export class Settings {
     return row?.value
   }
 
-  /** The value of a setting that is made once and then stays, whoever asks first. */
+  /** Returns a setting, and creates it first if needed. Concurrent callers get the same value. */
   async establish(name: string, make: () => string): Promise<string> {
     const known = await this.find(name)
     if (known !== undefined) return known
@@ -21,7 +21,7 @@ export class Settings {
     return (await this.find(name)) as string
   }
 
-  /** False where it is not, or no longer, what it was taken for. */
+  /** False if the value is not `before` any more. */
   async replace(name: string, before: string, value: string): Promise<boolean> {
     const result = await this.#engine.db
       .updateTable('settings')
@@ -32,7 +32,7 @@ export class Settings {
     return result.numUpdatedRows === 1n
   }
 
-  /** True for exactly one of those who claim the name, however many ask at once. */
+  /** True for exactly one of any number of concurrent callers. */
   async claim(name: string, value: string): Promise<boolean> {
     const result = await this.#engine.db
       .insertInto('settings')

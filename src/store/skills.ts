@@ -1,5 +1,5 @@
+import type { ChangeEvents } from '../db/change-events.ts'
 import type { Engine } from '../db/engine.ts'
-import type { Notices } from '../db/notices.ts'
 import { pageOfRows, type Visible } from '../db/page.ts'
 import type { SkillRow } from '../db/tables.ts'
 import { uniquely } from '../db/unique.ts'
@@ -31,11 +31,11 @@ const toColumns = (draft: SkillDraft) => ({
 
 export class Skills {
   readonly #engine: Engine
-  readonly #notices: Notices
+  readonly #changes: ChangeEvents
 
-  constructor(engine: Engine, notices: Notices) {
+  constructor(engine: Engine, changes: ChangeEvents) {
     this.#engine = engine
-    this.#notices = notices
+    this.#changes = changes
   }
 
   async create(projectId: string, draft: SkillDraft): Promise<Skill> {
@@ -48,7 +48,7 @@ export class Skills {
       updated_at: now,
     }
     await uniquely(this.#engine, 'skill', draft.name, () => this.#engine.db.insertInto('skills').values(row).execute())
-    await this.#notices.tell('skills', [row.id])
+    await this.#changes.publish('skills', [row.id])
     return toSkill(row)
   }
 
@@ -73,7 +73,7 @@ export class Skills {
     return pageOfRows(where, filter, visible, toSkill)
   }
 
-  /** Those that are enabled, in the order of their names; all of a project's, or the given ones of them. */
+  /** Enabled skills by name: all of a project's, or those with the given ids. */
   async offered(projectId: string, ids: readonly string[] | null): Promise<Skill[]> {
     if (ids?.length === 0) return []
     let query = this.#engine.db
@@ -94,12 +94,12 @@ export class Skills {
         .returningAll()
         .executeTakeFirst(),
     )
-    await this.#notices.tell('skills', [id])
+    await this.#changes.publish('skills', [id])
     return row && toSkill(row)
   }
 
   async remove(id: string): Promise<void> {
     await this.#engine.db.deleteFrom('skills').where('id', '=', id).execute()
-    await this.#notices.tell('skills', [id])
+    await this.#changes.publish('skills', [id])
   }
 }

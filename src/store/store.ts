@@ -1,7 +1,7 @@
 import { join } from 'node:path'
+import { ChangeEvents } from '../db/change-events.ts'
 import type { Engine } from '../db/engine.ts'
 import { migrate } from '../db/migrate.ts'
-import { Notices } from '../db/notices.ts'
 import { explained, openSqlite } from '../db/sqlite.ts'
 import { WriteProbe } from '../db/write-probe.ts'
 import { AccessPolicies } from './access-policies.ts'
@@ -21,6 +21,7 @@ import { Names } from './names.ts'
 import { Projects } from './projects.ts'
 import { Results } from './results.ts'
 import { Sealed } from './sealed.ts'
+import { Secrets } from './secrets.ts'
 import { Servers } from './servers.ts'
 import { Settings } from './settings.ts'
 import { Skills } from './skills.ts'
@@ -34,10 +35,10 @@ export type StoreOptions = { readonly syncCalls?: boolean } & (
   | { readonly data: string; readonly databaseUrl?: undefined }
 )
 
-/** All that the platform remembers. */
+/** All repositories. */
 export interface Store {
   readonly engine: Engine
-  readonly notices: Notices
+  readonly changes: ChangeEvents
   readonly projects: Projects
   readonly apiKeys: ApiKeys
   readonly accessPolicies: AccessPolicies
@@ -53,6 +54,7 @@ export interface Store {
   readonly names: Names
   readonly settings: Settings
   readonly sealed: Sealed
+  readonly secrets: Secrets
   readonly vectors: Vectors
   readonly results: Results
   readonly agents: Agents
@@ -67,7 +69,7 @@ export interface Store {
 }
 
 export async function openStore(options: StoreOptions): Promise<Store> {
-  // Those on SQLite need not wait for what speaks to PostgreSQL.
+  // Loaded on demand, so that SQLite users do not wait for the PostgreSQL driver.
   const engine = options.databaseUrl
     ? await (await import('../db/postgres.ts')).openPostgres(options.databaseUrl)
     : openSqlite(options.data as string, options.syncCalls)
@@ -77,34 +79,35 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     await engine.close()
     throw options.databaseUrl ? error : explained(error, join(options.data as string, 'quartermaster.db'))
   }
-  const notices = new Notices(engine)
-  const calls = new Calls(engine, notices)
+  const changes = new ChangeEvents(engine)
+  const calls = new Calls(engine, changes)
   return {
     engine,
-    notices,
+    changes,
     projects: new Projects(engine),
-    apiKeys: new ApiKeys(engine, notices),
-    accessPolicies: new AccessPolicies(engine, notices),
-    tools: new Tools(engine, notices),
+    apiKeys: new ApiKeys(engine, changes),
+    accessPolicies: new AccessPolicies(engine, changes),
+    tools: new Tools(engine, changes),
     documents: new Documents(engine),
     files: new Files(engine),
     calls,
     definitions: new Definitions(engine),
-    servers: new Servers(engine, notices),
-    skills: new Skills(engine, notices),
+    servers: new Servers(engine, changes),
+    skills: new Skills(engine, changes),
     aiProviders: new AiProviders(engine),
     idempotencyKeys: new IdempotencyKeys(engine),
     names: new Names(engine),
     settings: new Settings(engine),
     sealed: new Sealed(engine),
+    secrets: new Secrets(engine, changes),
     vectors: new Vectors(engine),
     results: new Results(engine),
     agents: new Agents(engine),
-    generations: new Generations(engine, notices),
+    generations: new Generations(engine, changes),
     journals: new Journals(engine),
     webhooks: new WebhookStore(engine),
-    approvals: new Approvals(engine, notices),
-    approvalRules: new ApprovalRules(engine, notices),
+    approvals: new Approvals(engine, changes),
+    approvalRules: new ApprovalRules(engine, changes),
     webSessions: new WebSessions(engine),
     writeProbe: new WriteProbe(engine),
     async close() {

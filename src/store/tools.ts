@@ -1,6 +1,6 @@
+import type { ChangeEvents } from '../db/change-events.ts'
 import type { Engine } from '../db/engine.ts'
 import { parse, print } from '../db/json.ts'
-import type { Notices } from '../db/notices.ts'
 import { pageOfRows, type Visible } from '../db/page.ts'
 import type { ToolRow } from '../db/tables.ts'
 import { uniquely } from '../db/unique.ts'
@@ -8,15 +8,15 @@ import { newId } from '../model/ids.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
 import type { Tool, ToolDraft } from '../model/tool.ts'
 
-/** A tool as it was registered, with what was left out still left out. */
-export interface ToolRecord extends ToolDraft {
+/** A tool as it was registered, without defaults. */
+export interface ToolRecord<Config extends object = object> extends ToolDraft<Config> {
   readonly id: string
   readonly project_id: string
   readonly created_at: string
   readonly updated_at: string
 }
 
-export type ToolName = Pick<ToolRecord, 'id' | 'name' | 'type' | 'app'>
+export type ToolName = Pick<ToolRecord, 'id' | 'name' | 'type' | 'app' | 'many_actions'>
 
 const toTool = (row: ToolRow): ToolRecord => ({
   id: row.id,
@@ -25,10 +25,8 @@ const toTool = (row: ToolRow): ToolRecord => ({
   type: row.type,
   type_alias: row.type_alias,
   description: row.description,
-  parameters: parse(row.parameters),
-  execute: parse(row.execute),
-  mcp: parse(row.mcp),
-  actions: parse(row.actions),
+  config: JSON.parse(row.config),
+  many_actions: row.many_actions === 1,
   preset_parameters: parse(row.preset_parameters),
   app: row.app,
   pin_definitions: row.pin_definitions === 1,
@@ -46,10 +44,8 @@ const toColumns = (draft: ToolDraft) => ({
   type: draft.type,
   type_alias: draft.type_alias ?? null,
   description: draft.description,
-  parameters: print(draft.parameters),
-  execute: print(draft.execute),
-  mcp: print(draft.mcp),
-  actions: print(draft.actions),
+  config: JSON.stringify(draft.config),
+  many_actions: Number(draft.many_actions),
   preset_parameters: print(draft.preset_parameters),
   app: draft.app,
   pin_definitions: Number(draft.pin_definitions),
@@ -62,11 +58,11 @@ const toColumns = (draft: ToolDraft) => ({
 
 export class Tools {
   readonly #engine: Engine
-  readonly #notices: Notices
+  readonly #changes: ChangeEvents
 
-  constructor(engine: Engine, notices: Notices) {
+  constructor(engine: Engine, changes: ChangeEvents) {
     this.#engine = engine
-    this.#notices = notices
+    this.#changes = changes
   }
 
   async create(projectId: string, draft: ToolDraft): Promise<ToolRecord> {
@@ -79,7 +75,7 @@ export class Tools {
       updated_at: now,
     }
     await uniquely(this.#engine, 'tool', draft.name, () => this.#engine.db.insertInto('tools').values(row).execute())
-    await this.#notices.tell('tools', [row.id])
+    await this.#changes.publish('tools', [row.id])
     return toTool(row)
   }
 
@@ -99,10 +95,23 @@ export class Tools {
     return pageOfRows(where, filter, visible, toTool)
   }
 
-  /** What all tools of a project are called. */
-  names(projectId: string): Promise<ToolName[]> {
-    const columns = ['id', 'name', 'type', 'app'] as const
-    return this.#engine.db.selectFrom('tools').select(columns).where('project_id', '=', projectId).execute()
+  /** The names of all tools of a project. */
+  async names(projectId: string): Promise<ToolName[]> {
+    const columns = ['id', 'name', 'type', 'app', 'many_actions'] as const
+    const rows = await this.#engine.db.selectFrom('tools').select(columns).where('project_id', '=', projectId).execute()
+    return rows.map((row) => ({ ...row, many_actions: row.many_actions === 1 }))
+  }
+
+  /** Tools of a project whose config contains a text. In the text, `_` and `%` match anything. */
+  async containing(projectId: string, text: string): Promise<Pick<ToolRecord, 'name' | 'config'>[]> {
+    const rows = await this.#engine.db
+      .selectFrom('tools')
+      .select(['name', 'config'])
+      .where('project_id', '=', projectId)
+      .where('config', 'like', `%${text}%`)
+      .orderBy('name')
+      .execute()
+    return rows.map(({ name, config }) => ({ name, config: JSON.parse(config) }))
   }
 
   async ofType(type: string): Promise<ToolRecord[]> {
@@ -119,12 +128,12 @@ export class Tools {
         .returningAll()
         .executeTakeFirst(),
     )
-    await this.#notices.tell('tools', [id])
+    await this.#changes.publish('tools', [id])
     return row && toTool(row)
   }
 
   async remove(id: string): Promise<void> {
     await this.#engine.db.deleteFrom('tools').where('id', '=', id).execute()
-    await this.#notices.tell('tools', [id])
+    await this.#changes.publish('tools', [id])
   }
 }

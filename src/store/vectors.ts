@@ -5,7 +5,7 @@ export interface StoredVector {
   readonly bytes: Uint8Array
 }
 
-/** The vectors of texts, by the model that made them. They can always be made again. */
+/** Embeddings of texts, by model. A cache: they can always be computed again. */
 export class Vectors {
   readonly #engine: Engine
 

@@ -1,7 +1,7 @@
 import type { Engine } from '../db/engine.ts'
 import type { WebSessionRow } from '../db/tables.ts'
 
-/** Who is signed in at the dashboard, by the hash of the token that their browser keeps. */
+/** Dashboard sessions, by the hash of the token in the browser's cookie. */
 export class WebSessions {
   readonly #engine: Engine
 

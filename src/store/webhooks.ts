@@ -63,14 +63,14 @@ const toSummary = (row: SummaryRow): DeliverySummary => ({
 
 const toDelivery = (row: WebhookDeliveryRow): Delivery => ({ ...toSummary(row), body: JSON.parse(row.body) })
 
-/** Sealed secrets of a webhook: the one in use, and for a while the one before it. */
+/** The sealed secrets of a webhook: the current one and, for a while after a rotation, the previous one. */
 export interface SealedSecrets {
   readonly secret: string
   readonly previous_secret: string | null
   readonly previous_until: number | null
 }
 
-/** What is to be sent, and whether it is still to be sent. */
+/** A delivery that is due. */
 export type Due = Pick<WebhookDeliveryRow, 'id' | 'attempts' | 'body'>
 
 export type DeliveryChange = Partial<
@@ -87,7 +87,6 @@ export type DeliveryChange = Partial<
   >
 >
 
-/** Webhooks, and the deliveries to them. */
 export class WebhookStore {
   readonly #engine: Engine
 
@@ -136,7 +135,6 @@ export class WebhookStore {
     return pageOfRows(where, filter, visible, toWebhook)
   }
 
-  /** Those of a project that are told anything. */
   async enabled(projectId: string): Promise<Webhook[]> {
     const rows = await this.#db
       .selectFrom('webhooks')
@@ -190,7 +188,7 @@ export class WebhookStore {
       .execute()
   }
 
-  /** Writes down what is to be told to each of them, except where the same key has been told before. Those to send to. */
+  /** Creates a delivery to each webhook, unless one with the same key exists. Returns the new deliveries. */
   async addDeliveries(
     to: readonly Pick<Webhook, 'id' | 'project_id'>[],
     event: {
@@ -250,7 +248,7 @@ export class WebhookStore {
     return pageOfRows(where, filter, undefined, toSummary, { order: 'desc', columns: summaryColumns })
   }
 
-  /** What is to be sent to a webhook by now, the longest due first. */
+  /** Deliveries to a webhook that are due, the longest overdue first. */
   due(webhookId: string, limit: number): Promise<Due[]> {
     return this.#db
       .selectFrom('webhook_deliveries')
@@ -264,7 +262,7 @@ export class WebhookStore {
       .execute()
   }
 
-  /** When something is next to be sent to a webhook. */
+  /** The time of the next delivery to a webhook. */
   async nextAt(webhookId: string): Promise<number | undefined> {
     const row = await this.#db
       .selectFrom('webhook_deliveries')
@@ -275,7 +273,6 @@ export class WebhookStore {
     return row?.at ?? undefined
   }
 
-  /** How many deliveries wait to be sent. */
   async countPending(): Promise<number> {
     const { n } = await this.#db
       .selectFrom('webhook_deliveries')
@@ -285,7 +282,7 @@ export class WebhookStore {
     return Number(n)
   }
 
-  /** Webhooks that have something to be sent. */
+  /** Webhooks with pending deliveries. */
   async waiting(): Promise<{ webhook_id: string; at: number }[]> {
     const rows = await this.#db
       .selectFrom('webhook_deliveries')
@@ -307,7 +304,7 @@ export class WebhookStore {
     return row && toSummary(row)
   }
 
-  /** What is not sent because the webhook is no longer there for it: so many. */
+  /** Fails all pending deliveries of a disabled webhook. Returns how many. */
   async giveUp(webhookId: string, error: string): Promise<number> {
     const { numUpdatedRows } = await this.#db
       .updateTable('webhook_deliveries')
@@ -318,7 +315,7 @@ export class WebhookStore {
     return Number(numUpdatedRows)
   }
 
-  /** Forgets deliveries of before that time. */
+  /** Deletes deliveries older than `before`. */
   async sweep(before: number): Promise<void> {
     await this.#db.deleteFrom('webhook_deliveries').where('id', '<', firstIdAt('whd', before)).execute()
   }

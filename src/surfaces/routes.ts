@@ -10,17 +10,17 @@ import type { Dashboard } from './dashboard/dashboard.ts'
 export interface WebDeps {
   readonly rest: readonly Route[]
   readonly signIn: readonly Route[]
-  /** Without a server: the platform itself. */
+  /** Without a server, the platform's own MCP endpoint. */
   mcp(exchange: Exchange, server: string | undefined): Promise<void>
   readonly dashboard: Dashboard
-  /** JSON, printed when it is asked for. */
+  /** JSON, generated on first use. */
   openapi(): string
   reference(): string
   readonly metrics: Metrics
   readonly log: Logger
-  /** Why the platform takes no work, in a sentence; undefined if it does. */
+  /** Why the platform is not ready, in a sentence; undefined if it is. */
   fault(): Promise<string | undefined>
-  /** How actions are searched, which may be worse than was wanted. */
+  /** The state of the search, which may have fallen back to keywords. */
   searchState(): object
 }
 
@@ -32,7 +32,7 @@ const page = {
   'referrer-policy': 'no-referrer',
 }
 
-/** Everything that answers HTTP, as one table. */
+/** All HTTP routes in one table. */
 export function createHandler(deps: WebDeps): (exchange: Exchange) => Promise<void> {
   const { rest, signIn, mcp, dashboard, openapi, reference, metrics, log, fault, searchState } = deps
   const get = (path: string, handle: Route['handle']): Route => ({ method: 'GET', path, handle })
@@ -53,29 +53,34 @@ export function createHandler(deps: WebDeps): (exchange: Exchange) => Promise<vo
     get('/api/docs', (exchange) => exchange.send(200, page, reference())),
     ...signIn,
     ...restRoutes,
-    // Some clients put a slash at the end of an address.
+    // Some clients append a slash to the URL.
     ...['/mcp', '/mcp/'].map((path) => any(path, (exchange) => mcp(exchange, undefined))),
     ...['/mcp/:server', '/mcp/:server/'].map((path) => any(path, (exchange, { server }) => mcp(exchange, server))),
   ])
 
-  /** The documents that describe agents name their routes without a prefix. A browser that opens a page sends no key. */
+  /**
+   * `/agents/…` also works without the prefix, because documentation for agents uses it. A browser that opens a page
+   * sends no key.
+   */
   const findUnprefixed = (method: string, { path, headers }: Exchange) =>
     path.startsWith('/agents/') && headers.authorization !== undefined ? find(method, `/api/v1${path}`) : undefined
 
   return async (exchange) => {
     try {
       const method = exchange.method === 'HEAD' ? 'GET' : exchange.method
+      const match = find(method, exchange.path)
+      if (match) return await match.handle(exchange, match.params)
       if (method === 'GET' && (await dashboard.serve(exchange))) return
-      const match = find(method, exchange.path) ?? findUnprefixed(method, exchange)
-      if (match) await match.handle(exchange, match.params)
-      else if (!(await dashboard.serveNotFound(exchange))) throw notFound(exchange, restRoutes)
+      const unprefixed = findUnprefixed(method, exchange)
+      if (!unprefixed) throw notFound(exchange, restRoutes)
+      await unprefixed.handle(exchange, unprefixed.params)
     } catch (error) {
       sendError(exchange, error, log)
     }
   }
 }
 
-/** Tells a wrong method from a wrong path. */
+/** Distinguishes a wrong method from a wrong path. */
 function notFound({ method, path }: Exchange, routes: readonly Route[]): PlatformError {
   const fits = (route: string) => new RegExp(`^${route.replaceAll(/:\w+/g, '[^/]+')}$`).test(path)
   const allowed = routes.filter((route) => fits(route.path)).map((route) => route.method)

@@ -1,39 +1,90 @@
 import { z } from 'zod'
-import { inject } from '../credentials/inject.ts'
-import { maskedUrl, redactorOf } from '../credentials/tool-secrets.ts'
+import { withoutCredentials } from '../credentials/names.ts'
+import type { Redactor } from '../credentials/redactor.ts'
+import { maskedUrl, maskedValues, secretsIn, secretsInUrl } from '../credentials/tool-secrets.ts'
 import { lineageHeader } from '../http/lineage.ts'
 import type { OutboundResponse } from '../http/outbound.ts'
 import { excessOf, type Json, type JsonObject } from '../lib/json.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
-import { done, Execute, type Output } from '../model/tool.ts'
-import type { ToolRecord } from '../store/tools.ts'
+import { done, Headers, type Output } from '../model/tool.ts'
+import { formHints } from './form-hints.ts'
+import { checkParameters, Parameters } from './parameters.ts'
 import { contextHeaders, defineToolType } from './tool-type.ts'
 
-/** Sends the call's input to an address: in the path, then as a query or as a JSON body, by the method's custom. */
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+
+/** How a call becomes an HTTP request. */
+export const Execute = z
+  .strictObject({
+    url: z
+      .string()
+      .min(1)
+      .max(8192)
+      .meta({
+        title: 'URL',
+        description:
+          'URL of the request. {name} is replaced by the argument of that name; other arguments go into the query or a JSON body',
+      })
+      .register(formHints, { placeholder: 'https://api.example.com/weather/{city}' }),
+    method: z
+      .preprocess((value) => (typeof value === 'string' ? value.toUpperCase() : value), z.enum(methods))
+      .default('POST')
+      .meta({ title: 'Method', default: 'POST' })
+      .register(formHints, { initial: 'GET' }),
+    headers: Headers.optional()
+      .meta({ title: 'Headers', description: 'Sent with every request' })
+      .register(formHints, { add: 'Add a header' }),
+  })
+  .meta({ title: 'Request', description: 'How an http tool makes its request' })
+  .register(formHints, { rows: [['method', 'url'], ['headers']] })
+type Execute = z.infer<typeof Execute>
+
+/** Sends the input to a URL: in its path, and the rest in the query or in a JSON body, depending on the method. */
 export const http = defineToolType({
   type: 'http',
+  title: 'HTTP',
+  description: 'An HTTP endpoint. The input becomes a request, and the response the output.',
   many: false,
-  config: z.object({ parameters: z.unknown(), execute: Execute }),
+  config: z.object({ parameters: Parameters, execute: Execute }),
+  summary: ['execute.method', 'execute.url'],
 
-  check: ({ execute }) => (execute ? [...checkUrl(execute.url), ...checkHeaders(execute.headers ?? {})] : []),
+  check: async (draft, { schemas }) => [
+    ...(await checkParameters(draft, schemas)),
+    ...checkUrl(draft.config.execute.url),
+    ...checkHeaders(draft.config.execute.headers ?? {}),
+  ],
 
-  actions: ({ name, description, parameters, execute }) => [
+  secrets: ({ execute }) => secretsOf(execute),
+
+  masked: ({ parameters, execute }) => ({
+    parameters,
+    execute: { ...execute, url: maskedUrl(execute.url), ...maskedValues({ headers: execute.headers }) },
+  }),
+
+  fingerprint: ({ parameters, execute }) => ({
+    parameters,
+    execute: { ...execute, headers: withoutCredentials(execute.headers) },
+  }),
+
+  addresses: ({ execute }) => [execute.url],
+
+  actions: ({ name, description, config: { parameters, execute } }) => [
     {
       name,
       description,
-      schema: parameters ?? {},
+      schema: parameters,
       idempotent: isRead(execute),
       destructive: !isRead(execute),
     },
   ],
 
-  async execute({ tool, input, signal, callId, depth, context }, { outbound, findSecret, lineage }) {
-    const execute = tool.execute as Execute
+  async execute({ tool, config: { execute }, redactor, input, signal, callId, depth, context }, deps) {
+    const { outbound, lineage } = deps
     const { url, rest } = fill(execute.url, input)
     const inBody = execute.method === 'POST' || execute.method === 'PUT' || execute.method === 'PATCH'
     if (!inBody) appendQuery(url, rest)
-    const own = lowerCased(inject(execute.headers ?? {}, findSecret(tool.project_id)))
-    // The address is part of it: some services take their key in the query.
+    const own = lowerCased(execute.headers ?? {})
+    // The URL counts as a credential, because some services expect their key in the query.
     const owner = { project: tool.project_id, credentials: ['http', execute.url, own] }
     const response = await outbound.client(owner).request({
       url,
@@ -49,34 +100,36 @@ export const http = defineToolType({
       body: inBody ? JSON.stringify(rest) : undefined,
       signal,
     })
-    if (response.status < 200 || response.status > 299) throw refused(tool, response)
+    if (response.status < 200 || response.status > 299) throw refused(tool.config.execute, redactor, response)
     return execute.method === 'HEAD'
       ? done({ status: response.status, headers: { ...response.headers } })
       : read(response)
   },
 })
 
-const isRead = (execute: Execute | null) => execute?.method === 'GET' || execute?.method === 'HEAD'
+const isRead = ({ method }: Execute) => method === 'GET' || method === 'HEAD'
+
+const secretsOf = ({ headers, url }: Execute): string[] => [...secretsIn(headers), ...secretsInUrl(url)]
 
 const placeholder = /\{([A-Za-z0-9_.-]+)\}/g
 
-/** The part of a URL that says whom to ask; no argument may change it. */
+/** The scheme and host of a URL. No argument can change them. */
 const authority = (url: string) => /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i.exec(url)?.[0] ?? ''
 
 function checkUrl(url: string): Fault[] {
   const path = 'execute.url'
-  if (!/^https?:\/\//i.test(url)) return [{ path, message: 'must begin with http:// or https://' }]
+  if (!/^https?:\/\//i.test(url)) return [{ path, message: 'must start with http:// or https://' }]
   if (/[{}]/.test(authority(url))) {
-    return [{ path, message: 'may have {placeholders} in its path and query only, not in its host' }]
+    return [{ path, message: 'can have {placeholders} only in its path and query, not in its host' }]
   }
-  if (authority(url).includes('@')) return [{ path, message: 'must not hold a user name or password; use headers' }]
-  // Whatever the arguments are, the same host is asked: spellings such as "http:///{host}" would leave that to them.
+  if (authority(url).includes('@')) return [{ path, message: 'must not contain a user name or password: use headers' }]
+  // The host must not depend on arguments. URLs such as "http:///{host}" would allow that.
   const [one, other] = ['a.example', 'b.example'].map((value) => URL.parse(url.replaceAll(placeholder, value)))
-  if (!one || !other) return [{ path, message: 'is not a valid address' }]
-  return one.origin === other.origin ? [] : [{ path, message: 'must name its host' }]
+  if (!one || !other) return [{ path, message: 'is not a valid URL' }]
+  return one.origin === other.origin ? [] : [{ path, message: 'has no host' }]
 }
 
-/** Headers that belong to the connection or to the platform, not to the request. */
+/** Headers that the connection or the platform sets. */
 const notOurs = new Set([
   'content-length',
   'transfer-encoding',
@@ -92,9 +145,9 @@ const notOurs = new Set([
 const checkHeaders = (headers: Readonly<Record<string, string>>): Fault[] =>
   Object.keys(headers)
     .filter((name) => notOurs.has(name.toLowerCase()))
-    .map((name) => ({ path: `execute.headers.${name}`, message: 'is set by the platform itself' }))
+    .map((name) => ({ path: `execute.headers.${name}`, message: 'is set by the platform: remove it' }))
 
-/** Puts arguments into the address. Returns the rest of them, which go into the query or the body. */
+/** Fills arguments into the URL. Returns the rest of them, for the query or the body. */
 function fill(template: string, input: JsonObject): { url: URL; rest: JsonObject } {
   if (!template.includes('{')) return { url: new URL(template), rest: input }
   const rest: JsonObject = { ...input }
@@ -109,12 +162,12 @@ function fill(template: string, input: JsonObject): { url: URL; rest: JsonObject
   const [beforeHash = ''] = template.split('#')
   const cut = beforeHash.indexOf('?')
   const path = put(cut < 0 ? beforeHash : beforeHash.slice(0, cut), (name) => {
-    faults.push({ path: name, message: 'is missing, and the address needs it' })
+    faults.push({ path: name, message: 'is missing: the URL needs it' })
     return ''
   })
-  // A dotted part would climb out of the path that the tool was given, however it is written.
+  // Dot segments, encoded or not, would escape the configured path.
   if (/(^|\/)(\.|%2e){1,2}(\/|$)/i.test(path.slice(authority(path).length))) {
-    faults.push({ path: '', message: 'an argument may not make "." or ".." a part of the address' })
+    faults.push({ path: '', message: 'must not turn a part of the path into "." or ".."' })
   }
   if (faults.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors: faults })
 
@@ -127,7 +180,7 @@ function fill(template: string, input: JsonObject): { url: URL; rest: JsonObject
   return { url: new URL(query === '' ? path : `${path}?${query}`), rest }
 }
 
-/** What stands in the address is fixed: were the name there twice, some servers would take the argument for it. */
+/** Parameters in the configured URL cannot be overridden: with duplicates, some servers would use the argument. */
 function appendQuery(url: URL, input: JsonObject): void {
   const fixed = new Set(url.searchParams.keys())
   const pairs = Object.entries(input).flatMap(([name, value]) =>
@@ -138,14 +191,14 @@ function appendQuery(url: URL, input: JsonObject): void {
   if (pairs.length > 0) url.search = [url.search.slice(1), ...pairs].filter((part) => part !== '').join('&')
 }
 
-/** An argument as it stands in an address. Lone halves of a character pair cannot be encoded, so they are replaced. */
+/** An argument as text in a URL. Lone surrogates cannot be encoded, so they are replaced. */
 function asText(value: Json): string {
   if (typeof value === 'string') return value.toWellFormed()
   if (Array.isArray(value) && value.every((one) => typeof one !== 'object')) return value.join(',').toWellFormed()
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-const lowerCased = (headers: Record<string, string>) =>
+const lowerCased = (headers: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 
 function read({ headers, body }: OutboundResponse): Output {
@@ -171,15 +224,13 @@ function parsed(text: string): Output {
 
 const longestError = 16_384
 
-/** Secrets are taken out before the body is cut, because half of one would not be found. */
-function refused(tool: Pick<ToolRecord, 'execute' | 'mcp'>, { status, body }: OutboundResponse): PlatformError {
-  const execute = tool.execute as Execute
-  const redactor = redactorOf(tool)
+/** Redacts secrets before truncating the body, because part of a secret would not be recognised. */
+function refused(execute: Execute, redactor: Redactor, { status, body }: OutboundResponse): PlatformError {
   const text = redactor.text(body.subarray(0, 2 * longestError).toString('utf8'))
   const whole = redactor.value(parsed(text).value)
   return new PlatformError('TOOL_HTTP_ERROR', {
     tool_status_code: status,
-    // As registered, because the filled-in address may hold preset values; and without what is fixed in its query.
+    // The URL as registered, because the final one may contain presets, and with its fixed query values masked.
     tool_url: maskedUrl(execute.url),
     tool_method: execute.method,
     tool_response_body: text.length <= longestError ? whole : text.slice(0, longestError),

@@ -1,35 +1,83 @@
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { inject } from '../credentials/inject.ts'
+import { withoutCredentials } from '../credentials/names.ts'
+import { masked, maskedUrl, maskedValues, secretsAt } from '../credentials/tool-secrets.ts'
 import { lineageHeader } from '../http/lineage.ts'
 import { excessOf, isObject, type JsonObject } from '../lib/json.ts'
+import { McpAddress } from '../mcp/client/address.ts'
 import type { Upstream } from '../mcp/client/upstream.ts'
-import { type Fault, PlatformError } from '../model/errors.ts'
-import { McpAddress, type Output } from '../model/tool.ts'
+import { PlatformError } from '../model/errors.ts'
+import type { Output } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
-import { contextHeaders, defineToolType, type Reach } from './tool-type.ts'
+import { formHints } from './form-hints.ts'
+import { contextHeaders, defineToolType, type Filled, type ToolDeps } from './tool-type.ts'
 
-/** An MCP server elsewhere: its tools are the actions, in its own words. */
+const { url, headers, command, args, env } = McpAddress.shape
+formHints.add(url, { placeholder: 'https://docs.example.com/mcp' })
+formHints.add(headers, { add: 'Add a header' })
+formHints.add(command, { placeholder: 'npx' })
+formHints.add(args, { control: 'lines' })
+formHints.add(env, { add: 'Add a variable' })
+
+const Server = McpAddress.meta({ title: 'Server', description: 'The MCP server of an mcp tool' }).register(formHints, {
+  variants: {
+    title: 'Transport',
+    options: [
+      { title: 'HTTP (Streamable HTTP or SSE)', fields: ['url', 'headers'], required: ['url'] },
+      { title: 'stdio (local command)', fields: ['command', 'args', 'env', 'cwd'], required: ['command'] },
+    ],
+  },
+})
+
+/** A remote MCP server. Its tools are the actions, as it defines them. */
 export const mcp = defineToolType({
   type: 'mcp',
+  title: 'MCP server',
+  description: 'Every tool of another MCP server, as it describes them.',
   many: true,
-  config: z.object({ mcp: McpAddress }),
+  config: z.object({ mcp: Server }),
+  summary: ['mcp.url', 'mcp.command', 'mcp.args'],
+  permissions: ['tools:RunProgram'],
 
-  check({ name, mcp: address }, { allowStdio }) {
-    const faults: Fault[] = []
-    if (name === 'tools') faults.push({ path: 'name', message: '"tools" is kept for tools with a single action' })
-    if (address?.command !== undefined && !allowStdio) {
-      const message = 'programs are not started here: an operator allows it with QM_ALLOW_STDIO=true'
-      faults.push({ path: 'mcp.command', message })
+  check: ({ config: { mcp } }, { allowStdio }) =>
+    mcp.command === undefined || allowStdio ? [] : [{ path: 'mcp.command', message: notStarted }],
+
+  authorize({ config: { mcp }, before, principal, requireAllowed }) {
+    // One project must not be able to keep the whole platform from starting.
+    if (mcp.required && !before?.mcp.required && principal.projectId !== null) {
+      const message =
+        'is for keys that are not bound to a project: the whole platform would not start without the server'
+      throw new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'mcp.required', message }] })
     }
-    return faults
+    // Registering tools does not include the right to run programs on this machine.
+    if (mcp.command !== undefined && !isDeepStrictEqual(mcp, before?.mcp)) requireAllowed('tools:RunProgram')
   },
 
-  async actions(tool, reach) {
+  secrets: ({ mcp }) => secretsAt(mcp),
+
+  masked: ({ mcp }) => ({
+    mcp: {
+      ...mcp,
+      ...(mcp.url !== undefined && { url: maskedUrl(mcp.url) }),
+      ...(mcp.args && { args: mcp.args.map(() => masked) }),
+      ...maskedValues(mcp),
+    },
+  }),
+
+  fingerprint: ({ mcp }) => ({
+    mcp: { ...mcp, headers: withoutCredentials(mcp.headers), env: withoutCredentials(mcp.env) },
+  }),
+
+  required: ({ mcp }) => mcp.required === true,
+
+  lifetime: () => listLifetime,
+
+  async actions(tool, deps, filled) {
     const seen = new Set<string>()
-    const upstream = upstreamOf(tool, reach)
+    const upstream = upstreamOf(tool, deps, filled)
     return (await inTime(upstream.tools(), tool.timeout_seconds, upstream.host)).flatMap((definition) => {
-      // Of two with one name only the first can be called, so only the first is there. And a name must be text that can
-      // be kept and shown.
+      // Of duplicate names only the first can be called, so the others are left out. A name must be text that can be
+      // stored and displayed.
       if (seen.has(definition.name) || !isName(definition.name)) return []
       seen.add(definition.name)
       const { name, description = null, inputSchema, annotations } = definition
@@ -39,7 +87,7 @@ export const mcp = defineToolType({
           description,
           schema: inputSchema as JsonObject,
           idempotent: annotations?.readOnlyHint === true || annotations?.idempotentHint === true,
-          // MCP's own default: what is not said to be harmless is not.
+          // MCP's default: a tool is destructive unless it says otherwise.
           destructive: annotations?.readOnlyHint !== true && annotations?.destructiveHint !== false,
           definition: definition as unknown as JsonObject,
         },
@@ -47,31 +95,37 @@ export const mcp = defineToolType({
     })
   },
 
-  refresh: (tool, reach) => upstreamOf(tool, reach).refresh(),
+  refresh: async (tool, deps, filled) => upstreamOf(tool, deps, filled).refresh(),
 
-  renew: async (tool, reach, maxAge) => upstreamOf(tool, reach).renew(maxAge),
+  refreshStale: async (tool, deps, filled, maxAge) => upstreamOf(tool, deps, filled).renew(maxAge),
 
-  health: (tool, reach) => upstreamOf(tool, reach).health,
+  health: (tool, deps, filled) => upstreamOf(tool, deps, filled).health,
 
-  async execute({ tool, action, input, signal, timeoutMs, live, callId, depth, context }, reach): Promise<Output> {
+  async execute(call, deps): Promise<Output> {
+    const { tool, action, input, signal, timeoutMs, live, callId, depth, context } = call
     const { name, schema } = action
-    const headers = { ...contextHeaders(context), [lineageHeader]: reach.lineage.print({ callId, depth }) }
-    const upstream = upstreamOf(tool, reach)
+    const headers = { ...contextHeaders(context), [lineageHeader]: deps.lineage.print({ callId, depth }) }
+    const upstream = upstreamOf(tool, deps, call)
     const result = await upstream.call({ name, schema, input, signal, timeoutMs, live, headers })
     const value = withoutItsName(result as unknown as JsonObject)
     const { text, excess } = printed(value)
     if (excess !== undefined) {
-      throw new PlatformError('TOOL_PROTOCOL_ERROR', { host: upstream.host, reason: `its answer ${excess}` })
+      throw new PlatformError('TOOL_PROTOCOL_ERROR', { host: upstream.host, reason: `its response ${excess}` })
     }
     return { value, text, shape: 'mcp', failed: result.isError === true }
   },
 })
 
-/** A list that takes longer than a call may is not waited for; it goes on, for those who come later. */
+const notStarted = 'programs are not started here: an operator allows it with QM_ALLOW_STDIO=true'
+
+/** Not all servers send a notification when their list changes. */
+const listLifetime = 5 * 60_000
+
+/** Limits the wait to the timeout of a call. The request continues, for later callers. */
 async function inTime<T>(list: Promise<T>, seconds: number | null, host: string): Promise<T> {
   if (seconds === null) return list
   const { promise: late, reject } = Promise.withResolvers<never>()
-  const reason = `it did not say within ${seconds} s what it offers`
+  const reason = `it did not list its tools within ${seconds} s`
   const timer = setTimeout(() => reject(new PlatformError('TOOL_UNREACHABLE', { host, reason })), seconds * 1000)
   try {
     return await Promise.race([list, late])
@@ -80,44 +134,42 @@ async function inTime<T>(list: Promise<T>, seconds: number | null, host: string)
   }
 }
 
-function upstreamOf(tool: ToolRecord, { upstreams, findSecret, allowStdio }: Reach): Upstream {
-  const address = tool.mcp as McpAddress
-  const { headers, env } = address
-  // It may have been allowed when the tool was registered, and not be any more.
-  if (address.command !== undefined && !allowStdio) {
-    const reason = 'programs are not started here: an operator allows it with QM_ALLOW_STDIO=true'
-    throw new PlatformError('TOOL_UNREACHABLE', { host: address.command, reason })
+type McpConfig = { readonly mcp: McpAddress }
+
+/** The connection is found by the address with its secrets, so that callers with other values never share one. */
+function upstreamOf(tool: ToolRecord<McpConfig>, deps: ToolDeps, { config, redactor }: Filled<McpConfig>): Upstream {
+  const { upstreams, allowStdio } = deps
+  const { mcp } = config
+  // Stdio may have been allowed when the tool was registered, and disabled since.
+  if (mcp.command !== undefined && !allowStdio) {
+    throw new PlatformError('TOOL_UNREACHABLE', { host: mcp.command, reason: notStarted })
   }
   const app = tool.app ?? tool.name.toLowerCase()
-  const user = { project: tool.project_id, tool: tool.id, name: tool.name, app }
-  if (!headers && !env) return upstreams.at(address, user)
-  const secrets = findSecret(tool.project_id)
-  const filled = { ...(headers && { headers: inject(headers, secrets) }), ...(env && { env: inject(env, secrets) }) }
-  return upstreams.at({ ...address, ...filled }, user)
+  return upstreams.at(mcp, { project: tool.project_id, tool: tool.id, name: tool.name, app }, redactor)
 }
 
-/** Deeper than any tree that a tool answers with, and not too deep to be printed again by whoever passes it on. */
-const deepestAnswer = 1000
+/** Deeper than any real result, but shallow enough that every recipient can serialize it. */
+const maxAnswerDepth = 1000
 
 function printed(value: JsonObject): { readonly text: string; readonly excess?: string | undefined } {
   try {
     const text = JSON.stringify(value)
-    return { text, excess: excessOf(text, deepestAnswer) }
+    return { text, excess: excessOf(text, maxAnswerDepth) }
   } catch (error) {
-    if (error instanceof RangeError) return { text: '', excess: `is nested more than ${deepestAnswer} deep` }
+    if (error instanceof RangeError) return { text: '', excess: `is nested more than ${maxAnswerDepth} deep` }
     throw error
   }
 }
 
 const serverInfo = 'io.modelcontextprotocol/serverInfo'
 
-/** Each server says of itself who it is, so what this one says of itself is not for our callers; all else is. */
+/** Removes the server's info from `_meta`: clients get ours instead. Other metadata is kept. */
 function withoutItsName(result: JsonObject): JsonObject {
   const { _meta: meta } = result
   if (!isObject(meta) || !Object.hasOwn(meta, serverInfo)) return result
   const { _meta, ...rest } = result
   const { [serverInfo]: _, ...others } = meta
-  return Object.keys(others).length > 0 ? { ...rest, _meta: others as JsonObject } : rest
+  return Object.keys(others).length > 0 ? { ...rest, _meta: others } : rest
 }
 
 const isName = (name: string): boolean =>

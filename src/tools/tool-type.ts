@@ -1,11 +1,13 @@
 import type { z } from 'zod'
-import type { FindSecret } from '../credentials/inject.ts'
+import type { Credentials } from '../credentials/credentials.ts'
+import type { Redactor } from '../credentials/redactor.ts'
 import type { Lineage } from '../http/lineage.ts'
 import type { Outbound } from '../http/outbound.ts'
+import type { Schemas } from '../json-schema/schema.ts'
 import type { JsonObject } from '../lib/json.ts'
 import type { UpstreamHealth } from '../mcp/client/upstream.ts'
 import type { Upstreams } from '../mcp/client/upstreams.ts'
-import type { Live, OnWait, Within } from '../model/call.ts'
+import type { GenerationRef, Live, OnWait } from '../model/call.ts'
 import type { Fault } from '../model/errors.ts'
 import type { Waiting } from '../model/outcome.ts'
 import type { Principal } from '../model/principal.ts'
@@ -15,7 +17,7 @@ import type { ToolRecord } from '../store/tools.ts'
 /** An operation of the platform, as a platform tool sees it. */
 export interface PlatformAction {
   readonly name: string
-  /** What a caller needs to run it, and what you need to put it into a tool. */
+  /** The permission to run it, and to add it to a tool. */
   readonly permission: string
   readonly level: Level
   readonly description: string
@@ -25,38 +27,45 @@ export interface PlatformAction {
   readonly destructive: boolean
 }
 
-/** What a type may reach, handed to it so that it is tested without the rest. */
-export interface Reach {
+/** The dependencies of a tool type, passed in so that types can be tested alone. */
+export interface ToolDeps {
   readonly outbound: Pick<Outbound, 'client'>
   readonly upstreams: Upstreams
   readonly lineage: Lineage
-  /** Whether tools may start programs of this machine. */
+  /** Validates and compiles users' JSON Schemas. */
+  readonly schemas: Schemas
+  /** Whether tools can start local programs. */
   readonly allowStdio: boolean
-  findSecret(projectId: string): FindSecret
+  readonly credentials: Credentials
   readonly platformActions: ReadonlyMap<string, PlatformAction>
-  /** Runs an operation for a principal, with every check that REST makes. */
-  perform(name: string, input: JsonObject, asker: Asker): Promise<Output | Waiting>
+  /** Runs an operation for a principal, with every check of the REST API. */
+  perform(name: string, input: JsonObject, context: CallContext): Promise<Output | Waiting>
 }
 
-/** On whose behalf, and from within which call. */
-export interface Asker {
+/** The caller, and the call that this is part of. */
+export interface CallContext {
   readonly principal: Principal
   readonly callId: string
   readonly depth: number
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborts when the result is no longer needed. */
   readonly signal: AbortSignal
-  readonly generation?: Within | undefined
-  /** What a run was given for those behind its tools. */
+  readonly generation?: GenerationRef | undefined
+  /** Values that a run forwards to the services behind its tools. */
   readonly context?: Readonly<Record<string, string>> | undefined
-  /** Whether a call that has to wait for long may answer with `Waiting`. */
+  /** What to do if the call has to wait. Only with `resume` may the tool return `Waiting`. */
   readonly onWait?: OnWait
-  /** The platform's address, as the caller knows it. */
+  /** The platform's base URL, as the caller knows it. */
   readonly home?: string | undefined
 }
 
-/** A call that has passed every check and is about to have its effect. */
-export interface Execution extends Asker {
-  readonly tool: ToolRecord
+/** A call that has passed every check and is about to be executed. */
+export interface Execution<Config extends object = object> extends CallContext {
+  /** Its config is as registered: references to secrets have no values there. */
+  readonly tool: ToolRecord<Config>
+  /** The config with the values of its secrets. */
+  readonly config: Config
+  /** Redacts those values, and credentials that the config itself contains. */
+  readonly redactor: Redactor
   readonly action: Action
   readonly input: JsonObject
   readonly timeoutMs: number
@@ -64,42 +73,103 @@ export interface Execution extends Asker {
 }
 
 /** `{ userId: 'u1' }` as `x-quartermaster-context-userid: u1`. */
-export const contextHeaders = (context: Asker['context']): Record<string, string> | undefined =>
+export const contextHeaders = (context: CallContext['context']): Record<string, string> | undefined =>
   context &&
   Object.fromEntries(
     Object.entries(context).map(([key, value]) => [`x-quartermaster-context-${key.toLowerCase()}`, value]),
   )
 
-/** What a type says of an action; what is the same for all types is added by the catalogue. */
-export type ActionSketch = Pick<
+/** An action as a type defines it. The catalogue adds what is common to all types. */
+export type ActionDefinition = Pick<
   Action,
   'name' | 'description' | 'schema' | 'idempotent' | 'destructive' | 'aliases' | 'definition'
 > & {
-  /** The least level of the action; the tool's own level can raise it. */
+  /** The minimum level of the action. The level of the tool can raise it. */
   readonly level?: Level
 }
 
-/** One of the things a tool can be. */
-export interface ToolType {
-  readonly type: string
-  /** Other names under which the type is registered. */
-  readonly aliases?: readonly string[]
-  /** Whether a tool of this type offers many actions, so that a caller must name one. */
-  readonly many: boolean
-  /** The fields of the record that the type needs. The other types' fields must be left out. */
-  readonly config: z.ZodObject
-  /** What is wrong with the record as a whole, beyond the shape of its fields. */
-  check(draft: ToolDraft, reach: Reach): readonly Fault[]
-  /** What the tool offers now, which may have to be asked of someone else. */
-  actions(tool: ToolRecord, reach: Reach): readonly ActionSketch[] | Promise<readonly ActionSketch[]>
-  /** Believes no longer what was asked of someone else before. */
-  refresh?(tool: ToolRecord, reach: Reach): void
-  /** Asks someone else again, where what was asked before is older than that; fails where that cannot be had. */
-  renew?(tool: ToolRecord, reach: Reach, maxAge: number): Promise<void>
-  /** How the one behind the tool is, where there is one. */
-  health?(tool: ToolRecord, reach: Reach): UpstreamHealth
-  /** Absent where the platform cannot run the tool by itself. */
-  execute?(call: Execution, reach: Reach): Promise<Output | Waiting>
+/** What a type needs to reach another system: the config with the values of its secrets. Never pass it on to callers. */
+export interface Filled<Config extends object = object> {
+  readonly config: Config
+  readonly redactor: Redactor
 }
 
-export const defineToolType = (type: ToolType): ToolType => type
+/** A tool before it is registered or changed. */
+export interface ToolChange<Config extends object = object> {
+  readonly config: Config
+  /** The previous config, if the type stays the same. */
+  readonly before: Config | undefined
+  readonly projectId: string
+  readonly principal: Principal
+  /** Throws unless the caller has the permission on the tool. */
+  requireAllowed(permission: string): void
+}
+
+/**
+ * A kind of tool. Everything type-specific is here: how a tool is configured, which actions it offers, how it runs, and
+ * which parts of its config are secret or affect what a call does.
+ */
+export interface ToolType<Config extends object = object> {
+  readonly type: string
+  /** Other names that the type can be registered under. */
+  readonly aliases?: readonly string[]
+  /** The label of the type in the dashboard. */
+  readonly title: string
+  readonly description: string
+  /** Whether a tool of this type has several actions, so that callers must name one. */
+  readonly many: boolean
+  /**
+   * The fields of the type. In the API they are top-level fields of the tool, and the fields of other types must be
+   * omitted. A field that several types share has the same schema in each. Titles and descriptions become labels and
+   * hints in the dashboard's form.
+   */
+  readonly config: z.ZodObject
+  /** Paths of the fields that summarise what a tool calls: `['execute.url']`. */
+  readonly summary?: readonly string[]
+  /** Permissions that `authorize` checks and that no operation has. */
+  readonly permissions?: readonly string[]
+  /** Validation beyond the schema of the fields. */
+  check?(draft: ToolDraft<Config>, deps: ToolDeps): readonly Fault[] | Promise<readonly Fault[]>
+  /** Throws if the caller cannot register such a tool. */
+  authorize?(change: ToolChange<Config>, deps: ToolDeps): void
+  /** Secret values in the config. They are redacted in results, errors, the call log and the server log. */
+  secrets(config: Config): readonly string[]
+  /** The config for callers who cannot change the tool. By default, the config with its secrets redacted. */
+  masked?(config: Config): Config
+  /**
+   * The part of the config that an approval is bound to; by default all of it. If it changes before the decision, the
+   * call is not made. Leave out only what does not affect what a call does, such as the value of a credential.
+   */
+  fingerprint?(config: Config): object
+  /** The highest level among the actions, if the config determines it. By default, the level of the tool. */
+  level?(config: Config, deps: ToolDeps): Level
+  /** The current actions, which may be fetched from another system. */
+  actions(
+    tool: ToolRecord<Config>,
+    deps: ToolDeps,
+    filled: Filled<Config>,
+  ): readonly ActionDefinition[] | Promise<readonly ActionDefinition[]>
+  /**
+   * How long a list of actions from another system is fresh, in milliseconds. Such a list is fetched only when needed,
+   * kept while the system is unreachable, and redacted, and changes in its definitions are recorded. Undefined if the
+   * config alone determines the actions: then they change only with the tool.
+   */
+  lifetime?(config: Config): number | undefined
+  /** Whether the platform must not start while the actions cannot be read. */
+  required?(config: Config): boolean
+  /** Discards cached data of the other system. */
+  refresh?(tool: ToolRecord<Config>, deps: ToolDeps, filled: Filled<Config>): Promise<void>
+  /** Fetches the list again if it is older than `maxAge`. Throws if that fails. */
+  refreshStale?(tool: ToolRecord<Config>, deps: ToolDeps, filled: Filled<Config>, maxAge: number): Promise<void>
+  /** The health of the other system, if there is one. */
+  health?(tool: ToolRecord<Config>, deps: ToolDeps, filled: Filled<Config>): UpstreamHealth | Promise<UpstreamHealth>
+  /** URLs that calls of the tool request, for `quartermaster doctor`. */
+  addresses?(config: Config): readonly string[]
+  /** Absent if the platform cannot run the tool itself. */
+  execute?(call: Execution<Config>, deps: ToolDeps): Promise<Output | Waiting>
+}
+
+/** Defines a tool type with a typed config. The platform passes only configs that the schema has accepted. */
+export const defineToolType = <Shape extends z.ZodRawShape>(
+  type: Omit<ToolType<z.infer<z.ZodObject<Shape>>>, 'config'> & { readonly config: z.ZodObject<Shape> },
+): ToolType => type

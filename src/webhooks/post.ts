@@ -3,8 +3,8 @@ import { secretsInUrl } from '../credentials/tool-secrets.ts'
 import { explain, type HttpClient } from '../http/outbound.ts'
 import { wholeSlice } from '../lib/characters.ts'
 
-/** How a delivery was answered. Without an error it was taken. */
-export interface Answered {
+/** The response to a delivery. Without an error it was delivered. */
+export interface WebhookResponse {
   readonly status: number | null
   readonly error: string | null
   readonly excerpt: string | null
@@ -14,7 +14,7 @@ export interface Post {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** What the target knows and its answer must not tell. */
+  /** Secrets of the receiver, redacted in the excerpt of its response. */
   readonly secrets: Iterable<string>
   readonly signal?: AbortSignal | undefined
 }
@@ -23,8 +23,11 @@ const timeLimitMs = 10_000
 const readBytes = 16 * 1024
 const keptCharacters = 2000
 
-/** Sends a delivery. Whatever the target does is an answer, not an error: no redirect is followed, and little is read. */
-export async function post(http: Pick<HttpClient, 'fetch'>, request: Post): Promise<Answered> {
+/**
+ * Sends a delivery. Any response or failure is returned, not thrown. Redirects are not followed, and only the beginning
+ * of the body is read.
+ */
+export async function post(http: Pick<HttpClient, 'fetch'>, request: Post): Promise<WebhookResponse> {
   const limit = AbortSignal.timeout(timeLimitMs)
   let status: number | null = null
   try {
@@ -39,20 +42,20 @@ export async function post(http: Pick<HttpClient, 'fetch'>, request: Post): Prom
     const excerpt = await beginningOf(response, new Redactor([...request.secrets, ...secretsInUrl(request.url)]))
     return { status, error: faultOf(status), excerpt }
   } catch (error) {
-    // The headers have said how it went; that its words were not to be had changes nothing.
+    // The status is known, so a failure to read the body does not matter.
     if (status !== null) return { status, error: faultOf(status), excerpt: null }
     if (limit.aborted)
-      return { status, error: `The target did not answer within ${timeLimitMs / 1000} s.`, excerpt: null }
-    if (request.signal?.aborted) return { status, error: 'The platform is stopping.', excerpt: null }
+      return { status, error: `The endpoint did not respond within ${timeLimitMs / 1000} s.`, excerpt: null }
+    if (request.signal?.aborted) return { status, error: 'The platform is shutting down.', excerpt: null }
     return { status, error: reasonOf(error, new URL(request.url)), excerpt: null }
   }
 }
 
-/** `fetch` wraps what happened, and does not call ports that belong to other protocols. */
+/** `fetch` wraps the error, and refuses ports of other protocols. */
 function reasonOf(error: unknown, { host, port }: URL): string {
   const cause = error instanceof TypeError && error.cause !== undefined ? error.cause : error
   if (cause instanceof Error && cause.message === 'bad port') {
-    return `Port ${port} belongs to another protocol than HTTP, so it is not called.`
+    return `Port ${port} is on the list of blocked ports. Use another port.`
   }
   return explain(cause, host).message
 }
@@ -60,11 +63,11 @@ function reasonOf(error: unknown, { host, port }: URL): string {
 function faultOf(status: number): string | null {
   if (status >= 200 && status < 300) return null
   if (status >= 300 && status < 400)
-    return `The target answered ${status}: redirects are not followed, so give its final address.`
-  return `The target answered ${status}.`
+    return `The endpoint returned status ${status}. Redirects are not followed: use the final URL.`
+  return `The endpoint returned status ${status}.`
 }
 
-/** As much of the body as helps to find out what is wrong, in text that every database can keep. */
+/** The beginning of the body, for debugging, as text that every database can store. */
 async function beginningOf(response: Response, secrets: Redactor): Promise<string | null> {
   if (response.body === null) return null
   const parts: Uint8Array[] = []

@@ -2,10 +2,10 @@ import { createHmac, randomBytes } from 'node:crypto'
 
 const prefix = 'whsec_'
 
-/** 32 random bytes, as Standard Webhooks writes them. */
+/** 32 random bytes, in the format of Standard Webhooks. */
 export const newWebhookSecret = (): string => prefix + randomBytes(32).toString('base64')
 
-/** The headers of a delivery by the Standard Webhooks convention, with a signature for each secret that may be in use. */
+/** The headers of a delivery (Standard Webhooks), with a signature for each secret in use. */
 export function signed(
   { id, body, at }: { readonly id: string; readonly body: string; readonly at: number },
   secrets: readonly string[],

@@ -7,21 +7,21 @@ import { iso } from '../model/page.ts'
 import type { DeliverySummary, Webhook, WebhookDraft, WebhookEvent } from '../model/webhook.ts'
 import { sealedAt } from '../store/sealed.ts'
 import type { DeliveryChange, Due, WebhookStore } from '../store/webhooks.ts'
-import { type Answered, post } from './post.ts'
+import { post, type WebhookResponse } from './post.ts'
 import { newWebhookSecret, signed } from './signature.ts'
 
-/** Keeps a text so that it can be read here and nowhere else. `place` names where it is kept; elsewhere it does not open. */
+/** Encrypts a text and binds it to `place`. It cannot be opened elsewhere. */
 export interface Seal {
   seal(text: string, place: string): string | Promise<string>
   open(sealed: string, place: string): string
 }
 
-export interface WebhookParts {
+export interface WebhookDeps {
   readonly store: WebhookStore
   readonly jobs: Jobs
   readonly outbound: Pick<Outbound, 'client'>
   readonly seal: Seal
-  /** Told of deliveries that came to their end here. */
+  /** Called for deliveries that this process has finished. */
   onEnd?(status: 'delivered' | 'failed', count: number): void
 }
 
@@ -30,7 +30,7 @@ const minute = 60 * second
 const hour = 60 * minute
 const day = 24 * hour
 
-/** How long to wait after each failed attempt; after the last there is no other. */
+/** The wait after each failed attempt. After the last, the delivery fails. */
 export const retryAfterMs: readonly number[] = [
   5 * second,
   30 * second,
@@ -42,57 +42,58 @@ export const retryAfterMs: readonly number[] = [
 ]
 
 const queue = 'webhooks'
-/** Webhooks that are sent to at once, and deliveries to one of them. */
+/** How many webhooks are sent to at once, and how many deliveries to each of them. */
 const concurrency = 100
-const atOnceToOne = 4
-/** One that has much to be sent makes room for others after a while. */
+const concurrentPerWebhook = 4
+/** A webhook with many deliveries yields to others after this time. */
 const sliceMs = 30 * second
 const previousSecretMs = day
 const keptMs = 30 * day
-const mostInProject = 100
-const mostBytes = 256 * 1024
+const maxInProject = 100
+const maxBytes = 256 * 1024
 
 /**
- * Tells the webhooks of a project what happens in it.
+ * Publishes the events of a project to its webhooks.
  *
- * What is told is a row for each webhook before anything is sent. Each webhook has a job, which sends what is due, some at
- * once, writes down how it went, and enqueues itself for the next time. So a target that is slow or dead holds up nobody else. A process that dies in the middle is followed by another, which sends again what has not
- * been written down as delivered: targets may get a delivery twice, with the same id.
+ * For each webhook, a delivery is written before anything is sent. Each webhook has a job, which sends the due
+ * deliveries, a few at a time, records the results, and enqueues itself for the next time. So a slow or dead receiver
+ * does not delay others. If a process dies, another one sends everything again that is not recorded as delivered.
+ * Receivers may get a delivery twice, with the same id.
  */
 export class Webhooks {
-  readonly #parts: WebhookParts
+  readonly #deps: WebhookDeps
 
-  constructor(parts: WebhookParts) {
-    this.#parts = parts
+  constructor(deps: WebhookDeps) {
+    this.#deps = deps
   }
 
-  /** Begins to send, with what was left over first. */
+  /** Starts sending, beginning with deliveries from before the start. */
   async start(): Promise<void> {
-    await this.#parts.jobs.work(queue, (id, lease) => this.#deliver(id, lease), { concurrency })
+    await this.#deps.jobs.work(queue, (id, lease) => this.#deliver(id, lease), { concurrency })
     await this.remind()
   }
 
-  /** Enqueues everything that waits: a process may have died after the commit and before it could do so. */
+  /** Enqueues all pending deliveries: a process may have died after the commit and before it enqueued the job. */
   async remind(): Promise<void> {
-    for (const { webhook_id, at } of await this.#parts.store.waiting())
-      await this.#parts.jobs.enqueue(queue, webhook_id, { after: at - Date.now() })
+    for (const { webhook_id, at } of await this.#deps.store.waiting())
+      await this.#deps.jobs.enqueue(queue, webhook_id, { after: at - Date.now() })
   }
 
   sweep(): Promise<void> {
-    return this.#parts.store.sweep(Date.now() - keptMs)
+    return this.#deps.store.sweep(Date.now() - keptMs)
   }
 
   /**
-   * Tells those that want to know of it. Resolves once it is written down, which is before anything is sent. What has a
-   * `key` is told once to each webhook, however often this is called.
+   * Publishes an event to the webhooks that subscribe to it. Resolves once the deliveries are written, before they are
+   * sent. An event with a `key` is delivered once per webhook, even if this is called repeatedly.
    */
-  async tell(
+  async publish(
     projectId: string,
     type: WebhookEvent,
     data: JsonObject,
     { key }: { readonly key?: string } = {},
   ): Promise<void> {
-    const { store, jobs } = this.#parts
+    const { store, jobs } = this.#deps
     const webhooks = await store.enabled(projectId)
     const wanted = webhooks.filter(({ events }) => events.includes('*') || events.includes(type))
     const now = Date.now()
@@ -101,18 +102,18 @@ export class Webhooks {
   }
 
   async create(projectId: string, draft: WebhookDraft): Promise<Webhook & { secret: string }> {
-    const { store } = this.#parts
-    if ((await store.count(projectId)) >= mostInProject) {
-      throw new PlatformError('TOO_MANY_WEBHOOKS', { limit: mostInProject })
+    const { store } = this.#deps
+    if ((await store.count(projectId)) >= maxInProject) {
+      throw new PlatformError('TOO_MANY_WEBHOOKS', { limit: maxInProject })
     }
     const id = newId('wh')
     const secret = newWebhookSecret()
     return { ...(await store.create(projectId, id, draft, await this.#seal(id, secret))), secret }
   }
 
-  /** The secret before stays good for a day, so that a receiver can be changed in between without missing anything. */
+  /** The previous secret stays valid for a day, so that receivers can switch without missing events. */
   async rotateSecret(webhook: Webhook): Promise<Webhook & { secret: string }> {
-    const { store } = this.#parts
+    const { store } = this.#deps
     const secret = newWebhookSecret()
     const before = await store.findSecrets(webhook.id)
     await store.replaceSecret(webhook.id, {
@@ -123,9 +124,9 @@ export class Webhooks {
     return { ...((await store.find(webhook.id)) ?? webhook), secret }
   }
 
-  /** Sends a `webhook.test` now, and once. */
+  /** Sends a `webhook.test` event immediately, without retries. */
   async test(webhook: Webhook): Promise<DeliverySummary> {
-    const { store } = this.#parts
+    const { store } = this.#deps
     const body = bodyOf('webhook.test', { webhook_id: webhook.id, name: webhook.name }, Date.now())
     const [made] = await store.addDeliveries([webhook], { type: 'webhook.test', body, nextAt: null })
     const { id } = made as { id: string }
@@ -134,9 +135,9 @@ export class Webhooks {
     return (await this.#end(id, outcome(answered, 1), status)) as DeliverySummary
   }
 
-  /** Begins anew with a delivery, whatever has become of it. */
+  /** Starts a delivery over, whatever its status. */
   async redeliver(webhook: Webhook, deliveryId: string): Promise<DeliverySummary> {
-    const { store, jobs } = this.#parts
+    const { store, jobs } = this.#deps
     if (!webhook.enabled) throw new PlatformError('WEBHOOK_DISABLED', { webhook: webhook.name })
     const again = await store.changeDelivery(deliveryId, {
       status: 'pending',
@@ -150,17 +151,17 @@ export class Webhooks {
   }
 
   async #deliver(webhookId: string, signal: AbortSignal): Promise<void> {
-    const { store, jobs } = this.#parts
+    const { store, jobs } = this.#deps
     const until = Date.now() + sliceMs
     while (!signal.aborted) {
       const webhook = await store.find(webhookId)
       if (!webhook) return
       if (!webhook.enabled) {
         const count = await store.giveUp(webhookId, webhook.disabled_reason ?? 'The webhook is disabled.')
-        if (count > 0) this.#parts.onEnd?.('failed', count)
+        if (count > 0) this.#deps.onEnd?.('failed', count)
         return
       }
-      const due = Date.now() < until ? await store.due(webhookId, atOnceToOne) : []
+      const due = Date.now() < until ? await store.due(webhookId, concurrentPerWebhook) : []
       if (due.length === 0) {
         const next = await store.nextAt(webhookId)
         if (next !== undefined) await jobs.enqueue(queue, webhookId, { after: next - Date.now() })
@@ -171,9 +172,9 @@ export class Webhooks {
   }
 
   async #attempt(webhook: Webhook, delivery: Due, signal: AbortSignal): Promise<void> {
-    const { store } = this.#parts
+    const { store } = this.#deps
     const answered = await this.#send(webhook, delivery, signal)
-    // We stop, and whoever goes on sends it again: this was no attempt.
+    // Shutting down: this does not count as an attempt, and the next process sends it again.
     if (signal.aborted && answered.error !== null) return
     const attempts = delivery.attempts + 1
     const change = outcome(answered, attempts)
@@ -181,14 +182,14 @@ export class Webhooks {
     if (answered.error === null) await this.#end(delivery.id, change, 'delivered')
     else if (answered.status === 410) {
       await this.#end(delivery.id, change, 'failed')
-      await store.disable(webhook.id, 'The target answered 410 Gone, so nothing more is sent to it.')
+      await store.disable(webhook.id, 'The endpoint returned 410 Gone, so the webhook was disabled.')
     } else if (wait === undefined) await this.#end(delivery.id, change, 'failed')
     else await store.changeDelivery(delivery.id, { ...change, next_attempt_at: Date.now() + wait })
   }
 
   async #end(id: string, change: DeliveryChange, status: 'delivered' | 'failed') {
-    const ended = await this.#parts.store.changeDelivery(id, { ...change, status })
-    if (ended) this.#parts.onEnd?.(status, 1)
+    const ended = await this.#deps.store.changeDelivery(id, { ...change, status })
+    if (ended) this.#deps.onEnd?.(status, 1)
     return ended
   }
 
@@ -196,21 +197,21 @@ export class Webhooks {
     webhook: Webhook,
     { id, body }: { readonly id: string; readonly body: string },
     signal?: AbortSignal,
-  ): Promise<Answered> {
+  ): Promise<WebhookResponse> {
     try {
       const secrets = await this.#secretsOf(webhook.id)
       const headers = signed({ id, body, at: Date.now() }, secrets)
       const owner = { project: webhook.project_id, credentials: ['webhook', webhook.id, webhook.url] }
-      return await post(this.#parts.outbound.client(owner), { url: webhook.url, headers, body, secrets, signal })
+      return await post(this.#deps.outbound.client(owner), { url: webhook.url, headers, body, secrets, signal })
     } catch (error) {
-      // A secret that does not open, say: the delivery log is where people look.
+      // For example, a secret that cannot be decrypted. It goes to the delivery log, where users look.
       if (error instanceof PlatformError) return { status: null, error: error.message, excerpt: null }
       throw error
     }
   }
 
   async #secretsOf(id: string): Promise<string[]> {
-    const { store, seal } = this.#parts
+    const { store, seal } = this.#deps
     const sealed = await store.findSecrets(id)
     if (!sealed) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'webhook', id })
     const previous = (sealed.previous_until ?? 0) > Date.now() ? sealed.previous_secret : null
@@ -220,12 +221,12 @@ export class Webhooks {
   }
 
   async #seal(id: string, secret: string): Promise<string> {
-    return this.#parts.seal.seal(secret, sealedAt.webhookSecret(id))
+    return this.#deps.seal.seal(secret, sealedAt.webhookSecret(id))
   }
 }
 
-/** What the row says of an attempt, unless there is to be another. */
-function outcome({ status, error, excerpt }: Answered, attempts: number): DeliveryChange {
+/** The changes to a delivery after an attempt, assuming that it was the last. */
+function outcome({ status, error, excerpt }: WebhookResponse, attempts: number): DeliveryChange {
   const now = Date.now()
   return {
     attempts,
@@ -238,14 +239,17 @@ function outcome({ status, error, excerpt }: Answered, attempts: number): Delive
   }
 }
 
-/** Receivers have limits. What is too large to be sent is named, and can be fetched by the ids beside it. */
+/**
+ * Receivers limit body sizes. Fields that are too large are listed in `omitted`, and can be fetched by the ids next to
+ * them.
+ */
 function bodyOf(type: string, data: JsonObject, now: number): string {
   const write = (what: JsonObject) => JSON.stringify({ type, timestamp: iso(now), data: what })
   const sizes = Object.entries(data).map(([name, value]) => ({ name, size: JSON.stringify(value).length }))
   sizes.sort((a, b) => a.size - b.size)
   const omitted: string[] = []
   let text = write(data)
-  while (Buffer.byteLength(text) > mostBytes && sizes.length > 0) {
+  while (Buffer.byteLength(text) > maxBytes && sizes.length > 0) {
     omitted.push((sizes.pop() as { name: string }).name)
     text = write({ ...Object.fromEntries(Object.entries(data).filter(([name]) => !omitted.includes(name))), omitted })
   }

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { buttonLook } from '../ui/button.tsx'
+import { buttonClass } from '../ui/button.tsx'
 import { Empty, ErrorNotice } from '../ui/notice.tsx'
 import { PageHead } from '../ui/panel.tsx'
 
@@ -7,21 +7,23 @@ export const NotFound = () => (
   <>
     <PageHead title="Not found" />
     <Empty
-      title="There is no such page"
+      title="Page not found"
       action={
-        <Link to="/" className={buttonLook('main')}>
-          To the overview
+        <Link to="/" className={buttonClass('main')}>
+          Go to overview
         </Link>
       }
     >
-      The address may be mistyped, or the page of a newer version.
+      Check the address for typos.
     </Empty>
   </>
 )
 
-/** A page that could not be shown: after an update its old files are gone, and only loading anew helps. */
+/** After an update, the old script files are gone and the page must be reloaded. */
 export const PageFailed = ({ error }: { error: unknown }) => {
-  const isGone = error instanceof Error && /import/i.test(error.message)
-  const told = isGone ? new Error('This page could not be loaded: the dashboard may have been updated.') : error
-  return <ErrorNotice error={told} retry={() => window.location.reload()} />
+  const isOutdated = error instanceof Error && /import/i.test(error.message)
+  const shown = isOutdated
+    ? new Error('This page could not be loaded. The dashboard may have been updated since you opened it.')
+    : error
+  return <ErrorNotice error={shown} retry={() => window.location.reload()} />
 }

@@ -19,9 +19,11 @@ export function Settings() {
     <>
       <PageHead title="Settings" />
       <div className="grid items-start gap-4 lg:grid-cols-2">
-        <Projects />
         <div className="space-y-4">
+          <Projects />
           <Appearance />
+        </div>
+        <div className="space-y-4">
           <Panel title="Approval notifications and shortcuts">
             <AlertSwitches />
           </Panel>
@@ -30,7 +32,7 @@ export function Settings() {
               <Facts
                 facts={[
                   ['Key', session.key.name],
-                  ['Project', session.key.project_id ?? 'all'],
+                  ['Project', session.key.project_id ?? 'all projects'],
                   ['Expires', `${when(session.expires_at)} (extended on use)`],
                 ]}
               />
@@ -159,12 +161,12 @@ function ProjectLine({ project }: { project: Project }) {
             <code className="block font-mono text-xs text-soft">{project.id}</code>
           </span>
           <Row>
-            <Button look="quiet" onClick={() => setOpen(true)}>
-              Change
+            <Button variant="quiet" onClick={() => setOpen(true)}>
+              Edit
             </Button>
             <ConfirmButton
               label="Delete"
-              look="quiet"
+              variant="quiet"
               title={`Delete ${project.name}?`}
               confirm="Delete project"
               onConfirm={() => remove.runAsync()}
@@ -203,7 +205,7 @@ function ProjectForm({ project, onClose }: { project: Project; onClose: () => vo
         min={1}
         max={604_800}
         {...form.text('seconds', 'approval_timeout_seconds')}
-        hint="Seconds, unless a rule, the tool or the server sets it. Empty: the platform’s default"
+        hint="Seconds. Rules, tools and servers can override it. Default: set by the platform"
       />
     </Form>
   )

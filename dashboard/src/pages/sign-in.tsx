@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from 'react'
 import { signIn } from '../api.ts'
-import { become } from '../queries.ts'
+import { setSession } from '../queries.ts'
 import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
 import { ErrorNotice } from '../ui/notice.tsx'
@@ -13,7 +13,7 @@ export function SignIn() {
     event.preventDefault()
     setState({ busy: true })
     try {
-      become(await signIn(key))
+      setSession(await signIn(key))
     } catch (error) {
       setState({ busy: false, error })
     }
@@ -25,7 +25,7 @@ export function SignIn() {
         <img src="/icon.svg" alt="" className="size-9" />
         <div>
           <h1>Quartermaster</h1>
-          <p className="text-sm text-soft">Tools for AI agents, issued and accounted for</p>
+          <p className="text-sm text-soft">The tool platform for AI agents</p>
         </div>
       </div>
       <form onSubmit={submit} className="space-y-4 rounded-lg border border-line bg-panel p-4">
@@ -40,16 +40,16 @@ export function SignIn() {
           autoFocus
           value={key}
           onChange={(event) => setKey(event.target.value)}
-          hint="The first admin key was printed when the platform started for the first time. Further keys are made under Access."
+          hint="The admin key was printed when the platform first started. You can create more keys under Access."
         />
         <ErrorNotice error={state.error} />
-        <Button look="main" type="submit" busy={state.busy} className="w-full py-2">
+        <Button variant="main" type="submit" busy={state.busy} className="w-full py-2">
           Sign in
         </Button>
       </form>
       <p className="mt-4 text-xs text-soft">
-        The key is checked once and not kept here: a cookie that scripts cannot read stands for it, for twelve hours
-        after its last use. What you may do here is what the key may do.
+        Your key is not stored in the browser. A cookie that scripts cannot read keeps you signed in until 12 hours
+        after your last use, with the permissions of the key.
       </p>
     </main>
   )

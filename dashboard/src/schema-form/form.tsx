@@ -11,11 +11,11 @@ interface PartProps {
   readonly value: unknown
   readonly isRequired: boolean
   readonly depth: number
-  /** Undefined takes the value away. */
+  /** Undefined removes the value. */
   onChange(value: unknown): void
 }
 
-/** An input for whatever a JSON Schema describes; as JSON for whoever would rather type it, or must. */
+/** A form for a JSON Schema. Input can also be edited as JSON, which some schemas require. */
 export function SchemaForm({
   schema,
   value,
@@ -28,7 +28,7 @@ export function SchemaForm({
   const fits = kindOf(schema) === 'object'
   const [isJson, setJson] = useState(!fits)
   const isEmpty = !schema.properties || Object.keys(schema.properties).length === 0
-  if (isEmpty && schema.additionalProperties === false) return <p className="text-sm text-soft">It takes no input.</p>
+  if (isEmpty && schema.additionalProperties === false) return <p className="text-sm text-soft">No input.</p>
   return (
     <div className="space-y-3">
       {isJson ? (
@@ -48,8 +48,8 @@ export function SchemaForm({
         />
       )}
       {fits && (
-        <Button look="quiet" className="-ml-2.5" onClick={() => setJson(!isJson)}>
-          {isJson ? 'Fill in the form' : 'Write JSON instead'}
+        <Button variant="quiet" className="-ml-2.5" onClick={() => setJson(!isJson)}>
+          {isJson ? 'Edit as form' : 'Edit as JSON'}
         </Button>
       )}
     </div>
@@ -61,7 +61,7 @@ function Properties({ schema, root, value, depth, onChange }: Omit<PartProps, 'n
   return (
     <div className="space-y-3">
       {Object.entries(schema.properties ?? {}).map(([name, property]) => (
-        <Part
+        <SchemaPart
           key={name}
           name={name}
           schema={property}
@@ -79,7 +79,8 @@ function Properties({ schema, root, value, depth, onChange }: Omit<PartProps, 'n
   )
 }
 
-function Part(props: PartProps) {
+/** The input for one value. */
+export function SchemaPart(props: PartProps) {
   const schema = followed(props.schema, props.root)
   const kind = props.depth > 6 ? 'json' : kindOf(schema)
   const { name, isRequired, value, onChange } = props
@@ -161,8 +162,8 @@ function ObjectPart({ schema, root, name, value, isRequired, depth, onChange }: 
         <>
           <Properties schema={schema} root={root} value={value} depth={depth + 1} onChange={onChange} />
           {!isRequired && (
-            <Button look="quiet" className="mt-2" onClick={() => onChange(undefined)}>
-              Leave {name} out
+            <Button variant="quiet" className="mt-2" onClick={() => onChange(undefined)}>
+              Remove {name}
             </Button>
           )}
         </>
@@ -188,10 +189,10 @@ function ArrayPart({ schema, root, name, value, isRequired, depth, onChange }: P
       {schema.description && <p className="mb-2 text-xs text-soft">{schema.description}</p>}
       <div className="space-y-2">
         {items.map((one, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: items have no other name than their place
+          // biome-ignore lint/suspicious/noArrayIndexKey: items are identified by their position
           <div key={index} className="flex items-start gap-2">
             <div className="min-w-0 flex-1">
-              <Part
+              <SchemaPart
                 name={`${name}[${index}]`}
                 schema={item}
                 root={root}
@@ -241,7 +242,7 @@ function ChoicePart({ schema, name, value, isRequired, onChange }: PartProps) {
           value={at < 0 ? '' : String(at)}
           onChange={({ target }) => onChange(target.value === '' ? undefined : options[Number(target.value)])}
         >
-          <option value="">{isRequired ? 'Choose' : 'Not given'}</option>
+          <option value="">{isRequired ? 'Choose' : 'Not set'}</option>
           {options.map((option, index) => (
             <option key={JSON.stringify(option)} value={index}>
               {typeof option === 'string' ? option : JSON.stringify(option)}

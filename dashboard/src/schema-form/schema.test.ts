@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { followed, kindOf, type Schema, startOf } from './schema.ts'
 
-test('a schema is filled in with the control that fits, and what is beyond a form as JSON', () => {
+test('each schema gets a matching control, and JSON if a form cannot represent it', () => {
   const kinds = [
     { type: 'string' },
     { type: ['integer', 'null'] },
@@ -16,7 +16,7 @@ test('a schema is filled in with the control that fits, and what is beyond a for
   expect(kinds).toEqual(['text', 'integer', 'choice', 'object', 'json', 'array', 'json', 'json'])
 })
 
-test('references are followed within the schema, and those that lead nowhere or in a circle are left to JSON', () => {
+test('references within the schema are followed, and broken or circular ones are edited as JSON', () => {
   const root: Schema = {
     $defs: { city: { type: 'string' }, here: { $ref: '#/$defs/there' }, there: { $ref: '#/$defs/here' } },
   }
@@ -30,7 +30,7 @@ test('references are followed within the schema, and those that lead nowhere or 
   expect(kindOf(followed({ $ref: 'https://example.com/s.json' }, root))).toBe('json')
 })
 
-test('a form starts with the defaults, and a schema that asks for itself many times over comes to an end', () => {
+test('a form starts with the defaults, and a recursive schema terminates', () => {
   const names = Array.from({ length: 30 }, (_, n) => `n${n}`)
   const itself: Schema = {
     type: 'object',

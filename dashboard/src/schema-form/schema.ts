@@ -18,7 +18,7 @@ export type Schema = {
 
 export type Kind = 'object' | 'array' | 'text' | 'number' | 'integer' | 'boolean' | 'choice' | 'json'
 
-/** A reference into the same document is followed; one that leads nowhere, or in a circle, is left to JSON. */
+/** Follows references within the same document. Broken and circular ones are edited as JSON. */
 export function followed(schema: Schema, root: Schema): Schema {
   let at: Schema = schema
   for (let step = 0; at.$ref !== undefined && step < 10; step++) {
@@ -39,7 +39,7 @@ function lookUp(root: Schema, path: readonly string[]): Schema | undefined {
   return typeof at === 'object' && at !== null ? (at as Schema) : undefined
 }
 
-/** Which control a schema can be filled in with. What is beyond a form is written as JSON. */
+/** The control for a schema. Schemas that a form cannot represent are edited as JSON. */
 export function kindOf(schema: Schema): Kind {
   if (schema.enum || schema.const !== undefined) return 'choice'
   if (schema.oneOf || schema.anyOf || schema.allOf || schema.not) return 'json'
@@ -61,10 +61,10 @@ export function kindOf(schema: Schema): Kind {
   }
 }
 
-/** How deep a form opens by itself: a schema that asks for itself, several times over, would have no end. */
+/** The depth to which a form opens by default. A recursive schema would have no end. */
 export const opensTo = 2
 
-/** What a form starts with: what the schema says, and no more. */
+/** The initial value of a form: the defaults of the schema. */
 export function startOf(schema: Schema, root: Schema, depth = 0): unknown {
   const target = followed(schema, root)
   if (target.default !== undefined) return target.default

@@ -12,7 +12,7 @@ interface Item {
   readonly to: string
 }
 
-/** Type a few letters, press Enter, be there. */
+/** Quick navigation to pages and records. */
 export default function Palette({ onClose }: { onClose: () => void }) {
   const navigate = useNavigate()
   const [text, setText] = useState('')
@@ -83,12 +83,12 @@ export default function Palette({ onClose }: { onClose: () => void }) {
           <div
             id="palette"
             role="listbox"
-            aria-label="Found"
+            aria-label="Results"
             tabIndex={-1}
             className="max-h-[50dvh] overflow-y-auto p-1.5"
           >
             {found.map((item, index) => (
-              // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are heard in the field above, which keeps the focus
+              // biome-ignore lint/a11y/useKeyWithClickEvents: the field above keeps the focus and handles the keys
               <div
                 key={item.key}
                 id={`palette-${index}`}
@@ -103,7 +103,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
                 <span className="text-xs text-soft">{item.kind}</span>
               </div>
             ))}
-            {found.length === 0 && <p className="px-2.5 py-3 text-sm text-soft">Nothing is called that.</p>}
+            {found.length === 0 && <p className="px-2.5 py-3 text-sm text-soft">No results.</p>}
           </div>
         </Dialog.Content>
       </Dialog.Portal>

@@ -3,7 +3,7 @@ import { useProjectId } from '../project.ts'
 import { useProjects, useSession } from '../queries.ts'
 import { Select } from '../ui/field.tsx'
 
-/** Where something new goes: the project that was chosen, the only one, or else one that the form asks for. */
+/** The project of a new record: the selected one, the only one, or one that the form asks for. */
 export function useNewProject(): { readonly inProject: { project_id?: string }; readonly field: ReactNode } {
   const { data: projects = [] } = useProjects()
   const { data: session } = useSession()

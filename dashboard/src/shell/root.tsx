@@ -1,14 +1,14 @@
 import { Outlet, useRouterState } from '@tanstack/react-router'
 import { useEffect } from 'react'
-import iconWaiting from '../icon-waiting.svg'
+import iconPending from '../icon-pending.svg'
 import { destinations } from '../nav.ts'
 import { SignIn } from '../pages/sign-in.tsx'
+import { usePendingCount } from '../pending-approvals.ts'
 import { useSession } from '../queries.ts'
 import { ErrorNotice } from '../ui/notice.tsx'
-import { useWaiting } from '../waiting.ts'
 import { Shell } from './shell.tsx'
 
-/** Whoever is not signed in sees the sign-in page at whatever address, and goes on from there. */
+/** Shows the sign-in page at any URL until the user has signed in. */
 export function Root() {
   const session = useSession()
   useTitle(session.data ? undefined : 'Sign in')
@@ -30,14 +30,14 @@ export function Root() {
   return null
 }
 
-/** What the tab of the browser says: the page, and how many calls wait for a person. */
+/** The document title: the page, and the number of pending approvals. */
 function useTitle(fixed: string | undefined): void {
-  const waiting = useWaiting() ?? 0
+  const waiting = usePendingCount() ?? 0
   const path = useRouterState({ select: (state) => state.location.pathname })
   useEffect(() => {
     const page = destinations.find(({ to }) => to !== '/' && path.startsWith(to)) ?? destinations[0]
     const number = waiting > 0 && fixed === undefined ? `(${waiting}) ` : ''
     document.title = `${number}${fixed ?? page?.label} · Quartermaster`
-    document.querySelector('link[rel=icon]')?.setAttribute('href', number === '' ? '/icon.svg' : iconWaiting)
+    document.querySelector('link[rel=icon]')?.setAttribute('href', number === '' ? '/icon.svg' : iconPending)
   }, [path, fixed, waiting])
 }

@@ -3,12 +3,12 @@ import { lazy, type ReactNode, Suspense, useCallback, useEffect, useState } from
 import { type Session, signOut } from '../api.ts'
 import { count } from '../format.ts'
 import { destinations } from '../nav.ts'
+import { useApprovalStream, usePendingCount } from '../pending-approvals.ts'
 import { chooseProject, useProjectId } from '../project.ts'
-import { become, useProjects } from '../queries.ts'
+import { setSession, useProjects } from '../queries.ts'
 import { setTheme, type Theme, useTheme } from '../theme.ts'
 import { IconButton } from '../ui/button.tsx'
 import { Icon } from '../ui/icon.tsx'
-import { useWaiting, useWaitingFeed } from '../waiting.ts'
 
 const Palette = lazy(() => import('./palette.tsx'))
 
@@ -21,9 +21,9 @@ export function Shell({ session, children }: { session: Session; children: React
     (approvalId: string) => void navigate({ to: '/approvals/{-$approvalId}', params: { approvalId } }),
     [navigate],
   )
-  useWaitingFeed(openApproval)
+  useApprovalStream(openApproval)
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: to go to another page closes the menu
+  // biome-ignore lint/correctness/useExhaustiveDependencies: navigating to another page closes the menu
   useEffect(() => setOpen(false), [path])
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -43,11 +43,11 @@ export function Shell({ session, children }: { session: Session; children: React
         href="#content"
         className="fixed top-2 left-2 z-50 -translate-y-16 rounded-md bg-accent px-3 py-2 text-sm text-on-accent focus:translate-y-0"
       >
-        Skip to the content
+        Skip to content
       </a>
       <header className="sticky top-0 z-20 flex items-center gap-2 border-b border-line bg-panel px-3 py-2 md:hidden">
         <IconButton
-          label={isOpen ? 'Close the menu' : 'Open the menu'}
+          label={isOpen ? 'Close menu' : 'Open menu'}
           icon={isOpen ? 'close' : 'menu'}
           aria-expanded={isOpen}
           aria-controls="menu"
@@ -55,13 +55,13 @@ export function Shell({ session, children }: { session: Session; children: React
         />
         <Brand />
         <div className="ml-auto flex items-center gap-1">
-          <WaitingLink />
+          <PendingLink />
           <IconButton label="Search" icon="search" onClick={() => setSearching(true)} />
         </div>
       </header>
       <aside
         id="menu"
-        className={`${isOpen ? 'flex' : 'hidden'} flex-col border-b border-line bg-panel p-3 md:sticky md:top-0 md:flex md:h-dvh md:border-r md:border-b-0`}
+        className={`${isOpen ? 'flex' : 'hidden'} flex-col border-b border-line bg-panel p-3 max-md:fixed max-md:inset-x-0 max-md:top-[3.0625rem] max-md:bottom-0 max-md:z-30 md:sticky md:top-0 md:flex md:h-dvh md:border-r md:border-b-0`}
       >
         <div className="mb-3 hidden px-2 pt-1 md:block">
           <Brand />
@@ -88,7 +88,7 @@ export function Shell({ session, children }: { session: Session; children: React
                 >
                   <Icon name={icon} />
                   {label}
-                  {to === '/approvals' && <WaitingCount />}
+                  {to === '/approvals' && <PendingBadge />}
                 </Link>
               </li>
             ))}
@@ -118,8 +118,8 @@ const Brand = () => (
 )
 
 /** The number of pending approvals. */
-function WaitingCount() {
-  const waiting = useWaiting() ?? 0
+function PendingBadge() {
+  const waiting = usePendingCount() ?? 0
   if (waiting === 0) return null
   return (
     <span className="ml-auto rounded-full bg-accent px-1.5 text-xs font-semibold text-on-accent tabular-nums">
@@ -129,9 +129,9 @@ function WaitingCount() {
   )
 }
 
-/** On a phone the menu is closed, and someone waits all the same. */
-function WaitingLink() {
-  const waiting = useWaiting() ?? 0
+/** On a phone, pending approvals must be visible while the menu is closed. */
+function PendingLink() {
+  const waiting = usePendingCount() ?? 0
   if (waiting === 0) return null
   return (
     <Link
@@ -140,7 +140,7 @@ function WaitingLink() {
       className="inline-flex items-center gap-1.5 rounded-md px-2 py-1.5 text-soft"
     >
       <Icon name="approvals" />
-      <WaitingCount />
+      <PendingBadge />
     </Link>
   )
 }
@@ -149,10 +149,10 @@ function WaitingLink() {
 function ProjectChoice() {
   const { data: projects = [] } = useProjects()
   const chosen = useProjectId()
-  const isGone = chosen !== undefined && projects.length > 0 && !projects.some(({ id }) => id === chosen)
+  const isDeleted = chosen !== undefined && projects.length > 0 && !projects.some(({ id }) => id === chosen)
   useEffect(() => {
-    if (isGone) chooseProject(undefined)
-  }, [isGone])
+    if (isDeleted) chooseProject(undefined)
+  }, [isDeleted])
   const only = projects.length === 1 ? projects[0] : undefined
   if (only) return <p className="mb-2 truncate px-2 text-sm text-soft">Project: {only.name}</p>
   if (projects.length === 0) return null
@@ -180,9 +180,9 @@ const next: Record<Theme, Theme> = { system: 'light', light: 'dark', dark: 'syst
 function Foot({ session }: { session: Session }) {
   const theme = useTheme()
   const leave = async () => {
-    // Whatever comes of it, this page shows nothing more.
+    // Leave the page even if the request fails.
     await signOut().catch(() => undefined)
-    become(null)
+    setSession(null)
   }
   return (
     <div className="mt-3 border-t border-line pt-2 text-sm">

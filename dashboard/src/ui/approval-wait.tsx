@@ -1,9 +1,9 @@
 import { Link } from '@tanstack/react-router'
 import type { Approval } from '../api.ts'
 import { Countdown } from '../pages/approvals/countdown.tsx'
-import { statusTone, statusWord } from '../pages/approvals/words.ts'
+import { statusTone, statusWord } from '../pages/approvals/labels.ts'
 import { Badge } from './badge.tsx'
-import { buttonLook } from './button.tsx'
+import { buttonClass } from './button.tsx'
 
 /** A call that waits for approval: its status, and where to decide. */
 export function ApprovalWait({ id, approval }: { id: string; approval: Approval | undefined }) {
@@ -15,8 +15,8 @@ export function ApprovalWait({ id, approval }: { id: string; approval: Approval 
         {approval?.status === 'pending' && <Countdown until={approval.expires_at} long />}
       </p>
       <p className="break-words">{inWords(status, approval)}</p>
-      <Link to="/approvals/{-$approvalId}" params={{ approvalId: id }} className={buttonLook()}>
-        {status === 'pending' ? 'Open the approval' : 'View approval'}
+      <Link to="/approvals/{-$approvalId}" params={{ approvalId: id }} className={buttonClass()}>
+        {status === 'pending' ? 'Open approval' : 'View approval'}
       </Link>
     </section>
   )
@@ -26,7 +26,7 @@ function inWords(status: Approval['status'], approval: Approval | undefined): st
   const who = approval?.decided_by?.name ?? 'A reviewer'
   switch (status) {
     case 'pending':
-      return 'Nothing has been sent yet. Someone else must approve the call. It then runs here and its output appears.'
+      return 'Nothing has been sent yet. Someone else must approve the call. It then runs, and its output appears here.'
     case 'approved':
       return `${who} approved the call. It is running.`
     case 'used':

@@ -19,7 +19,7 @@ export const Badge = ({ tone = 'plain', children }: { tone?: Tone; children: Rea
 )
 
 const statuses: Record<string, readonly [Tone, string]> = {
-  // It runs, or waits for a person.
+  // Running, or waiting for approval.
   pending: ['accent', 'pending'],
   success: ['good', 'success'],
   validation_error: ['warn', 'invalid input'],
@@ -30,7 +30,7 @@ const statuses: Record<string, readonly [Tone, string]> = {
 
 export const statusName = (status: string): string => statuses[status]?.[1] ?? status
 
-/** What went well is said quietly, so that the rest stands out. */
+/** A status badge. Success is subtle, so that everything else stands out. */
 export const Status = ({ status }: { status: string }) =>
   status === 'success' ? (
     <span className="inline-flex items-center gap-1.5 text-xs text-soft">

@@ -2,32 +2,32 @@ import type { ComponentProps, ReactNode } from 'react'
 import { useState } from 'react'
 import { Icon, type IconName } from './icon.tsx'
 
-type Look = 'main' | 'plain' | 'quiet' | 'danger'
+type Variant = 'main' | 'plain' | 'quiet' | 'danger'
 
-const looks: Record<Look, string> = {
+const variants: Record<Variant, string> = {
   main: 'bg-accent text-on-accent border-transparent hover:opacity-90',
   plain: 'bg-panel text-ink border-edge/60 hover:bg-hover',
   quiet: 'bg-transparent text-soft border-transparent hover:bg-hover hover:text-ink',
   danger: 'bg-panel text-bad border-bad/50 hover:bg-bad-wash',
 }
 
-export const buttonLook = (look: Look = 'plain') =>
-  `inline-flex items-center justify-center gap-1.5 rounded-md border px-2.5 py-1.5 text-sm font-medium whitespace-nowrap disabled:opacity-50 ${looks[look]}`
+export const buttonClass = (variant: Variant = 'plain') =>
+  `inline-flex items-center justify-center gap-1.5 rounded-md border px-2.5 py-1.5 text-sm font-medium whitespace-nowrap disabled:opacity-50 ${variants[variant]}`
 
 interface Props extends ComponentProps<'button'> {
-  readonly look?: Look
+  readonly variant?: Variant
   readonly icon?: IconName
   readonly busy?: boolean
 }
 
-export function Button({ look = 'plain', icon, busy = false, children, className = '', disabled, ...rest }: Props) {
+export function Button({ variant = 'plain', icon, busy = false, children, className = '', disabled, ...rest }: Props) {
   return (
     <button
       type="button"
       {...rest}
       disabled={disabled || busy}
       aria-busy={busy || undefined}
-      className={`${buttonLook(look)} ${className}`}
+      className={`${buttonClass(variant)} ${className}`}
     >
       {icon && <Icon name={icon} />}
       {children}
@@ -35,13 +35,13 @@ export function Button({ look = 'plain', icon, busy = false, children, className
   )
 }
 
-/** A button that is an icon alone; its label is for those who do not see it, and for whoever rests on it. */
+/** A button with an icon only. Its label is for screen readers and the tooltip. */
 export function IconButton({
   label,
   icon,
   className = '',
   ...rest
-}: Omit<Props, 'look'> & { label: string; icon: IconName }) {
+}: Omit<Props, 'variant'> & { label: string; icon: IconName }) {
   return (
     <button
       type="button"
@@ -55,10 +55,18 @@ export function IconButton({
   )
 }
 
-export function CopyButton({ text, label = 'Copy', look = 'plain' }: { text: string; label?: string; look?: Look }) {
+export function CopyButton({
+  text,
+  label = 'Copy',
+  variant = 'plain',
+}: {
+  text: string
+  label?: string
+  variant?: Variant
+}) {
   const [state, setState] = useState<'ready' | 'copied' | 'failed'>('ready')
   const copy = async () => {
-    // A page that was not fetched over a safe way has no clipboard.
+    // The clipboard is available in secure contexts only.
     const copied = await navigator.clipboard?.writeText(text).then(
       () => true,
       () => false,
@@ -67,10 +75,8 @@ export function CopyButton({ text, label = 'Copy', look = 'plain' }: { text: str
     setTimeout(() => setState('ready'), 2000)
   }
   return (
-    <Button look={look} icon={state === 'copied' ? 'check' : 'copy'} onClick={copy}>
-      <span aria-live="polite">
-        {state === 'ready' ? label : state === 'copied' ? 'Copied' : 'Select it and copy by hand'}
-      </span>
+    <Button variant={variant} icon={state === 'copied' ? 'check' : 'copy'} onClick={copy}>
+      <span aria-live="polite">{state === 'ready' ? label : state === 'copied' ? 'Copied' : 'Copy failed'}</span>
     </Button>
   )
 }

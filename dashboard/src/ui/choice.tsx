@@ -1,4 +1,4 @@
-/** One value by which a list is narrowed down, or any. */
+/** A filter with one value, or any. */
 export function Choice({
   label,
   value,
@@ -12,7 +12,7 @@ export function Choice({
   onChange: (value: string | undefined) => void
   className?: string
 }) {
-  // An address may ask for what is not in the list, such as a tool that was deleted.
+  // The URL may name a value that is not in the list, such as a deleted tool.
   const isOther = value !== undefined && !options.some(([known]) => known === value)
   return (
     <select

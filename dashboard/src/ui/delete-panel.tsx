@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { ConfirmButton } from './dialog.tsx'
 import { Panel } from './panel.tsx'
 
-/** At the end of a record's settings: doing away with it, and what that means. */
+/** Deletes a record, at the end of its settings. */
 export const DeletePanel = ({
   what,
   name,
@@ -14,10 +14,10 @@ export const DeletePanel = ({
   children: ReactNode
   onDelete: () => Promise<unknown>
 }) => (
-  <Panel title={`Delete the ${what}`}>
+  <Panel title={`Delete ${what}`}>
     <div className="flex flex-wrap items-center justify-between gap-3 text-sm">
       <p className="text-soft">{children}</p>
-      <ConfirmButton label="Delete" title={`Delete ${name}?`} confirm={`Delete the ${what}`} onConfirm={onDelete}>
+      <ConfirmButton label="Delete" title={`Delete ${name}?`} confirm={`Delete ${what}`} onConfirm={onDelete}>
         {children} This cannot be undone.
       </ConfirmButton>
     </div>

@@ -12,7 +12,7 @@ interface Props {
   readonly wide?: boolean
 }
 
-/** Radix's own overlay would put a style sheet into the page, which its security policy forbids; this one needs none. */
+/** Radix's own overlay injects a style sheet, which the content security policy forbids. */
 export function Dialog({ open, onClose, title, description, children, wide = false }: Props) {
   return (
     <Radix.Root open={open} onOpenChange={(isOpen) => !isOpen && onClose()}>
@@ -36,17 +36,17 @@ export function Dialog({ open, onClose, title, description, children, wide = fal
   )
 }
 
-/** A button that asks once more before it does something that cannot be undone. */
+/** A button that asks for confirmation first. */
 export function ConfirmButton({
   label,
-  look = 'danger',
+  variant = 'danger',
   title,
   children,
   confirm,
   onConfirm,
 }: {
   label: string
-  look?: 'danger' | 'plain' | 'quiet'
+  variant?: 'danger' | 'plain' | 'quiet'
   title: string
   children: ReactNode
   confirm: string
@@ -66,14 +66,14 @@ export function ConfirmButton({
   }
   return (
     <>
-      <Button look={look} onClick={() => setOpen(true)}>
+      <Button variant={variant} onClick={() => setOpen(true)}>
         {label}
       </Button>
       <Dialog open={isOpen} onClose={() => setOpen(false)} title={title} description={children}>
         <ErrorNotice error={state.error} />
         <div className="mt-3 flex justify-end gap-2">
           <Button onClick={() => setOpen(false)}>Cancel</Button>
-          <Button look="danger" busy={state.busy} onClick={run}>
+          <Button variant="danger" busy={state.busy} onClick={run}>
             {confirm}
           </Button>
         </div>

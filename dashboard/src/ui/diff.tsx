@@ -4,68 +4,68 @@ import { count } from '../format.ts'
 import { CodeBox } from './code.tsx'
 import { visible } from './visible.ts'
 
-/** Beyond this many words that changed, a text is another one. */
-const most = 2000
-/** What stayed between two changes is part of them if it is no longer than this: a space, a full stop. */
-const tiny = 3
-/** How much of what stayed is shown around what changed. */
+/** Texts with more changed words than this are shown as replaced. */
+const maxChanges = 2000
+/** Unchanged text between two changes is merged into them up to this length. */
+const maxMergedLength = 3
+/** Characters of context around a change. */
 const around = 240
 
-interface Stretch {
-  readonly kind: 'same' | 'gone' | 'new'
+interface Part {
+  readonly kind: 'same' | 'removed' | 'added'
   readonly text: string
 }
 
-/** What became of a text, word by word, with what nobody would see in it spelt out. */
-export function diff(before: string, after: string): Stretch[] {
+/** A word diff in which invisible characters are spelled out. */
+export function diff(before: string, after: string): Part[] {
   const [old, fresh] = [visible(before), visible(after)]
-  const parts = diffWordsWithSpace(old, fresh, { maxEditLength: most })
-  if (!parts)
+  const changes = diffWordsWithSpace(old, fresh, { maxEditLength: maxChanges })
+  if (!changes)
     return [
-      { kind: 'gone', text: old },
-      { kind: 'new', text: fresh },
+      { kind: 'removed', text: old },
+      { kind: 'added', text: fresh },
     ]
-  const stretches: Stretch[] = []
-  let [gone, came] = ['', '']
+  const parts: Part[] = []
+  let [removedText, addedText] = ['', '']
   const end = () => {
-    if (gone) stretches.push({ kind: 'gone', text: gone })
-    if (came) stretches.push({ kind: 'new', text: came })
-    gone = came = ''
+    if (removedText) parts.push({ kind: 'removed', text: removedText })
+    if (addedText) parts.push({ kind: 'added', text: addedText })
+    removedText = addedText = ''
   }
-  for (const [index, { added, removed, value }] of parts.entries()) {
-    const isBetween = (gone || came) && index < parts.length - 1 && value.length <= tiny
+  for (const [index, { added, removed, value }] of changes.entries()) {
+    const isBetween = (removedText || addedText) && index < changes.length - 1 && value.length <= maxMergedLength
     if (!added && !removed && !isBetween) {
       end()
-      stretches.push({ kind: 'same', text: value })
+      parts.push({ kind: 'same', text: value })
       continue
     }
-    if (!added) gone += value
-    if (!removed) came += value
+    if (!added) removedText += value
+    if (!removed) addedText += value
   }
   end()
-  return stretches
+  return parts
 }
 
-/** The change of a text, in the text; long stretches that stayed are left out. */
+/** An inline diff. Long unchanged parts are omitted. */
 export function Diff({ before, after }: { before: string; after: string }) {
-  const stretches = useMemo(() => diff(before, after), [before, after])
+  const parts = useMemo(() => diff(before, after), [before, after])
   return (
     <CodeBox wrap>
-      {stretches.map(({ kind, text }, index) => {
+      {parts.map(({ kind, text }, index) => {
         const key = `${index} ${kind}`
-        if (kind === 'gone')
+        if (kind === 'removed')
           return (
             <del key={key} className="bg-bad-wash text-bad">
               {text}
             </del>
           )
-        if (kind === 'new')
+        if (kind === 'added')
           return (
             <ins key={key} className="bg-good-wash font-semibold text-good no-underline">
               {text}
             </ins>
           )
-        return <Same key={key} text={text} isFirst={index === 0} isLast={index === stretches.length - 1} />
+        return <Same key={key} text={text} isFirst={index === 0} isLast={index === parts.length - 1} />
       })}
     </CodeBox>
   )
@@ -79,7 +79,7 @@ function Same({ text, isFirst, isLast }: { text: string; isFirst: boolean; isLas
   return (
     <>
       {text.slice(0, start)}
-      <span className="text-soft"> ⋯ {count(left)} characters that stayed ⋯ </span>
+      <span className="text-soft"> ⋯ {count(left)} unchanged characters ⋯ </span>
       {text.slice(text.length - end)}
     </>
   )

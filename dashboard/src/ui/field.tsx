@@ -7,7 +7,7 @@ interface Labelled {
   readonly error?: string | undefined
 }
 
-/** A label, its control, and what to know or to mend about it, tied together for every kind of reader. */
+/** A label and its control, with an associated hint and error. */
 export function Field({
   label,
   hint,
@@ -105,7 +105,7 @@ export const Select = ({
   </Field>
 )
 
-/** On or off, at once. */
+/** A switch that applies immediately. */
 export function Switch({
   label,
   hint,

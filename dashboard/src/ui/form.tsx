@@ -10,16 +10,16 @@ interface Props {
     readonly isSaved: boolean
     readonly round: number
   }
-  /** What the button says. */
+  /** The label of the submit button. */
   readonly label: string
-  /** What is written cannot be sent yet. */
+  /** Whether the draft is not valid yet. */
   readonly disabled?: boolean
   readonly className?: string
   readonly children: ReactNode
   onCancel?(): void
 }
 
-/** The fields of a form, its errors and its buttons. In a dialog, where it can be cancelled, the main button is on the right. */
+/** A form with its fields, errors and buttons. With `onCancel`, as in a dialog, the main button is on the right. */
 export const Form = ({ form, label, disabled = false, className = '', children, onCancel }: Props) => (
   <form
     className={`space-y-4 ${className}`}
@@ -32,7 +32,7 @@ export const Form = ({ form, label, disabled = false, className = '', children, 
     <ErrorNotice error={form.error} />
     <Row className={onCancel ? 'justify-end' : ''}>
       {onCancel && <Button onClick={onCancel}>Cancel</Button>}
-      <Button look="main" type="submit" busy={form.busy} disabled={disabled}>
+      <Button variant="main" type="submit" busy={form.busy} disabled={disabled}>
         {label}
       </Button>
       <span role="status" className="text-sm text-good empty:hidden">

@@ -1,4 +1,4 @@
-/** Drawn on a grid of 20, in one stroke, so that they read at the size of text. */
+/** Single-stroke paths on a 20 × 20 grid. */
 const paths = {
   overview: 'M3 11h4l2-6 3 10 2-4h3',
   approvals: 'M10 3l6 2v5c0 4-3 6-6 7-3-1-6-3-6-7V5zM7.5 10l2 2 3.5-4',
@@ -11,6 +11,7 @@ const paths = {
   help: 'M10 17a7 7 0 1 1 0-14 7 7 0 0 1 0 14zM8 8a2 2 0 1 1 2.6 1.9c-.4.1-.6.4-.6.8v.8M10 14v.01',
   connections: 'M8.5 11.5l3-3M7 9l-2 2a2.8 2.8 0 0 0 4 4l2-2M13 11l2-2a2.8 2.8 0 0 0-4-4L9 7',
   webhooks: 'M4 10a6 6 0 0 1 6-6M4 10l-1.5-2M4 10l2-1.5M16 10a6 6 0 0 1-6 6M16 10l1.5 2M16 10l-2 1.5',
+  secrets: 'M5 9h10v7H5zM7 9V6.5a3 3 0 0 1 6 0V9M10 12v1.5',
   access: 'M12.5 3.5a4 4 0 1 1-2.6 7L4 16.5v0h-.01M6 14.5l1.5 1.5M13.5 7h.01',
   settings: 'M4 6h7M15 6h1M4 14h1M9 14h7M13 4v4M7 12v4',
   menu: 'M3 5h14M3 10h14M3 15h14',

@@ -4,7 +4,7 @@ import { pretty } from './pretty.ts'
 
 export type Json = Record<string, unknown>
 
-/** JSON while it is typed: the text is kept as it stands, and the value follows whenever it can be read. */
+/** A JSON editor. The text is kept as typed, and the value updates whenever it is valid. */
 export function JsonField({
   label,
   hint,
@@ -18,7 +18,7 @@ export function JsonField({
   hint?: ReactNode
   error?: string | undefined
   value: unknown
-  /** Undefined while what is typed cannot be read. */
+  /** Undefined while the text is not valid JSON. */
   onChange: (value: unknown) => void
   rows?: number
   placeholder?: string
@@ -36,7 +36,7 @@ export function JsonField({
       onChange(JSON.parse(typed))
       setFault(undefined)
     } catch (reason) {
-      setFault(`Not JSON yet: ${(reason as Error).message}`)
+      setFault(`Invalid JSON: ${(reason as Error).message}`)
       onChange(undefined)
     }
   }

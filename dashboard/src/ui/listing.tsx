@@ -1,18 +1,18 @@
 import type { ReactNode } from 'react'
 import { ago, when } from '../format.ts'
-import { Answered, type Asked } from './notice.tsx'
+import { Answered, type QueryState } from './notice.tsx'
 import { Panel } from './panel.tsx'
 import { type Column, Table } from './table.tsx'
 
 interface Props<Item> {
-  readonly query: Asked<readonly Item[]>
+  readonly query: QueryState<readonly Item[]>
   readonly label: string
   readonly columns: readonly Column<Item>[]
-  /** What is said where there is none yet. */
+  /** Shown if there are no items. */
   readonly empty: ReactNode
 }
 
-/** All that there is of a kind, as lists that people keep by hand are shown. */
+/** A table of all records of a kind. */
 export const Listing = <Item extends { id: string }>({ query, label, columns, empty }: Props<Item>) => (
   <Answered query={query}>
     {(all) =>
@@ -27,9 +27,9 @@ export const Listing = <Item extends { id: string }>({ query, label, columns, em
   </Answered>
 )
 
-/** The last column of what people change. */
+/** The last column of editable records. */
 export const changed: Column<{ readonly updated_at: string }> = {
-  name: 'Changed',
+  name: 'Updated',
   wideOnly: true,
   end: true,
   cell: ({ updated_at }) => (

@@ -4,7 +4,7 @@ import { Markdown } from './markdown.tsx'
 
 const html = (text: string) => renderToStaticMarkup(<Markdown text={text} />)
 
-test('what skills are written in is shown as it is meant', () => {
+test('Markdown of skills is rendered', () => {
   const shown = html(
     '# Steps\n\n1. *Ask* for `it`\n2. **Do** it\n   - twice\n\n> Mind\n\n```\n# code\n```\n\n| a | b |\n|---|:-:|\n| 1 | 2 |\n\n---\n\n[on](https://example.com/x)',
   )
@@ -20,7 +20,7 @@ test('what skills are written in is shown as it is meant', () => {
   expect(shown).toContain('<a href="https://example.com/x" target="_blank" rel="noreferrer noopener">on</a>')
 })
 
-test('markup stays text, and no address runs anything', () => {
+test('HTML stays text, and no link runs a script', () => {
   const shown = html(
     '<script>alert(1)</script> <b onclick=x>\n\n[a](javascript:alert(1)) [b](data:text/html,x) ![c](https://example.com/c.png)',
   )
@@ -38,15 +38,12 @@ test.each([
   ['spaces below a bar', `a|b\n${' '.repeat(100_000)}x`],
   ['hashes', `# ${'#'.repeat(100_000)}x`],
   ['an open fence', `\`\`\`\n${'x\n'.repeat(50_000)}`],
-])('%s without end do not hold the page up', (_, text) => {
-  const began = performance.now()
-
-  html(text)
-
-  expect(performance.now() - began).toBeLessThan(5000)
+])('very long %s are rendered', (_, text) => {
+  // Quadratic time would exceed the timeout of the test.
+  expect(html(text)).not.toBe('')
 })
 
-test('indented lines are code, and links to pages of ours lead there', () => {
+test('indented lines are code, and links between guides lead to pages of the dashboard', () => {
   const shown = renderToStaticMarkup(
     <Markdown
       text={'Run:\n\n    npm start\n\n[next](next.md) [odd](odd.md)'}

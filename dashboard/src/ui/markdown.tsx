@@ -1,24 +1,24 @@
 import { createContext, type ReactNode, useContext } from 'react'
 
-/** A page of a book has 2,000 characters; whoever writes fifty of them has seen enough of a preview. */
-const most = 100_000
-/** How deep quotes and lists may lie in one another. */
+/** The preview ends after this many characters, about fifty printed pages. */
+const maxLength = 100_000
+/** The maximum nesting of quotes and lists. */
 const deepest = 8
 
 /**
- * Markdown as elements of the page, never as HTML: markup in the text stays text. It reads what skills are written in:
- * headings, lists, quotes, code, tables, links and emphasis. Text that was made to take long takes no longer than other.
+ * Renders Markdown as React elements. HTML in the text stays text. Supports headings, lists, quotes, code, tables, links and
+ * emphasis. Parsing takes linear time, also for malicious text.
  */
 export const Markdown = ({ text, pageOf = noPage }: { text: string; pageOf?: PageOf }) => (
   <Pages value={pageOf}>
     <div className="prose">
-      {blocks(text.slice(0, most).replaceAll('\r\n', '\n'), 0)}
-      {text.length > most && <p className="text-soft">The preview ends here.</p>}
+      {blocks(text.slice(0, maxLength).replaceAll('\r\n', '\n'), 0)}
+      {text.length > maxLength && <p className="text-soft">The preview ends here.</p>}
     </div>
   </Pages>
 )
 
-/** The page of ours that a link in the text leads to, if it is one. */
+/** The dashboard page that a link leads to, if any. */
 type PageOf = (target: string) => string | undefined
 const noPage: PageOf = () => undefined
 const Pages = createContext(noPage)
@@ -66,7 +66,7 @@ function blocks(text: string, depth: number): ReactNode[] {
       const isPlain = (next: string) =>
         next.trim() !== '' && !/^(#{1,6}\s|>|\s*(```|~~~))/.test(next) && !item.test(next)
       const paragraph = take(isPlain)
-      // A line that looks like the start of something else, and is not, is text.
+      // A line that only looks like the start of another block is text.
       result.push(<p key={key}>{inline((paragraph.length > 0 ? paragraph : [lines[at++] as string]).join('\n'))}</p>)
     }
   }
@@ -74,7 +74,7 @@ function blocks(text: string, depth: number): ReactNode[] {
 }
 
 const CodeBlock = ({ children }: { children: string }) => (
-  // biome-ignore lint/a11y/noNoninteractiveTabindex: an area that scrolls must be reachable by keyboard
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling area must be reachable by keyboard
   <pre tabIndex={0}>
     <code>{children}</code>
   </pre>
@@ -100,7 +100,7 @@ function List({ lines, depth }: { lines: readonly string[]; depth: number }) {
   return (
     <Tag>
       {groups.map(([first = '', ...rest], index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: items have no other name than their place
+        // biome-ignore lint/suspicious/noArrayIndexKey: items are identified by their position
         <li key={index}>
           {inline(first)}
           {rest.length > 0 &&
@@ -128,17 +128,17 @@ function TableBlock({ rows }: { rows: readonly string[] }) {
       <thead>
         <tr>
           {cells(head).map((cell, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: columns have no other name than their place
+            // biome-ignore lint/suspicious/noArrayIndexKey: columns are identified by their position
             <th key={index}>{inline(cell)}</th>
           ))}
         </tr>
       </thead>
       <tbody>
         {body.map((row, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other name than their place
+          // biome-ignore lint/suspicious/noArrayIndexKey: rows are identified by their position
           <tr key={index}>
             {cells(row).map((cell, column) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: columns have no other name than their place
+              // biome-ignore lint/suspicious/noArrayIndexKey: columns are identified by their position
               <td key={column}>{inline(cell)}</td>
             ))}
           </tr>
@@ -148,11 +148,11 @@ function TableBlock({ rows }: { rows: readonly string[] }) {
   )
 }
 
-/** The line below the head of a table. */
+/** The separator line below a table header. */
 const isRule = (line: string) =>
   line.includes('-') && line.length < 1000 && line.split('|').every((cell) => /^:?-*:?$/.test(cell.trim()))
 
-/** Each part has an end in sight, or a line of opening brackets would be read again from every one of them. */
+/** Each alternative is bounded, so that a line of opening brackets is not scanned again from every one of them. */
 const span = new RegExp(
   [
     '`([^`\\n]{1,400})`',
@@ -182,7 +182,7 @@ function inline(text: string): ReactNode[] {
   return result
 }
 
-/** Only what leads to a page: an address that would run something stays text. */
+/** Only http, https and mailto links. Others, such as javascript:, stay text. */
 function SafeLink({ label, target }: { label: string; target: string }) {
   const page = useContext(Pages)(target)
   if (page) return <a href={page}>{inline(label)}</a>

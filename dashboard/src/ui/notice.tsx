@@ -3,7 +3,7 @@ import { Failure } from '../api.ts'
 import { Button } from './button.tsx'
 import { UpstreamError } from './upstream-error.tsx'
 
-/** What went wrong, in words and with the code. */
+/** An error message with its code. */
 export function ErrorNotice({ error, retry }: { error: unknown; retry?: () => void }) {
   if (!error) return null
   const failure = error instanceof Failure ? error : undefined
@@ -32,7 +32,7 @@ export function ErrorNotice({ error, retry }: { error: unknown; retry?: () => vo
   )
 }
 
-/** Nothing here yet, and what to do next. */
+/** An empty state, with the next step. */
 export const Empty = ({ title, children, action }: { title: string; children?: ReactNode; action?: ReactNode }) => (
   <div className="rounded-lg border border-dashed border-edge/60 px-6 py-10 text-center">
     <h2>{title}</h2>
@@ -47,14 +47,14 @@ export const Loading = ({ what = 'Loading' }: { what?: string }) => (
   </p>
 )
 
-export interface Asked<Data> {
+export interface QueryState<Data> {
   readonly data: Data | undefined
   readonly error: unknown
   refetch(): unknown
 }
 
-/** The three ways a question to the platform can stand. */
-export function Answered<Data>({ query, children }: { query: Asked<Data>; children: (data: Data) => ReactNode }) {
+/** Renders the data, the error or the loading state of a query. */
+export function Answered<Data>({ query, children }: { query: QueryState<Data>; children: (data: Data) => ReactNode }) {
   if (query.data !== undefined) return children(query.data)
   if (query.error) return <ErrorNotice error={query.error} retry={() => query.refetch()} />
   return <Loading />

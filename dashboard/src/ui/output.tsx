@@ -30,7 +30,7 @@ function addressOf({ type, data, mimeType }: Part): string | undefined {
 
 export const hasImage = (value: unknown): boolean => contentOf(value).some((part) => addressOf(part) !== undefined)
 
-/** What a tool returned. Of an MCP result, text is shown as text and images as images; anything else is JSON. */
+/** The output of a tool. Text and images of an MCP result are shown as such, anything else as JSON. */
 export function OutputView({ value }: { value: unknown }) {
   const [isRaw, setRaw] = useState(false)
   const content = contentOf(value)
@@ -42,11 +42,11 @@ export function OutputView({ value }: { value: unknown }) {
       {isRaw ? (
         <JsonView value={value} name="output.json" />
       ) : (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a result have no other name than their place
+        // biome-ignore lint/suspicious/noArrayIndexKey: parts of a result are identified by their position
         content.map((part, index) => <PartView key={index} part={part} />)
       )}
-      <Button look="quiet" onClick={() => setRaw(!isRaw)}>
-        {isRaw ? 'Show the content' : 'Show as JSON'}
+      <Button variant="quiet" onClick={() => setRaw(!isRaw)}>
+        {isRaw ? 'Show content' : 'Show as JSON'}
       </Button>
     </div>
   )

@@ -6,7 +6,7 @@ export const toPairs = (record: Record<string, string> | null | undefined): Pair
 export const fromPairs = (pairs: Pairs): Record<string, string> =>
   Object.fromEntries(pairs.filter(([name]) => name.trim() !== ''))
 
-/** Names and values, as of headers. */
+/** Edits names and values, such as headers. */
 export function PairsField({
   label,
   hint,
@@ -26,7 +26,7 @@ export function PairsField({
       <legend className="mb-1 text-sm font-medium">{label}</legend>
       <div className="space-y-1.5">
         {pairs.map(([name, value], index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: while it is typed, a name is no key
+          // biome-ignore lint/suspicious/noArrayIndexKey: names are not unique while typing
           <div key={index} className="flex gap-1.5">
             <input
               aria-label={`${label}: name ${index + 1}`}

@@ -9,7 +9,7 @@ export const Panel = ({
   title?: ReactNode
   aside?: ReactNode
   children: ReactNode
-  /** Lets what is inside reach the edges, as a table does. */
+  /** Without padding, for example for a table. */
   flush?: boolean
 }) => (
   <section className="min-w-0 rounded-lg border border-line bg-panel">
@@ -23,7 +23,7 @@ export const Panel = ({
   </section>
 )
 
-/** The head of a page: what it is, and what can be done with all of it. */
+/** The header of a page, with its main actions. */
 export const PageHead = ({
   title,
   children,
@@ -42,7 +42,7 @@ export const PageHead = ({
   </header>
 )
 
-/** Names and values, one under the other on a phone. */
+/** A list of names and values. */
 export const Facts = ({ facts }: { facts: readonly (readonly [string, ReactNode])[] }) => (
   <dl className="grid grid-cols-[minmax(7rem,auto)_1fr] gap-x-4 gap-y-1.5 text-sm">
     {facts.map(([name, value]) => (

@@ -1,14 +1,14 @@
 const width = 90
-/** Further in than this, a line is a line. */
+/** Deeper levels are not broken into lines. */
 const deepest = 40
-/** Beyond this, how it looks matters less than how long it takes. */
-const most = 60_000
+/** Longer values use the faster built-in format. */
+const maxLength = 60_000
 
-/** JSON for people: what fits on a line stays on one. */
+/** Readable JSON: values that fit on one line stay on it. */
 export function pretty(value: unknown): string {
   const flat = JSON.stringify(value)
   if (flat === undefined) return 'null'
-  return flat.length > most ? JSON.stringify(value, null, 2) : lines(value, '')
+  return flat.length > maxLength ? JSON.stringify(value, null, 2) : lines(value, '')
 }
 
 function lines(value: unknown, indent: string): string {

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 export interface Column<Item> {
   readonly name: string
   readonly cell: (item: Item) => ReactNode
-  /** Left out on a phone, where the row has little room. */
+  /** Hidden on a phone. */
   readonly wideOnly?: boolean
   readonly end?: boolean
 }
@@ -45,5 +45,5 @@ export function Table<Item extends { id: string }>({
   )
 }
 
-/** For the link in a row that opens it: the whole row can be clicked. */
+/** Class of the link that opens a row. It makes the whole row clickable. */
 export const rowLink = 'font-medium text-ink break-words hover:text-accent after:absolute after:inset-0'

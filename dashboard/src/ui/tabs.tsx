@@ -19,7 +19,7 @@ export function Tabs({
   label: string
 }) {
   const list = useRef<HTMLDivElement>(null)
-  // On a phone there may be more than fit: the one that is open is in sight, and the rest fades out at the edge.
+  // On a phone the tabs may not fit. Keep the open one in view.
   useEffect(() => {
     const shown = list.current
     const open = shown?.querySelector<HTMLElement>(`[data-tab="${value}"]`)

@@ -6,10 +6,10 @@ import { pretty } from './pretty.ts'
 
 const atFirst = 20_000
 const more = 100_000
-/** A browser lays out no more than this without a pause that people notice. */
-const most = 400_000
+/** Laying out more than this would block the page noticeably. */
+const maxLength = 400_000
 
-/** Text as it is, whatever it holds: never run, and never so much at once that the page stops. */
+/** Plain text, never interpreted, and limited so that the page stays responsive. */
 export function TextView({ text, name = 'text.txt' }: { text: string; name?: string }) {
   const [shown, setShown] = useState(atFirst)
   const isCut = text.length > shown
@@ -22,11 +22,13 @@ export function TextView({ text, name = 'text.txt' }: { text: string; name?: str
             <span className="text-xs text-soft">
               The first {count(shown)} of {count(text.length)} characters.
             </span>
-            {shown < most && <Button onClick={() => setShown(Math.min(shown + more, most))}>Show more</Button>}
+            {shown < maxLength && (
+              <Button onClick={() => setShown(Math.min(shown + more, maxLength))}>Show more</Button>
+            )}
           </>
         )}
-        {text.length < 200_000 && <CopyButton text={text} look="quiet" />}
-        <Button look="quiet" onClick={() => download(text, name)}>
+        {text.length < 200_000 && <CopyButton text={text} variant="quiet" />}
+        <Button variant="quiet" onClick={() => download(text, name)}>
           Download ({bytes(text.length)})
         </Button>
       </Row>

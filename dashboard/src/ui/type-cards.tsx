@@ -1,12 +1,12 @@
 interface Props<Type extends string> {
   readonly types: readonly (readonly [type: Type, name: string, about: string])[]
   readonly value: Type
-  /** How many stand in a row where there is room. */
+  /** Grid classes for wide screens. */
   readonly className: string
   onChange(type: Type): void
 }
 
-/** What kind of thing is made, each with a line about it. */
+/** Selects a type, each with a description. */
 export const TypeCards = <Type extends string>({ types, value, className, onChange }: Props<Type>) => (
   <fieldset>
     <legend className="sr-only">Type</legend>

@@ -8,12 +8,12 @@ test.each([
   ['x\ufe00\u{e0101}', 'x⟨U+FE00⟩⟨U+E0101⟩'],
   ['a\u200d\u200db', 'a⟨U+200D⟩⟨U+200D⟩b'],
   ['\ue000', '⟨U+E000⟩'],
-])('what a model reads and a person does not see is spelt out: %j', (text, shown) => {
+])('invisible characters are spelled out: %j', (text, shown) => {
   expect(visible(text)).toBe(shown)
 })
 
 test.each(['plain\n\ttext', 'naïve — ünïcode', '👩\u200d💻 ❤\ufe0f', 'می\u200cخواهم', '日本語'])(
-  'what people write stays as it is: %j',
+  'ordinary text stays as it is: %j',
   (text) => {
     expect(visible(text)).toBe(text)
   },

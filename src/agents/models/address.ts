@@ -7,6 +7,6 @@ const addresses: Partial<Record<ProviderType, string>> = {
   google: 'https://generativelanguage.googleapis.com/v1beta',
 }
 
-/** Where a provider is asked. */
+/** The base URL of a provider, without a trailing slash. */
 export const addressOf = ({ type, base_url }: Pick<AiProviderRecord, 'type' | 'base_url'>): string =>
   (base_url ?? addresses[type] ?? '').replace(/\/+$/, '')

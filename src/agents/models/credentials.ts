@@ -3,17 +3,17 @@ import { secretsIn } from '../../credentials/tool-secrets.ts'
 import type { Json } from '../../lib/json.ts'
 import type { ModelAnswer, ModelDelta, ModelRequest } from './model.ts'
 
-/** The key and the headers of a provider, open. */
+/** The decrypted key and headers of a provider. */
 export interface Credentials {
   readonly apiKey: string | null
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Takes what a provider is asked with out of what it says. */
+/** Redacts a provider's credentials from its responses. */
 export const redactorOf = ({ apiKey, headers }: Credentials): Redactor =>
   new Redactor([apiKey ?? '', ...Object.values(headers), ...secretsIn(headers)])
 
-/** Asks, and takes the provider's credentials out of the answer, also while it comes in parts. */
+/** Calls the model, and redacts the provider's credentials from the answer and from its deltas. */
 export async function askRedacted(
   request: ModelRequest,
   redactor: Redactor,
@@ -21,9 +21,9 @@ export async function askRedacted(
 ): Promise<ModelAnswer> {
   if (redactor.isEmpty) return ask(request)
   const { onDelta } = request
-  const told = onDelta && redactedDeltas(redactor, (delta) => onDelta(delta))
-  const answer = await ask({ ...request, ...(told && { onDelta: told.take }) })
-  told?.end()
+  const deltas = onDelta && redactedDeltas(redactor, (delta) => onDelta(delta))
+  const answer = await ask({ ...request, ...(deltas && { onDelta: deltas.take }) })
+  deltas?.end()
   const { text, reasoning, tool_calls } = answer
   return {
     ...answer,
@@ -33,15 +33,15 @@ export async function askRedacted(
   }
 }
 
-function redactedDeltas(redactor: Redactor, tell: (delta: ModelDelta) => void) {
+function redactedDeltas(redactor: Redactor, emit: (delta: ModelDelta) => void) {
   let stream = redactor.stream()
-  /** The latest delta with text: the next one of the same kind goes on with it. */
+  /** The latest delta with text. The next one of the same type and id continues its text. */
   let last: Extract<ModelDelta, { text: string }> | undefined
-  const say = (text: string) => {
-    if (last && text !== '') tell({ ...last, text })
+  const emitText = (text: string) => {
+    if (last && text !== '') emit({ ...last, text })
   }
   const end = () => {
-    say(stream.end())
+    emitText(stream.end())
     last = undefined
   }
   return {
@@ -51,12 +51,12 @@ function redactedDeltas(redactor: Redactor, tell: (delta: ModelDelta) => void) {
         // The model starts over: discard the text that was held back.
         if (delta.type === 'reset') stream = redactor.stream()
         end()
-        return tell(delta)
+        return emit(delta)
       }
-      const goesOn = last?.type === delta.type && (last as { id?: string }).id === (delta as { id?: string }).id
-      if (!goesOn) end()
+      const continues = last?.type === delta.type && (last as { id?: string }).id === (delta as { id?: string }).id
+      if (!continues) end()
       last = delta
-      say(stream.push(delta.text))
+      emitText(stream.push(delta.text))
     },
   }
 }

@@ -6,7 +6,7 @@ import { isObject } from '../../lib/json.ts'
 import { PlatformError } from '../../model/errors.ts'
 import type { AiProviderRecord } from '../../store/ai-providers.ts'
 
-/** Why an attempt failed. What may pass is tried again; how often is not for this file to know. */
+/** Why an attempt failed. `models.ts` retries all kinds but `final`. */
 export type Failure =
   | { readonly kind: 'final'; readonly error: unknown }
   | {
@@ -22,56 +22,55 @@ export type Failure =
       cause?: unknown
     }
 
-/** What a provider says went wrong, read off whatever it came in. */
-export interface Complaint {
+/** A provider's error, extracted from its response. */
+export interface ProviderFault {
   readonly status: number | undefined
-  /** Codes and types, of which providers have several. */
+  /** Error codes and types; providers use several fields for them. */
   readonly codes: readonly string[]
   readonly message: string
   readonly retryAfterMs?: number | undefined
 }
 
-/** Thrown by whoever reads a provider's complaint without the SDK. */
+/** A provider's error that was detected outside the AI SDK. */
 export class ProviderError extends Error {
-  readonly complaint: Complaint
-  constructor(complaint: Complaint) {
+  readonly complaint: ProviderFault
+  constructor(complaint: ProviderFault) {
     super(complaint.message)
     this.complaint = complaint
   }
 }
 
-/** Wraps whatever the SDK throws, so that it is not taken for a fault of ours. */
+/** Wraps errors thrown by the AI SDK, to tell them from bugs in this code. */
 export class SdkFailure extends Error {}
 
-/** Who was asked for what, and which values must never be shown. */
-export interface Asked {
+export interface ModelCall {
   readonly provider: AiProviderRecord
   readonly model: string
   readonly secrets: Redactor
 }
 
-export function failureOf(thrown: unknown, asked: Asked): Failure {
+export function failureOf(thrown: unknown, request: ModelCall): Failure {
   const error = thrown instanceof SdkFailure ? thrown.cause : thrown
   const known = findInCauses(error, (one) => one instanceof PlatformError) as PlatformError | undefined
-  if (known?.code === 'RESPONSE_TOO_LARGE') return invalid('it is larger than QM_RESPONSE_LIMIT allows', asked, error)
+  if (known?.code === 'RESPONSE_TOO_LARGE') return invalid('it is larger than QM_RESPONSE_LIMIT', request, error)
   if (known) return { kind: 'final', error: known }
-  if (error instanceof ProviderError) return judge(error.complaint, asked, error)
+  if (error instanceof ProviderError) return judge(error.complaint, request, error)
   if (APICallError.isInstance(error) && error.statusCode !== undefined && error.statusCode >= 300) {
-    return judge(complaintOf(error), asked, error)
+    return judge(complaintOf(error), request, error)
   }
   const network = findInCauses(error, isNetworkError)
-  if (network) return unreachable(network, asked)
-  if (AISDKError.isInstance(error)) return ofSdk(error, asked)
+  if (network) return unreachable(network, request)
+  if (AISDKError.isInstance(error)) return ofSdk(error, request)
   const streamed = streamedComplaint(error)
-  if (streamed) return judge(streamed, asked, error)
-  if (thrown instanceof SdkFailure) return invalid('the AI SDK cannot read it', asked, error)
-  // A fault of ours, not of the provider.
+  if (streamed) return judge(streamed, request, error)
+  if (thrown instanceof SdkFailure) return invalid('the AI SDK cannot read it', request, error)
+  // A bug in this code, not an error of the provider.
   return { kind: 'final', error }
 }
 
 const contextTooLong =
   /context[_ ](length|window|size)|maximum context|prompt is too long|input is too long|too many (input )?tokens|exceeds? (the )?(maximum|available|model).{0,40}(tokens|context)|token count.{0,40}exceeds|reduce the length|exceed_context_size|request_too_large/i
-// Google says "exceeded your current quota" of limits that pass within a minute, so that alone means nothing.
+// Google also says "exceeded your current quota" for limits that reset within a minute, so that text is not matched here.
 const outOfQuota = /insufficient_quota|credit balance|insufficient[_ ](credits|funds|balance)/i
 const busy = /rate_limit|overloaded|too_many_requests|resource_exhausted/i
 const filtered =
@@ -82,12 +81,12 @@ const noSuchModel =
   /model_not_found|not_found_error|not a valid model|model .{0,200}(not found|does not exist|is not supported for)/i
 const broken = /^(api_error|server_error|internal_error|INTERNAL|UNAVAILABLE|timeout_error)$/i
 
-function judge({ status, codes, message, retryAfterMs }: Complaint, asked: Asked, cause: unknown): Failure {
+function judge({ status, codes, message, retryAfterMs }: ProviderFault, request: ModelCall, cause: unknown): Failure {
   const words = [...codes, message].join(' ').slice(0, 10_000)
   const says = (pattern: RegExp) => pattern.test(words)
   const coded = (pattern: RegExp) => codes.some((code) => pattern.test(code))
-  const { provider, model } = asked
-  const excerpt = excerptOf(message, asked.secrets)
+  const { provider, model } = request
+  const excerpt = excerptOf(message, request.secrets)
   const about = { provider: provider.name, model, ...(excerpt && { excerpt }) }
   const final = (error: PlatformError): Failure => ({ kind: 'final', error })
   if (status === 402 || says(outOfQuota)) return { kind: 'rate limited', quota: true, retryAfterMs, cause }
@@ -106,13 +105,13 @@ function judge({ status, codes, message, retryAfterMs }: Complaint, asked: Asked
   }
   const isBroken = status === 408 || (status ?? 0) >= 500 || coded(broken)
   if (isBroken || (status === undefined && !coded(/^invalid_/i))) {
-    const reason = status === undefined ? excerpt || 'it broke off with an error' : `it answers ${status}`
+    const reason = status === undefined ? excerpt || 'it ended with an error' : `it returned status ${status}`
     return { kind: 'unavailable', reason, retryAfterMs, cause }
   }
   return final(new PlatformError('MODEL_REQUEST_REFUSED', { ...about, status: status ?? 400 }, { cause }))
 }
 
-const invalid = (reason: string, { provider }: Asked, cause: unknown, excerpt?: string): Failure => ({
+const invalid = (reason: string, { provider }: ModelCall, cause: unknown, excerpt?: string): Failure => ({
   kind: 'final',
   error: new PlatformError(
     'MODEL_ANSWER_INVALID',
@@ -121,7 +120,7 @@ const invalid = (reason: string, { provider }: Asked, cause: unknown, excerpt?: 
   ),
 })
 
-function unreachable(error: unknown, { provider }: Asked): Failure {
+function unreachable(error: unknown, { provider }: ModelCall): Failure {
   const host = URL.parse(provider.base_url ?? '')?.host ?? provider.name
   const explained = explain(error, host)
   if (explained.code !== 'TOOL_UNREACHABLE') return { kind: 'final', error: explained }
@@ -129,38 +128,38 @@ function unreachable(error: unknown, { provider }: Asked): Failure {
   return { kind: 'unavailable', reason, retryAfterMs: undefined, cause: error }
 }
 
-/** Faults that the SDK finds itself: in what we ask for, or in what the provider answers. */
-function ofSdk(error: AISDKError, asked: Asked): Failure {
-  const excerpt = excerptOf(error.message, asked.secrets)
+/** Errors that the AI SDK itself detects, in the request or in the response. */
+function ofSdk(error: AISDKError, request: ModelCall): Failure {
+  const excerpt = excerptOf(error.message, request.secrets)
   if (/UnsupportedFunctionality|InvalidPrompt|InvalidArgument/.test(error.name)) {
-    const about = { provider: asked.provider.name, model: asked.model, status: 400, ...(excerpt && { excerpt }) }
+    const about = { provider: request.provider.name, model: request.model, status: 400, ...(excerpt && { excerpt }) }
     return { kind: 'final', error: new PlatformError('MODEL_REQUEST_REFUSED', about, { cause: error }) }
   }
-  // What fetch refuses without trying, such as a port that is kept for something else.
+  // fetch rejects some requests without connecting, for example to a blocked port.
   if (APICallError.isInstance(error) && error.statusCode === undefined) {
     const reason = excerpt.replace(/^Cannot connect to API: /, '')
     return { kind: 'unavailable', reason, retryAfterMs: undefined, cause: error }
   }
   if (/EmptyResponseBody/.test(error.name)) {
-    return { kind: 'unavailable', reason: 'it answered nothing', retryAfterMs: undefined, cause: error }
+    return { kind: 'unavailable', reason: 'it is empty', retryAfterMs: undefined, cause: error }
   }
-  return invalid('it is not in the form that this type of provider promises', asked, error, excerpt)
+  return invalid('it does not match the API of this provider type', request, error, excerpt)
 }
 
-/** What the SDK passes on of an error in the middle of a stream: an error of its own, or what the provider sent. */
-function streamedComplaint(error: unknown): Complaint | undefined {
+/** An error in the middle of a stream. The AI SDK passes on its own error, or the object that the provider sent. */
+function streamedComplaint(error: unknown): ProviderFault | undefined {
   if (!isObject(error) || typeof error.message !== 'string') return undefined
   const inner = isObject(error.data) ? error.data : error
   const codes = [error.code, error.type, inner.code, inner.type, inner.status].filter(
     (code): code is string => typeof code === 'string',
   )
   const status = [error.statusCode, inner.code, error.code].find((code) => typeof code === 'number' && code >= 400)
-  // An error of ours has neither, and is not the provider's.
+  // An error without code and status comes from this code, not from the provider.
   if (error instanceof Error && codes.length === 0 && status === undefined) return undefined
   return { status: status as number | undefined, codes, message: error.message }
 }
 
-function complaintOf(error: APICallError): Complaint {
+function complaintOf(error: APICallError): ProviderFault {
   const body = error.responseBody ?? ''
   const inner = innerError(body)
   const codes = [inner.code, inner.type, inner.status, inner.reason].filter(
@@ -170,7 +169,7 @@ function complaintOf(error: APICallError): Complaint {
   return { status: error.statusCode, codes, message, retryAfterMs: retryAfterOf(error.responseHeaders ?? {}, body) }
 }
 
-/** `{"error": {…}}`, `{"error": "…"}`, or a list with one of these: all are in use. */
+/** Providers send `{"error": {…}}`, `{"error": "…"}`, or an array with one of these. */
 function innerError(body: string): Record<string, unknown> {
   let value: unknown
   try {
@@ -184,7 +183,7 @@ function innerError(body: string): Record<string, unknown> {
   if (typeof error === 'string') return { message: error }
   if (!isObject(error)) return {}
   const details = Array.isArray(error.details) ? error.details : []
-  const reason = details.find((detail) => isObject(detail) && typeof detail.reason === 'string')?.reason
+  const reason = details.filter(isObject).find((detail) => typeof detail.reason === 'string')?.reason
   return { ...error, reason }
 }
 
@@ -198,9 +197,9 @@ export function retryAfterOf(headers: Readonly<Record<string, string>>, body = '
   return until >= 0 ? until : undefined
 }
 
-const mostShown = 300
+const maxShown = 300
 
-/** The beginning of what a provider said, in one line and without what looks like a key. */
+/** The beginning of a provider's message, on one line, with anything that looks like a key redacted. */
 export function excerptOf(text: string, secrets: Redactor): string {
   const shown = secrets
     .text(text.slice(0, 20_000))
@@ -208,7 +207,7 @@ export function excerptOf(text: string, secrets: Redactor): string {
     .replaceAll(/\bBearer\s+\S+/gi, 'Bearer [redacted]')
     .replaceAll(/\s+/g, ' ')
     .trim()
-  return shown.length > mostShown ? `${wholeSlice(shown, mostShown)}…` : shown
+  return shown.length > maxShown ? `${wholeSlice(shown, maxShown)}…` : shown
 }
 
 function findInCauses(error: unknown, isIt: (error: unknown) => boolean): unknown {

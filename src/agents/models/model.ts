@@ -2,7 +2,7 @@ import type { JsonObject } from '../../lib/json.ts'
 import type { Message, ToolCallPart } from '../../model/message.ts'
 import type { AiProviderRecord } from '../../store/ai-providers.ts'
 
-/** A tool as a model is told of it. */
+/** A tool as it is described to a model. */
 export interface ModelTool {
   readonly name: string
   readonly description: string | null
@@ -11,7 +11,7 @@ export interface ModelTool {
 
 export type ToolChoice = 'auto' | 'required' | 'none' | { readonly tool_name: string }
 
-/** What comes in while a model answers. After `reset` a retry begins anew: forget the deltas so far. */
+/** A part of a streamed answer. `reset` means that the request is retried: discard all deltas so far. */
 export type ModelDelta =
   | { readonly type: 'text' | 'reasoning'; readonly text: string }
   | { readonly type: 'tool_call'; readonly id: string; readonly name: string }
@@ -43,14 +43,14 @@ export interface ModelAnswer {
   readonly finish_reason: FinishReason
   readonly usage: ModelUsage
   readonly model: string
-  /** What must be sent back with the message later, such as the signature of its thinking. */
+  /** Must be sent back with the message in later requests; for example, the signature of its thinking. */
   readonly metadata: JsonObject | null
 }
 
-/** Whatever reaches a language model. Throws a `MODEL_…` error that says what to do, or the signal's reason. */
+/** Calls language models. Throws a `MODEL_…` error that says what to do, or the abort reason of the signal. */
 export interface Models {
-  ask(provider: AiProviderRecord, request: ModelRequest): Promise<ModelAnswer>
-  /** In US dollars; nothing where the provider has no price for the model. */
+  generate(provider: AiProviderRecord, request: ModelRequest): Promise<ModelAnswer>
+  /** In US dollars; null if the provider has no price for the model. */
   costOf(provider: AiProviderRecord, model: string, usage: ModelUsage): number | null
   close(): Promise<void>
 }

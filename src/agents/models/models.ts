@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Vault } from '../../credentials/vault.ts'
 import type { Outbound } from '../../http/outbound.ts'
+import { backoffMs } from '../../lib/backoff.ts'
 import { PlatformError } from '../../model/errors.ts'
 import type { ReplayStep } from '../../model/replay-script.ts'
 import type { AiProviderRecord } from '../../store/ai-providers.ts'
@@ -16,16 +17,16 @@ export interface ModelsOptions {
   readonly outbound: Pick<Outbound, 'client'>
   readonly vault: Pick<Vault, 'open'>
   readonly recordings: { addRecorded(providerId: string, step: ReplayStep): Promise<void> }
-  /** What is told when an answer could not be recorded: that must not cost the answer. */
+  /** Called when an answer could not be recorded. The answer is returned anyway. */
   onFault?(error: unknown): void
-  /** How long to wait before the first repetition; each further one waits twice as long. */
+  /** The delay before the first retry; it doubles with each further one. */
   readonly firstPauseMs?: number
 }
 
 const longestPause = 30_000
-/** Who is to come back later than this is told so instead. */
+/** If the provider asks for a longer wait than this, the request fails at once. */
 const longestRetryAfter = 60_000
-const mostPlayers = 100
+const maxPlayers = 100
 
 export const createModels = (options: ModelsOptions): Models => new ProviderModels(options)
 
@@ -38,7 +39,7 @@ class ProviderModels implements Models {
     this.#options = options
   }
 
-  async ask(provider: AiProviderRecord, request: ModelRequest): Promise<ModelAnswer> {
+  async generate(provider: AiProviderRecord, request: ModelRequest): Promise<ModelAnswer> {
     const signal = AbortSignal.any([request.signal, this.#closing.signal])
     signal.throwIfAborted()
     const credentials = this.#credentialsOf(provider)
@@ -82,8 +83,8 @@ class ProviderModels implements Models {
   async #attempt(provider: AiProviderRecord, request: ModelRequest, credentials: Credentials): Promise<ModelAnswer> {
     using watch = new Watch(request.signal, provider)
     try {
-      if (provider.type === 'replay') return await askScript(this.#playerOf(provider), request, watch)
-      // Loaded when first used: it takes longer to load than all the rest.
+      if (provider.type === 'replay') return await playScript(this.#playerOf(provider), request, watch)
+      // Loaded on first use: it takes longer to load than the rest of the server.
       const { askBySdk } = await import('./sdk.ts')
       const http = this.#options.outbound.client({
         project: provider.project_id,
@@ -91,12 +92,12 @@ class ProviderModels implements Models {
       })
       return await askBySdk(provider, request, credentials, { http, watch })
     } catch (error) {
-      // Whatever the end of an attempt looks like from inside, this is why.
+      // The abort is the actual cause, whatever error it surfaced as.
       throw watch.signal.aborted ? watch.signal.reason : error
     }
   }
 
-  /** Open only for as long as the asking takes. */
+  /** Decrypted per request, and not cached. */
   #credentialsOf({ id, api_key, headers }: AiProviderRecord): Credentials {
     const { vault } = this.#options
     return {
@@ -112,18 +113,16 @@ class ProviderModels implements Models {
     this.#players.delete(id)
     this.#players.set(id, { script: script ?? '', player })
     const [oldest] = this.#players.keys()
-    if (this.#players.size > mostPlayers && oldest !== undefined) this.#players.delete(oldest)
+    if (this.#players.size > maxPlayers && oldest !== undefined) this.#players.delete(oldest)
     return player
   }
 
-  /** How long to wait before trying again; nothing when that would be of no use. */
+  /** The delay before the next attempt; undefined if a retry is pointless. */
   #pauseBefore(attempts: number, failure: Failure): number | undefined {
     if (failure.kind === 'final' || (failure.kind === 'rate limited' && failure.quota)) return undefined
     const { retryAfterMs } = failure
     if (retryAfterMs !== undefined) return retryAfterMs > longestRetryAfter ? undefined : retryAfterMs
-    const whole = Math.min(longestPause, (this.#options.firstPauseMs ?? 500) * 2 ** (attempts - 1))
-    // Not all at once, those who were refused together.
-    return whole * (0.5 + Math.random() / 2)
+    return backoffMs(attempts, { firstMs: this.#options.firstPauseMs ?? 500, maxMs: longestPause })
   }
 
   async #record(provider: AiProviderRecord, request: ModelRequest, answer: ModelAnswer): Promise<void> {
@@ -160,8 +159,8 @@ function errorOf(failure: Failure, { name: provider }: AiProviderRecord, attempt
   }
 }
 
-/** Asks a script, in the way a provider would answer. */
-async function askScript(player: Player, request: ModelRequest, watch: Watch): Promise<ModelAnswer> {
+/** Plays a replay script as if it were a provider, with its delays and failures. */
+async function playScript(player: Player, request: ModelRequest, watch: Watch): Promise<ModelAnswer> {
   const { model, messages, tools, onDelta } = request
   const played = player.play({ model, messages, tools: tools.map(({ name }) => name) })
   if (played.kind === 'error') {
@@ -184,7 +183,7 @@ async function askScript(player: Player, request: ModelRequest, watch: Watch): P
   }
   if (performance.end === 'stall') await watch.stall()
   if (performance.end === 'hang up') {
-    throw new ProviderError({ status: undefined, codes: [], message: 'the answer broke off before its end' })
+    throw new ProviderError({ status: undefined, codes: [], message: 'the response ended early' })
   }
   for (const { id, name, args } of performance.toolCalls) {
     onDelta?.({ type: 'tool_call', id, name })

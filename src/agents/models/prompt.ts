@@ -16,7 +16,7 @@ type Assistant = Extract<Message, { role: 'assistant' }>
 type ToolMessage = Extract<Message, { role: 'tool' }>
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content']
 
-/** A part of an answer, kept because its provider wants it back as it was. Tool calls are kept by their id. */
+/** A part of an answer that the provider needs back unchanged. Tool calls are referenced by id. */
 export interface KeptPart {
   readonly type: 'text' | 'reasoning' | 'tool-call'
   readonly text?: string
@@ -24,7 +24,7 @@ export interface KeptPart {
   readonly options?: JsonObject
 }
 
-/** What the SDK is to ask for. */
+/** Translates a request into options of the AI SDK. */
 export function optionsOf(request: ModelRequest, type: ProviderType): LanguageModelV4CallOptions {
   const { tools, toolChoice, temperature } = request
   return {
@@ -46,19 +46,19 @@ export function optionsOf(request: ModelRequest, type: ProviderType): LanguageMo
 function promptOf(messages: readonly Message[], type: ProviderType): LanguageModelV4Prompt {
   const prompt = inOrder(messages, type)
     .map((message) => convert(message, type))
-    // An answer that said nothing is nothing to send, and some providers refuse it.
+    // Some providers reject empty assistant messages.
     .filter(({ role, content }) => role !== 'assistant' || content.length > 0)
   const merged: LanguageModelV4Prompt = []
   for (const message of prompt) {
     const last = merged.at(-1)
-    // All results of one answer belong together.
+    // All tool results of one answer go into one message.
     if (last?.role === 'tool' && message.role === 'tool') last.content.push(...message.content)
     else merged.push(message)
   }
   return type === 'anthropic' ? withCaching(merged) : merged
 }
 
-/** Some providers take instructions at the beginning and nowhere else. */
+/** Some providers accept system messages only at the beginning. */
 function inOrder(messages: readonly Message[], type: ProviderType): readonly Message[] {
   if (type !== 'anthropic' && type !== 'google') return messages
   const instructions = messages.flatMap((message) => (message.role === 'system' ? [message.content] : []))
@@ -66,7 +66,7 @@ function inOrder(messages: readonly Message[], type: ProviderType): readonly Mes
   return instructions.length === 0 ? rest : [{ role: 'system', content: instructions.join('\n\n') }, ...rest]
 }
 
-/** The next step sends all of this again: what was read once is then read from the provider's cache. */
+/** The next step sends the same messages again, so mark them for the provider's prompt cache. */
 function withCaching(prompt: LanguageModelV4Prompt): LanguageModelV4Prompt {
   const cached = { anthropic: { cacheControl: { type: 'ephemeral' } } }
   return prompt.map((message, at) =>
@@ -102,7 +102,7 @@ function contentOf(part: ContentPart): LanguageModelV4TextPart | LanguageModelV4
     : { type: 'file', mediaType: part.media_type ?? 'image/*', data: { type: 'url', url: new URL(part.url) } }
 }
 
-/** The results of tools that hold pictures, as far as the API of a provider and its package have them. */
+/** Which image types a provider, and its AI SDK package, accept in tool results. */
 const seen: Readonly<Partial<Record<ProviderType, RegExp>>> = {
   anthropic: /^image\/(png|jpeg|gif|webp)$/,
   google: /^image\/(png|jpeg|webp)$/,
@@ -127,14 +127,14 @@ function outputOf(
 }
 
 /**
- * The platform's own errors are `{ error: … }`. The packages of OpenAI and Google put any error into such an object, so
- * theirs get what is inside. The API of the compatible ones has no word for an error either, and its package adds none.
+ * The platform's errors are `{ error: … }`. The OpenAI and Google packages wrap errors in such an object themselves, so they
+ * get the inner value. OpenAI-compatible APIs have no error flag and their package does not wrap, so it is done here.
  */
 function failureOf(output: Json, type: ProviderType): LanguageModelV4ToolResultPart['output'] {
-  const inner = isObject(output) && Object.keys(output).join() === 'error' ? (output.error as Json) : output
+  const inner = isObject(output) && Object.keys(output).join() === 'error' ? output.error : output
   if (type === 'openai-compatible') return { type: 'json', value: { error: inner as never } }
-  const told = type === 'anthropic' ? output : inner
-  return typeof told === 'string' ? { type: 'error-text', value: told } : { type: 'error-json', value: told as never }
+  const sent = type === 'anthropic' ? output : inner
+  return typeof sent === 'string' ? { type: 'error-text', value: sent } : { type: 'error-json', value: sent as never }
 }
 
 function answerOf(message: Assistant, type: ProviderType): AssistantContent {
@@ -151,14 +151,14 @@ function answerOf(message: Assistant, type: ProviderType): AssistantContent {
   }
   const text = textOf(content)
   return [
-    // What an unsigned thought was is of no use to a provider that checks signatures.
+    // Providers that check signatures reject unsigned reasoning.
     ...(reasoning && type === 'openai-compatible' ? [{ type: 'reasoning' as const, text: reasoning }] : []),
     ...(text === '' ? [] : [{ type: 'text' as const, text }]),
     ...tool_calls.map((call) => callOf(call, type)),
   ]
 }
 
-/** The parts that the same type of provider gave, as long as they still say what the message says. */
+/** The stored parts, if they come from the same provider type and still match the message. */
 function keptParts({ content, tool_calls = [], metadata }: Assistant, type: ProviderType): KeptPart[] | undefined {
   if (!metadata || metadata.type !== type || !Array.isArray(metadata.parts)) return undefined
   const parts = metadata.parts as unknown as KeptPart[]
@@ -172,13 +172,13 @@ function callOf(call: { id: string; name: string; args: string }, type: Provider
   return { type: 'tool-call', toolCallId: call.id, toolName: call.name, input: inputOf(call.args, type) }
 }
 
-/** What the model wrote goes back as it was; APIs that take nothing but an object get the text in one. */
+/** Arguments are sent back as the model wrote them. APIs that accept only objects get invalid JSON wrapped in one. */
 function inputOf(args: string, type: ProviderType): unknown {
   try {
     const value: unknown = JSON.parse(args)
     if (isObject(value)) return value
   } catch {
-    // Said below.
+    // Not JSON: handled below.
   }
   return type === 'anthropic' || type === 'google' ? { arguments: args } : args
 }

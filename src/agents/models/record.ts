@@ -4,10 +4,10 @@ import { textOf } from '../../model/message.ts'
 import type { ReplayScript, ReplayStep, When } from '../../model/replay-script.ts'
 import type { ModelAnswer, ModelRequest } from './model.ts'
 
-/** Beyond this the beginning of a text is enough to know it by. */
+/** Longer user messages are matched by their beginning. */
 const longestKnown = 2000
 
-/** An answer as a step that gives it again, at the same point of the same conversation. */
+/** Turns an answer into a replay step that matches the same point of the same conversation. */
 export function recordedStep({ messages }: ModelRequest, answer: ModelAnswer): ReplayStep {
   const user = messages.findLast((message) => message.role === 'user')
   const last = messages.at(-1)
@@ -34,7 +34,7 @@ export function recordedStep({ messages }: ModelRequest, answer: ModelAnswer): R
         ...(usage.cached_input_tokens !== null && { cached_input_tokens: usage.cached_input_tokens }),
       },
       finish_reason,
-      // What looks like a placeholder in a model's words is none.
+      // A `{{` that the model wrote is not a placeholder.
       ...(JSON.stringify(answer).includes('{{') && { literal: true }),
     },
   }
@@ -43,15 +43,15 @@ export function recordedStep({ messages }: ModelRequest, answer: ModelAnswer): R
 function argsOf(args: string): JsonObject | string {
   try {
     const value: unknown = JSON.parse(args)
-    // Only where it comes out again as it was, to the letter.
-    if (isObject(value) && JSON.stringify(value) === args) return value as JsonObject
+    // Only if it serializes to exactly the same text.
+    if (isObject(value) && JSON.stringify(value) === args) return value
   } catch {
-    // Text, then.
+    // Not JSON: recorded as text.
   }
   return args
 }
 
-/** The recorded steps as a script. Of two that would fit the same moment the later holds. */
+/** The recorded steps as a script. If two have the same condition, the later one wins. */
 export function recordedScript(name: string, steps: readonly ReplayStep[]): ReplayScript {
   const byMoment = new Map(steps.map((step) => [JSON.stringify(step.when), step]))
   return { name, steps: [...byMoment.values()] }

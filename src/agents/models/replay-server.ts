@@ -3,19 +3,20 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../lib/json.ts'
+import { encodeEvent } from '../../lib/server-sent-event.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { faultsOf } from '../../model/faults.ts'
 import type { ReplayScript } from '../../model/replay-script.ts'
-import { loadScript, type Performance, Player } from './replay.ts'
-import { anthropic } from './wires/anthropic.ts'
-import { google } from './wires/google.ts'
-import { openai } from './wires/openai.ts'
-import type { Frame, Question, Wire } from './wires/wire.ts'
+import { anthropic } from './protocols/anthropic.ts'
+import { google } from './protocols/google.ts'
+import { openai } from './protocols/openai.ts'
+import type { Frame, ProviderProtocol, ProviderRequest } from './protocols/protocol.ts'
+import { loadScript, Player, type ReplayAnswer } from './replay.ts'
 
 export interface ReplayServerOptions {
   readonly port?: number
   readonly host?: string
-  /** The key that requests must bring; any, or none, unless given. */
+  /** The API key that requests must send. If it is not set, requests are not authenticated. */
   readonly key?: string
 }
 
@@ -23,23 +24,23 @@ export interface ReplayRequest {
   readonly method: string
   readonly path: string
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  /** The JSON that was sent; null where there was none. */
+  /** The JSON body; null if there was none. */
   readonly body: Json
 }
 
 export interface ReplayServer extends AsyncDisposable {
-  /** Without a path: `${url}/v1` is the base address for OpenAI's and Anthropic's clients, `${url}/v1beta` for Google's. */
+  /** Without a path: the base URL is `${url}/v1` for OpenAI and Anthropic clients, `${url}/v1beta` for Google clients. */
   readonly url: string
-  /** What was asked, the newest thousand. */
+  /** The latest thousand requests. */
   readonly requests: ReplayRequest[]
   close(): Promise<void>
 }
 
-const wires: readonly Wire[] = [openai, anthropic, google]
-const mostRequests = 1000
-const mostBytes = 64 * 1024 * 1024
+const wires: readonly ProviderProtocol[] = [openai, anthropic, google]
+const maxRequests = 1000
+const maxBytes = 64 * 1024 * 1024
 
-/** Plays a script over HTTP, in the words of three providers, for the clients that those have. */
+/** Plays a script over HTTP with the APIs of three providers, so that their own clients can use it. */
 export async function startReplayServer(
   script: ReplayScript | string | object,
   { port = 0, host = '127.0.0.1', key }: ReplayServerOptions = {},
@@ -62,15 +63,15 @@ export async function startReplayServer(
     const { method = 'GET', headers } = request
     const body = readJson(await readBody(request))
     requests.push({ method, path, headers, body: body ?? null })
-    if (requests.length > mostRequests) requests.shift()
+    if (requests.length > maxRequests) requests.shift()
     if (method === 'GET' && path.endsWith('/models')) return answer(response, 200, listModels(loaded, headers))
     const wire = method === 'POST' ? wires.find((one) => one.takes(path)) : undefined
     if (!wire)
-      return answer(response, 404, openai.error({ status: 404, message: `There is nothing at ${method} ${path}.` }))
+      return answer(response, 404, openai.error({ status: 404, message: `No route matches ${method} ${path}.` }))
     if (key !== undefined && wire.keyOf(headers) !== key) {
-      return answer(response, 401, wire.error({ status: 401, message: 'The key is not right.' }))
+      return answer(response, 401, wire.error({ status: 401, message: 'The API key is not valid.' }))
     }
-    let question: Question
+    let question: ProviderRequest
     try {
       question = wire.read({ path, headers, body })
     } catch (error) {
@@ -83,7 +84,12 @@ export async function startReplayServer(
     return play(wire, question, response, gone)
   }
 
-  const play = async (wire: Wire, question: Question, response: ServerResponse, gone: AbortSignal) => {
+  const play = async (
+    wire: ProviderProtocol,
+    question: ProviderRequest,
+    response: ServerResponse,
+    gone: AbortSignal,
+  ) => {
     const played = findAnswer(player, question)
     if (played.kind === 'error') {
       const { failure } = played
@@ -117,8 +123,8 @@ export async function startReplayServer(
   }
 }
 
-/** Where no step fits, whoever asked is told why, in the way that their provider tells of mistakes. */
-function findAnswer(player: Player, { conversation }: Question): ReturnType<Player['play']> {
+/** If no step matches, the client gets the reason in its provider's error format. */
+function findAnswer(player: Player, { conversation }: ProviderRequest): ReturnType<Player['play']> {
   try {
     return player.play(conversation)
   } catch (error) {
@@ -129,7 +135,7 @@ function findAnswer(player: Player, { conversation }: Question): ReturnType<Play
 
 async function stream(
   { text, rest }: { text: readonly Frame[]; rest: readonly Frame[] },
-  { end }: Performance,
+  { end }: ReplayAnswer,
   response: ServerResponse,
   gone: AbortSignal,
 ): Promise<void> {
@@ -138,7 +144,7 @@ async function stream(
   await send(text, response, gone)
   if (end === 'stall') return
   if (end === 'hang up') {
-    // What was written is to arrive first.
+    // Let the client receive what was written before the connection closes.
     await sleep(20)
     response.destroy()
     return
@@ -152,7 +158,7 @@ async function send(frames: readonly Frame[], response: ServerResponse, gone: Ab
     if (delayMs > 0) await sleep(delayMs, undefined, { signal: gone })
     gone.throwIfAborted()
     const line = typeof data === 'string' ? data : JSON.stringify(data)
-    response.write(`${event ? `event: ${event}\n` : ''}data: ${line}\n\n`)
+    response.write(encodeEvent(line, { name: event }))
   }
 }
 
@@ -170,7 +176,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
   let size = 0
   for await (const part of request as AsyncIterable<Buffer>) {
     size += part.length
-    if (size > mostBytes) throw new Error(`The request is larger than ${mostBytes} bytes.`)
+    if (size > maxBytes) throw new Error(`The request is larger than ${maxBytes} bytes.`)
     parts.push(part)
   }
   return Buffer.concat(parts).toString('utf8')

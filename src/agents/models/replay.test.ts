@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { PlatformError } from '../../model/errors.ts'
 import type { Message } from '../../model/message.ts'
-import { loadScript, type Played, Player } from './replay.ts'
+import { loadScript, Player, type ReplayOutcome } from './replay.ts'
 
 const user = (content: string): Message => ({ role: 'user', content })
 const said = (content: string): Message => ({ role: 'assistant', content })
@@ -10,10 +10,10 @@ const result = (tool_name: string, output: unknown, is_error = false): Message =
   output: output as never,
 })
 
-const play = (script: unknown, messages: Message[], rest: { tools?: string[]; model?: string } = {}): Played =>
+const play = (script: unknown, messages: Message[], rest: { tools?: string[]; model?: string } = {}): ReplayOutcome =>
   new Player(loadScript(script)).play({ model: 'm', tools: [], ...rest, messages })
 
-const textIn = (played: Played) =>
+const textIn = (played: ReplayOutcome) =>
   played.kind === 'answer' ? played.performance.chunks.map(({ text }) => text).join('') : played.failure
 
 const faultsIn = (given: unknown) => {
@@ -25,7 +25,7 @@ const faultsIn = (given: unknown) => {
   }
 }
 
-test('a step without "when" answers at its place, however often it is asked', () => {
+test('a step without "when" answers at its position, however often the request is repeated', () => {
   const script = { steps: [{ answer: 'one' }, { answer: 'two' }] }
   const player = new Player(loadScript(script))
   const ask = (messages: Message[]) => textIn(player.play({ model: 'm', tools: [], messages }))
@@ -60,7 +60,7 @@ test.each<[when: object, messages: Message[], rest: object, fits: boolean]>([
   [{ model: 'n' }, [user('a')], {}, false],
   [{ last_user: 'a', step: 2 }, [user('a')], {}, false],
   [{}, [user('a'), said('x'), user('b'), said('y')], {}, true],
-])('%j of %j with %j: %s', (when, messages, rest, fits) => {
+])('"when" %j, messages %j, request %j: matches is %s', (when, messages, rest, fits) => {
   const script = {
     steps: [
       { when, answer: 'this' },
@@ -71,7 +71,7 @@ test.each<[when: object, messages: Message[], rest: object, fits: boolean]>([
   expect(textIn(play(script, messages, rest))).toBe(fits ? 'this' : 'that')
 })
 
-test('a text is filled in from the conversation, and a number stays a number', () => {
+test('placeholders are filled in from the conversation, and a number stays a number', () => {
   const messages = [user('Recife'), said('x'), result('t', { degrees: 31, list: ['a', 'b'] })]
   const answer = {
     text: 'In {{last_user}}: {{last_tool_output.degrees}}, {{ last_tool_output.list.1 }}{{last_tool_output.none}} ({{step}})',
@@ -88,7 +88,7 @@ test('a text is filled in from the conversation, and a number stays a number', (
   expect(textIn(literal)).toBe(answer.text)
 })
 
-test('an error with "times" is for that many attempts, of each conversation', () => {
+test('an error with "times" is returned that many times in each conversation', () => {
   const player = new Player(loadScript({ steps: [{ error: { status: 429, times: 2 }, answer: 'ok' }] }))
   const ask = (text: string) => player.play({ model: 'm', tools: [], messages: [user(text)] }).kind
 
@@ -102,18 +102,18 @@ test('an error with "times" is for that many attempts, of each conversation', ()
   ])
 })
 
-test('what no step fits is told, with what was asked and what there is', () => {
+test('a request that matches no step fails with a description of the request and the steps', () => {
   const script = {
     name: 'mine',
     steps: [{ name: 'hello', when: { last_user: 'hello' }, answer: 'x' }, { answer: 'y' }],
   }
 
   expect(() => play(script, [user('bye')], { tools: ['a_tool'] })).toThrow(
-    /"mine" fits\. Asked was: step 1, last user message "bye", no tool result last, tools offered: a_tool\. The script knows: "hello" .*; step 2 \(step is 2\)/,
+    /"mine" matches the request: step 1, last user message "bye", no tool result last, tools offered: a_tool\. The steps are: "hello" .*; step 2 \(step is 2\)/,
   )
 })
 
-test('all that is wrong with a script is told, each with its place', () => {
+test('an invalid script is refused with the path of every error in it', () => {
   expect(
     faultsIn({
       steps: [
@@ -139,7 +139,7 @@ test('all that is wrong with a script is told, each with its place', () => {
   )
 })
 
-test('a few lines of YAML cannot become gigabytes', () => {
+test('YAML aliases cannot expand a short script to gigabytes', () => {
   const lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x, x]']
   for (let at = 1; at < 12; at++) {
     lines.push(`a${at}: &a${at} [${Array.from({ length: 10 }, () => `*a${at - 1}`).join(', ')}]`)
@@ -148,7 +148,7 @@ test('a few lines of YAML cannot become gigabytes', () => {
   expect(faultsIn(lines.join('\n'))).toMatchObject([{ path: 'script' }])
 })
 
-test('a script may be long in JSON, and not in YAML, which would keep others waiting', () => {
+test('a long script is accepted as JSON and refused as YAML, which is slow to parse', () => {
   const steps = Array.from({ length: 5000 }, (_, at) => ({ when: { step: at + 1 }, answer: `This is number ${at}` }))
   const yaml = `steps:\n${steps.map(({ answer }) => `  - answer: ${answer}\n    when: {}`).join('\n')}\n`
 

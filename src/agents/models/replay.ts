@@ -15,15 +15,15 @@ import {
 } from '../../model/replay-script.ts'
 import type { FinishReason, ModelUsage } from './model.ts'
 
-/** What a script decides by. */
+/** What the conditions of a script are evaluated against. */
 export interface Conversation {
   readonly model: string
   readonly messages: readonly Message[]
   readonly tools: readonly string[]
 }
 
-/** What a step says, worked out for one conversation. */
-export interface Performance {
+/** The answer of a step, with its placeholders filled in. */
+export interface ReplayAnswer {
   readonly delayMs: number
   readonly reasoning: string | null
   readonly chunks: readonly { readonly text: string; readonly delayMs: number }[]
@@ -31,21 +31,21 @@ export interface Performance {
   readonly finishReason: FinishReason
   readonly usage: ModelUsage
   readonly model: string
-  /** How it ends: as it should, never, or in the middle. */
+  /** Ends normally, never ends, or closes the connection early. */
   readonly end: 'done' | 'stall' | 'hang up'
 }
 
-export type Played =
-  | { readonly kind: 'answer'; readonly performance: Performance }
+export type ReplayOutcome =
+  | { readonly kind: 'answer'; readonly performance: ReplayAnswer }
   | { readonly kind: 'error'; readonly failure: ReplayFailure }
 
-const mostCounted = 10_000
-/** What finding and filling in one answer may cost, in units of 50 ns at worst. */
-const mostWork = 1_500_000
+const maxCounted = 10_000
+/** The computing limit for one answer, in units of at most 50 ns. */
+const maxWork = 1_500_000
 
 /**
- * Plays a script. What it answers follows from the conversation alone, so that whoever asks again after a crash gets the
- * same answer; only the attempts that get an `error` with `times` are counted, each conversation for itself.
+ * Plays a script. Answers depend on the conversation alone, so a retry after a crash gets the same answer. The exception is
+ * an `error` with `times`, which is counted per conversation.
  */
 export class Player {
   readonly #script: ReplayScript
@@ -56,17 +56,18 @@ export class Player {
     this.#script = script
   }
 
-  play(conversation: Conversation): Played {
+  play(conversation: Conversation): ReplayOutcome {
     try {
       return this.#play(conversation)
     } catch (error) {
       if (!(error instanceof TooMuchWork)) throw error
-      const message = 'is too much work for this conversation: use simpler patterns, fewer steps or fewer placeholders'
+      const message =
+        'takes too long to match against this conversation: use simpler patterns, fewer steps or fewer placeholders'
       throw new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'script', message }] }, { cause: error })
     }
   }
 
-  #play(conversation: Conversation): Played {
+  #play(conversation: Conversation): ReplayOutcome {
     const facts = factsOf(conversation)
     const at = this.#script.steps.findIndex((step, index) =>
       fits(step.when ?? { step: index + 1 }, facts, (pattern, text) => this.#test(pattern, text, facts)),
@@ -87,7 +88,7 @@ export class Player {
     return { kind: 'answer', performance: perform(step, this.#script, facts) }
   }
 
-  #test(pattern: string, text: string, { meter }: Facts): boolean {
+  #test(pattern: string, text: string, { meter }: StepFacts): boolean {
     const matcher = this.#patterns.get(pattern) ?? matcherOf(pattern)
     this.#patterns.set(pattern, matcher)
     meter.take(1000 + (text.length + 1) * matcher.cost)
@@ -100,12 +101,12 @@ export class Player {
     this.#attempts.delete(key)
     this.#attempts.set(key, attempts)
     const [oldest] = this.#attempts.keys()
-    if (this.#attempts.size > mostCounted && oldest !== undefined) this.#attempts.delete(oldest)
+    if (this.#attempts.size > maxCounted && oldest !== undefined) this.#attempts.delete(oldest)
     return attempts
   }
 }
 
-/** Reads a script, and checks what its shape cannot tell: the patterns. Paths begin at `root`. */
+/** Parses a script, and also validates its patterns, which the schema does not cover. Error paths start with `root`. */
 export function loadScript(given: unknown, root = 'script'): ReplayScript {
   const { script, faults = patternFaults(script as ReplayScript) } = readReplayScript(given)
   if (!script || faults.length > 0) {
@@ -135,24 +136,24 @@ function patternFaults({ steps }: ReplayScript): Fault[] {
   })
 }
 
-interface Facts {
+interface StepFacts {
   readonly step: number
   readonly turnStep: number
   readonly lastUser: string
   readonly system: string
-  /** The result that came last, when nothing came after it. */
+  /** The last message, if it is a tool result. */
   readonly lastTool: Extract<Message, { role: 'tool' }> | undefined
-  /** The result that came last, whatever came after. */
+  /** The output of the latest tool result, even if other messages follow it. */
   readonly lastOutput: Json
   readonly tools: readonly string[]
   readonly model: string
   readonly characters: number
   readonly meter: Meter
-  /** Texts that placeholders look into, read as JSON once. */
+  /** Caches texts parsed as JSON, for placeholders with a path. */
   readonly parsed: Map<string, Json>
 }
 
-function factsOf({ messages, tools, model }: Conversation): Facts {
+function factsOf({ messages, tools, model }: Conversation): StepFacts {
   const lastUser = messages.findLastIndex(({ role }) => role === 'user')
   const user = messages[lastUser]
   const last = messages.at(-1)
@@ -167,14 +168,14 @@ function factsOf({ messages, tools, model }: Conversation): Facts {
     tools,
     model,
     characters: JSON.stringify(messages).length,
-    meter: new Meter(mostWork),
+    meter: new Meter(maxWork),
     parsed: new Map(),
   }
 }
 
 type Test = (pattern: string, text: string) => boolean
 
-function fits(when: When, facts: Facts, test: Test): boolean {
+function fits(when: When, facts: StepFacts, test: Test): boolean {
   const { step, turn_step, last_user, last_tool, system, tools, model } = when
   return (
     (step === undefined || step === facts.step) &&
@@ -187,7 +188,7 @@ function fits(when: When, facts: Facts, test: Test): boolean {
   )
 }
 
-function fitsTool(wanted: When['last_tool'], facts: Facts, test: Test): boolean {
+function fitsTool(wanted: When['last_tool'], facts: StepFacts, test: Test): boolean {
   const { lastTool: last } = facts
   if (wanted === undefined) return true
   if (wanted === null || last === undefined) return wanted === null && last === undefined
@@ -199,7 +200,7 @@ function fitsTool(wanted: When['last_tool'], facts: Facts, test: Test): boolean 
   )
 }
 
-function matches(match: TextMatch | undefined, text: string, { meter }: Facts, test: Test): boolean {
+function matches(match: TextMatch | undefined, text: string, { meter }: StepFacts, test: Test): boolean {
   if (!match) return true
   meter.take(10 + text.length / 8)
   return (
@@ -211,7 +212,7 @@ function matches(match: TextMatch | undefined, text: string, { meter }: Facts, t
 
 const asText = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
-function perform(step: ReplayStep, script: ReplayScript, facts: Facts): Performance {
+function perform(step: ReplayStep, script: ReplayScript, facts: StepFacts): ReplayAnswer {
   const { text = '', reasoning, tool_calls = [], usage, finish_reason, delay_ms = 0, literal } = step.answer ?? {}
   const fill = (value: string) => (literal ? value : filled(value, facts))
   const pieces = (typeof text === 'string' ? inPieces(text) : text).map((piece) =>
@@ -226,7 +227,7 @@ function perform(step: ReplayStep, script: ReplayScript, facts: Facts): Performa
   const toolCalls = tool_calls.map(({ id, name, args }, at) => ({
     id: id ?? `call_${facts.step}_${at + 1}`,
     name,
-    args: typeof args === 'string' ? fill(args) : JSON.stringify(literal ? args : filledDeep(args as Json, facts)),
+    args: typeof args === 'string' ? fill(args) : JSON.stringify(literal ? args : filledDeep(args, facts)),
   }))
   const said = reasoning === undefined ? null : fill(reasoning)
   const size = [...chunks.map((chunk) => chunk.text), said ?? '', ...toolCalls.map(({ args }) => args)].join('').length
@@ -246,16 +247,16 @@ function perform(step: ReplayStep, script: ReplayScript, facts: Facts): Performa
   }
 }
 
-/** A word at a time, as a model would. */
+/** Word by word, as a model streams. */
 const inPieces = (text: string): string[] => {
   if (text === '') return []
-  // A template must stay in one piece.
+  // A placeholder must not be split.
   return text.includes('{{') || text.length > 20_000 ? [text] : (text.match(/\s*\S+\s*$|\s*\S+|\s+$/g) ?? [text])
 }
 
 const placeholder = /\{\{\s*(last_tool_output|last_user|model|step)((?:\.[\w-]+)*)\s*\}\}/g
 
-function placed(name: string, path: string, facts: Facts): Json {
+function placed(name: string, path: string, facts: StepFacts): Json {
   const values: Record<string, Json> = {
     last_tool_output: facts.lastOutput,
     last_user: facts.lastUser,
@@ -268,11 +269,11 @@ function placed(name: string, path: string, facts: Facts): Json {
     .reduce<Json>((value, key) => {
       const inside = typeof value === 'string' ? readJson(value, facts) : value
       if (Array.isArray(inside)) return inside[Number(key)] ?? null
-      return isObject(inside) && Object.hasOwn(inside, key) ? (inside[key] as Json) : null
+      return isObject(inside) && Object.hasOwn(inside, key) ? (inside[key] ?? null) : null
     }, values[name] ?? null)
 }
 
-function readJson(text: string, { parsed, meter }: Facts): Json {
+function readJson(text: string, { parsed, meter }: StepFacts): Json {
   const known = parsed.get(text)
   if (known !== undefined) return known
   meter.take(text.length / 4)
@@ -280,13 +281,13 @@ function readJson(text: string, { parsed, meter }: Facts): Json {
   try {
     value = JSON.parse(text)
   } catch {
-    // It stays text.
+    // Not JSON: stays text.
   }
   parsed.set(text, value)
   return value
 }
 
-const filled = (text: string, facts: Facts): string =>
+const filled = (text: string, facts: StepFacts): string =>
   text.includes('{{')
     ? text.replaceAll(placeholder, (_, name: string, path: string) => {
         const value = placed(name, path, facts)
@@ -296,20 +297,20 @@ const filled = (text: string, facts: Facts): string =>
       })
     : text
 
-/** A text that is nothing but a placeholder becomes the value itself, so that a number stays one. */
-function filledDeep(value: Json, facts: Facts): Json {
+/** A string that consists of one placeholder becomes the value itself, so that numbers stay numbers. */
+function filledDeep(value: Json, facts: StepFacts): Json {
   if (typeof value === 'string') {
     const [whole, name, path] = new RegExp(placeholder.source).exec(value) ?? []
     return whole === value ? placed(name as string, path as string, facts) : filled(value, facts)
   }
   if (Array.isArray(value)) return value.map((inner) => filledDeep(inner, facts))
   if (!isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, filledDeep(inner as Json, facts)]))
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, filledDeep(inner, facts)]))
 }
 
 const cut = (text: string) => (text.length > 120 ? `${wholeSlice(text, 120)}…` : text)
 
-const describeFacts = ({ step, lastUser, lastTool, tools }: Facts): string =>
+const describeFacts = ({ step, lastUser, lastTool, tools }: StepFacts): string =>
   [
     `step ${step}`,
     `last user message "${cut(lastUser)}"`,

@@ -21,7 +21,7 @@ import type { FinishReason, ModelAnswer, ModelRequest, ModelUsage } from './mode
 import { type KeptPart, optionsOf } from './prompt.ts'
 import type { Watch } from './watch.ts'
 
-/** Asks by way of the AI SDK's provider packages, once. */
+/** Makes one attempt, through the provider packages of the AI SDK. */
 export async function askBySdk(
   provider: AiProviderRecord,
   request: ModelRequest,
@@ -37,7 +37,7 @@ export async function askBySdk(
     const response = await send(input, init)
     if (!response.ok || !isJson(response)) return response
     whole = response
-    throw new Error('the provider ignored "stream" and answered at once')
+    throw new Error('the provider ignored "stream" and sent a complete response')
   })
   try {
     await readStream(streaming, options, reader)
@@ -58,12 +58,12 @@ async function readStream(model: LanguageModelV4, options: LanguageModelV4CallOp
       reader.take(value)
     }
   } finally {
-    // Whoever stops in the middle hangs up.
+    // If reading stopped early, close the connection.
     void parts.cancel().catch(() => {})
   }
 }
 
-/** Some providers do not stream whatever they are asked. The answer that came is read as one to a request without `stream`. */
+/** Some providers ignore `stream`. Their response is parsed as one to a request without it. */
 async function readWhole(
   { status, headers, body }: Response,
   modelBy: (fetch: typeof globalThis.fetch) => LanguageModelV4,
@@ -77,9 +77,9 @@ async function readWhole(
     (one) => one,
     () => undefined,
   )
-  // Google's package takes any JSON for an answer that says nothing.
+  // Google's package reads any JSON as an empty answer.
   if (!result || (result.content.length === 0 && result.finishReason.raw === undefined)) {
-    throw answerInvalid('it is application/json and neither a stream of events nor a whole answer', text, {
+    throw answerInvalid('it is application/json, but neither an event stream nor a complete response', text, {
       provider,
       credentials,
     })
@@ -87,7 +87,7 @@ async function readWhole(
   for (const part of streamPartsOf(result)) reader.take(part)
 }
 
-/** A whole answer in the parts that a stream would have brought. */
+/** Converts a complete answer into the parts of a stream. */
 function streamPartsOf({ content, finishReason, usage, response }: LanguageModelV4GenerateResult) {
   const parts = content.flatMap((part, index): LanguageModelV4StreamPart[] => {
     if (part.type === 'tool-call') return [part]
@@ -122,7 +122,7 @@ async function bySdk<T>(work: () => PromiseLike<T>): Promise<T> {
   }
 }
 
-/** Key and address are always given, because the packages would look for missing ones in the environment. */
+/** Key and base URL are always set, because the packages would read missing ones from the environment. */
 function languageModelOf(
   provider: AiProviderRecord,
   model: string,
@@ -132,7 +132,7 @@ function languageModelOf(
   const settings = { baseURL: addressOf(provider), apiKey: apiKey ?? '', fetch }
   switch (provider.type) {
     case 'openai':
-      // Chat completions keep nothing at the provider: the conversation is ours.
+      // Chat completions, not responses: the platform keeps the conversation, the provider stores nothing.
       return createOpenAI(settings).chat(model)
     case 'anthropic':
       return createAnthropic(settings).languageModel(model)
@@ -145,7 +145,7 @@ function languageModelOf(
 
 const keyHeaders = ['authorization', 'x-api-key', 'x-goog-api-key']
 
-/** The guarded way out. Redirects are not followed: another address must not get the key. */
+/** A fetch through the outbound guard. Redirects are not followed: another host must not get the key. */
 function guardedFetch(
   provider: AiProviderRecord,
   credentials: Credentials,
@@ -156,7 +156,7 @@ function guardedFetch(
   return async (input, init) => {
     const headers = new Headers(init?.headers)
     if (apiKey === null) for (const name of keyHeaders) headers.delete(name)
-    // Last and by themselves, so that they replace what the package has set under another spelling.
+    // Set last and through `Headers`, so that they replace the package's own headers regardless of case.
     for (const [name, value] of Object.entries(own)) headers.set(name, value)
     const response = await http.fetch(input, { ...init, headers: Object.fromEntries(headers), redirect: 'manual' })
     watch.touch()
@@ -167,7 +167,7 @@ function guardedFetch(
     }
     const type = typeOf(response)
     if (response.ok && type.toLowerCase() === 'text/html') {
-      throw answerInvalid(`it is ${type} and no stream of events`, await response.text(), { provider, credentials })
+      throw answerInvalid(`it is ${type}, not an event stream`, await response.text(), { provider, credentials })
     }
     const body = response.body?.pipeThrough(
       new TransformStream<Uint8Array, Uint8Array>({
@@ -181,9 +181,9 @@ function guardedFetch(
   }
 }
 
-/** More than any model writes: whoever sends more does not stop. */
-const mostCharacters = 4_000_000
-const mostCalls = 1000
+/** More than any model writes in one answer; a provider that exceeds it is misbehaving. */
+const maxCharacters = 4_000_000
+const maxCalls = 1000
 
 const finishReasons: Readonly<Record<string, FinishReason>> = {
   stop: 'stop',
@@ -192,7 +192,7 @@ const finishReasons: Readonly<Record<string, FinishReason>> = {
   'tool-calls': 'tool_calls',
 }
 
-/** Puts an answer together from the parts that it comes in. */
+/** Assembles an answer from the parts of its stream. */
 class AnswerReader {
   readonly #provider: AiProviderRecord
   readonly #request: ModelRequest
@@ -239,14 +239,14 @@ class AnswerReader {
         this.#finish = part
         break
       case 'error':
-        throw new SdkFailure('the AI SDK passed on an error', { cause: part.error })
+        throw new SdkFailure('the AI SDK reported an error', { cause: part.error })
     }
   }
 
   answer(): ModelAnswer {
     const reason = this.#finish?.finishReason
     if (!reason || reason.unified === 'interrupted' || reason.unified === 'error') {
-      throw new ProviderError({ status: undefined, codes: [], message: 'the answer broke off before its end' })
+      throw new ProviderError({ status: undefined, codes: [], message: 'the response ended early' })
     }
     const text = this.#textOf('text')
     const finish = finishReasons[reason.unified] ?? 'other'
@@ -257,7 +257,7 @@ class AnswerReader {
       text,
       reasoning: this.#textOf('reasoning') || null,
       tool_calls: this.#calls,
-      // Some say "stop" although they call.
+      // Some providers say "stop" even with tool calls.
       finish_reason: this.#calls.length > 0 && finish === 'stop' ? 'tool_calls' : finish,
       usage: usageOf(this.#finish?.usage),
       model: this.#model,
@@ -291,7 +291,7 @@ class AnswerReader {
 
   #call(part: Extract<LanguageModelV4StreamPart, { type: 'tool-call' }>): void {
     const { toolCallId, toolName: name, input, providerMetadata } = part
-    // Results are sent back by id, so two calls must not share one.
+    // Tool results refer to calls by id, so ids must be unique.
     const id = this.#calls.some((call) => call.id === toolCallId) ? `${toolCallId}_${this.#calls.length}` : toolCallId
     if (!this.#started.has(id)) {
       this.#startCall(id, name)
@@ -304,15 +304,15 @@ class AnswerReader {
 
   #grow(by: number): void {
     this.#characters += by
-    if (this.#characters <= mostCharacters && this.#calls.length <= mostCalls) return
-    throw new PlatformError('MODEL_ANSWER_INVALID', { provider: this.#provider.name, reason: 'it does not end' })
+    if (this.#characters <= maxCharacters && this.#calls.length <= maxCalls) return
+    throw new PlatformError('MODEL_ANSWER_INVALID', { provider: this.#provider.name, reason: 'it has no end' })
   }
 
   #textOf(type: 'text' | 'reasoning'): string {
     return [...this.#parts.values()].flatMap((part) => (part.type === type ? [part.text] : [])).join('')
   }
 
-  /** The parts with what the provider said of each, where it said anything. */
+  /** The parts with their provider metadata; null if no part has any. */
   #metadata(): JsonObject | null {
     const parts = this.#order.map((one): KeptPart => {
       if (one.kind === 'call') return { type: 'tool-call', id: one.id, ...(one.options && { options: one.options }) }
@@ -325,7 +325,7 @@ class AnswerReader {
 
 const isEmpty = (value: unknown) => typeof value === 'object' && value !== null && Object.keys(value).length === 0
 
-/** By namespace, then by field: the beginning of a part may say one thing of it, and its end another. */
+/** Merges per namespace and field: the start and the end of a part may carry different metadata. */
 function merged(before: JsonObject | undefined, added: Readonly<Record<string, unknown>>): JsonObject {
   const result: JsonObject = { ...before }
   for (const [name, fields] of Object.entries(JSON.parse(JSON.stringify(added)) as Record<string, JsonObject>)) {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PlatformError } from '../../model/errors.ts'
 
-/** However lively a provider is, an answer that takes longer than this will not come. */
+/** The limit for a whole answer, even if data keeps arriving. */
 const longestAnswer = 60 * 60_000
 
-/** Ends an attempt when the caller leaves, or when nothing has come for too long. */
+/** Aborts an attempt when the caller disconnects, or when no data has arrived within the provider's timeout. */
 export class Watch implements Disposable {
   readonly signal: AbortSignal
   readonly #silence = new AbortController()
@@ -22,20 +22,20 @@ export class Watch implements Disposable {
     this.#longest = setTimeout(() => this.#end(longestAnswer / 1000), longestAnswer)
   }
 
-  /** Something came. */
+  /** Call when data arrives: restarts the idle timeout. */
   touch(): void {
-    // A timer that was cleared would run again.
+    // `refresh` would restart a timer that was cleared.
     if (!this.#over) this.#timer.refresh()
   }
 
-  /** Waits without losing patience; throws the reason when the attempt ends meanwhile. */
+  /** Sleeps; throws the abort reason if the attempt ends in the meantime. */
   async pause(milliseconds: number): Promise<void> {
     await sleep(milliseconds, undefined, { signal: this.signal }).catch(() => {
       throw this.signal.reason
     })
   }
 
-  /** Waits for the end. */
+  /** Waits until the attempt is aborted. */
   stall(): Promise<never> {
     const { signal } = this
     return new Promise((_, reject) => {

@@ -1,24 +1,25 @@
 import type { Operations } from '../../sdk/index.ts'
 import { exit } from '../toolkit/command.ts'
 import { got, type Session } from '../toolkit/connection.ts'
+import { io } from '../toolkit/io.ts'
 import { ago } from '../toolkit/print.ts'
 import { columnsOf, cut, harmless, oneLine, pad, paint, widthOf } from '../toolkit/terminal.ts'
 import { type Approval, verdict } from '../toolkit/verdict.ts'
 
-type Whole = Operations['approvals']['getApproval']['answer']
+type Details = Operations['approvals']['getApproval']['answer']
 
 /**
- * The screen shows the list; enter shows one approval whole, r asks for a reason to reject it. Escape goes back to the
- * list, and q, or the end of input, leaves.
+ * Starts with the list of pending approvals. Enter opens the details of one, and r opens the input for a reason to reject
+ * it. Escape returns to the list. q or the end of the input quits.
  */
 interface State {
   waiting: Approval[]
-  /** By its id: the list changes while someone reads it, and a key must never hit another one than was meant. */
+  /** An id rather than a position: the list changes while the user reads it, and a key must act on the approval they chose. */
   selected: string | undefined
-  /** What each would do, in a line, by the hash of its arguments: a reviewer may change them. */
+  /** The arguments of each approval on one line, by their hash: a reviewer may edit the arguments. */
   inputs: Map<string, string>
-  whole: Whole | undefined
-  /** What is typed as a reason, while one is asked for. */
+  details: Details | undefined
+  /** The reason typed so far, while the input is open. */
   reason: string | undefined
   message: string
 }
@@ -28,12 +29,12 @@ const leaveScreen = '\x1b[?25h\x1b[?1049l'
 
 export async function watchApprovals(session: Session): Promise<number> {
   const { qm } = session
-  const { stdin, stdout } = process
+  const { stdin, stdout } = io()
   const state: State = {
     waiting: [],
     selected: undefined,
     inputs: new Map(),
-    whole: undefined,
+    details: undefined,
     reason: undefined,
     message: '',
   }
@@ -73,7 +74,7 @@ export async function watchApprovals(session: Session): Promise<number> {
 const pending = async ({ qm }: Session): Promise<Approval[]> =>
   [...got(await qm.approvals.listApprovals({ query: { status: 'pending', limit: 200 } })).data].reverse()
 
-/** Keeps the list as it is on the platform, also after the connection broke. */
+/** Keeps the list up to date. Reconnects when the connection is lost. */
 async function listen(session: Session, state: State, draw: () => void, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
@@ -97,16 +98,16 @@ async function listen(session: Session, state: State, draw: () => void, signal: 
 
 const mostInputs = 50
 
-/** Takes the list as it is now. The first of an empty list is chosen; where the chosen one has gone, nobody is. */
+/** Replaces the list. If it was empty, selects the first entry. If the selected entry is gone, selects none. */
 async function refresh(state: State, waiting: Approval[], qm: Session['qm']): Promise<void> {
   const wasEmpty = state.waiting.length === 0
   state.waiting = waiting
   if (wasEmpty) state.selected = waiting[0]?.id
   else if (!waiting.some(({ id }) => id === state.selected)) state.selected = undefined
-  if (state.whole && !waiting.some(({ id }) => id === state.whole?.id)) {
-    state.whole = undefined
+  if (state.details && !waiting.some(({ id }) => id === state.details?.id)) {
+    state.details = undefined
     state.reason = undefined
-    state.message = 'It was decided elsewhere.'
+    state.message = 'This approval was decided elsewhere.'
   }
   const unknown = waiting.filter(({ args_hash }) => !state.inputs.has(args_hash)).slice(0, mostInputs)
   await Promise.all(
@@ -120,12 +121,12 @@ async function refresh(state: State, waiting: Approval[], qm: Session['qm']): Pr
 const sorted = (list: Approval[]) => list.sort((a, b) => a.created_at.localeCompare(b.created_at))
 
 /** Arrow keys come as several characters. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the escape key is one
+// biome-ignore lint/suspicious/noControlCharactersInRegex: Escape is a control character
 const keysOf = (typed: string): string[] => typed.match(/\x1b\[[A-D]|[\s\S]/gu) ?? []
 
 async function press(key: string, state: State, qm: Session['qm']): Promise<void> {
   const at = state.waiting.findIndex(({ id }) => id === state.selected)
-  const one = state.whole ?? state.waiting[at]
+  const one = state.details ?? state.waiting[at]
   if (state.reason !== undefined) return typeReason(key, state, one, qm)
   state.message = ''
   const move = (to: number) => {
@@ -133,12 +134,12 @@ async function press(key: string, state: State, qm: Session['qm']): Promise<void
   }
   if (key === '\x1b[A' || key === 'k') move(at - 1)
   if (key === '\x1b[B' || key === 'j') move(at + 1)
-  if (key === '\x1b' || key === '\x7f') state.whole = undefined
+  if (key === '\x1b' || key === '\x7f') state.details = undefined
   if (!one) return
   if (key === '\r')
-    state.whole = state.whole ? undefined : got(await qm.approvals.getApproval({ path: { approval_id: one.id } }))
+    state.details = state.details ? undefined : got(await qm.approvals.getApproval({ path: { approval_id: one.id } }))
   if (key === 'r') state.reason = ''
-  // What is approved is what was shown: the platform refuses if the arguments were changed since.
+  // Approves the arguments on the screen: the platform refuses if they were changed since.
   if (key === 'a') {
     const body = { args_hash: one.args_hash }
     settle(state, got(await qm.approvals.approveCall({ path: { approval_id: one.id }, body })))
@@ -153,7 +154,7 @@ async function typeReason(key: string, state: State, one: Approval | undefined, 
   else {
     state.reason = undefined
     if (!one) {
-      state.message = 'It was decided elsewhere.'
+      state.message = 'This approval was decided elsewhere.'
       return
     }
     const body = reason.trim() === '' ? {} : { reason: reason.trim() }
@@ -161,10 +162,10 @@ async function typeReason(key: string, state: State, one: Approval | undefined, 
   }
 }
 
-/** The next one is chosen after a decision of one's own. */
+/** Selects the next approval after the user's own decision. */
 function settle(state: State, decided: Approval): void {
   state.message = verdict(decided)
-  state.whole = undefined
+  state.details = undefined
   if (decided.status === 'pending') return
   const at = state.waiting.findIndex(({ id }) => id === decided.id)
   state.waiting = state.waiting.filter(({ id }) => id !== decided.id)
@@ -174,21 +175,23 @@ function settle(state: State, decided: Approval): void {
 function linesOf(state: State, stdout: NodeJS.WriteStream): string[] {
   const width = columnsOf(stdout)
   const height = Math.max(8, stdout.rows || 24)
-  const { reason, message, whole, waiting } = state
-  const head = paint('bold', `Approvals: ${waiting.length === 0 ? 'nothing waits' : `${waiting.length} waiting`}`)
-  const body = whole ? wholeLines(whole, width) : listLines(state, width, height - 5)
-  const keys = whole
+  const { reason, message, details, waiting } = state
+  const head = paint('bold', `Approvals: ${waiting.length} pending`)
+  const body = details ? detailLines(details, width) : listLines(state, width, height - 5)
+  const keys = details
     ? 'a approve   r reject   esc back   q quit'
-    : '↑↓ choose   a approve   r reject   enter details   q quit'
+    : '↑↓ select   a approve   r reject   enter details   q quit'
   const foot =
-    reason === undefined ? paint('dim', keys) : `Reason to reject (enter sends, esc goes back): ${oneLine(reason)}▏`
+    reason === undefined
+      ? paint('dim', keys)
+      : `Reason for rejecting (Enter to send, Esc to go back): ${oneLine(reason)}▏`
   const cutBody = body.length > height - 5 ? [...body.slice(0, height - 6), paint('dim', '…')] : body
   return [head, '', ...cutBody, '', message.includes('\x1b') ? message : cut(message, width), foot]
 }
 
 function listLines({ waiting, selected, inputs }: State, width: number, height: number): string[] {
-  const chosen = waiting.findIndex(({ id }) => id === selected)
-  const start = Math.max(0, Math.min(chosen - height + 1, waiting.length - height))
+  const selectedAt = waiting.findIndex(({ id }) => id === selected)
+  const start = Math.max(0, Math.min(selectedAt - height + 1, waiting.length - height))
   return waiting.slice(start, start + height).map((one) => {
     const isSelected = one.id === selected
     const left = `${isSelected ? '❯' : ' '} ${oneLine(one.action)} ${inputs.get(one.args_hash) ?? ''}`
@@ -198,15 +201,15 @@ function listLines({ waiting, selected, inputs }: State, width: number, height: 
   })
 }
 
-function wholeLines(one: Whole, width: number): string[] {
+function detailLines(one: Details, width: number): string[] {
   const why = one.why.map(({ gate, name, reason }) => oneLine([gate, name, reason].filter(Boolean).join(' ')))
   const input = harmless(JSON.stringify(one.edited_input ?? one.input, null, 2)).split('\n')
   return [
     `Action    ${oneLine(one.action)}`,
-    `Asked by  ${oneLine(one.principal.name)} by ${one.surface}, ${ago(one.created_at)}`,
-    `Because   ${why.join('; ')}`,
+    `Caller    ${oneLine(one.principal.name)} through ${one.surface}, ${ago(one.created_at)}`,
+    `Reason    ${why.join('; ')}`,
     `Expires   ${ago(one.expires_at)}`,
-    ...(one.preset_keys.length > 0 ? [`Fixed     ${one.preset_keys.map(oneLine).join(', ')} (not shown)`] : []),
+    ...(one.preset_keys.length > 0 ? [`Preset    ${one.preset_keys.map(oneLine).join(', ')} (not shown)`] : []),
     ...one.sensitive.map((each) => `Caution   ${oneLine(each.path)} ${cautionOf(each)}`),
     `Id        ${one.id}`,
     '',
@@ -214,8 +217,8 @@ function wholeLines(one: Whole, width: number): string[] {
   ].map((line) => cut(line, width))
 }
 
-/** Nobody approves unseen what they were not told of. */
-const cautionOf = ({ type, length, hidden }: Whole['sensitive'][number]): string => {
+/** Warns about an argument that is hidden or looks like a credential, so that the reviewer knows about it. */
+const cautionOf = ({ type, length, hidden }: Details['sensitive'][number]): string => {
   const size = length === null ? type : `${type}, length ${length}`
-  return hidden ? `is hidden (${size}) and runs as it was sent` : `looks like a credential (${size})`
+  return hidden ? `is hidden (${size}) and is sent unchanged` : `looks like a credential (${size})`
 }

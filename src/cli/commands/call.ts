@@ -3,96 +3,59 @@ import type { Quartermaster } from '../../sdk/index.ts'
 import { askChoice, askText } from '../toolkit/ask.ts'
 import { exit, type Runner, UsageError } from '../toolkit/command.ts'
 import { got, openSession, Refused, type Session } from '../toolkit/connection.ts'
-import { readArguments } from '../toolkit/flags.ts'
-import { askFor, type Input, missingOf, missingText, readInput, type Schema } from '../toolkit/form.ts'
+import { outputFlags } from '../toolkit/flags.ts'
+import { askFor, type Input, missingOf, missingText, readToolArguments, type Schema } from '../toolkit/form.ts'
+import { io, note } from '../toolkit/io.ts'
+import { isSet, parseArguments, textOf, withGlobals } from '../toolkit/parse.ts'
 import { ago, print } from '../toolkit/print.ts'
-import { readSource } from '../toolkit/request.ts'
-import { canAsk, note, oneLine, paint, withProgress } from '../toolkit/terminal.ts'
+import { parseObject, readSource } from '../toolkit/request.ts'
+import { canAsk, oneLine, paint, withProgress } from '../toolkit/terminal.ts'
 
 interface Action {
   readonly name: string
   readonly input_schema: Schema
 }
 
-/** What may follow the tool's name without being an argument of it, unless it has one so called. */
-const own = ['input', 'json', 'no-wait']
-
-export const call: Runner = async (args, { flags }) => {
-  const { before, words, after } = parted(args)
-  const { given } = readArguments(
-    flags.filter(({ name }) => !own.includes(name) || name === 'json'),
-    before,
-    0,
-  )
-  const [named, action] = words
-  if (named === undefined && !canAsk()) throw new UsageError('The tool is missing: its name or its id.')
-  const session = await openSession(given)
+/** `call --url … crm create_contact --name Ada`: flags of the platform, the tool, its action, and the arguments. */
+export const call: Runner = async ({ command, args, globals }) => {
+  const { words, given } = parseArguments(command.flags, args, { stopAtWord: true })
+  const before = withGlobals(command, given, globals)
+  const { tool: named, action, rest } = splitWords(words)
+  if (named === undefined && !canAsk()) throw new UsageError('The tool is missing: give its name or its id.')
+  const session = await openSession(before)
   const tool = named ?? (await chooseTool(session.qm))
   const chosen = await chooseAction(session.qm, tool, action)
-  const { rest, whole, json, waits } = await takeOwn(after, chosen?.input_schema)
-  const input: Input = { ...whole, ...(await readInput(chosen?.input_schema, rest, own)) }
-  const missing = missingOf(chosen?.input_schema, input)
-  if (missing.length > 0 && !canAsk()) throw new UsageError(missingText(chosen?.input_schema, missing))
-  for (const name of missing) input[name] = await askFor(name, chosen?.input_schema.properties?.[name])
+  const schema = chosen?.input_schema
+  const commandFlags = command.flags.filter(({ name }) => name === 'input' || name === 'no-wait')
+  const read = await readToolArguments(schema, rest, [...commandFlags, ...outputFlags])
+  const all = { given: new Map([...before, ...read.given]) }
+  const whole = textOf(all, 'input')
+  const input: Input = {
+    ...(whole === undefined ? {} : parseObject('input', await readSource('input', whole))),
+    ...read.input,
+  }
+  const missing = missingOf(schema, input)
+  if (missing.length > 0 && !canAsk()) throw new UsageError(missingText(schema, missing))
+  for (const name of missing) input[name] = await askFor(name, schema?.properties?.[name])
   const body = { input, ...((chosen?.name ?? action) && { action: chosen?.name ?? action }) }
-  const isJson = json || given.has('json')
-  return send(session, { tool, body, json: isJson, waits })
+  return send(session, { tool, body, json: isSet(all.given, 'json'), waits: !isSet(all.given, 'no-wait') })
 }
 
-/** `call --url … crm create_contact --name Ada`: flags of the platform, the tool and its action, their arguments. */
-function parted(args: readonly string[]): { before: string[]; words: string[]; after: string[] } {
-  const before: string[] = []
-  const rest = [...args]
-  while (rest[0]?.startsWith('-')) {
-    const flag = rest.shift() as string
-    before.push(flag)
-    if (!flag.includes('=') && ['--url', '--key', '--profile'].includes(flag) && rest.length > 0) {
-      before.push(rest.shift() as string)
-    }
-  }
-  const first = rest.findIndex((arg) => arg.startsWith('--'))
-  const words = first < 0 ? rest : rest.slice(0, first)
-  const over = words[2]
-  if (over !== undefined) throw new UsageError(`"${over}" follows no flag: arguments are given as in --city Recife.`)
-  return { before, words, after: first < 0 ? [] : rest.slice(first) }
-}
-
-async function takeOwn(after: readonly string[], schema: Schema | undefined) {
-  const isOwn = (flag: string) => !Object.hasOwn(schema?.properties ?? {}, flag)
-  const rest = [...after]
-  const alone = (flag: string) => {
-    const at = isOwn(flag) ? rest.indexOf(`--${flag}`) : -1
-    if (at >= 0) rest.splice(at, 1)
-    return at >= 0
-  }
-  const json = alone('json')
-  const waits = !alone('no-wait')
-  const at = isOwn('input') ? rest.findIndex((arg) => arg === '--input' || arg.startsWith('--input=')) : -1
-  if (at < 0) return { rest, json, waits, whole: {} }
-  const [flag = '', next] = rest.splice(at, rest[at] === '--input' ? 2 : 1)
-  const text = flag === '--input' ? next : flag.slice('--input='.length)
-  if (text === undefined) throw new UsageError('--input needs a value.')
-  return { rest, json, waits, whole: toObject(await readSource('input', text)) }
-}
-
-function toObject(text: string): Input {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Input
-  } catch (error) {
-    throw new UsageError(`--input is not JSON: ${(error as Error).message}.`)
-  }
-  throw new UsageError('--input must be a JSON object.')
+/** The tool, its action, and the arguments, which begin with the first flag. */
+function splitWords([tool, next, ...rest]: readonly string[]) {
+  if (next === undefined) return { tool, action: undefined, rest }
+  return next.startsWith('--') ? { tool, action: undefined, rest: [next, ...rest] } : { tool, action: next, rest }
 }
 
 const mostChoices = 30
 
-/** The name of a tool; with its app where another has the same name, or its id where that says no more. */
+/** Prompts for a tool. Tools of the same name are shown with their app, or by id. */
 async function chooseTool(qm: Quartermaster): Promise<string> {
-  const asked = qm.tools.listTools({ query: { limit: mostChoices } })
-  const { data, total } = got(await withProgress('Looking for tools …', asked))
-  if (data.length === 0) throw new UsageError('The tool is missing, and this key sees none: give the id of one.')
-  if (total > mostChoices) return (await askText(`Which of the ${total} tools? Its name or its id`)).trim()
+  const listed = qm.tools.listTools({ query: { limit: mostChoices } })
+  const { data, total } = got(await withProgress('Loading tools …', listed))
+  if (data.length === 0)
+    throw new UsageError('The tool is missing, and this key cannot list any. Give the id of a tool.')
+  if (total > mostChoices) return (await askText(`Name or id of the tool (${total} tools)`)).trim()
   const isOnly = (all: readonly string[], one: string) => all.indexOf(one) === all.lastIndexOf(one)
   const names = data.map(({ name }) => name)
   const references = data.map(printToolReference)
@@ -101,15 +64,15 @@ async function chooseTool(qm: Quartermaster): Promise<string> {
     return isOnly(names, name) ? name : isOnly(references, reference) ? reference : id
   })
   const shown = choices.map(oneLine)
-  return choices[shown.indexOf(await askChoice('Which tool?', shown))] ?? ''
+  return choices[shown.indexOf(await askChoice('Tool', shown))] ?? ''
 }
 
-/** Which action, and what it asks for; unknown for a key that may call and not look. */
+/** The action and its schema; `undefined` if the key may call the tool but not read it. */
 async function chooseAction(qm: Quartermaster, tool: string, wanted: string | undefined): Promise<Action | undefined> {
   const actions: Action[] = []
   for (let total = 1; actions.length < total; ) {
-    const asked = qm.tools.listToolActions({ path: { tool_id: tool }, query: { limit: 500, offset: actions.length } })
-    const { data, error } = await withProgress('Looking at the tool …', asked)
+    const listed = qm.tools.listToolActions({ path: { tool_id: tool }, query: { limit: 500, offset: actions.length } })
+    const { data, error } = await withProgress('Loading the tool …', listed)
     const isUnseen = error?.code === 'RESOURCE_NOT_FOUND' && !error.details?.did_you_mean
     if (isUnseen || error?.code === 'FORBIDDEN') return undefined
     const page = got({ data, error } as never) as { data: Action[]; total: number }
@@ -119,13 +82,13 @@ async function chooseAction(qm: Quartermaster, tool: string, wanted: string | un
   if (wanted === undefined && actions.length === 1) return actions[0]
   const names = actions.map(({ name }) => name)
   if (wanted === undefined && canAsk() && names.length > 0 && names.length <= mostChoices) {
-    const chosen = await askChoice('Which action?', names.map(oneLine))
+    const chosen = await askChoice('Action', names.map(oneLine))
     return actions[names.map(oneLine).indexOf(chosen)]
   }
   const found = actions.find(({ name }) => name === wanted)
   if (found || names.length === 0) return found
-  const all = ` There are ${names.slice(0, 20).join(', ')}${names.length > 20 ? ' …' : ''}.`
-  if (wanted === undefined) throw new UsageError(`Which action?${all}`)
+  const all = ` Actions: ${names.slice(0, 20).join(', ')}${names.length > 20 ? ' …' : ''}.`
+  if (wanted === undefined) throw new UsageError(`The action is missing.${all}`)
   const { didYouMean } = await import('../../lib/nearest.ts')
   throw new UsageError(`The tool has no action "${wanted}".${didYouMean(wanted, names) || all}`)
 }
@@ -139,13 +102,13 @@ interface Sending {
 
 async function send({ qm, connection }: Session, { tool, body, json, waits }: Sending): Promise<number> {
   for (;;) {
-    const asked = qm.tools.callTool({ path: { tool_id: tool }, body: { ...body, wait: false } as never })
-    const { data, error, response } = await withProgress(`Calling ${tool} …`, asked)
+    const called = qm.tools.callTool({ path: { tool_id: tool }, body: { ...body, wait: false } })
+    const { data, error, response } = await withProgress(`Calling ${tool} …`, called)
     if (error) throw new Refused(error, connection.baseUrl)
     if (response.status !== 202) {
-      // What a tool answers is nobody's record: text as it is, and JSON otherwise.
+      // A tool's output has no known fields: text is printed as it is, and anything else as JSON.
       print(data, { json: json || typeof data !== 'string' })
-      return saysFailed(data) ? exit.refused : exit.ok
+      return isToolError(data) ? exit.refused : exit.ok
     }
     const { approval_id: id, expires_at } = data as { approval_id: string; expires_at: string }
     if (!waits) {
@@ -153,26 +116,26 @@ async function send({ qm, connection }: Session, { tool, body, json, waits }: Se
       return exit.waiting
     }
     note(waitingText(id, expires_at, connection.baseUrl))
-    await withProgress('Waiting for approval …', decided(qm, id))
+    await withProgress('Waiting for approval …', untilApproved(qm, id))
   }
 }
 
-/** The result of an MCP tool that ran, and tells of itself that it failed: so it is in the record too. */
-const saysFailed = (data: unknown): boolean => {
+/** Whether an MCP tool ran and reported an error. */
+const isToolError = (data: unknown): boolean => {
   const { isError, content } = Object(data) as { isError?: unknown; content?: unknown }
   return isError === true && Array.isArray(content)
 }
 
 const waitingText = (id: string, expiresAt: string, baseUrl: string) =>
   [
-    `${paint('yellow', '●', process.stderr)} A person must approve this call; it expires ${ago(expiresAt)}.`,
+    `${paint('yellow', '●', io().stderr)} This call needs approval. The request expires ${ago(expiresAt)}.`,
     `  quartermaster approvals approve ${id}`,
     `  ${baseUrl.replace(/\/+$/, '')}/approvals/${id}`,
-    '  Whoever decides needs a key of their own.',
+    '  You cannot approve your own call: the reviewer needs another API key.',
   ].join('\n')
 
-/** Resolves once it is approved: sent again, the same call is then made. */
-async function decided(qm: Quartermaster, id: string): Promise<void> {
+/** Waits until the call is approved. Sending the same call again then runs it. */
+async function untilApproved(qm: Quartermaster, id: string): Promise<void> {
   for (;;) {
     const { status, reason, action } = got(await qm.approvals.getApproval({ path: { approval_id: id } }))
     if (status === 'approved') return
@@ -183,7 +146,7 @@ async function decided(qm: Quartermaster, id: string): Promise<void> {
       const why = reason ? `: ${reason}` : ''
       throw new Refused({
         code: code ?? 'APPROVAL_USED',
-        message: `The call of "${action}" was not made: its approval is ${status}${why}.`,
+        message: `"${action}" was not called. The approval is ${status}${why}.`,
       })
     }
     await new Promise((resolve) => setTimeout(resolve, 500))

@@ -3,68 +3,70 @@ import type { GenerationResult, Quartermaster } from '../../sdk/index.ts'
 import { askText } from '../toolkit/ask.ts'
 import { exit, Interrupted, type Runner, UsageError } from '../toolkit/command.ts'
 import { got, openSession, Refused, type Session } from '../toolkit/connection.ts'
-import { isSet, readArguments } from '../toolkit/flags.ts'
-import { canAsk, harmless, note, oneLine, paint, withProgress } from '../toolkit/terminal.ts'
+import { io, note, say } from '../toolkit/io.ts'
+import { isSet, readArguments } from '../toolkit/parse.ts'
+import { canAsk, harmless, oneLine, paint, withProgress } from '../toolkit/terminal.ts'
 
-interface Said {
+interface Message {
   readonly role: 'user' | 'assistant'
   readonly content: string
 }
 
-/** A conversation with an agent; with a message on the command line, one answer. */
-export const chat: Runner = async (args, { flags }) => {
-  const { words, given } = readArguments(flags, args, 2)
+/** Prints one answer if there is a message, otherwise starts a conversation. */
+export const chat: Runner = async (invocation) => {
+  const { words, given } = readArguments(invocation, 2)
   const [agent, message] = words
-  if (agent === undefined) throw new UsageError('The agent is missing: its name or its id.')
+  if (agent === undefined) throw new UsageError('The agent is missing: give its name or its id.')
   const session = await openSession(given)
   if (message !== undefined) {
     const result = await turn(session, agent, [{ role: 'user', content: message }], isSet(given, 'json'))
     return result.status === 'completed' ? exit.ok : result.status === 'requires_action' ? exit.waiting : exit.refused
   }
-  if (!canAsk()) throw new UsageError('What to say is missing: quartermaster chat <agent> "Hello".')
-  note(paint('dim', 'An empty line or Ctrl-C ends the conversation.', process.stderr))
-  const said: Said[] = []
+  if (!canAsk()) throw new UsageError('The message is missing: quartermaster chat <agent> "Hello".')
+  note(paint('dim', 'To end the conversation, press Ctrl-C or send an empty message.', io().stderr))
+  const messages: Message[] = []
   for (;;) {
-    const content = await askText(paint('bold', 'you', process.stderr)).catch((error: unknown) => {
+    const content = await askText('You').catch((error: unknown) => {
       if (error instanceof Interrupted) return ''
       throw error
     })
     if (content.trim() === '') return exit.ok
-    said.push({ role: 'user', content })
-    const result = await turn(session, agent, said, false)
-    said.push({ role: 'assistant', content: result.output?.content ?? '' })
+    messages.push({ role: 'user', content })
+    const result = await turn(session, agent, messages, false)
+    messages.push({ role: 'assistant', content: result.output?.content ?? '' })
   }
 }
 
 async function turn(
   { qm, connection }: Session,
   agent: string,
-  messages: readonly Said[],
+  messages: readonly Message[],
   json: boolean,
 ): Promise<GenerationResult> {
-  const { data, error } = await qm.agents.stream(agent, { messages: messages as never })
+  const { data, error } = await qm.agents.stream(agent, { messages: [...messages] })
   if (error) throw new Refused(error, connection.baseUrl)
   let result: GenerationResult | undefined
   let printed = ''
   for await (const event of data) {
-    if (json) console.log(JSON.stringify(event))
+    if (json) say(JSON.stringify(event))
     else if (event.type === 'text.delta') {
       printed += event.text
-      process.stdout.write(harmless(event.text))
-    } else if (event.type === 'tool_call.started') note(paint('dim', `→ ${oneLine(event.tool_name)}`, process.stderr))
-    else if (event.type === 'call.waiting') note(paint('yellow', `● ${oneLine(event.tool_name)} waits`, process.stderr))
+      io().stdout.write(harmless(event.text))
+    } else if (event.type === 'tool_call.started') note(paint('dim', `→ ${oneLine(event.tool_name)}`, io().stderr))
+    else if (event.type === 'call.waiting')
+      note(paint('yellow', `● ${oneLine(event.tool_name)} is waiting`, io().stderr))
     if ('result' in event) result = event.result as GenerationResult
   }
-  if (!result) throw new Refused({ code: 'NETWORK', message: 'The answer broke off.' }, connection.baseUrl)
+  if (!result) throw new Refused({ code: 'NETWORK', message: 'The response was cut off.' }, connection.baseUrl)
   const ended = await settle(qm, agent, result)
   const rest = ended.output?.content ?? ''
-  if (!json && rest !== '' && !printed.endsWith(rest)) process.stdout.write(harmless(rest))
-  if (!json && (printed || rest)) process.stdout.write('\n')
-  if (ended.error) note(paint('red', `✗ ${ended.error.code}: ${harmless(ended.error.message)}`, process.stderr))
+  if (!json && rest !== '' && !printed.endsWith(rest)) io().stdout.write(harmless(rest))
+  if (!json && (printed || rest)) io().stdout.write('\n')
+  if (ended.error) note(paint('red', `✗ ${ended.error.code}: ${harmless(ended.error.message)}`, io().stderr))
   return ended
 }
 
-/** Whatever the run still needs: a person's decision elsewhere, or what a tool of the caller answers, typed here. */
+/** Continues the run while it needs approvals or outputs of client tools. Waits for approvals, and prompts for outputs. */
 async function settle(qm: Quartermaster, agent: string, first: GenerationResult): Promise<GenerationResult> {
   let result = first
   while (result.status === 'requires_action') {
@@ -72,7 +74,7 @@ async function settle(qm: Quartermaster, agent: string, first: GenerationResult)
     if (tool_calls.length > 0 && !canAsk()) return result
     for (const { approval_id, tool_name } of approvals) {
       note(
-        `${paint('yellow', '●', process.stderr)} A person must approve ${oneLine(tool_name)}: quartermaster approvals approve ${approval_id}`,
+        `${paint('yellow', '●', io().stderr)} ${oneLine(tool_name)} needs approval: quartermaster approvals approve ${approval_id}`,
       )
     }
     if (tool_calls.length === 0) {
@@ -81,17 +83,17 @@ async function settle(qm: Quartermaster, agent: string, first: GenerationResult)
     }
     const outputs = []
     for (const { tool_call_id, tool_name, args } of tool_calls) {
-      note(`${paint('cyan', oneLine(tool_name), process.stderr)} ${oneLine(JSON.stringify(args))}`)
-      outputs.push({ tool_call_id, output: await askText('What does it answer?') })
+      note(`${paint('cyan', oneLine(tool_name), io().stderr)} ${oneLine(JSON.stringify(args))}`)
+      outputs.push({ tool_call_id, output: await askText('Output of the tool') })
     }
     const path = { agent_id: agent, generation_id: result.id }
-    const body = { tool_outputs: outputs } as never
+    const body = { tool_outputs: outputs }
     result = got(await withProgress('Thinking …', qm.agents.submitToolOutputs({ path, body }))) as GenerationResult
   }
   return result
 }
 
-/** The run goes on by itself once it is decided; it comes to rest at its end, or where it needs something else. */
+/** Waits until the run ends or requires another action. The platform continues it after the decision. */
 async function afterDecision(qm: Quartermaster, before: GenerationResult): Promise<GenerationResult> {
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, 500))

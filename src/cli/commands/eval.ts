@@ -3,39 +3,40 @@ import { text } from 'node:stream/consumers'
 import { type Connection, send } from '../../sdk/send.ts'
 import { exit, type Runner, UsageError } from '../toolkit/command.ts'
 import { connectionOf, Refused } from '../toolkit/connection.ts'
-import { readArguments, textOf } from '../toolkit/flags.ts'
+import { io, say } from '../toolkit/io.ts'
+import { readArguments, textOf } from '../toolkit/parse.ts'
 
-/** One line of the file: a request, and the actions that would be right for it. */
-interface Asked {
+/** One line of the file: a query and its correct actions. */
+interface Query {
   readonly query: string
   readonly relevant: readonly string[]
 }
 
-interface Answered extends Asked {
+interface Answered extends Query {
   /** The actions that were found, best first, as `app/action`. */
   readonly found: readonly string[]
 }
 
-/** How well a server answers a team's own requests. */
-export const run: Runner = async (args, { flags }) => {
-  const read = readArguments(flags, args, 2)
+export const run: Runner = async (invocation) => {
+  const read = readArguments(invocation, 2)
   const [what, file] = read.words
-  if (what !== 'resolve') throw new UsageError('What can be measured is "resolve".')
-  if (file === undefined) throw new UsageError('The file of queries is missing.')
+  if (what !== 'resolve')
+    throw new UsageError('Only "resolve" can be measured: quartermaster eval resolve queries.jsonl')
+  if (file === undefined) throw new UsageError('The file with the queries is missing.')
   const serverId = textOf(read, 'server-id')
-  if (serverId === undefined) throw new UsageError('--server-id is missing: it names the server to measure.')
-  console.log(await evaluate(file, serverId, await connectionOf({ fields: [] }, read.given)))
+  if (serverId === undefined) throw new UsageError('--server-id is missing: the server to measure.')
+  say(await evaluate(file, serverId, await connectionOf(read.given)))
   return exit.ok
 }
 
-const atOnce = 50
+const batchSize = 50
 
-/** Resolves with what to print. Throws the platform's own error where it answers one. */
+/** Resolves with the report. */
 async function evaluate(file: string, serverId: string, connection: Connection): Promise<string> {
-  const asked = readLines(file === '-' ? await text(process.stdin) : await read(file))
+  const queries = readLines(file === '-' ? await text(io().stdin) : await read(file))
   const answered: Answered[] = []
-  for (let start = 0; start < asked.length; start += atOnce) {
-    const some = asked.slice(start, start + atOnce)
+  for (let start = 0; start < queries.length; start += batchSize) {
+    const some = queries.slice(start, start + batchSize)
     const { data, error } = await send(
       connection,
       { route: 'POST /servers/{server_id}/resolve' },
@@ -53,17 +54,17 @@ async function evaluate(file: string, serverId: string, connection: Connection):
 
 async function read(file: string): Promise<string> {
   return readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new UsageError(`cannot read ${file} (${error.code}).`)
+    throw new UsageError(`Cannot read ${file} (${error.code}).`)
   })
 }
 
-function readLines(content: string): Asked[] {
-  const lines = content.split('\n').flatMap((line, at) => (line.trim() === '' ? [] : [toAsked(line, at + 1)]))
-  if (lines.length === 0) throw new UsageError('The file has no requests.')
+function readLines(content: string): Query[] {
+  const lines = content.split('\n').flatMap((line, at) => (line.trim() === '' ? [] : [parseQuery(line, at + 1)]))
+  if (lines.length === 0) throw new UsageError('The file contains no queries.')
   return lines
 }
 
-function toAsked(line: string, number: number): Asked {
+function parseQuery(line: string, number: number): Query {
   let value: unknown
   try {
     value = JSON.parse(line)
@@ -71,9 +72,11 @@ function toAsked(line: string, number: number): Asked {
     throw new UsageError(`Line ${number} is not JSON.`)
   }
   const { query, relevant } = (value ?? {}) as Record<string, unknown>
-  const isRight = Array.isArray(relevant) && relevant.length > 0 && relevant.every((one) => typeof one === 'string')
-  if (typeof query !== 'string' || !isRight) {
-    throw new UsageError(`Line ${number} must have a "query" and the "relevant" actions, as "app/action".`)
+  const isValid = Array.isArray(relevant) && relevant.length > 0 && relevant.every((one) => typeof one === 'string')
+  if (typeof query !== 'string' || !isValid) {
+    throw new UsageError(
+      `Line ${number} must have a "query" and a list of "relevant" actions, written as "app/action".`,
+    )
   }
   return { query, relevant }
 }
@@ -89,7 +92,8 @@ function report(answered: readonly Answered[]): string {
     `R@5      ${share((rank) => Number(rank > 0 && rank <= 5))} %`,
     `NDCG@10  ${share((rank) => (rank > 0 ? 1 / Math.log2(rank + 1) : 0))} %`,
     ...missed.map(
-      ({ query, relevant, found }) => `missed: "${query}" wants ${relevant.join(' or ')}, got ${found[0] ?? 'nothing'}`,
+      ({ query, relevant, found }) =>
+        `missed: "${query}" expected ${relevant.join(' or ')}, got ${found[0] ?? 'nothing'}`,
     ),
   ].join('\n')
 }

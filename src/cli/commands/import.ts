@@ -4,18 +4,19 @@ import { text } from 'node:stream/consumers'
 import { takeFolder } from '../../model/skill-file.ts'
 import { exit, type Runner, UsageError } from '../toolkit/command.ts'
 import { openSession, Refused, type Session } from '../toolkit/connection.ts'
-import { type Arguments, isSet, readArguments, textOf } from '../toolkit/flags.ts'
+import { io, note, say } from '../toolkit/io.ts'
 import { parseWithComments } from '../toolkit/json-with-comments.ts'
+import { type Arguments, isSet, readArguments, textOf } from '../toolkit/parse.ts'
 import { print } from '../toolkit/print.ts'
 import { noteIfAllSkipped } from '../toolkit/skipped.ts'
-import { harmless, isForPeople, note, oneLine, paint, withProgress } from '../toolkit/terminal.ts'
+import { harmless, isForPeople, oneLine, paint, withProgress } from '../toolkit/terminal.ts'
 
-/** Takes over what other programs keep in files. */
-export const importFrom: Runner = async (args, { flags }) => {
-  const read = readArguments(flags, args, 2)
+export const importFrom: Runner = async (invocation) => {
+  const read = readArguments(invocation, 2)
   const [what, path] = read.words
-  if (what !== 'mcp-servers' && what !== 'skills')
-    throw new UsageError('What can be imported is "mcp-servers" and "skills".')
+  if (what !== 'mcp-servers' && what !== 'skills') {
+    throw new UsageError('Say what to import: mcp-servers or skills.')
+  }
   if (path === undefined) throw new UsageError(what === 'skills' ? 'The folder is missing.' : 'The file is missing.')
   const session = await openSession(read.given)
   return what === 'skills' ? importSkills(path, read, session) : importServers(path, read, session)
@@ -27,9 +28,9 @@ const projectOf = (read: Arguments) => {
 }
 
 async function importServers(path: string, read: Arguments, { qm, connection }: Session): Promise<number> {
-  const mcpServers = serversIn(path === '-' ? await text(process.stdin) : await load(path), path)
-  const asked = qm.tools.importMcpServers({ body: { mcpServers, ...projectOf(read) } as never })
-  const { data, error } = await withProgress('Registering …', asked)
+  const mcpServers = serversIn(path === '-' ? await text(io().stdin) : await load(path), path)
+  const sent = qm.tools.importMcpServers({ body: { mcpServers, ...projectOf(read) } as never })
+  const { data, error } = await withProgress('Importing …', sent)
   if (error) throw new Refused(error, connection.baseUrl)
   const lines = [
     ...data.created.map(({ name, id }) => line('+', 'green', `${name}  ${id}`)),
@@ -39,17 +40,15 @@ async function importServers(path: string, read: Arguments, { qm, connection }: 
   ]
   const code = finish(data, lines, data.skipped.filter(({ refused }) => refused).length, read)
   for (const { name, field, instead } of data.not_taken_over) {
-    note(oneLine(`${name}: "${field}" is not taken over. ${instead}`))
+    note(oneLine(`${name}: "${field}" was not imported. ${instead}`))
   }
   for (const { name, field, placeholder } of data.to_fill_in) {
-    note(
-      oneLine(`${name}: ${placeholder} in ${field} is to be filled in: put the value there, with update-tool --mcp.`),
-    )
+    note(oneLine(`${name}: replace ${placeholder} in ${field} with its value, using update-tool --mcp.`))
   }
   return code
 }
 
-/** Editors call it by three names. */
+/** The section with the servers. Editors use three different names for it. */
 function serversIn(content: string, path: string): Record<string, unknown> {
   let value: unknown
   try {
@@ -60,23 +59,24 @@ function serversIn(content: string, path: string): Record<string, unknown> {
   const { mcpServers, servers, context_servers } = (value ?? {}) as Record<string, unknown>
   const found = mcpServers ?? servers ?? context_servers
   if (typeof found === 'object' && found !== null) return found as Record<string, unknown>
-  throw new UsageError(`${path} has no "mcpServers".`)
+  throw new UsageError(`${path} has no "mcpServers" section.`)
 }
 
 const load = (path: string) =>
   readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new UsageError(`cannot read ${path} (${error.code}).`)
+    throw new UsageError(`Cannot read ${path} (${error.code}).`)
   })
 
-const atOnce = 1_000_000
-const most = 2000
+const maxBatchLength = 1_000_000
+const maxSkills = 2000
 
 async function importSkills(folder: string, read: Arguments, { qm, connection }: Session): Promise<number> {
   const paths: string[] = []
   for await (const path of glob('**/SKILL.md', { cwd: folder })) if (!path.includes('node_modules')) paths.push(path)
-  if (paths.length === 0) throw new UsageError(`There is no SKILL.md in ${folder} or below it.`)
-  if (paths.length > most)
-    throw new UsageError(`There are ${paths.length} skills in ${folder}: at most ${most} at once.`)
+  if (paths.length === 0) throw new UsageError(`No SKILL.md was found in ${folder} or its subfolders.`)
+  if (paths.length > maxSkills) {
+    throw new UsageError(`${folder} has ${paths.length} skills. At most ${maxSkills} can be imported at once.`)
+  }
   const all = {
     created: [] as unknown[],
     updated: [] as unknown[],
@@ -85,8 +85,8 @@ async function importSkills(folder: string, read: Arguments, { qm, connection }:
   }
   const lines: string[] = []
   for (const files of await batches(folder, paths.sort())) {
-    const asked = qm.skills.importSkills({ body: { files, ...projectOf(read) } })
-    const { data, error } = await withProgress('Taking over skills …', asked)
+    const sent = qm.skills.importSkills({ body: { files, ...projectOf(read) } })
+    const { data, error } = await withProgress('Importing skills …', sent)
     if (error) throw new Refused(error, connection.baseUrl)
     all.created.push(...data.created)
     all.updated.push(...data.updated)
@@ -98,39 +98,39 @@ async function importSkills(folder: string, read: Arguments, { qm, connection }:
       ...data.skipped.map(({ path, reason }) => line('✗', 'red', `${path}: ${reason}`)),
     )
   }
-  all.not_taken_over.push(...(await filesBeside(folder, paths)).map((path) => ({ path })))
+  all.not_taken_over.push(...(await otherFiles(folder, paths)).map((path) => ({ path })))
   lines.push(
     ...all.not_taken_over.map(({ path, field }) =>
-      line('!', 'yellow', `${path}: ${field ? `"${field}" ` : ''}is not taken over: a skill is its text`),
+      line('!', 'yellow', `${path}: ${field ? `"${field}" ` : ''}was not imported, because a skill is only text`),
     ),
   )
   return finish(all, lines, all.skipped.length, read)
 }
 
-const mostBeside = 100
+const maxOtherFiles = 100
 
-/** What lies beside a SKILL.md or below it, such as scripts that its text may tell to run. */
-async function filesBeside(folder: string, paths: readonly string[]): Promise<string[]> {
-  const beside = new Set<string>()
+/** The other files in the folder of a SKILL.md, such as scripts that its text may refer to. */
+async function otherFiles(folder: string, paths: readonly string[]): Promise<string[]> {
+  const others = new Set<string>()
   for (const skill of paths) {
-    // One in the folder itself has everything beside it.
+    // A SKILL.md in the folder itself does not own the other files.
     if (dirname(skill) === '.') continue
     for (const entry of await readdir(join(folder, dirname(skill)), { recursive: true, withFileTypes: true })) {
       const path = relative(folder, join(entry.parentPath, entry.name)).replaceAll('\\', '/')
-      if (entry.isFile() && entry.name !== 'SKILL.md' && !path.includes('node_modules')) beside.add(path)
-      if (beside.size === mostBeside) return [...beside].sort()
+      if (entry.isFile() && entry.name !== 'SKILL.md' && !path.includes('node_modules')) others.add(path)
+      if (others.size === maxOtherFiles) return [...others].sort()
     }
   }
-  return [...beside].sort()
+  return [...others].sort()
 }
 
-/** A few files to a request, so that none is too large for the platform. */
+/** Splits the files into several requests, so that none exceeds the size limit of the platform. */
 async function batches(folder: string, paths: readonly string[]): Promise<Record<string, string>[]> {
   const result: Record<string, string>[] = []
   let size = Number.POSITIVE_INFINITY
   for (const path of paths) {
     const content = await load(join(folder, path))
-    if (size + content.length > atOnce) {
+    if (size + content.length > maxBatchLength) {
       result.push({})
       size = 0
     }
@@ -143,20 +143,20 @@ async function batches(folder: string, paths: readonly string[]): Promise<Record
 const line = (mark: string, style: 'green' | 'yellow' | 'red', what: string) =>
   `${paint(style, mark)} ${harmless(what)}`
 
-/** What could not be taken over makes the exit code 1, so that a script notices. */
+/** Prints the result. Returns exit code 1 if something was skipped, so that scripts notice. */
 function finish(data: unknown, lines: readonly string[], skipped: number, read: Arguments): number {
   const json = isSet(read.given, 'json')
-  if (isForPeople(json)) console.log(lines.join('\n'))
+  if (isForPeople(json)) say(lines.join('\n'))
   else print(data, { json })
   noteIfAllSkipped(data)
   return skipped > 0 ? exit.refused : exit.ok
 }
 
-/** Writes every skill as a SKILL.md in a folder of its own. */
-export const exportTo: Runner = async (args, { flags }) => {
-  const read = readArguments(flags, args, 2)
+/** Writes each skill as a SKILL.md in its own folder. */
+export const exportTo: Runner = async (invocation) => {
+  const read = readArguments(invocation, 2)
   const [what, folder] = read.words
-  if (what !== 'skills') throw new UsageError('What can be exported is "skills".')
+  if (what !== 'skills') throw new UsageError('Say what to export: skills.')
   if (folder === undefined) throw new UsageError('The folder is missing.')
   const session = await openSession(read.given)
   const { qm, connection } = session
@@ -165,19 +165,19 @@ export const exportTo: Runner = async (args, { flags }) => {
   for (const id of await listIds(session, projectOf(read))) {
     const { data, error } = await qm.skills.exportSkill({ path: { skill_id: id } })
     if (error) throw new Refused(error, connection.baseUrl)
-    // Two names may lead to one folder, as "Pay back" and "pay-back" do. What they are called is in the file.
+    // Two names may map to one folder, such as "Pay back" and "pay-back". The file contains the exact name.
     const path = `${takeFolder(dirname(data.path).toLowerCase(), taken)}/SKILL.md`
     written.push({ path, state: await writeInto(folder, { ...data, path }, isSet(read.given, 'force')) })
   }
   const marks = { written: ['+', 'green'], same: ['=', 'yellow'], kept: ['✗', 'red'] } as const
   const lines = written.map(({ path, state }) => {
     const [mark, style] = marks[state]
-    return line(mark, style, state === 'kept' ? `${path}: another is there; --force replaces it` : path)
+    return line(mark, style, state === 'kept' ? `${path}: a different file exists; overwrite it with --force` : path)
   })
   return finish({ written }, lines, written.filter(({ state }) => state === 'kept').length, read)
 }
 
-/** The oldest first, so that each skill has the same folder every time. */
+/** The ids of all skills, oldest first, so that each skill gets the same folder every time. */
 async function listIds({ qm, connection }: Session, project: { project_id?: string }): Promise<string[]> {
   const ids = new Set<string>()
   for (let total = 1, offset = 0; offset < total; ) {
@@ -192,9 +192,8 @@ async function listIds({ qm, connection }: Session, project: { project_id?: stri
 
 async function writeInto(folder: string, file: { path: string; content: string }, force: boolean) {
   const path = resolve(folder, file.path)
-  // The name comes from the platform; it must not lead elsewhere.
-  if (relative(folder, path).split(/[\\/]/)[0] === '..')
-    throw new UsageError(`"${file.path}" would be outside of ${folder}.`)
+  // The name comes from the platform and must not point outside of the folder.
+  if (relative(folder, path).split(/[\\/]/)[0] === '..') throw new UsageError(`"${file.path}" is outside of ${folder}.`)
   const before = await readFile(path, 'utf8').catch(() => undefined)
   if (before === file.content) return 'same'
   if (before !== undefined && !force) return 'kept'
@@ -202,7 +201,7 @@ async function writeInto(folder: string, file: { path: string; content: string }
     await mkdir(dirname(path), { recursive: true })
     await writeFile(path, file.content)
   } catch (error) {
-    throw new UsageError(`cannot write ${path} (${(error as NodeJS.ErrnoException).code}).`)
+    throw new UsageError(`Cannot write ${path} (${(error as NodeJS.ErrnoException).code}).`)
   }
   return 'written'
 }

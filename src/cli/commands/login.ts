@@ -2,51 +2,55 @@ import { Quartermaster } from '../../sdk/index.ts'
 import { askSecret } from '../toolkit/ask.ts'
 import { exit, type Runner, UsageError } from '../toolkit/command.ts'
 import { checkedKey, checkedUrl, defaultUrl, openSession, Refused, withHeaders } from '../toolkit/connection.ts'
-import { isSet, readArguments, textOf } from '../toolkit/flags.ts'
+import { io, note } from '../toolkit/io.ts'
+import { isSet, readArguments, textOf } from '../toolkit/parse.ts'
 import { print } from '../toolkit/print.ts'
 import { configFile, type Profile, readProfiles, writeProfiles } from '../toolkit/profiles.ts'
-import { isForPeople, note, paint, withProgress } from '../toolkit/terminal.ts'
+import { isForPeople, paint, withProgress } from '../toolkit/terminal.ts'
 
 const nameOf = (name: string): string => {
   if (/^[\w.-]{1,64}$/.test(name)) return name
-  throw new UsageError('The name of a profile is 1 to 64 letters, digits, "_", "." or "-".')
+  throw new UsageError('A profile name has 1 to 64 letters, digits, "_", "." or "-".')
 }
 
-export const login: Runner = async (args, { flags }) => {
-  const read = readArguments(flags, args, 0)
-  const name = nameOf(textOf(read, 'profile') ?? (process.env.QM_PROFILE || 'default'))
-  const url = checkedUrl(textOf(read, 'url') ?? (process.env.QM_URL || defaultUrl))
+export const login: Runner = async (invocation) => {
+  const read = readArguments(invocation, 0)
+  const { env, stderr } = io()
+  const name = nameOf(textOf(read, 'profile') ?? (env.QM_PROFILE || 'default'))
+  const url = checkedUrl(textOf(read, 'url') ?? (env.QM_URL || defaultUrl))
   const key = await askSecret(`API key for ${new URL(url).origin}`)
-  if (key === '') throw new UsageError('The key is missing: type it, or give it on standard input.')
+  if (key === '') throw new UsageError('The API key is missing: type it, or pass it on standard input.')
   const profile: Profile = { url, key: checkedKey(key) }
-  const seen = await lookAround(profile)
+  const accepted = await tryKey(profile)
   const { current, profiles } = await readProfiles()
   const isFirst = current === undefined || !Object.hasOwn(profiles, current)
   await writeProfiles({ current: isFirst ? name : current, profiles: { ...profiles, [name]: profile } })
-  note(`${paint('green', '✓', process.stderr)} ${seen}`)
-  note(`Saved as "${name}" in ${configFile()}, for you alone to read.`)
-  if (!isFirst && current !== name)
-    note(`"${current}" is still what is used; "quartermaster profiles use ${name}" changes that.`)
+  note(`${paint('green', '✓', stderr)} ${accepted}`)
+  note(`Saved as profile "${name}" in ${configFile()}, readable only by you.`)
+  if (!isFirst && current !== name) {
+    note(`The current profile is still "${current}". To change it, run "quartermaster profiles use ${name}".`)
+  }
   return exit.ok
 }
 
-/** Whoever has a key that is known may list projects, if only to see none. */
-async function lookAround({ url, key }: Profile): Promise<string> {
+/** Lists projects, which every valid key may do, although the list may be empty. */
+async function tryKey({ url, key }: Profile): Promise<string> {
   const connection = withHeaders({ baseUrl: url, token: key })
-  const asked = new Quartermaster(connection).projects.listProjects({ query: { limit: 3 } })
-  const { data, error } = await withProgress('Asking the platform …', asked)
+  const listed = new Quartermaster(connection).projects.listProjects({ query: { limit: 3 } })
+  const { data, error } = await withProgress('Connecting …', listed)
   if (error) throw new Refused(error, url)
   const names = data.data.map((project) => project.name).join(', ')
   const more = data.total > data.data.length ? ` and ${data.total - data.data.length} more` : ''
-  return `${new URL(url).origin} knows the key${names ? `; it sees the project${data.total > 1 ? 's' : ''} ${names}${more}` : ''}.`
+  const projects = names ? ` Project${data.total > 1 ? 's' : ''}: ${names}${more}.` : ''
+  return `${new URL(url).origin} accepted the API key.${projects}`
 }
 
-export const logout: Runner = async (args, { flags }) => {
-  const read = readArguments(flags, args, 0)
+export const logout: Runner = async (invocation) => {
+  const read = readArguments(invocation, 0)
   const { current, profiles } = await readProfiles()
-  const name = textOf(read, 'profile') ?? (process.env.QM_PROFILE || current)
+  const name = textOf(read, 'profile') ?? (io().env.QM_PROFILE || current)
   if (name === undefined) {
-    note('No key is saved.')
+    note('No API key is saved.')
     return exit.ok
   }
   if (!Object.hasOwn(profiles, name)) throw new UsageError(`There is no profile "${name}".`)
@@ -54,15 +58,15 @@ export const logout: Runner = async (args, { flags }) => {
   const [next] = Object.keys(rest)
   const left = current === name ? next : current
   await writeProfiles({ ...(left !== undefined && { current: left }), profiles: rest })
-  note(`Forgot "${name}". The key itself still holds; "quartermaster delete-api-key" revokes one.`)
+  note(`Deleted profile "${name}". The API key is still valid: revoke it with "quartermaster delete-api-key".`)
   return exit.ok
 }
 
-export const profiles: Runner = async (args, { flags }) => {
-  const { words, given } = readArguments(flags, args, 2)
+export const profiles: Runner = async (invocation) => {
+  const { words, given } = readArguments(invocation, 2)
   const saved = await readProfiles()
   if (words[0] === 'use') return use(words[1], saved)
-  if (words[0] !== undefined) throw new UsageError(`"${words[0]}" is nothing that profiles can do.`)
+  if (words[0] !== undefined) throw new UsageError(`Unknown subcommand "${words[0]}". Use "profiles use <name>".`)
   const json = isSet(given, 'json')
   const listed = Object.entries(saved.profiles).map(([name, { url, key }]) => ({
     name,
@@ -70,7 +74,7 @@ export const profiles: Runner = async (args, { flags }) => {
     key: hint(key),
     current: name === saved.current,
   }))
-  if (listed.length === 0 && isForPeople(json)) note('No key is saved. "quartermaster login" saves one.')
+  if (listed.length === 0 && isForPeople(json)) note('No API key is saved. Save one with "quartermaster login".')
   else print({ data: listed, total: listed.length, limit: listed.length, offset: 0 }, { json, columns })
   return exit.ok
 }
@@ -78,21 +82,21 @@ export const profiles: Runner = async (args, { flags }) => {
 const columns = ['name', 'url', 'key', 'current']
 
 async function use(name: string | undefined, saved: Awaited<ReturnType<typeof readProfiles>>): Promise<number> {
-  if (name === undefined) throw new UsageError('The name of the profile is missing.')
+  if (name === undefined) throw new UsageError('The profile name is missing.')
   if (!Object.hasOwn(saved.profiles, name)) throw new UsageError(`There is no profile "${name}".`)
   await writeProfiles({ ...saved, current: name })
-  note(`"${name}" is used from now on.`)
+  note(`The current profile is now "${name}".`)
   return exit.ok
 }
 
-/** Enough to tell keys apart. */
+/** The first characters, to distinguish keys. */
 const hint = (key: string): string => `${key.slice(0, key.length < 16 ? 3 : 6)}…`
 
-export const whoami: Runner = async (args, { flags }) => {
-  const { given } = readArguments(flags, args, 0)
+export const whoami: Runner = async (invocation) => {
+  const { given } = readArguments(invocation, 0)
   const { connection, qm } = await openSession(given)
-  const asked = Promise.all([qm.apiKeys.getCurrentApiKey(), qm.projects.listProjects({ query: { limit: 100 } })])
-  const [{ data: key, error }, projects] = await withProgress('Asking the platform …', asked)
+  const loaded = Promise.all([qm.apiKeys.getCurrentApiKey(), qm.projects.listProjects({ query: { limit: 100 } })])
+  const [{ data: key, error }, projects] = await withProgress('Connecting …', loaded)
   if (error) throw new Refused(error, connection.baseUrl)
   const { id, name, project, access_policies, rate_limit, expires_at, created_by, platform_version } = key
   print(

@@ -1,22 +1,23 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { io } from '../toolkit/io.ts'
 
 export interface Endpoint {
   readonly url: string
-  /** What to call it in the client. */
+  /** The name of the server in the client. */
   readonly name: string
-  /** The key itself; where it is absent, something that stands for it. */
+  /** The API key, or `undefined` for a placeholder. */
   readonly key: string | undefined
 }
 
-/** A program that speaks MCP, and how it is told of a server. */
+/** An MCP client and the format of its settings. */
 export interface McpClient {
   readonly name: string
-  /** Where its settings are; absent where there is no such place. */
+  /** The path of its settings file, if it has a usual one. */
   file?(): string
-  /** The settings to add: objects are merged, and lists of things with an id. */
+  /** The settings to add. Objects are merged, and so are lists whose entries have ids. */
   settings(endpoint: Endpoint): Record<string, unknown>
-  /** How it gets the key without having it in the file; absent where it must stand there. */
+  /** How the client gets the key if it is not in the file. Absent if the key must be in the file. */
   readonly keyless?: string
   readonly next: string
 }
@@ -25,22 +26,23 @@ const placeholder = 'sk_…'
 const bearer = (key: string | undefined, otherwise = placeholder) => ({ Authorization: `Bearer ${key ?? otherwise}` })
 
 const home = (...path: string[]) => join(homedir(), ...path)
-const configHome = () => process.env.XDG_CONFIG_HOME || home('.config')
+const configHome = () => io().env.XDG_CONFIG_HOME || home('.config')
 
 function desktopFile(): string {
   if (process.platform === 'darwin')
     return home('Library', 'Application Support', 'Claude', 'claude_desktop_config.json')
-  const base = process.platform === 'win32' ? process.env.APPDATA || home('AppData', 'Roaming') : configHome()
+  const base = process.platform === 'win32' ? io().env.APPDATA || home('AppData', 'Roaming') : configHome()
   return join(base, 'Claude', 'claude_desktop_config.json')
 }
 
-const fromVariable = 'It reads the key from the variable QM_KEY of the environment that it is started in.'
+const fromVariable =
+  'The client reads the API key from the environment variable QM_KEY. Set it before you start the client.'
 
 export const mcpClients: readonly McpClient[] = [
   {
     name: 'claude-desktop',
     file: desktopFile,
-    // Its settings name programs only; mcp-remote is the bridge to an address, and takes the header from its environment.
+    // Claude Desktop starts programs only. mcp-remote connects to a URL and reads the header from its environment.
     settings: ({ name, url, key }) => ({
       mcpServers: {
         [name]: {
@@ -62,7 +64,7 @@ export const mcpClients: readonly McpClient[] = [
       mcpServers: { [name]: { type: 'http', url, headers: bearer(key, '${QM_KEY}') } },
     }),
     keyless: fromVariable,
-    next: 'Start claude in this folder, and /mcp shows it.',
+    next: 'Start claude in this folder. /mcp shows the server.',
   },
   {
     name: 'cursor',
@@ -78,11 +80,11 @@ export const mcpClients: readonly McpClient[] = [
       servers: { [name]: { type: 'http', url, headers: bearer(key, '${input:quartermaster-key}') } },
       ...(key === undefined && {
         inputs: [
-          { id: 'quartermaster-key', type: 'promptString', description: 'API key of Quartermaster', password: true },
+          { id: 'quartermaster-key', type: 'promptString', description: 'Quartermaster API key', password: true },
         ],
       }),
     }),
-    keyless: 'VS Code asks for the key once and keeps it safe.',
+    keyless: 'VS Code prompts for the API key once and stores it securely.',
     next: 'Open this folder in VS Code and start the server in .vscode/mcp.json.',
   },
   {
@@ -98,11 +100,11 @@ export const mcpClients: readonly McpClient[] = [
     name: 'zed',
     file: () => join(configHome(), 'zed', 'settings.json'),
     settings: ({ name, url, key }) => ({ context_servers: { [name]: { url, headers: bearer(key) } } }),
-    next: 'Zed sees it at once.',
+    next: 'Zed loads the settings immediately.',
   },
   {
     name: 'generic',
     settings: ({ name, url, key }) => ({ mcpServers: { [name]: { type: 'http', url, headers: bearer(key) } } }),
-    next: 'Put it where your client keeps its mcpServers.',
+    next: 'Add it to the mcpServers section of your client’s settings.',
   },
 ]

@@ -1,51 +1,55 @@
-import { type Config, describeExposure, describeUnknown, readConfig, SettingError } from '../../config.ts'
+import { inspect } from 'node:util'
+import { type Config, describeExposure, describeUnknown, readConfig, SettingError, settingFlags } from '../../config.ts'
 import { version } from '../../home.ts'
 import { createPlatform, type Platform } from '../../main.ts'
 import { StartError } from '../../model/start-error.ts'
 import { sampleCompany } from '../../sample/crm.ts'
 import { createSample, type Sample } from '../../sample/project.ts'
-import { type Answering, listen } from '../../server/listen.ts'
+import { type HttpServer, listen } from '../../server/listen.ts'
 import { sendResponse, toRequest } from '../../server/web.ts'
-import { exit, type Runner, UsageError } from '../toolkit/command.ts'
-import { toldToStop } from '../toolkit/stop.ts'
+import { exit, type Invocation, type Runner, UsageError } from '../toolkit/command.ts'
+import { helpFlag } from '../toolkit/flags.ts'
+import { io, note, say } from '../toolkit/io.ts'
+import { readArguments } from '../toolkit/parse.ts'
+import { untilStopped } from '../toolkit/stop.ts'
 
-/** An operator's mistake is said in a line; anything else is a bug, and shown whole. */
-export const run: Runner = async (args) => {
+/** Reports configuration and start errors in one line. Other errors are bugs and are printed with their stack. */
+export const run: Runner = async (invocation) => {
   try {
-    return await up(args)
+    return await up(invocation)
   } catch (error) {
+    if (error instanceof UsageError) throw error
     if (error instanceof SettingError) throw new UsageError(error.message)
-    console.error(error instanceof StartError ? `quartermaster: ${error.message}` : error)
+    note(error instanceof StartError ? `quartermaster: ${error.message}` : inspect(error))
     return exit.refused
   }
 }
 
-/** Runs the platform until it is told to stop. Resolves with the exit code. */
-async function up(flags: readonly string[]): Promise<number> {
-  const config = readConfig(flags, process.env)
-  for (const line of describeUnknown(process.env)) console.error(`quartermaster: ${line}`)
+/** Runs the platform until the process is stopped. Resolves with the exit code. */
+async function up({ command, args, globals }: Invocation): Promise<number> {
+  const { given } = readArguments({ command: { ...command, flags: [...settingFlags(), helpFlag] }, args, globals }, 0)
+  const { env, stderr } = io()
+  const config = readConfig(Object.fromEntries([...given].map(([name, [value]]) => [name, value])), env)
+  for (const line of describeUnknown(env)) note(`quartermaster: ${line}`)
   const exposed = describeExposure(config)
-  if (exposed) console.error(`quartermaster: ${exposed}`)
-  // From the start, so that whoever is told to stop while starting stops as gently as later.
-  const told = toldToStop()
-  // People read a sentence, and programs lines of JSON.
-  const platform = await createPlatform(
-    config,
-    process.stderr.isTTY ? { warn: (text) => console.error(`quartermaster: ${text}.`) } : {},
-  )
+  if (exposed) note(`quartermaster: ${exposed}`)
+  // Registered first, so that a signal during start-up also leads to a graceful stop.
+  const stopped = untilStopped()
+  // Warnings are sentences on a terminal, and JSON lines elsewhere.
+  const platform = await createPlatform(config, stderr.isTTY ? { warn: (text) => note(`quartermaster: ${text}.`) } : {})
   const answering = (await hasSample(config, platform)) ? withSample(platform) : platform
   const server = await listen(answering, config.host, config.port).catch(async (error: NodeJS.ErrnoException) => {
     await platform.close()
     throw error.code === 'EADDRINUSE'
-      ? new StartError(`Port ${config.port} on ${config.host} is taken. Choose another with --port.`)
+      ? new StartError(`Port ${config.port} on ${config.host} is in use. Choose another one with --port.`)
       : new StartError(`Cannot listen on ${config.host}, port ${config.port}: ${error.message}.`, { cause: error })
   })
   const sample = await fillWithSample(config, platform, server.url)
-  console.log(welcome(server.url, config.databaseUrl ? 'PostgreSQL' : `SQLite in ${config.data}`, platform))
-  if (sample) console.log(commandsToTry(server.url, sample))
+  say(welcome(server.url, config.databaseUrl ? 'PostgreSQL' : `SQLite in ${config.data}`, platform))
+  if (sample) say(commandsToTry(server.url, sample))
   if (platform.adminKey) await platform.adminKeyShown()
 
-  const signal = await told
+  const signal = await stopped
   platform.log.info({ signal }, 'draining')
   platform.drain()
   await server.close(config.drainSeconds)
@@ -54,12 +58,12 @@ async function up(flags: readonly string[]): Promise<number> {
   return 0
 }
 
-/** The sample's tools call the platform's own port, so they need their other end at every later start, too. */
+/** Whether to serve the sample service. Its tools call it on the platform's own port, so every later start serves it too. */
 const hasSample = async ({ sample, onLoopback }: Config, { store }: Platform) =>
   onLoopback && (sample || (await store.settings.find('sample')) !== undefined)
 
-/** The company that the sample's tools call lives on the same port. */
-function withSample(platform: Platform): Answering {
+/** Serves the sample company, which the sample's tools call, on the same port. */
+function withSample(platform: Platform): HttpServer {
   const company = sampleCompany()
   return {
     handle: async (exchange) =>
@@ -69,7 +73,7 @@ function withSample(platform: Platform): Answering {
   }
 }
 
-/** On an empty platform only, and once. */
+/** Creates the sample once, on an empty platform only. */
 async function fillWithSample(config: Config, platform: Platform, url: string): Promise<Sample | undefined> {
   const key = platform.adminKey ?? config.adminKey
   if (!config.sample || !config.onLoopback || !key) return undefined
@@ -83,7 +87,7 @@ async function fillWithSample(config: Config, platform: Platform, url: string): 
 
 /**
  * Three commands that show what the platform is for: a tool call, an MCP request, and a call that needs approval. They
- * use curl alone, and none of its newer flags, so that they work in any folder.
+ * use only curl, without its newer flags, so that they work in any folder.
  */
 function commandsToTry(url: string, { callerKey, rateTool, refundTool }: Sample): string {
   const curl = (path: string, body: object, accept = '') =>

@@ -3,7 +3,8 @@ import { type Config, readConfig } from '../../config.ts'
 import { home } from '../../home.ts'
 import { exit, type Runner, UsageError } from '../toolkit/command.ts'
 import { openSession, type Session } from '../toolkit/connection.ts'
-import { type Arguments, isSet, readArguments, textOf } from '../toolkit/flags.ts'
+import { io, say } from '../toolkit/io.ts'
+import { type Arguments, isSet, readArguments, textOf } from '../toolkit/parse.ts'
 import { print } from '../toolkit/print.ts'
 import { harmless, isForPeople, paint, withProgress } from '../toolkit/terminal.ts'
 import { type Finding, reasonOf, skipped, wrong } from './finding.ts'
@@ -19,12 +20,12 @@ import {
 } from './machine.ts'
 import { checkEgress, checkKeys, checkPlatform, checkReady, checkUpstreams } from './platform.ts'
 
-/** Looks at this machine and at the platform, and says what is wrong and what to do. Changes nothing. */
-export const doctor: Runner = async (args, { flags }) => {
-  const read = readArguments(flags, args, 0)
-  const findings = await withProgress('Looking …', examine(read))
+/** Checks this machine and the platform. Changes nothing. */
+export const doctor: Runner = async (invocation) => {
+  const read = readArguments(invocation, 0)
+  const findings = await withProgress('Checking …', examine(read))
   const json = isSet(read.given, 'json')
-  if (isForPeople(json)) console.log(textFor(findings))
+  if (isForPeople(json)) say(textFor(findings))
   else print({ findings, wrong: findings.filter(({ state }) => state === 'wrong').length }, { json })
   return findings.some(({ state }) => state === 'wrong') ? exit.refused : exit.ok
 }
@@ -32,18 +33,11 @@ export const doctor: Runner = async (args, { flags }) => {
 async function examine(read: Arguments): Promise<Finding[]> {
   let config: Config
   try {
-    config = readConfig(
-      ['port', 'host', 'data'].flatMap((name) => {
-        const value = textOf(read, name)
-        return value === undefined ? [] : [`--${name}`, value]
-      }),
-      process.env,
-    )
+    const flags = { port: textOf(read, 'port'), host: textOf(read, 'host'), data: textOf(read, 'data') }
+    config = readConfig(flags, io().env)
   } catch (error) {
-    return [
-      checkNode(),
-      wrong('settings', `${reasonOf(error)}.`, 'Mend it; "quartermaster up --help" lists the settings.'),
-    ]
+    const advice = 'Correct the setting. "quartermaster up --help" lists all settings.'
+    return [checkNode(), wrong('settings', `${reasonOf(error)}.`, advice)]
   }
   return [checkNode(), ...(await machine(config)), ...(await platform(read, config))]
 }
@@ -51,13 +45,13 @@ async function examine(read: Arguments): Promise<Finding[]> {
 async function machine(config: Config): Promise<Finding[]> {
   const port = await checkPort(config)
   const isRunning = port.what.startsWith('A Quartermaster')
-  const look = checkSecretKey(config)
+  const checkKey = checkSecretKey(config)
   const folder = await checkFolder(config.data, isRunning)
   const database = config.databaseUrl
-    ? await checkPostgres(config.databaseUrl, look)
+    ? await checkPostgres(config.databaseUrl, checkKey)
     : folder.state === 'wrong' && !folder.what.includes('in use')
       ? []
-      : await checkSqlite(config.data, look)
+      : await checkSqlite(config.data, checkKey)
   return [port, folder, ...database, await checkModel(config), await checkDashboard(fileURLToPath(home))]
 }
 
@@ -67,7 +61,7 @@ async function platform(read: Arguments, config: Config): Promise<Finding[]> {
     session = await openSession(read.given)
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
-    return [skipped('platform', `Not looked at: ${error.message}`)]
+    return [skipped('platform', `Not checked: ${error.message}`)]
   }
   const first = await checkPlatform(session)
   if (first.some(({ check, state }) => state === 'wrong' && check !== 'clock')) return first
@@ -89,6 +83,9 @@ function textFor(findings: readonly Finding[]): string {
     return advice === undefined ? first : `${first}\n  ${paint('yellow', '→')} ${harmless(advice)}`
   })
   const count = findings.filter(({ state }) => state === 'wrong').length
-  const sum = count === 0 ? paint('green', 'Nothing is wrong.') : paint('red', `${count} to mend.`)
+  const sum =
+    count === 0
+      ? paint('green', 'No problems found.')
+      : paint('red', count === 1 ? '1 problem found.' : `${count} problems found.`)
   return [...lines, '', sum].join('\n')
 }

@@ -1,10 +1,10 @@
-/** What was looked at and how it is. */
+/** The result of one check. */
 export interface Finding {
   /** `port`, `clock`. */
   readonly check: string
   readonly state: 'fine' | 'wrong' | 'skipped'
   readonly what: string
-  /** What to do about it. */
+  /** How to fix the problem. */
   readonly advice?: string
 }
 

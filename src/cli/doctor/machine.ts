@@ -15,17 +15,17 @@ export function checkNode(version = process.versions.node): Finding {
     : fine('node', `Node ${version}`)
 }
 
-/** Who has the port that the platform would take: nobody, a Quartermaster, or something else. */
+/** Whether the platform's port is free, used by a Quartermaster, or used by another program. */
 export async function checkPort({ host, port }: Pick<Config, 'host' | 'port'>): Promise<Finding> {
   const where = `${host}:${port}`
   const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
-  if (!(await listens(reached, port))) return fine('port', `${where} is free; no platform runs there.`)
+  if (!(await listens(reached, port))) return fine('port', `${where} is free. No platform is running there.`)
   if (await isQuartermaster(`http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`)) {
-    return fine('port', `A Quartermaster runs at ${where}.`)
+    return fine('port', `A Quartermaster is running at ${where}.`)
   }
   return wrong(
     'port',
-    `${where} is used by something else.`,
+    `${where} is used by another program.`,
     'Stop that program, or choose another port with --port or QM_PORT.',
   )
 }
@@ -65,16 +65,16 @@ export async function checkFolder(data: string, isRunning: boolean): Promise<Fin
   } catch {
     return wrong(
       'data folder',
-      `${folder} cannot be written to.`,
-      `Make it yours with chown, or choose another with --data.`,
+      `${folder} is not writable.`,
+      'Change its owner with chown, or choose another folder with --data.',
     )
   }
   if (isLocked(folder) && !isRunning) {
     const pid = (await readFile(join(folder, 'pid'), 'utf8').catch(() => '')).trim()
     return wrong(
       'data folder',
-      `${folder} is in use by another Quartermaster${pid ? ` (process ${pid})` : ''} that is not at this port.`,
-      'Stop that one, say where it is with --port, or choose another folder with --data.',
+      `${folder} is in use by another Quartermaster${pid ? ` (process ${pid})` : ''} on another port.`,
+      'Stop it, set its port with --port, or choose another folder with --data.',
     )
   }
   return fine('data folder', folder)
@@ -91,8 +91,12 @@ async function parentOf(folder: string): Promise<Finding> {
         () => false,
       ))
     return isUsable
-      ? fine('data folder', `${folder} is not there yet; the first start makes it.`)
-      : wrong('data folder', `${folder} cannot be made in ${above}.`, 'Choose another folder with --data or QM_DATA.')
+      ? fine('data folder', `${folder} does not exist yet. The first start creates it.`)
+      : wrong(
+          'data folder',
+          `${folder} cannot be created in ${above}.`,
+          'Choose another folder with --data or QM_DATA.',
+        )
   }
 }
 
@@ -111,25 +115,25 @@ function isLocked(folder: string): boolean {
 
 type FindSetting = (name: string) => Promise<string | undefined>
 
-/** Reads the database without changing it; what else wants to look into it is handed the settings. */
-export async function checkSqlite(data: string, look: (find: FindSetting) => Promise<Finding>): Promise<Finding[]> {
+/** Checks the database read-only, and runs another check on its settings. */
+export async function checkSqlite(data: string, check: (find: FindSetting) => Promise<Finding>): Promise<Finding[]> {
   const file = join(resolve(data), 'quartermaster.db')
   if (!(await stat(file).catch(() => undefined))) return [skipped('database', 'There is no database yet.')]
   const database = new DatabaseSync(file, { readOnly: true, open: false })
   try {
     database.open()
     const rows = database.prepare('PRAGMA quick_check(1)').all() as { quick_check?: string }[]
-    const said = rows[0]?.quick_check ?? 'ok'
-    if (said !== 'ok') throw new Error(said)
+    const result = rows[0]?.quick_check ?? 'ok'
+    if (result !== 'ok') throw new Error(result)
     const setting = database.prepare('select value from settings where name = ?')
     const find: FindSetting = async (name) => (setting.get(name) as { value: string } | undefined)?.value
-    return [fine('database', `SQLite in ${file}`), await look(find)]
+    return [fine('database', `SQLite in ${file}`), await check(find)]
   } catch (error) {
     return [
       wrong(
         'database',
         `${file} cannot be read: ${reasonOf(error)}.`,
-        'Put a backup in its place, or choose another folder with --data.',
+        'Restore a backup, or choose another folder with --data.',
       ),
     ]
   } finally {
@@ -137,7 +141,7 @@ export async function checkSqlite(data: string, look: (find: FindSetting) => Pro
   }
 }
 
-export async function checkPostgres(url: string, look: (find: FindSetting) => Promise<Finding>): Promise<Finding[]> {
+export async function checkPostgres(url: string, check: (find: FindSetting) => Promise<Finding>): Promise<Finding[]> {
   const { default: pg } = await import('pg')
   const where = URL.parse(url)
   const name = where ? `${where.hostname}:${where.port || 5432}${where.pathname}` : 'the address in DATABASE_URL'
@@ -153,7 +157,7 @@ export async function checkPostgres(url: string, look: (find: FindSetting) => Pr
       wrong(
         'database',
         `PostgreSQL at ${name} cannot be used: ${reasonOf(error)}.`,
-        'Start it, or mend DATABASE_URL: postgres://user:password@host:5432/database.',
+        'Start PostgreSQL, or correct DATABASE_URL: postgres://user:password@host:5432/database.',
       ),
     ]
   }
@@ -163,25 +167,27 @@ export async function checkPostgres(url: string, look: (find: FindSetting) => Pr
       const { rows } = await open.query('select value from settings where name = $1', [setting])
       return rows[0]?.value
     }
-    return [fine('database', `PostgreSQL at ${name}`), await look(find)]
+    return [fine('database', `PostgreSQL at ${name}`), await check(find)]
   } catch {
-    return [fine('database', `PostgreSQL at ${name}; the first start makes its tables.`)]
+    return [fine('database', `PostgreSQL at ${name}. The first start creates the tables.`)]
   } finally {
     await open.end().catch(() => {})
   }
 }
 
-/** Whether secrets that were sealed can be opened here. */
+/** Whether the stored secrets can be decrypted with the current key. */
 export const checkSecretKey =
   ({ secretKey, previousSecretKey, data }: Pick<Config, 'secretKey' | 'previousSecretKey' | 'data'>) =>
   async (find: FindSetting): Promise<Finding> => {
     const advice =
-      'Set QM_SECRET_KEY to the key that they were sealed with, or put its secret.key back into the data folder.'
+      'Set QM_SECRET_KEY to the key that the secrets were encrypted with, or restore secret.key in the data folder.'
     try {
-      if ((await find('secret_check')) === undefined) return fine('secret key', 'No secret is sealed yet.')
+      if ((await find('secret_check')) === undefined) return fine('secret key', 'No secrets are stored yet.')
       const settings = { find, establish: async (name: string) => (await find(name)) ?? '' }
       const fault = await (await Vault.open({ secretKey, previousSecretKey, data, settings })).findFault()
-      return fault === undefined ? fine('secret key', 'It opens what was sealed.') : wrong('secret key', fault, advice)
+      return fault === undefined
+        ? fine('secret key', 'It decrypts the stored secrets.')
+        : wrong('secret key', fault, advice)
     } catch (error) {
       return wrong('secret key', `${reasonOf(error)}.`, advice)
     }
@@ -192,36 +198,36 @@ export async function checkModel({
   embeddingsUrl,
   embeddingsFolder,
 }: Pick<Config, 'embeddings' | 'embeddingsUrl' | 'embeddingsFolder'>): Promise<Finding> {
-  if (embeddingsUrl !== undefined) return fine('search', `Meanings come from ${new URL(embeddingsUrl).host}.`)
-  if (embeddings === 'off') return fine('search', 'By words alone, as QM_EMBEDDINGS says.')
+  if (embeddingsUrl !== undefined) return fine('search', `Embeddings come from ${new URL(embeddingsUrl).host}.`)
+  if (embeddings === 'off') return fine('search', 'Keyword search only, because QM_EMBEDDINGS is off.')
   try {
     const model = await import('../../search/model.ts')
     await model.checkModel(embeddingsFolder)
-    return fine('search', 'The built-in model is there.')
+    return fine('search', 'The built-in model is available.')
   } catch (error) {
     if (isRuntimeMissing(error)) {
       return wrong(
         'search',
-        'onnxruntime-node, which runs the built-in model, is not installed. Actions are found by words alone.',
-        `Run "npm install --ignore-scripts ${runtime}" where Quartermaster is installed (with -g if it is global), or install Quartermaster again with ONNXRUNTIME_NODE_INSTALL=skip in the environment: npm leaves the package out where its install script cannot reach api.nuget.org, though only graphics cards need what that fetches. Or set QM_EMBEDDINGS=off to leave it so.`,
+        'onnxruntime-node, which runs the built-in model, is not installed. Search uses keywords only.',
+        `Run "npm install --ignore-scripts ${runtime}" where Quartermaster is installed (with -g if it is global), or reinstall Quartermaster with ONNXRUNTIME_NODE_INSTALL=skip in the environment: npm omits the package if its install script cannot reach api.nuget.org, although only GPUs need that download. To keep keyword search, set QM_EMBEDDINGS=off.`,
       )
     }
     return wrong(
       'search',
-      `The built-in model cannot be used: ${reasonOf(error)}. Actions are found by words alone.`,
-      'Install Quartermaster again, mend QM_EMBEDDINGS_FOLDER, or set QM_EMBEDDINGS=off to leave it so.',
+      `The built-in model cannot be used: ${reasonOf(error)}. Search uses keywords only.`,
+      'Reinstall Quartermaster, or correct QM_EMBEDDINGS_FOLDER. To keep keyword search, set QM_EMBEDDINGS=off.',
     )
   }
 }
 
-/** A checkout has the dashboard's source, a package what was built of it. */
+/** A checkout contains the source of the dashboard, a package contains the build. */
 export async function checkDashboard(root: string): Promise<Finding> {
   const isThere = (path: string) =>
     stat(join(root, path)).then(
       () => true,
       () => false,
     )
-  if (await isThere('dashboard/dist/index.html')) return fine('dashboard', 'It is built.')
-  if (!(await isThere('dashboard'))) return skipped('dashboard', 'This installation has none.')
+  if (await isThere('dashboard/dist/index.html')) return fine('dashboard', 'The dashboard is built.')
+  if (!(await isThere('dashboard'))) return skipped('dashboard', 'This installation has no dashboard.')
   return wrong('dashboard', 'The dashboard is not built.', 'Run "npm run build" in the checkout.')
 }

@@ -1,19 +1,20 @@
 import { askYes } from '../toolkit/ask.ts'
 import { exit, type Runner, UsageError } from '../toolkit/command.ts'
 import { openSession, type Session } from '../toolkit/connection.ts'
-import { isSet, readArguments, textOf } from '../toolkit/flags.ts'
+import { note, say } from '../toolkit/io.ts'
+import { isSet, readArguments, textOf } from '../toolkit/parse.ts'
 import { print } from '../toolkit/print.ts'
-import { canAsk, harmless, isForPeople, note, paint, withProgress } from '../toolkit/terminal.ts'
-import { defaultFile, requireSound } from './check.ts'
+import { canAsk, harmless, isForPeople, paint, withProgress } from '../toolkit/terminal.ts'
+import { defaultFile, requireValid } from './check.ts'
 import { type Project, readProject } from './file.ts'
 import { type Fields, inputOf } from './kinds.ts'
-import { ask, type Change, finder, type Plan, parameterOf, plan } from './plan.ts'
+import { type Change, finder, type Plan, parameterOf, plan, sendOperation } from './plan.ts'
 
-/** Makes the platform as the file says, and prints what that changes. */
-export const apply: Runner = async (args, { flags }) => {
-  const read = readArguments(flags, args, 1)
+/** Makes the platform match the file, and prints the changes. */
+export const apply: Runner = async (invocation) => {
+  const read = readArguments(invocation, 1)
   const project = await readProject(read.words[0] ?? defaultFile)
-  requireSound(project)
+  requireValid(project)
   const session = await openSession(read.given)
   const projectId = textOf(read, 'project-id')
   const prune = isSet(read.given, 'prune')
@@ -44,10 +45,10 @@ function show(changes: readonly Change[], json: boolean, isDry: boolean): void {
     )
     return
   }
-  for (const one of real) console.log(lineFor(one))
+  for (const one of real) say(lineFor(one))
   const same = changes.length - real.length
-  if (real.length === 0) console.log(paint('green', 'Nothing to change.'))
-  else if (same > 0) console.log(paint('dim', `${same} unchanged.`))
+  if (real.length === 0) say(paint('green', 'No changes.'))
+  else if (same > 0) say(paint('dim', `${same} unchanged.`))
 }
 
 function lineFor({ kind, name, change, fields }: Change): string {
@@ -56,17 +57,20 @@ function lineFor({ kind, name, change, fields }: Change): string {
   return `${paint(style, mark)} ${kind.section}/${harmless(name)}${what}`
 }
 
-/** Nothing is deleted that nobody has said yes to. */
+/** Asks for confirmation before anything is deleted. */
 async function confirm({ changes }: Plan, isSure: boolean): Promise<void> {
   const removals = changes.filter(({ change }) => change === 'delete')
   const count = removals.length
   if (count === 0 || isSure) return
-  if (!canAsk()) throw new UsageError(`This would delete ${count}: say so with --yes, or look first with --dry-run.`)
+  if (!canAsk())
+    throw new UsageError(`This would delete ${counted(count)}. Confirm with --yes, or see the changes with --dry-run.`)
   for (const one of removals) note(lineFor(one))
-  if (!(await askYes(`Delete ${count}?`))) throw new UsageError('Nothing was changed.')
+  if (!(await askYes(`Delete ${counted(count)}?`))) throw new UsageError('Nothing was changed.')
 }
 
-/** Prints what was done, and nothing else, however far it came. */
+const counted = (count: number): string => (count === 1 ? '1 record' : `${count} records`)
+
+/** Prints the changes that were made, also if one of them failed. */
 async function perform({ changes }: Plan, work: Work, json: boolean): Promise<void> {
   const done: Change[] = []
   for (const one of changes) {
@@ -76,8 +80,8 @@ async function perform({ changes }: Plan, work: Work, json: boolean): Promise<vo
     } catch (error) {
       const made = done.filter(({ change }) => change !== 'none')
       if (made.length > 0 || !isForPeople(json)) show(done, json, false)
-      const before = made.length === 0 ? 'Nothing was changed' : `${made.length} of the changes were made`
-      note(`${before} before this one failed: ${one.kind.section}/${harmless(one.name)}`)
+      const before = made.length === 0 ? 'Nothing was changed' : `Changes made: ${made.length}`
+      note(`${before} before this change failed: ${one.kind.section}/${harmless(one.name)}`)
       throw error
     }
   }
@@ -97,18 +101,18 @@ async function carryOut(
 ): Promise<void> {
   const pathFor = (operation: string) => ({ [parameterOf(operation)]: id })
   if (change === 'delete') {
-    await ask(session, kind.remove, { path: pathFor(kind.remove) })
+    await sendOperation(session, kind.remove, { path: pathFor(kind.remove) })
     return
   }
   const declared = project.sections.get(kind.section)?.get(name) ?? {}
   const input = inputOf(kind, name, declared, finder(ids, project))
   if (change === 'create') {
     const body = { ...input, ...(projectId && { project_id: projectId }) }
-    const made = (await ask(session, kind.create, { body })) as Fields
+    const made = (await sendOperation(session, kind.create, { body })) as Fields
     ids.set(`${kind.section}/${name}`, String(made.id))
     return
   }
-  // Whoever points a provider elsewhere must send its secrets anew, so they always go along.
+  // A change of a provider's address requires its secrets again, so they are always sent.
   const sent = Object.entries(input).filter(([field]) => fields.includes(field) || kind.secrets.includes(field))
-  await ask(session, kind.update, { path: pathFor(kind.update), body: Object.fromEntries(sent) })
+  await sendOperation(session, kind.update, { path: pathFor(kind.update), body: Object.fromEntries(sent) })
 }

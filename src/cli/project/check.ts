@@ -2,18 +2,19 @@ import { faultsOf } from '../../model/faults.ts'
 import { operations } from '../../operations/index.ts'
 import { exit, type Runner, UsageError } from '../toolkit/command.ts'
 import { looksLikeId } from '../toolkit/find.ts'
-import { isSet, readArguments } from '../toolkit/flags.ts'
+import { note, say } from '../toolkit/io.ts'
+import { isSet, readArguments } from '../toolkit/parse.ts'
 import { print } from '../toolkit/print.ts'
-import { harmless, isForPeople, note, paint } from '../toolkit/terminal.ts'
+import { harmless, isForPeople, paint } from '../toolkit/terminal.ts'
 import { type Fault, type Project, readProject } from './file.ts'
 import { type Fields, identityOf, inputOf, type Kind, kinds } from './kinds.ts'
 import { isInFile, type Reference, referencesOf } from './references.ts'
 
 export const defaultFile = 'quartermaster.yaml'
 
-/** Says what is wrong with a project file, line by line, without asking a platform. */
-export const check: Runner = async (args, { flags }) => {
-  const { words, given } = readArguments(flags, args, 1)
+/** Validates a project file without connecting to a platform. */
+export const check: Runner = async (invocation) => {
+  const { words, given } = readArguments(invocation, 1)
   const project = await readProject(words[0] ?? defaultFile)
   const faults = allFaults(project)
   const json = isSet(given, 'json')
@@ -21,39 +22,41 @@ export const check: Runner = async (args, { flags }) => {
     .filter((one) => !isInFile(project, one) && !(one.byName && !looksLikeId(one.wanted)))
     .map(({ place, section, wanted }) => ({ line: project.lineOf(place), path: place.join('.'), section, wanted }))
   if (!isForPeople(json)) print({ faults, unset: project.unset, elsewhere }, { json })
-  else if (faults.length === 0) console.log(`${paint('green', '✓')} ${counted(project)}`)
-  if (faults.length > 0 || isForPeople(json)) tell(project, faults)
+  else if (faults.length === 0) say(`${paint('green', '✓')} ${summaryOf(project)}`)
+  if (faults.length > 0 || isForPeople(json)) noteFaults(project, faults)
   for (const { line, path, section, wanted } of isForPeople(json) ? elsewhere : []) {
-    const message = `${path}: "${wanted}" is not in this file, so the platform must have it among its ${section}`
+    const message = `${path}: "${wanted}" is not in this file, so it must exist on the platform under ${section}`
     note(faultLine(project, { line, message }))
   }
   return faults.length > 0 ? exit.refused : exit.ok
 }
 
-/** A file that is not right is not applied. */
-export function requireSound(project: Project): void {
+/** Throws if the file is not valid. */
+export function requireValid(project: Project): void {
   const faults = allFaults(project)
-  if (project.unset.length > 0) throw new UsageError(`These variables are not set: ${project.unset.join(', ')}.`)
+  if (project.unset.length > 0)
+    throw new UsageError(`These environment variables are not set: ${project.unset.join(', ')}.`)
   if (faults.length === 0) return
-  throw new UsageError(['The file is not right:', ...faults.map((fault) => faultLine(project, fault))].join('\n'))
+  throw new UsageError(['The file is not valid:', ...faults.map((fault) => faultLine(project, fault))].join('\n'))
 }
 
-function tell(project: Project, faults: readonly Fault[]): void {
+function noteFaults(project: Project, faults: readonly Fault[]): void {
   for (const fault of faults) note(faultLine(project, fault))
-  if (project.unset.length > 0) note(`Not set, and needed to apply it: ${project.unset.join(', ')}`)
+  if (project.unset.length > 0)
+    note(`Set these environment variables before you apply the file: ${project.unset.join(', ')}`)
 }
 
 export const faultLine = ({ path }: Project, { line, message }: Fault) => `${path}:${line}: ${harmless(message)}`
 
-const counted = ({ sections }: Project): string =>
-  `The file is right: ${[...sections].map(([section, entries]) => `${entries.size} ${section}`).join(', ') || 'it declares nothing'}.`
+const summaryOf = ({ sections }: Project): string =>
+  `The file is valid: ${[...sections].map(([section, entries]) => `${entries.size} ${section}`).join(', ') || 'it is empty'}.`
 
 function allFaults(project: Project): Fault[] {
   const entries = kinds.flatMap((kind) => {
     const declared = project.sections.get(kind.section) ?? new Map<string, Fields>()
     return [...declared].flatMap(([name, fields]) => faultsIn(project, kind, name, fields))
   })
-  const references = referencesOf(project).flatMap((one) => noId(project, one) ?? [])
+  const references = referencesOf(project).flatMap((one) => findNameFault(project, one) ?? [])
   return [...project.faults, ...entries, ...references].sort((a, b) => a.line - b.line)
 }
 
@@ -61,7 +64,7 @@ function faultsIn(project: Project, kind: Kind, name: string, fields: Fields): F
   for (const [field, value] of Object.entries(identityOf(kind, name))) {
     if (!(field in fields) || fields[field] === value) continue
     const line = project.lineOf([kind.section, name, field])
-    return [{ line, message: `${kind.section}.${name}.${field} is what it stands under: leave it out` }]
+    return [{ line, message: `${kind.section}.${name}.${field} is already set by the entry's name. Remove it` }]
   }
   const result = parsed(
     kind,
@@ -77,15 +80,15 @@ function faultsIn(project: Project, kind: Kind, name: string, fields: Fields): F
   })
 }
 
-/** A name where only ids are taken. */
-function noId(project: Project, { place, wanted, byName }: Reference): Fault | undefined {
+/** The fault of a reference that has a name where only ids are allowed. */
+function findNameFault(project: Project, { place, wanted, byName }: Reference): Fault | undefined {
   if (byName === undefined || looksLikeId(wanted)) return undefined
   const [section, name, used] = place
-  const message = `${place.join('.')} must be an id, and "${wanted}" is none: to name it, write ${byName} instead of ${used}`
+  const message = `${place.join('.')} must be an id, but "${wanted}" is not. To use a name, write ${byName} instead of ${used}`
   return { line: project.lineOf(place), message: `${message} in ${section}.${name}` }
 }
 
-/** By the schema of the operation itself. */
+/** Validates with the schema of the operation. */
 export function parsed(kind: Kind, input: Fields) {
   const operation = operations.find(({ name }) => name === kind.create)
   if (!operation) throw new Error(`there is no operation ${kind.create}`)

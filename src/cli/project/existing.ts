@@ -1,10 +1,11 @@
 import { printToolReference } from '../../model/tool-reference.ts'
+import { builtIn } from '../../operations/index.ts'
 import { type Fields, identityOf, type Kind } from './kinds.ts'
 
-/** The records of one kind that the platform has, by the keys that a file may give them. */
+/** The existing records of one kind, by the keys that a project file may use. */
 export class Existing {
   readonly records: readonly Fields[]
-  /** By name, where one record has it; tools also by app and name. */
+  /** By name if it is unique; tools also by app and name. */
   readonly byKey: ReadonlyMap<string, Fields>
   readonly #kind: Kind
 
@@ -19,15 +20,15 @@ export class Existing {
     ])
   }
 
-  /** The shortest key that means this record and no other. */
+  /** The shortest unique key of a record. */
   keyOf(record: Fields): string {
     const name = String(record[this.#kind.by])
     return this.byKey.get(name) === record ? name : inApp(record)
   }
 
   /**
-   * Which record each entry of a file stands for. One that is exactly meant goes before one that only has the name, whose
-   * app the file then changes.
+   * The record of each entry of a file. An exact match takes precedence over a match by name only. After the latter, applying
+   * the file changes the app.
    */
   match(declared: ReadonlyMap<string, Fields>): Map<string, Fields> {
     const matched = new Map<string, Fields>()
@@ -46,11 +47,9 @@ export class Existing {
 
 const inApp = ({ app, name }: Fields): string => printToolReference({ app: String(app), name: String(name) })
 
-const manyActions = new Set(['mcp', 'platform', 'soat'])
-
-/** Where the platform files the tool that an entry declares. */
+/** The app and name that the platform gives to the tool of an entry. */
 function declaredInApp(kind: Kind, key: string, fields: Fields): string {
   const { app = fields.app, name } = identityOf(kind, key)
-  const usual = manyActions.has(String(fields.type)) ? String(name).toLowerCase() : 'tools'
+  const usual = builtIn.types.find(String(fields.type))?.many ? String(name).toLowerCase() : 'tools'
   return printToolReference({ app: String(app ?? usual), name: String(name) })
 }

@@ -2,8 +2,9 @@ import { access, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { askChoice, askText } from '../toolkit/ask.ts'
 import { exit, type Runner, UsageError } from '../toolkit/command.ts'
-import { isSet, readArguments } from '../toolkit/flags.ts'
-import { canAsk, note } from '../toolkit/terminal.ts'
+import { note } from '../toolkit/io.ts'
+import { isSet, readArguments } from '../toolkit/parse.ts'
+import { canAsk } from '../toolkit/terminal.ts'
 
 interface Answers {
   readonly slug: string
@@ -17,19 +18,19 @@ const variables: Readonly<Record<string, string>> = {
   google: 'GOOGLE_API_KEY',
 }
 
-/** Writes a small project to begin with: a tool, a skill, a server, and an agent if a model is at hand. */
-export const init: Runner = async (args, { flags }) => {
-  const { words, given } = readArguments(flags, args, 1)
+/** Writes a small project with tools, a skill, a server, and an agent if a model provider is chosen. */
+export const init: Runner = async (invocation) => {
+  const { words, given } = readArguments(invocation, 1)
   const folder = words[0] ?? '.'
   const asks = !isSet(given, 'yes')
-  if (asks && !canAsk()) throw new UsageError('Nobody can be asked here: take the usual answers with --yes.')
+  if (asks && !canAsk()) throw new UsageError('There is no terminal for the questions. Use the defaults with --yes.')
   const files = ['quartermaster.yaml', '.env.example'].map((name) => join(folder, name))
   for (const file of isSet(given, 'force') ? [] : files) {
     const isThere = await access(file).then(
       () => true,
       () => false,
     )
-    if (isThere) throw new UsageError(`${file} is there already; --force replaces it.`)
+    if (isThere) throw new UsageError(`${file} already exists. Overwrite it with --force.`)
   }
   const answers = asks ? await question() : { slug: 'support', url: 'https://api.example.com', provider: 'none' }
   const [project = '', example = ''] = files
@@ -38,15 +39,15 @@ export const init: Runner = async (args, { flags }) => {
     await writeFile(project, projectText(answers))
     await writeFile(example, exampleText(answers))
   } catch (error) {
-    throw new UsageError(`cannot write into ${folder} (${(error as NodeJS.ErrnoException).code}).`)
+    throw new UsageError(`Cannot write to ${folder} (${(error as NodeJS.ErrnoException).code}).`)
   }
-  note(`Wrote ${project} and ${example}. Next:`)
+  note(`Wrote ${project} and ${example}. Next steps:`)
   note(`  quartermaster check ${project}\n  quartermaster apply ${project} --dry-run\n  quartermaster apply ${project}`)
   return exit.ok
 }
 
 async function question(): Promise<Answers> {
-  const typed = await askText('Name of the MCP server that agents will use', 'support')
+  const typed = await askText('Name of the MCP server', { fallback: 'support' })
   const slug =
     typed
       .trim()
@@ -55,36 +56,34 @@ async function question(): Promise<Answers> {
       .replaceAll(/^-|-$/g, '')
       .slice(0, 63) || 'support'
   const url = await askUrl()
-  const provider = await askChoice(
-    'Which language model will your agent use?',
-    ['none', ...Object.keys(variables)],
-    'none',
-  )
+  const provider = await askChoice('Model provider of the agent', ['none', ...Object.keys(variables)], 'none')
   return { slug, url, provider }
 }
 
 async function askUrl(): Promise<string> {
-  for (;;) {
-    const url = (await askText('Address of an HTTP API of yours', 'https://api.example.com')).trim().replace(/\/+$/, '')
-    if (/^https?:\/\/[^/\s]+/.test(url) && URL.canParse(url)) return url
-    note('That is no address.')
-  }
+  const url = await askText('URL of an HTTP API', {
+    fallback: 'https://api.example.com',
+    validate: (typed) => (isUrl(typed.trim()) ? undefined : 'Enter a URL like https://api.example.com.'),
+  })
+  return url.trim().replace(/\/+$/, '')
 }
+
+const isUrl = (text: string): boolean => /^https?:\/\/[^/\s]+/.test(text) && URL.canParse(text)
 
 const projectText = ({
   slug,
   url,
   provider,
-}: Answers): string => `# What this project has. "quartermaster apply" makes the platform so; applying it twice changes nothing.
-# \${NAME} is a variable of the environment, or of a .env file beside this one.
+}: Answers): string => `# The records of this project. "quartermaster apply" creates and updates them on the platform.
+# \${NAME} is an environment variable, or a variable in a .env file next to this file.
 
 tools:
   get-order:
-    description: The state of an order, by its number
+    description: Get an order by its number
     parameters:
       type: object
       properties:
-        number: { type: string, description: The number of the order }
+        number: { type: string, description: Order number }
       required: [number]
     execute:
       method: GET
@@ -93,7 +92,7 @@ tools:
         Authorization: Bearer \${ORDERS_API_KEY}
 
   refund-order:
-    description: Pays an order back
+    description: Refund an order
     parameters:
       type: object
       properties:
@@ -105,7 +104,7 @@ tools:
       url: ${JSON.stringify(`${url}/orders/{number}/refunds`)}
       headers:
         Authorization: Bearer \${ORDERS_API_KEY}
-    # A person decides on each of these.
+    # Each call needs approval.
     auto_approve: false
 
 skills:
@@ -135,7 +134,7 @@ ai_providers:
 agents:
   support:
     ai_provider: ${provider}
-    instructions: Help with orders. Look before you answer.
+    instructions: Help with orders. Look up the order before you answer.
     tools: [get-order, refund-order]
 `
 }

@@ -1,6 +1,6 @@
 import { readToolReference } from '../../model/tool-reference.ts'
 
-/** What a project file can declare: which operations make it, and which of its fields name other things in the file. */
+/** A kind of record in a project file: its operations, and the fields that refer to other records. */
 export interface Kind {
   /** The section in the file. */
   readonly section: string
@@ -13,7 +13,7 @@ export interface Kind {
   readonly by: 'name' | 'slug'
   /** `tools: [get-weather]` stands for `tool_ids`. */
   readonly references: Readonly<Record<string, { readonly field: string; readonly section: string }>>
-  /** Fields that are never shown again, so that they cannot be compared. */
+  /** Fields that the platform never returns, so that they cannot be compared. */
   readonly secrets: readonly string[]
 }
 
@@ -30,7 +30,7 @@ const kind = (noun: string, section: string, more: Partial<Kind> = {}): Kind => 
   ...more,
 })
 
-/** In the order in which they are made: what is referred to comes first. */
+/** In the order of creation: a record comes after those that it refers to. */
 export const kinds: readonly Kind[] = [
   kind('ai-provider', 'ai_providers', { secrets: ['api_key', 'headers'] }),
   kind('tool', 'tools'),
@@ -48,11 +48,11 @@ export const kinds: readonly Kind[] = [
 export type Fields = Record<string, unknown>
 export type FindId = (section: string, name: string) => string
 
-/** The fields that the key of an entry stands for: `salesforce/create_contact` is the tool's app and its name. */
+/** The fields that the key of an entry sets: `salesforce/create_contact` is the tool's app and name. */
 export const identityOf = ({ section, by }: Pick<Kind, 'section' | 'by'>, key: string): Fields =>
   section === 'tools' ? { ...readToolReference(key) } : { [by]: key }
 
-/** What the operation takes: the name among the fields, and ids for names. */
+/** The input of the operation, with the name as a field and ids instead of names. */
 export function inputOf({ section, by, references }: Kind, name: string, fields: Fields, findId: FindId): Fields {
   const input: Fields = { ...identityOf({ section, by }, name) }
   for (const [key, value] of Object.entries(fields)) {

@@ -22,12 +22,12 @@ export interface Change {
 
 export interface Plan {
   readonly changes: readonly Change[]
-  /** Ids by section and name, of what is there and of what is made on the way. */
+  /** Ids by section and name, of existing records and of those that are created while applying. */
   readonly ids: Map<string, string>
 }
 
-/** Asks for an operation by its name. */
-export async function ask(
+/** Sends an operation by its name. */
+export async function sendOperation(
   { connection }: Session,
   name: string,
   request: Parameters<typeof send>[2],
@@ -48,15 +48,15 @@ export interface PlanOptions {
   readonly prune: boolean
 }
 
-/** What would have to change for the platform to be as the file says. */
+/** The changes that make the platform match the file. */
 export async function plan(project: Project, session: Session, options: PlanOptions): Promise<Plan> {
   const ids = new Map<string, string>()
   const changes: Change[] = []
   const removals: Change[] = []
-  const there = new Map<Kind, Existing>()
+  const existingOf = new Map<Kind, Existing>()
   for (const kind of kinds) {
     const existing = new Existing(kind, await listAll(kind, session, options))
-    there.set(kind, existing)
+    existingOf.set(kind, existing)
     for (const [key, record] of existing.byKey) ids.set(`${kind.section}/${key}`, String(record.id))
   }
   await requireReferences(project, ids, session)
@@ -64,7 +64,7 @@ export async function plan(project: Project, session: Session, options: PlanOpti
   for (const kind of kinds) {
     const declared = project.sections.get(kind.section)
     if (!declared) continue
-    const existing = there.get(kind) as Existing
+    const existing = existingOf.get(kind) as Existing
     const matched = existing.match(declared)
     for (const [name, fields] of declared) {
       const record = matched.get(name)
@@ -81,13 +81,13 @@ export async function plan(project: Project, session: Session, options: PlanOpti
   return { changes: [...changes, ...removals], ids }
 }
 
-/** Names become ids; what the file declares and is still to be made has none yet. */
+/** Resolves names to ids. Records that will be created get a placeholder. */
 export const finder =
   (ids: ReadonlyMap<string, string>, project: Project): FindId =>
   (section, name) =>
     ids.get(`${section}/${name}`) ?? (project.sections.get(section)?.has(name) ? `(new) ${name}` : name)
 
-/** What neither the file nor the platform has is told before anything is changed. */
+/** Throws if the file refers to records that neither the file nor the platform has, before anything is changed. */
 async function requireReferences(project: Project, ids: ReadonlyMap<string, string>, session: Session): Promise<void> {
   const known = new Set(ids.values())
   const dangling: Reference[] = []
@@ -95,7 +95,7 @@ async function requireReferences(project: Project, ids: ReadonlyMap<string, stri
     const { section, wanted, byName } = one
     if (isInFile(project, one) || known.has(wanted)) continue
     if (byName === undefined && ids.has(`${section}/${wanted}`)) continue
-    if (looksLikeId(wanted) && (await isThere(section, wanted, session))) known.add(wanted)
+    if (looksLikeId(wanted) && (await exists(section, wanted, session))) known.add(wanted)
     else dangling.push(one)
   }
   if (dangling.length === 0) return
@@ -104,18 +104,18 @@ async function requireReferences(project: Project, ids: ReadonlyMap<string, stri
     const names = meant.map((key) => key.slice(section.length + 1)).sort()
     const message =
       names.length > 1
-        ? `${place.join('.')}: "${wanted}" could be ${names.join(' or ')}: name one of these.`
-        : `${place.join('.')}: "${wanted}" is referred to, but neither the file nor the platform has it among its ${section}.`
+        ? `${place.join('.')}: "${wanted}" is ambiguous. Write ${names.join(' or ')}.`
+        : `${place.join('.')}: "${wanted}" was not found in the file or on the platform under ${section}.`
     return faultLine(project, { line: project.lineOf(place), message })
   })
-  throw new UsageError(['The file refers to what is not there:', ...lines].join('\n'))
+  throw new UsageError(['The file has references that cannot be resolved:', ...lines].join('\n'))
 }
 
-/** It may be in another project, or be one that this key may use and not see. */
-async function isThere(section: string, id: string, session: Session): Promise<boolean> {
+/** Looks up a record that was not listed: it may be in another project, or this key may use but not read it. */
+async function exists(section: string, id: string, session: Session): Promise<boolean> {
   const { get = '' } = kinds.find((kind) => kind.section === section) ?? {}
   try {
-    await ask(session, get, { path: { [parameterOf(get)]: id } })
+    await sendOperation(session, get, { path: { [parameterOf(get)]: id } })
   } catch (error) {
     if (error instanceof Refused && error.error.code === 'RESOURCE_NOT_FOUND') return false
     if (!(error instanceof Refused) || error.error.code !== 'FORBIDDEN') throw error
@@ -127,7 +127,7 @@ async function listAll(kind: Kind, session: Session, { projectId }: PlanOptions)
   const found: Fields[] = []
   for (let offset = 0, total = 1; offset < total; ) {
     const query = { limit: 500, offset, ...(projectId && { project_id: projectId }) }
-    const page = (await ask(session, kind.list, { query })) as { data: Fields[]; total: number }
+    const page = (await sendOperation(session, kind.list, { query })) as { data: Fields[]; total: number }
     found.push(...page.data)
     offset += page.data.length
     total = page.data.length === 0 ? 0 : page.total
@@ -144,9 +144,9 @@ async function compare(
 ): Promise<Change> {
   if (!listed) return { kind, name, change: 'create', fields: [] }
   const id = String(listed.id)
-  // A list may leave out what is long.
+  // Lists may leave out long fields.
   const path = { [parameterOf(kind.get)]: id }
-  const record = (await ask(session, kind.get, { path })) as Fields
+  const record = (await sendOperation(session, kind.get, { path })) as Fields
   const read = parsed(kind, input)
   const wanted = (read.success ? read.data : input) as Fields
   const fields = Object.keys(input).filter((field) => !isSame(kind, field, wanted[field], record))
@@ -156,19 +156,19 @@ async function compare(
 function isSame(kind: Kind, field: string, wanted: unknown, record: Fields): boolean {
   if (kind.secrets.includes(field)) return isSameSecret(field, wanted, record)
   if (isDeepStrictEqual(plain(wanted), plain(record[field]))) return true
-  // A script is kept as text, however it was given.
+  // A script is stored as text, whatever its original form.
   return field === 'script' && isDeepStrictEqual(asScript(wanted), asScript(record[field]))
 }
 
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value ?? null))
 
-/** As the platform reads it. */
+/** The script as the platform parses it. */
 function asScript(value: unknown): unknown {
   const read = readReplayScript(value)
   return 'script' in read ? plain(read.script) : value
 }
 
-/** Of a key the last characters are known, and of headers the names; that is all there is to go by. */
+/** The platform returns only the last characters of a key and the names of headers, so only these are compared. */
 function isSameSecret(field: string, wanted: unknown, record: Fields): boolean {
   if (field === 'api_key') {
     const hint = typeof record.api_key_hint === 'string' ? record.api_key_hint.replaceAll(/[^\x21-\x7e]/g, '') : ''

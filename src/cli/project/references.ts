@@ -1,17 +1,17 @@
 import type { Project } from './file.ts'
 import { type Fields, type Kind, kinds } from './kinds.ts'
 
-/** Where one entry of the file refers to something. */
+/** A reference from an entry of the file to a record. */
 export interface Reference {
   /** `agents.helper.tools.0`, in parts. */
   readonly place: readonly (string | number)[]
   readonly section: string
   readonly wanted: string
-  /** The key that takes names, where the one that was used takes ids only. */
+  /** The field that takes names, if the field that was used takes only ids. */
   readonly byName?: string
 }
 
-/** All that the file refers to: by name, as in `tools: [get-weather]`, or by id, as in `tool_ids: [tool_…]`. */
+/** All references in the file: by name, as in `tools: [get-weather]`, or by id, as in `tool_ids: [tool_…]`. */
 export const referencesOf = (project: Project): Reference[] =>
   kinds.flatMap((kind) =>
     [...(project.sections.get(kind.section) ?? [])].flatMap(([name, fields]) => referencesIn(kind, name, fields)),
@@ -30,13 +30,13 @@ function referencesIn(kind: Kind, name: string, fields: Fields): Reference[] {
   })
 }
 
-/** What is no text is for the schema to judge. */
+/** Values that are not text are left to the schema. */
 function textsIn(value: unknown): { at: number[]; text: string }[] {
   if (typeof value === 'string') return [{ at: [], text: value }]
   if (!Array.isArray(value)) return []
   return value.flatMap((text, at) => (typeof text === 'string' ? [{ at: [at], text }] : []))
 }
 
-/** Whether the file itself has what is named. */
+/** Whether the file contains the record. */
 export const isInFile = (project: Project, { section, wanted, byName }: Reference): boolean =>
   byName === undefined && (project.sections.get(section)?.has(wanted) ?? false)

@@ -1,61 +1,63 @@
-import { createInterface } from 'node:readline/promises'
 import { text as readAll } from 'node:stream/consumers'
+import type { CommonOptions } from '@clack/prompts'
 import { Interrupted } from './command.ts'
-import { paint } from './terminal.ts'
+import { io } from './io.ts'
 
-/** Asks on the terminal, beside what the command prints. */
-export async function askText(question: string, fallback = ''): Promise<string> {
-  const lines = createInterface({ input: process.stdin, output: process.stderr })
+type Prompts = typeof import('@clack/prompts')
+type Streams = Required<Pick<CommonOptions, 'input' | 'output' | 'signal'>>
+
+/** Shows a prompt. Throws `Interrupted` if the user presses Ctrl-C, Ctrl-D or Escape. */
+async function prompt<T>(show: (clack: Prompts, streams: Streams) => Promise<T>): Promise<Exclude<T, symbol>> {
+  const { stdin, stderr, env } = io()
+  // Clack has no option for colors. It reads this variable.
+  if (env.NO_COLOR) process.env.NO_COLOR = '1'
+  // Loaded here, because most commands never prompt.
+  const clack = await import('@clack/prompts')
+  // At the end of the input, Clack would wait forever.
+  const ended = new AbortController()
+  const end = () => ended.abort()
+  const onKey = (_: string, key?: { ctrl?: boolean; name?: string }) => key?.ctrl && key.name === 'd' && end()
+  stdin.on('keypress', onKey).once('end', end)
   try {
-    const hint = fallback === '' ? '' : paint('dim', ` (${fallback})`, process.stderr)
-    const ended = new Promise<never>((_, reject) => {
-      lines.once('close', () => reject(new Interrupted()))
-      lines.once('SIGINT', () => reject(new Interrupted()))
-    })
-    const answer = await Promise.race([lines.question(`${question}${hint}: `), ended])
-    return answer.trim() === '' ? fallback : answer
+    // Prompts go to standard error, because standard output is for results.
+    const answer = await show(clack, { input: stdin, output: stderr, signal: ended.signal })
+    if (typeof answer === 'symbol') throw new Interrupted()
+    return answer as Exclude<T, symbol>
   } finally {
-    lines.removeAllListeners('close')
-    lines.close()
+    stdin.off('keypress', onKey).off('end', end)
   }
 }
 
-export async function askChoice(question: string, choices: readonly string[], fallback?: string): Promise<string> {
-  process.stderr.write(`${question}\n`)
-  for (const [at, choice] of choices.entries()) process.stderr.write(`  ${at + 1}) ${choice}\n`)
-  for (;;) {
-    const answer = (await askText(`1-${choices.length}`, fallback)).trim()
-    const chosen = choices.includes(answer) ? answer : choices[Number(answer) - 1]
-    if (chosen !== undefined) return chosen
-    process.stderr.write('That is none of them.\n')
-  }
+export interface TextOptions {
+  /** The answer when the user presses Enter without typing. */
+  readonly fallback?: string
+  /** Returns the error to show, or nothing. */
+  readonly validate?: (answer: string) => string | undefined
 }
 
-export async function askYes(question: string): Promise<boolean> {
-  return /^y(es)?$/i.test((await askText(`${question} [y/N]`)).trim())
-}
+export const askText = (message: string, { fallback = '', validate }: TextOptions = {}): Promise<string> =>
+  prompt(({ text }, streams) =>
+    text({
+      ...streams,
+      message,
+      placeholder: fallback,
+      defaultValue: fallback,
+      ...(validate && { validate: (typed) => validate(typed?.trim() ? typed : fallback) }),
+    }),
+  )
 
-/** Asks for what nobody is to read over a shoulder; without a terminal, standard input is all of it. */
-export async function askSecret(question: string): Promise<string> {
-  const { stdin, stderr } = process
+export const askChoice = (message: string, choices: readonly string[], initial?: string): Promise<string> =>
+  prompt(({ select }, streams) => {
+    const options = choices.map((value) => ({ value, label: value }))
+    return select({ ...streams, message, options, ...(initial && { initialValue: initial }) })
+  })
+
+export const askYes = (message: string): Promise<boolean> =>
+  prompt(({ confirm }, streams) => confirm({ ...streams, message, initialValue: false }))
+
+/** Asks for a secret without showing it. Without a terminal, reads standard input. */
+export async function askSecret(message: string): Promise<string> {
+  const { stdin } = io()
   if (!stdin.isTTY) return (await readAll(stdin)).trim()
-  // First, so that not even what is typed as soon as the question appears is echoed.
-  stdin.setRawMode(true).setEncoding('utf8')
-  stderr.write(`${question}: `)
-  try {
-    let typed = ''
-    for await (const keys of stdin.iterator({ destroyOnReturn: false })) {
-      for (const key of keys as string) {
-        if (key === '\r' || key === '\n' || key === '\x04') return typed.trim()
-        if (key === '\x03') throw new Interrupted()
-        if (key === '\x7f' || key === '\b') typed = typed.slice(0, -1)
-        else if (key >= ' ') typed += key
-      }
-    }
-    return typed.trim()
-  } finally {
-    stdin.setRawMode(false)
-    stdin.pause()
-    stderr.write('\n')
-  }
+  return (await prompt(({ password }, streams) => password({ ...streams, message }))).trim()
 }

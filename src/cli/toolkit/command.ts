@@ -1,8 +1,8 @@
 import type { Endpoint } from '../../sdk/send.ts'
 
 /**
- * How the text of a flag is read. `text` is taken as it is written and everything else as JSON; `null` clears a `text
- * or null`; a `list` of text may be a JSON array or the flag repeated; a `flag` may stand alone for true.
+ * How the value of a flag is parsed. `text` is used unchanged; the others are parsed as JSON. In a `text or null`, `null`
+ * clears the field. A `list` of text can be a JSON array or the flag repeated. A `flag` without a value is true.
  */
 export type Reading = 'text' | 'text or null' | 'flag' | 'list' | 'JSON or text' | 'JSON'
 
@@ -18,11 +18,11 @@ export interface Described {
 export interface Field extends Described {
   readonly where: 'path' | 'query' | 'body'
   readonly reads: Reading
-  /** What is inside it, where it is an object or a list of them. */
+  /** The fields of an object, or of the objects in a list. */
   readonly parts?: readonly Described[]
 }
 
-/** An operation, as the command line knows it. */
+/** A command generated from an operation of the API. */
 export interface Command extends Endpoint {
   readonly name: string
   readonly module: string
@@ -33,40 +33,57 @@ export interface Command extends Endpoint {
   readonly fields: readonly Field[]
 }
 
-/** A flag of a command that is no operation. */
 export interface Flag {
   readonly name: string
-  /** What its value is called in help; without one it stands alone. */
+  readonly short?: string
+  /** The name of its value in help. A flag without one is a switch. */
   readonly value?: string
+  /** Whether the value may be omitted. */
+  readonly optional?: boolean
   readonly help: string
   readonly choices?: readonly string[]
-  /** Whether it may be given more than once. */
+  /** Whether the flag may be repeated. */
   readonly repeats?: boolean
+  /** Whether `--no-<name>` sets the switch to false. */
+  readonly negatable?: boolean
 }
 
-/** A command for people: it is no operation, though it may ask for some. */
-export interface OwnCommand {
+/** A hand-written command. It may use several operations, or none. */
+export interface CustomCommand {
   readonly name: string
   readonly summary: string
-  /** What follows the name, for each way to write it. */
+  /** The arguments after the name, one entry for each form of the command. */
   readonly usage: readonly string[]
   readonly about?: string
   readonly flags: readonly Flag[]
   readonly examples: readonly string[]
-  /** What may follow the name at once, for completion. */
+  /** The subcommands or fixed first arguments, for completion. */
   readonly words?: readonly string[]
-  /** Loaded when it is run, so that the others start at once. */
+  /** Generated commands that do the same. They still work but are left out of help and completion. */
+  readonly replaces?: readonly string[]
+  /** Loads the implementation only when the command runs, to keep start-up fast. */
   load(): Promise<Runner>
 }
 
-/** Resolves with the exit code. */
-export type Runner = (args: readonly string[], command: OwnCommand) => Promise<number>
+/** The values of each flag that was given, by the flag's name. A switch has the value `true` or `false`. */
+export type Given = ReadonlyMap<string, readonly string[]>
 
-/** What the exit codes mean; docs/guides/command-line.md tells people. */
+export interface Invocation {
+  readonly command: CustomCommand
+  /** The arguments after the command's name. */
+  readonly args: readonly string[]
+  /** The flags before the command's name. */
+  readonly globals: Given
+}
+
+/** Resolves with the exit code. */
+export type Runner = (invocation: Invocation) => Promise<number>
+
+/** Documented in docs/guides/command-line.md. */
 export const exit = { ok: 0, refused: 1, misused: 2, unreachable: 3, waiting: 4, interrupted: 130 } as const
 
-/** The command was not written as it must be. Said in a line or two, with exit code 2. */
+/** A mistake in the command's arguments. Reported in a line or two, with exit code 2. */
 export class UsageError extends Error {}
 
-/** The person has had enough. */
+/** The user pressed Ctrl-C. */
 export class Interrupted extends Error {}

@@ -3,7 +3,7 @@ import { flagOf } from './flags.ts'
 
 const width = 78
 
-/** The operation's own example as a command line that can be pasted; ids are left to be filled in. */
+/** The operation's example as a command line to paste. Ids are placeholders. */
 export function exampleOf(command: Command): string {
   const parts = command.fields.flatMap((field) => {
     const value = textOf(command, field)
@@ -22,7 +22,7 @@ function textOf({ example, route }: Command, field: Field): string | undefined {
   return undefined
 }
 
-/** For a shell: as it stands where that is safe, else between single quotes. */
+/** Quotes a text for a shell, if needed. */
 export const quoted = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 

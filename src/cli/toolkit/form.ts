@@ -1,10 +1,11 @@
 import { askChoice, askText } from './ask.ts'
-import { UsageError } from './command.ts'
-import { unknownFlag } from './flags.ts'
+import { type Flag, type Given, UsageError } from './command.ts'
+import { io, note } from './io.ts'
+import { parseArguments } from './parse.ts'
 import { readSource } from './request.ts'
 import { harmless, oneLine, paint } from './terminal.ts'
 
-/** A JSON Schema, as far as the command line reads it. */
+/** The parts of a JSON Schema that the command line uses. */
 export interface Schema {
   readonly type?: string | readonly string[]
   readonly properties?: Readonly<Record<string, Schema>>
@@ -17,50 +18,87 @@ export interface Schema {
 
 export type Input = Record<string, unknown>
 
-/** A tool's arguments from flags: `--order-id 7` for `order_id` or `orderId`, values read as their schema says. */
-export async function readInput(
+export interface ToolArguments {
+  readonly input: Input
+  /** The flags that are not arguments of the tool. */
+  readonly given: Given
+}
+
+/**
+ * The arguments of a tool from flags: `--order-id 7` for `order_id` or `orderId`. Values are parsed by their schema. Flags
+ * of the command itself are recognised, too, unless the tool has an argument of the same name.
+ */
+export async function readToolArguments(
   schema: Schema | undefined,
   args: readonly string[],
-  own: readonly string[],
-): Promise<Input> {
+  commandFlags: readonly Flag[],
+): Promise<ToolArguments> {
+  const properties = propertiesOf(schema, args, commandFlags)
+  const own = commandFlags.filter(({ name }) => !properties.some(({ flag }) => flag.name === name))
+  const { given } = parseArguments([...properties.map(({ flag }) => flag), ...own], args, {
+    most: 0,
+    hint: ' Give arguments as flags: --city Recife.',
+    explain: (name) =>
+      ['url', 'key', 'profile'].includes(name)
+        ? `Write --${name} before the tool's name. The flags after it are the tool's arguments.`
+        : undefined,
+  })
   const input: Input = {}
-  const rest = [...args]
-  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
-    const { written, attached } = /^--(?<written>[\w.-]+)(?:=(?<attached>.*))?$/s.exec(arg)?.groups ?? {}
-    if (written === undefined)
-      throw new UsageError(`"${arg}" follows no flag: arguments are given as in --city Recife.`)
-    const name = propertyOf(schema, written, own)
-    const property = schema?.properties?.[name]
-    const standsAlone = typesOf(property).includes('boolean') && !/^(true|false)$/.test(rest[0] ?? '')
-    const text = attached ?? (standsAlone ? 'true' : rest.shift())
-    if (text === undefined) throw new UsageError(`--${written} needs a value.`)
-    const value = toValue(property, await readSource(written, text), `--${written}`)
-    const before = input[name]
-    const isList = typesOf(property).includes('array')
-    if (before !== undefined && !isList) throw new UsageError(`--${written} is given twice.`)
-    input[name] = isList && before !== undefined ? [before, value].flat() : value
+  for (const { name, property, flag } of properties) {
+    const texts = given.get(flag.name)
+    if (!texts) continue
+    const values: unknown[] = []
+    for (const text of texts) {
+      values.push(toValue(property, await readSource(flag.name, text), `--${flag.name}`))
+    }
+    input[name] = values.length === 1 ? values[0] : values.flat()
   }
-  return input
+  return { input, given: new Map([...given].filter(([name]) => own.some((flag) => flag.name === name))) }
 }
 
-const simple = (name: string) => name.replaceAll(/[-_]/g, '').toLowerCase()
-
-function propertyOf(schema: Schema | undefined, written: string, own: readonly string[]): string {
-  if (!schema?.properties) return written.replaceAll('-', '_')
-  const names = Object.keys(schema.properties)
-  if (names.includes(written)) return written
-  const alike = names.filter((name) => simple(name) === simple(written))
-  if (alike.length === 1) return alike[0] as string
-  if (['url', 'key', 'profile'].includes(written)) {
-    throw new UsageError(`--${written} goes before the tool's name; what follows it is for the tool.`)
-  }
-  throw new UsageError(unknownFlag(written, [...names.map((name) => name.replaceAll('_', '-')), ...own]))
+interface Property {
+  readonly name: string
+  readonly property: Schema | undefined
+  readonly flag: Flag
 }
+
+function propertiesOf(schema: Schema | undefined, args: readonly string[], commandFlags: readonly Flag[]): Property[] {
+  if (!schema?.properties) return guessProperties(args, commandFlags)
+  const names = Object.keys(schema.properties).filter((name) => /^\w[\w.-]*$/.test(name))
+  return names.map((name) => {
+    const property = schema.properties?.[name]
+    const isAlone = names.every((other) => other === name || dashed(other) !== dashed(name))
+    return {
+      name,
+      property,
+      flag: {
+        name: isAlone ? dashed(name) : name,
+        value: 'value',
+        help: '',
+        optional: typesOf(property).includes('boolean'),
+        repeats: typesOf(property).includes('array'),
+      },
+    }
+  })
+}
+
+/** Without a schema, every flag is an argument. A key may be allowed to call a tool but not to read its schema. */
+function guessProperties(args: readonly string[], commandFlags: readonly Flag[]): Property[] {
+  const written = args.flatMap((arg) => /^--(\w[\w.-]*)(?:=|$)/.exec(arg)?.[1] ?? [])
+  const names = [...new Set(written)].filter((name) => !commandFlags.some((flag) => flag.name === name))
+  return names.map((name) => ({
+    name: name.replaceAll('-', '_'),
+    property: undefined,
+    flag: { name, value: 'value', help: '' },
+  }))
+}
+
+const dashed = (name: string): string => name.replaceAll('_', '-')
 
 const typesOf = (schema: Schema | undefined): readonly string[] =>
   schema?.type === undefined ? [] : ([schema.type].flat() as string[])
 
-/** Text stays text where the schema says so; otherwise it is JSON, or text where it may be that, too. */
+/** Text stays text if the schema says so. Otherwise it is parsed as JSON, with text as the fallback if the schema allows it. */
 function toValue(schema: Schema | undefined, text: string, what: string): unknown {
   const types = typesOf(schema)
   if (types.length === 1 && types[0] === 'string') return text
@@ -82,31 +120,37 @@ function toValue(schema: Schema | undefined, text: string, what: string): unknow
 export const missingOf = (schema: Schema | undefined, input: Input): string[] =>
   (schema?.required ?? []).filter((name) => !Object.hasOwn(input, name))
 
-/** What is missing, for those who cannot be asked. */
+/** The message about missing arguments, for when the user cannot be prompted. */
 export function missingText(schema: Schema | undefined, missing: readonly string[]): string {
   const line = (name: string) => {
     const { type, description, enum: choices } = schema?.properties?.[name] ?? {}
     const shape = choices ? choices.join('|') : [type ?? 'any'].flat().join('|')
-    return `  --${name.replaceAll('_', '-')} <${shape}>${description ? `  ${oneLine(description)}` : ''}`
+    return `  --${dashed(name)} <${shape}>${description ? `  ${oneLine(description)}` : ''}`
   }
-  return ['These arguments are missing:', ...missing.map(line)].join('\n')
+  return ['Missing arguments:', ...missing.map(line)].join('\n')
 }
 
-/** Asks for one argument until what is typed fits. */
+/** Prompts for one argument. */
 export async function askFor(name: string, schema: Schema | undefined): Promise<unknown> {
-  if (schema?.description) process.stderr.write(`${paint('dim', harmless(schema.description), process.stderr)}\n`)
+  const label = oneLine(name)
+  if (schema?.description) note(paint('dim', harmless(schema.description), io().stderr))
   const texts = schema?.enum?.filter((one) => typeof one === 'string')
-  if (texts && texts.length > 0 && texts.length === schema?.enum?.length) return askChoice(oneLine(name), texts)
-  const fallback = schema?.default === undefined ? '' : JSON.stringify(schema.default)
-  for (;;) {
-    const types = typesOf(schema).join('|')
-    const typed = await askText(`${oneLine(name)}${types ? paint('dim', ` ${types}`, process.stderr) : ''}`, fallback)
-    try {
-      if (typed !== '' || types === 'string') return toValue(schema, typed, oneLine(name))
-      process.stderr.write('It is needed.\n')
-    } catch (error) {
-      if (!(error instanceof UsageError)) throw error
-      process.stderr.write(`${error.message}\n`)
-    }
+  if (texts && texts.length > 0 && texts.length === schema?.enum?.length) return askChoice(label, texts)
+  const types = typesOf(schema).join('|')
+  const answer = await askText(types ? `${label} (${types})` : label, {
+    fallback: schema?.default === undefined ? '' : JSON.stringify(schema.default),
+    validate: (typed) => validationError(schema, typed, label),
+  })
+  return toValue(schema, answer, label)
+}
+
+function validationError(schema: Schema | undefined, typed: string, label: string): string | undefined {
+  if (typed === '' && typesOf(schema).join() !== 'string') return 'Required.'
+  try {
+    toValue(schema, typed, label)
+    return undefined
+  } catch (error) {
+    if (error instanceof UsageError) return error.message
+    throw error
   }
 }

@@ -1,20 +1,18 @@
-/** Reads JSON as editors keep it: with comments, and with a comma after the last of a list. */
+import { type ParseError, parse, printParseErrorCode } from 'jsonc-parser'
+
+/** Parses JSON with comments and trailing commas, as editors store their settings. */
 export function parseWithComments(text: string): unknown {
-  const content = text.replace(/^\uFEFF/, '')
-  try {
-    return JSON.parse(content)
-  } catch {
-    return JSON.parse(withoutTrailingCommas(withoutComments(content)))
-  }
+  const errors: ParseError[] = []
+  const content = withoutMark(text)
+  const value: unknown = parse(content, errors, { allowTrailingComma: true })
+  const [first] = errors
+  if (!first) return value
+  const line = content.slice(0, first.offset).split('\n').length
+  throw new SyntaxError(`${toWords(printParseErrorCode(first.error))} in line ${line}`)
 }
 
-/** Strings are passed over whole: what is in them is no comment and no comma. */
-const string = '"[^"\\\\]*(?:\\\\.[^"\\\\]*)*"'
-const comments = new RegExp(`${string}|//[^\\n\\r]*|/\\*[\\s\\S]*?\\*/`, 'g')
-const commas = new RegExp(`${string}|,(?=\\s*[}\\]])`, 'g')
+/** Some editors on Windows start files with a byte order mark. */
+export const withoutMark = (text: string): string => text.replace(/^\uFEFF/, '')
 
-/** Blanks stand for what is gone, so that a fault is told where it is in the file. */
-const withoutComments = (text: string) =>
-  text.replace(comments, (found) => (found.startsWith('"') ? found : found.replaceAll(/[^\n\r]/g, ' ')))
-
-const withoutTrailingCommas = (text: string) => text.replace(commas, (found) => (found === ',' ? ' ' : found))
+/** `PropertyNameExpected` as `property name expected`. */
+const toWords = (code: string): string => code.replaceAll(/\B[A-Z]/g, ' $&').toLowerCase()

@@ -1,4 +1,5 @@
 import { exit } from './command.ts'
+import { io, note, say } from './io.ts'
 import { columnsOf, cut, harmless, isForPeople, oneLine, pad, paint, type Style, widthOf } from './terminal.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -12,30 +13,30 @@ interface Page {
 
 export interface Printing {
   readonly json: boolean
-  /** The columns that matter of a list; otherwise those that most records have. */
+  /** The columns of a list, most important first. */
   readonly columns?: readonly string[] | undefined
 }
 
-/** For people on a terminal a table, or the fields of one record; for programs one line of JSON. */
+/** Prints a table or the fields of a record on a terminal, and one line of JSON elsewhere. */
 export function print(data: unknown, { json, columns }: Printing): void {
-  if (isForPeople(json)) console.log(forPeople(data, columns))
-  else console.log(process.stdout.isTTY ? JSON.stringify(data, null, 2) : JSON.stringify(data))
+  if (isForPeople(json)) say(forPeople(data, columns))
+  else say(io().stdout.isTTY ? JSON.stringify(data, null, 2) : JSON.stringify(data))
 }
 
-/** One value of an answer, by its path (`id`, `data.0.id`): text as it is, anything else as JSON. The exit code. */
+/** Prints one value of a response by its path (`id`, `data.0.id`). Text is printed without quotes. Returns the exit code. */
 export function printField(data: unknown, path: string): number {
   let value = data
   for (const name of path.split('.')) {
     const holder = typeof value === 'object' && value !== null ? (value as Fields) : {}
     if (!Object.hasOwn(holder, name)) {
       const names = Object.keys(holder)
-      const known = names.length > 0 && !Array.isArray(holder) ? ` It has: ${names.join(', ')}.` : ''
-      console.error(`quartermaster: The answer has no field "${path}".${known}`)
+      const hint = names.length > 0 && !Array.isArray(holder) ? ` Its fields: ${names.join(', ')}.` : ''
+      note(`quartermaster: The response has no field "${path}".${hint}`)
       return exit.refused
     }
     value = holder[name]
   }
-  console.log(typeof value === 'string' ? value : JSON.stringify(value))
+  say(typeof value === 'string' ? value : JSON.stringify(value))
   return exit.ok
 }
 
@@ -51,18 +52,19 @@ const isFields = (value: unknown): value is Fields =>
 const isPage = (value: unknown): value is Page =>
   isFields(value) && Array.isArray(value.data) && value.data.every(isFields) && typeof value.total === 'number'
 
-function pageText({ data, total, offset }: Page, columns: readonly string[] = usual(data)): string {
-  if (data.length === 0) return paint('dim', total === 0 ? 'Nothing is there.' : `Nothing more; there are ${total}.`)
+function pageText({ data, total, offset }: Page, columns: readonly string[] = defaultColumns(data)): string {
+  if (data.length === 0) return paint('dim', total === 0 ? 'No results.' : `No more results. Total: ${total}.`)
   const shown = table(data, columns)
   const next = offset + data.length
   if (next >= total && offset === 0) return shown
-  const more = next < total ? ` --offset ${next} shows more.` : ''
-  return `${shown}\n${paint('dim', `${offset + 1} to ${next} of ${total}.${more}`)}`
+  const more = next < total ? ` Show more with --offset ${next}.` : ''
+  return `${shown}\n${paint('dim', `${offset + 1}–${next} of ${total}.${more}`)}`
 }
 
-const known = ['name', 'slug', 'path', 'type', 'status', 'id', 'summary', 'description', 'url', 'created_at']
+const commonFields = ['name', 'slug', 'path', 'type', 'status', 'id', 'summary', 'description', 'url', 'created_at']
 
-const usual = (data: readonly Fields[]): string[] => known.filter((name) => data.some((one) => one[name] !== undefined))
+const defaultColumns = (data: readonly Fields[]): string[] =>
+  commonFields.filter((name) => data.some((one) => one[name] !== undefined))
 
 const statusStyles: Readonly<Record<string, Style>> = {
   success: 'green',
@@ -83,15 +85,15 @@ const styled = (text: string): string => {
   return style ? paint(style, text) : text
 }
 
-/** Aligned columns under their names, within the terminal's width. What is left over is taken from the widest. */
+/** Aligned columns with headings, within the terminal's width. The widest columns are shortened first. */
 export function table(
   data: readonly Fields[],
   columns: readonly string[],
-  width: number = columnsOf(process.stdout),
+  width: number = columnsOf(io().stdout),
 ): string {
   const cells = data.map((one) => columns.map((name) => cellOf(name, at(one, name))))
   const titles = columns.map((name) => title(name))
-  const widths = fitted(
+  const widths = columnWidths(
     columns.map((_, at) => Math.max(widthOf(titles[at] ?? ''), ...cells.map((row) => widthOf(row[at] ?? '')))),
     columns.map((name) => /(^|_)id$/.test(name)),
     width,
@@ -105,17 +107,17 @@ export function table(
   return [head, ...cells.map((row) => line(row, styled))].join('\n')
 }
 
-const least = 8
+const minWidth = 8
 
-/** Ids are kept whole, as people copy them. Columns that find no room are left out, from the last on. */
-function fitted(natural: readonly number[], whole: readonly boolean[], width: number): number[] {
+/** The widths of the columns. Ids are never shortened, because people copy them. The last columns are dropped if they do not fit. */
+function columnWidths(natural: readonly number[], whole: readonly boolean[], width: number): number[] {
   for (let count = natural.length; count > 1; count--) {
     const widths = natural.slice(0, count)
     const room = width - 2 * (count - 1)
     let over = widths.reduce((sum, one) => sum + one, 0) - room
     while (over > 0) {
       const widest = widths.reduce(
-        (best, one, at) => (!whole[at] && one > least && one > (widths[best] ?? 0) ? at : best),
+        (best, one, at) => (!whole[at] && one > minWidth && one > (widths[best] ?? 0) ? at : best),
         -1,
       )
       if (widest < 0) break
@@ -130,10 +132,10 @@ function fitted(natural: readonly number[], whole: readonly boolean[], width: nu
 const at = (one: Fields, name: string): unknown =>
   name.split('.').reduce<unknown>((value, key) => (isFields(value) ? value[key] : undefined), one)
 
-/** A field's own words in capitals, but for some that would take more room than what they head. */
+/** The field's name in capitals. Some names are shortened, because they are wider than their values. */
 const title = (name: string): string =>
   ({
-    'principal.name': 'WHO',
+    'principal.name': 'CALLER',
     created_at: 'CREATED',
     last_used_at: 'USED',
     expires_at: 'EXPIRES',
@@ -166,7 +168,7 @@ export function ago(moment: string, now: number = Date.now()): string {
   return seconds >= 0 ? `${count} ${unit} ago` : `in ${count} ${unit}`
 }
 
-/** One record, a line for each field; what is inside a field is indented under it. */
+/** One record, with a line for each field. Nested fields are indented. */
 export function record(fields: Fields, indent = ''): string {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined)
   const width = Math.max(...entries.map(([name]) => widthOf(name)))
@@ -201,7 +203,7 @@ function valueText(value: unknown, indent: string): string {
 
 const indented = (text: string, indent: string): string => text.replaceAll(/^/gm, indent)
 
-/** What matters of each list, most of all first; what follows is left out where a terminal is narrow. */
+/** The columns of each list, most important first. The last ones are left out on a narrow terminal. */
 export const listColumns: Readonly<Record<string, readonly string[]>> = {
   'list-projects': ['name', 'id', 'created_at'],
   'list-api-keys': ['name', 'id', 'access_policy_ids', 'last_used_at', 'expires_at'],

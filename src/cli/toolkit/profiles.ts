@@ -2,6 +2,7 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { UsageError } from './command.ts'
+import { io } from './io.ts'
 
 /** An address and a key, saved under a name. */
 export interface Profile {
@@ -10,25 +11,27 @@ export interface Profile {
 }
 
 export interface Profiles {
-  /** The one that is used where none is named. */
+  /** The profile that is used by default. */
   readonly current?: string
   readonly profiles: Readonly<Record<string, Profile>>
 }
 
 export const configFile = (): string =>
-  join(process.env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'quartermaster', 'config.json')
+  join(io().env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'quartermaster', 'config.json')
 
 export async function readProfiles(): Promise<Profiles> {
   const file = configFile()
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined
-    throw new UsageError(`cannot read ${file} (${error.code}).`)
+    throw new UsageError(`Cannot read ${file} (${error.code}).`)
   })
   if (text === undefined) return { profiles: {} }
   try {
     return checked(JSON.parse(text))
   } catch {
-    throw new UsageError(`${file} is not as "quartermaster login" writes it. Mend or delete it.`)
+    throw new UsageError(
+      `${file} is not a valid configuration file. Fix it, or delete it and run "quartermaster login" again.`,
+    )
   }
 }
 
@@ -39,7 +42,7 @@ function checked(value: unknown): Profiles {
   return { profiles, ...(typeof current === 'string' && { current }) }
 }
 
-/** Whole or not at all, and for nobody but its owner: it holds keys. */
+/** Writes the file atomically, readable by its owner only: it contains keys. */
 export async function writeProfiles(profiles: Profiles): Promise<void> {
   const file = configFile()
   const draft = `${file}.${process.pid}`
@@ -49,11 +52,11 @@ export async function writeProfiles(profiles: Profiles): Promise<void> {
     await rename(draft, file)
   } catch (error) {
     await rm(draft, { force: true }).catch(() => {})
-    throw new UsageError(`cannot write ${file} (${(error as NodeJS.ErrnoException).code}).`)
+    throw new UsageError(`Cannot write ${file} (${(error as NodeJS.ErrnoException).code}).`)
   }
 }
 
-/** The one that is named, else the current one. */
+/** The named profile, or else the current one. */
 export async function findProfile(name: string | undefined): Promise<Profile | undefined> {
   const { current, profiles } = await readProfiles()
   const wanted = name ?? current
@@ -61,8 +64,10 @@ export async function findProfile(name: string | undefined): Promise<Profile | u
   const found = Object.hasOwn(profiles, wanted) ? profiles[wanted] : undefined
   if (!found && name !== undefined) {
     const known = Object.keys(profiles)
-    const hint = known.length > 0 ? ` There ${known.length === 1 ? 'is' : 'are'} ${known.join(', ')}.` : ''
-    throw new UsageError(`There is no profile "${name}".${hint} "quartermaster login --profile ${name}" makes one.`)
+    const hint = known.length > 0 ? ` Existing profiles: ${known.join(', ')}.` : ''
+    throw new UsageError(
+      `There is no profile "${name}".${hint} Create it with "quartermaster login --profile ${name}".`,
+    )
   }
   return found
 }

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import type { Request } from '../../sdk/send.ts'
-import { type Command, type Field, UsageError } from './command.ts'
-import { flagOf, type Given } from './flags.ts'
+import { type Command, type Field, type Given, UsageError } from './command.ts'
+import { flagOf } from './flags.ts'
+import { io } from './io.ts'
 
-/** Puts the flags where the operation's route takes them. */
+/** Sorts the flags into the path, the query and the body of the request. */
 export async function requestOf(command: Command, given: Given): Promise<Request> {
   const texts = await readSources(command, given)
   const parts: Record<Field['where'], Record<string, unknown>> = { path: {}, query: {}, body: bodyOf(texts) }
@@ -28,7 +29,7 @@ export async function requestOf(command: Command, given: Given): Promise<Request
   }
 }
 
-/** `@file` stands for what is in a file, `-` for standard input, and `@@` for an at sign. */
+/** Resolves `@file` to the file's content and `-` to standard input. `@@` is a literal at sign. */
 export async function readSources({ fields }: Command, given: Given): Promise<Map<string, string[]>> {
   const sources = new Set(['body', ...fields.map(flagOf)])
   const result = new Map<string, string[]>()
@@ -36,7 +37,7 @@ export async function readSources({ fields }: Command, given: Given): Promise<Ma
   for (const [name, values] of given) {
     if (!sources.has(name)) continue
     for (const value of values) {
-      if (value === '-' && usedBy) throw new UsageError(`--${usedBy} and --${name} cannot both be standard input.`)
+      if (value === '-' && usedBy) throw new UsageError(`--${usedBy} and --${name} cannot both read standard input.`)
       if (value === '-') usedBy = name
       result.set(name, [...(result.get(name) ?? []), await readSource(name, value)])
     }
@@ -45,12 +46,12 @@ export async function readSources({ fields }: Command, given: Given): Promise<Ma
 }
 
 export async function readSource(name: string, value: string): Promise<string> {
-  if (value === '-') return decode(name, await buffer(process.stdin))
+  if (value === '-') return decode(name, await buffer(io().stdin))
   if (!value.startsWith('@')) return value
   if (value.startsWith('@@')) return value.slice(1)
   const path = value.slice(1)
   const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
-    const hint = error.code === 'ENOENT' ? ' For text that begins with an at sign, write two.' : ''
+    const hint = error.code === 'ENOENT' ? ' To start a text with an at sign, write @@.' : ''
     throw new UsageError(`--${name}: cannot read ${path} (${error.code}).${hint}`)
   })
   return decode(name, bytes)
@@ -60,18 +61,20 @@ function decode(name: string, bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw new UsageError(`--${name}: what was read is not UTF-8 text.`)
+    throw new UsageError(`--${name}: the content is not UTF-8 text.`)
   }
 }
 
 function bodyOf(texts: ReadonlyMap<string, string[]>): Record<string, unknown> {
   const [text] = texts.get('body') ?? []
-  if (text === undefined) return {}
-  const body = parse('body', text)
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw new UsageError('--body must be a JSON object.')
-  }
-  return body as Record<string, unknown>
+  return text === undefined ? {} : parseObject('body', text)
+}
+
+/** Parses the JSON object that is the value of a flag. */
+export function parseObject(flag: string, text: string): Record<string, unknown> {
+  const value = parse(flag, text)
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  throw new UsageError(`--${flag} must be a JSON object.`)
 }
 
 function readValue(field: Field, texts: readonly string[]): unknown {
@@ -86,6 +89,11 @@ function readValue(field: Field, texts: readonly string[]): unknown {
       return texts.length === 1 && /^\s*(\[|null\s*$)/.test(text) ? parse(flag, text) : texts
     case 'JSON or text':
       return tryParse(text) ?? text
+    case 'flag': {
+      const value = tryParse(text)
+      if (value === undefined) throw new UsageError(`--${flag} must be ${field.type.replaceAll(' | ', ' or ')}.`)
+      return value
+    }
     default:
       return /^(number|integer)\b/.test(field.type) ? toNumber(flag, text) : parse(flag, text)
   }

@@ -1,6 +1,8 @@
 import { exit, type Runner, UsageError } from './command.ts'
+import { say } from './io.ts'
+import { readArguments } from './parse.ts'
 
-/** What each shell is told; it asks "quartermaster complete" for the words as they are typed. */
+/** The completion scripts. Each runs "quartermaster complete" with the words that are typed. */
 const scripts: Readonly<Record<string, string>> = {
   bash: `_quartermaster() {
   local IFS=$'\\n'
@@ -27,10 +29,12 @@ complete -c quartermaster -f -a '(__quartermaster_complete)'
 complete -c qm -f -a '(__quartermaster_complete)'`,
 }
 
-export const completion: Runner = async (args) => {
-  const [shell = ''] = args
-  if (!Object.hasOwn(scripts, shell))
-    throw new UsageError(`For which shell? There are ${Object.keys(scripts).join(', ')}.`)
-  console.log(scripts[shell])
+export const completion: Runner = async (invocation) => {
+  const { words } = readArguments(invocation, 1)
+  const [shell = ''] = words
+  if (!Object.hasOwn(scripts, shell)) {
+    throw new UsageError(`Choose a shell: ${Object.keys(scripts).join(', ')}.`)
+  }
+  say(scripts[shell] ?? '')
   return exit.ok
 }

@@ -1,11 +1,11 @@
-/** Resolves when this process is told to stop, with who or what said so. */
-export const toldToStop = (): Promise<string> =>
+/** Resolves with the reason when this process receives SIGTERM or SIGINT, or npm ends. */
+export const untilStopped = (): Promise<string> =>
   new Promise((resolve) => {
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve(name))
     if (process.env.npm_lifecycle_event) watchParent(() => resolve('the end of npm'))
   })
 
-/** Npm starts programs through a shell, which dies of a signal without passing it on. Nobody else is left to tell us. */
+/** npm starts programs through a shell that does not forward signals. When it is gone, the parent process changes. */
 function watchParent(onEnd: () => void): void {
   const parent = process.ppid
   const timer = setInterval(() => {

@@ -1,25 +1,25 @@
-import { stripVTControlCharacters } from 'node:util'
+import { stripVTControlCharacters, styleText } from 'node:util'
+import { io } from './io.ts'
 
-/** Whether people read what is printed; programs get JSON. */
-export const isForPeople = (json: boolean): boolean => process.stdout.isTTY === true && !json
+/** Whether a person reads the output. Programs get JSON. */
+export const isForPeople = (json: boolean): boolean => io().stdout.isTTY === true && !json
 
-/** Whether someone can be asked. */
-export const canAsk = (): boolean => process.stdin.isTTY === true && process.stderr.isTTY === true
+/** Whether the user can be prompted. */
+export const canAsk = (): boolean => io().stdin.isTTY === true && io().stderr.isTTY === true
 
 export const columnsOf = (stream: NodeJS.WriteStream): number => Math.max(40, stream.columns || 80)
 
-const styles = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const
-export type Style = keyof typeof styles
+export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
-/** Colours are for terminals, and for nobody who has said no to them. */
-export function paint(style: Style, text: string, stream: NodeJS.WriteStream = process.stdout): string {
-  const wanted = stream.isTTY && !process.env.NO_COLOR && process.env.TERM !== 'dumb'
-  return wanted ? `\x1b[${styles[style]}m${text}\x1b[0m` : text
+/** Adds a color on terminals, unless NO_COLOR or TERM=dumb turn colors off. */
+export function paint(style: Style, text: string, stream: NodeJS.WriteStream = io().stdout): string {
+  const hasColors = stream.isTTY && stream.getColorDepth({ ...io().env }) > 1
+  return hasColors ? styleText(style, text, { validateStream: false }) : text
 }
 
-/** What others wrote, without what would move a terminal's cursor or change its colours. */
+/** Removes control characters, so that text from elsewhere cannot move the cursor or change colors. */
 export const harmless = (text: string): string =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal obeys
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: terminals interpret these characters
   stripVTControlCharacters(text).replaceAll(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g, '')
 
 /** The same, on one line. */
@@ -29,7 +29,7 @@ const segmenter = new Intl.Segmenter()
 const wide =
   /\p{Extended_Pictographic}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]/u
 
-/** How many columns a text takes. */
+/** The number of columns that a text takes. */
 export function widthOf(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length
   let width = 0
@@ -37,7 +37,7 @@ export function widthOf(text: string): number {
   return width
 }
 
-/** The beginning of a text, within so many columns. */
+/** Shortens a text to a number of columns. */
 export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text
   let result = ''
@@ -54,10 +54,10 @@ export const pad = (text: string, width: number): string => text + ' '.repeat(Ma
 
 const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 
-/** Says on a terminal that something takes its time, once it has taken a second. */
+/** Shows a progress line on a terminal when the work takes longer than a second. */
 export async function withProgress<T>(what: string, work: Promise<T>): Promise<T> {
-  const { stderr } = process
-  if (!stderr.isTTY || process.env.TERM === 'dumb') return work
+  const { stderr, env } = io()
+  if (!stderr.isTTY || env.TERM === 'dumb') return work
   const began = Date.now()
   let frame = 0
   let shown = false
@@ -75,6 +75,3 @@ export async function withProgress<T>(what: string, work: Promise<T>): Promise<T
     if (shown) stderr.write('\r\x1b[2K')
   }
 }
-
-/** Something that a person should know while a command goes on; never in the way of what it prints. */
-export const note = (text: string): void => console.error(text)

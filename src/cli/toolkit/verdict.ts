@@ -3,10 +3,10 @@ import { paint } from './terminal.ts'
 
 export type Approval = Operations['approvals']['listApprovals']['answer']['data'][number]
 
-/** What was decided, in a line. */
+/** The state of an approval, in one line. */
 export function verdict({ status, action, decisions, approvals_needed }: Approval): string {
-  if (status === 'pending') return `One approval of ${approvals_needed} for ${action}; ${decisions.length} so far.`
+  if (status === 'pending') return `${action}: ${decisions.length} of ${approvals_needed} approvals.`
   return status === 'rejected'
-    ? `${paint('red', '✗')} ${action} is rejected.`
-    : `${paint('green', '✓')} ${action} is approved.`
+    ? `${paint('red', '✗')} Rejected ${action}.`
+    : `${paint('green', '✓')} Approved ${action}.`
 }

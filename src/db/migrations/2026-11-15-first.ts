@@ -121,10 +121,10 @@ export async function up(db: Kysely<unknown>, engine: EngineName): Promise<void>
     .addColumn('duration_ms', real)
     .addColumn('created_at', 'bigint', (column) => column.notNull())
     .addColumn('completed_at', 'bigint')
-    // Kept in the order of ids, which is that of time: a call is written to the end of one tree, not of two.
+    // Without a rowid, the table is a single tree ordered by id, and so by time. Each call is appended to one tree, not two.
     .$call((table) => (engine === 'sqlite' ? table.modifyEnd(sql`without rowid`) : table))
     .execute()
-  // Ids are in the order of time, so these also serve lists by time.
+  // Ids are ordered by time, so this index also serves lists by time.
   await db.schema.createIndex('calls_project').on('calls').columns(['project_id', 'id']).execute()
 
   await db.schema
@@ -145,7 +145,7 @@ export async function up(db: Kysely<unknown>, engine: EngineName): Promise<void>
     .execute()
 }
 
-/** The index over documents is kept by the database itself, so that no write can forget it. */
+/** The database maintains the search index itself, so that no write can miss it. */
 const documentSearch: Record<EngineName, string[]> = {
   sqlite: [
     `create virtual table documents_search using fts5(path, content, content='documents', content_rowid='rowid', tokenize='porter unicode61')`,
@@ -161,7 +161,7 @@ const documentSearch: Record<EngineName, string[]> = {
      end`,
   ],
   postgres: [
-    // A tsvector holds a megabyte. The rare document with more than that of different words is found by its beginning.
+    // A tsvector is limited to 1 MB. For the rare document that exceeds it, only the beginning is indexed.
     `create function documents_words(path text, content text) returns tsvector language plpgsql immutable as $$
      declare
        places tsvector := setweight(to_tsvector('english', translate(path, '/._-', '    ')), 'A');

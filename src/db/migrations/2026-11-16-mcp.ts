@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** Tools that are MCP servers elsewhere, MCP servers of our own, and skills. */
+/** Tools that use remote MCP servers, the platform's own MCP servers, and skills. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('tools').addColumn('mcp', 'text').execute()
   await db.schema

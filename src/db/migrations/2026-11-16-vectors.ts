@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { EngineName } from '../engine.ts'
 
-/** What actions mean, as a model puts it: dear to work out, so it is kept. */
+/** Embeddings of actions, stored because they are expensive to compute. */
 export async function up(db: Kysely<unknown>, engine: EngineName): Promise<void> {
   await db.schema
     .createTable('vectors')

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** Agents, and the journal of their runs: what is to be done is written down before it is done. */
+/** Agents, and the write-ahead journal of their runs. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('agents')
@@ -52,7 +52,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('completed_at', 'bigint')
     .addColumn('finish_reason', 'text')
     .addColumn('error', 'text')
-    // Last, so that the others are read without them.
+    // Last, so that the other columns can be read without them.
     .addColumn('settings', 'text', (column) => column.notNull())
     .addColumn('content', 'text')
     .addColumn('input', 'text', (column) => column.notNull())

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** Where language models are asked, and what was recorded there. */
+/** AI providers and their recorded steps. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('ai_providers')
@@ -14,7 +14,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('record', 'integer', (column) => column.notNull())
     .addColumn('timeout_seconds', 'double precision', (column) => column.notNull())
     .addColumn('max_retries', 'integer', (column) => column.notNull())
-    // Sealed: what these hold is nothing without the key.
+    // `api_key` and `headers` are encrypted.
     .addColumn('api_key', 'text')
     .addColumn('api_key_hint', 'text')
     .addColumn('headers', 'text')

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { EngineName } from '../engine.ts'
 
-/** Whose turn it is to be looked at. On PostgreSQL pg-boss keeps that, in a schema of its own. */
+/** The job queue on SQLite. On PostgreSQL, pg-boss has its own schema. */
 export async function up(db: Kysely<unknown>, engine: EngineName): Promise<void> {
   if (engine === 'postgres') return
   await db.schema

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** Who is told what happens, and each thing that is to be told, written down before it is sent. */
+/** Webhooks and their deliveries. A delivery is stored before it is sent. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('webhooks')
@@ -34,7 +34,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('last_attempt_at', 'bigint')
     .addColumn('delivered_at', 'bigint')
     .addColumn('created_at', 'bigint', (column) => column.notNull())
-    // Last, so that the others are read without them.
+    // Last, so that the other columns can be read without them.
     .addColumn('response_excerpt', 'text')
     .addColumn('body', 'text', (column) => column.notNull())
     .execute()

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** Decisions of people on calls, and the rules that ask for them. */
+/** Approvals of calls, and approval rules. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .alterTable('tools')
@@ -56,16 +56,16 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('reason', 'text')
     .addColumn('expires_at', 'bigint', (column) => column.notNull())
     .addColumn('used_at', 'bigint')
-    // Whether the record of its call says how it ended, where that is not for the call itself to say.
+    // Whether the call record has been completed, for approvals that ended without a grant.
     .addColumn('closed', 'integer', (column) => column.notNull())
     .addColumn('created_at', 'bigint', (column) => column.notNull())
-    // Last, so that the others are read without them.
+    // Last, so that the other columns can be read without them.
     .addColumn('edited_input', 'text')
     .addColumn('input', 'text', (column) => column.notNull())
     .execute()
   await db.schema.createIndex('approvals_project').on('approvals').columns(['project_id', 'status', 'id']).execute()
   await db.schema.createIndex('approvals_status').on('approvals').columns(['status', 'id']).execute()
-  // The same call asks once: whoever repeats it while it is open finds what was asked before.
+  // At most one open approval per call: a repeat of the same call finds the existing one.
   await sql`create unique index approvals_repeat on approvals (repeat_hash)
             where status in ('pending', 'approved')`.execute(db)
   await sql`create index approvals_open on approvals (expires_at) where status in ('pending', 'approved')`.execute(db)

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** Who is signed in at the dashboard. The token itself is only in the browser. */
+/** Dashboard sessions. Only the browser has the token itself. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('web_sessions')

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** Which MCP server of ours a call came by. */
+/** The platform's MCP server that received a call. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('calls').addColumn('server_id', 'text').execute()
 }

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { EngineName } from '../engine.ts'
 
-/** How long a call waited for a person; of earlier calls their approvals tell. */
+/** How long a call waited for approval. Computed from the approvals for existing calls. */
 export async function up(db: Kysely<unknown>, engine: EngineName): Promise<void> {
   const real = engine === 'sqlite' ? sql`real` : sql`double precision`
   await db.schema.alterTable('calls').addColumn('waited_ms', real).execute()

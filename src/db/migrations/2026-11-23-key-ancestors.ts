@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** Which keys a key was created with, transitively. Of keys that were there before, nobody knows. */
+/** The keys that a key was created with, directly or indirectly. Unknown for existing keys. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .alterTable('api_keys')

@@ -2,8 +2,8 @@ import { type Kysely, sql } from 'kysely'
 import type { EngineName } from '../engine.ts'
 
 /**
- * Tools are unique by name within their app, and those whose name is the namespace of many actions within the project.
- * The app of a tool that names none is that of its type.
+ * Names of tools are unique within their app. Names of tools with many actions are unique within the project, because they
+ * are namespaces. A tool without an app has the default app of its type.
  */
 export async function up(db: Kysely<unknown>, engine: EngineName): Promise<void> {
   if (engine === 'sqlite') await rebuildWithoutConstraint(db)
@@ -19,7 +19,7 @@ export async function up(db: Kysely<unknown>, engine: EngineName): Promise<void>
   await renameInRules(db)
 }
 
-/** The one action of a tool that names its app has that in its id now, and rules must go on meaning it. */
+/** Updates approval rules: the id of the action of a tool with an app now starts with that app. */
 async function renameInRules(db: Kysely<unknown>): Promise<void> {
   const { rows } = await sql<{ project_id: string; app: string; name: string }>`
     select project_id, app, name from tools where app is not null and app <> 'tools' and type in ('http', 'client')
@@ -35,7 +35,7 @@ async function renameInRules(db: Kysely<unknown>): Promise<void> {
 
 const constraint = /,\s*constraint "tools_name" unique \("project_id", "name"\)/i
 
-/** SQLite cannot drop a constraint of a table, so the table is copied into one without it. No other table refers to it. */
+/** SQLite cannot drop a constraint, so the table is copied to a new one without it. No other table references it. */
 async function rebuildWithoutConstraint(db: Kysely<unknown>): Promise<void> {
   const { rows } = await sql<{ sql: string }>`select sql from sqlite_schema where name = 'tools'`.execute(db)
   const [{ sql: before } = { sql: '' }] = rows

@@ -17,6 +17,8 @@ import * as keyAncestors from './2026-11-23-key-ancestors.ts'
 import * as masking from './2026-11-23-masking.ts'
 import * as toolTypeAlias from './2026-11-23-tool-type-alias.ts'
 import * as toolsPerApp from './2026-11-23-tools-per-app.ts'
+import * as toolConfig from './2026-11-24-tool-config.ts'
+import * as secrets from './2026-11-25-secrets.ts'
 
 export type MigrationStep = (db: Kysely<unknown>, engine: EngineName) => Promise<void>
 
@@ -39,4 +41,6 @@ export const migrations: Readonly<Record<string, MigrationStep>> = {
   '2026-11-23-masking': masking.up,
   '2026-11-23-tool-type-alias': toolTypeAlias.up,
   '2026-11-23-tools-per-app': toolsPerApp.up,
+  '2026-11-24-tool-config': toolConfig.up,
+  '2026-11-25-secrets': secrets.up,
 }

@@ -2,50 +2,50 @@ import { type Client, SdkError, SdkErrorCode, type Tool } from '@modelcontextpro
 import { z } from 'zod'
 import { isObject } from '../../lib/json.ts'
 
-/** Ten thousand tools on pages of twenty; whoever has more pages than that does not end. */
-export const mostPages = 500
+/** 10,000 tools on pages of 20. A server with more pages is assumed to paginate forever. */
+export const maxPages = 500
 const pageTimeout = 10_000
 const wholeTimeout = 60_000
 
-/** Every tool that a server has, page after page. One that is not described as a tool has to be costs only itself. */
+/** Lists all tools of a server, page by page. Skips tools with an invalid definition. */
 export async function listTools(client: Client): Promise<readonly Tool[]> {
   const options = { timeout: pageTimeout, signal: AbortSignal.timeout(wholeTimeout) }
   try {
     return readAll((await client.listTools(undefined, options)).tools)
   } catch (error) {
     if (!(error instanceof SdkError && error.code === SdkErrorCode.InvalidResult)) throw error
-    return listGoodOnes(client, options, error)
+    return listValidTools(client, options, error)
   }
 }
 
 const Page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() })
 
-async function listGoodOnes(client: Client, options: object, because: SdkError): Promise<readonly Tool[]> {
+async function listValidTools(client: Client, options: object, reason: SdkError): Promise<readonly Tool[]> {
   const tools: Tool[] = []
-  let said = 0
+  let listed = 0
   let cursor: string | undefined
-  for (let pages = 0; pages < mostPages; pages++) {
+  for (let pages = 0; pages < maxPages; pages++) {
     const page = await client.request({ method: 'tools/list', params: cursor ? { cursor } : {} }, Page, options)
-    said += page.tools.length
+    listed += page.tools.length
     tools.push(...readAll(page.tools))
     cursor = page.nextCursor
     if (cursor) continue
-    // Something is wrong with all of them, which is not to look like a server without tools.
-    if (tools.length === 0 && said > 0) throw because
+    // All tools are invalid. Returning an empty list would look like a server without tools.
+    if (tools.length === 0 && listed > 0) throw reason
     return tools
   }
-  throw because
+  throw reason
 }
 
 const readAll = (all: readonly unknown[]): Tool[] => all.flatMap((one) => readTool(one) ?? [])
 
 /**
- * What a tool is called and takes has to be right. What else is said of it has to be right or is left out: our clients
- * would refuse a list with one such entry in it, older ones for more reasons than newer ones.
+ * The name and input schema of a tool must be valid. Other invalid fields are removed: a client would reject the whole list
+ * reason of one such entry, and older clients are stricter than newer ones.
  */
 function readTool(one: unknown): Tool | undefined {
   if (!isObject(one) || typeof one.name !== 'string' || isTooLarge(one)) return undefined
-  // Many a server leaves out the schema of a tool that takes nothing.
+  // Many servers omit the schema of a tool without parameters.
   const inputSchema = one.inputSchema ?? { type: 'object' }
   if (!isObjectSchema(inputSchema)) return undefined
   const wrong = Object.entries(optional).filter(([field, isRight]) => one[field] !== undefined && !isRight(one[field]))
@@ -54,9 +54,9 @@ function readTool(one: unknown): Tool | undefined {
   return tool as unknown as Tool
 }
 
-/** No model is served with a larger definition, and to check, hash and print it would keep everyone waiting. */
-const mostCharacters = 1_000_000
-const mostValues = 50_000
+/** A larger definition is useless for a model, and checking, hashing and serializing it would block the event loop. */
+const maxCharacters = 1_000_000
+const maxValues = 50_000
 
 function isTooLarge(definition: unknown): boolean {
   let characters = 0
@@ -64,7 +64,7 @@ function isTooLarge(definition: unknown): boolean {
   const left: unknown[] = [definition]
   while (left.length > 0) {
     const value = left.pop()
-    if (++values > mostValues) return true
+    if (++values > maxValues) return true
     if (typeof value === 'string') characters += value.length
     else if (Array.isArray(value)) for (const item of value) left.push(item)
     else if (isObject(value)) {
@@ -73,7 +73,7 @@ function isTooLarge(definition: unknown): boolean {
         left.push(value[key])
       }
     }
-    if (characters > mostCharacters || left.length > mostValues) return true
+    if (characters > maxCharacters || left.length > maxValues) return true
   }
   return false
 }

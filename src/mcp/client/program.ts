@@ -16,14 +16,14 @@ export interface ProgramParameters {
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly cwd?: string
-  /** Told what the program says beside the protocol. */
+  /** Called with what the program writes to standard error. */
   readonly onSaid?: (text: string) => void
 }
 
-/** How long a program may take to end by itself, and then once it is told to. */
-const grace = 2000
-/** How long what it has printed may be on its way once it has ended. */
-const lastWords = 200
+/** How long a program may take to exit after its input closes, and then after SIGTERM. */
+const exitTimeout = 2000
+/** How long to wait for remaining output after the program has exited. */
+const outputTimeout = 200
 
 const running = new Set<ChildProcess>()
 process.on('exit', () => {
@@ -31,11 +31,11 @@ process.on('exit', () => {
 })
 
 /**
- * A program of this machine that speaks MCP on its standard input and output. With it end all that it has started: it has
- * a process group of its own, and a shell in front of the server, or a helper behind it, outlives nobody.
+ * A local program that speaks MCP on its standard input and output. It runs in its own process group, so that all processes
+ * it has started end with it, such as a shell in front of the server or a helper behind it.
  *
- * To learn which era a program is of, the SDK asks another one, started in the same way. It knows by `_serverParams` and
- * `_dispose` that it may.
+ * To detect the protocol era of a program, the SDK starts a second one in the same way and probes it. It does so only if the
+ * transport has `_serverParams` and `_dispose`.
  */
 export class Program implements Transport {
   onclose?: () => void
@@ -71,35 +71,35 @@ export class Program implements Transport {
   send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin
     if (!stdin?.writable) return Promise.reject(new SdkError(SdkErrorCode.NotConnected, 'Not connected'))
-    // One that does not take it has ended, and that is told otherwise.
+    // Ignores write errors: the program has exited then, which `onclose` reports.
     return new Promise((resolve) => {
       stdin.write(serializeMessage(message), () => resolve())
     })
   }
 
-  /** Ends it: by itself, or told to, or by force. */
+  /** Closes the input, then sends SIGTERM, then SIGKILL, until the program has exited. */
   async close(): Promise<void> {
     const child = this.#child
     if (!child) return
     this.#child = undefined
     child.stdin?.end()
-    await isGone(child, grace)
+    await isGone(child, exitTimeout)
     await end(child)
     this.#received.clear()
     this.onclose?.()
   }
 
-  /** As the SDK ends one that it has started to ask. */
+  /** The SDK calls this to end a program that it started as a probe. */
   async _dispose(): Promise<void> {
     const child = this.#child
     this.#child = undefined
     if (child) await end(child)
   }
 
-  /** By itself, or killed by someone else. What it started may still hold its output open. */
+  /** The program exited on its own or was killed. Its child processes may still hold its output open. */
   async #ended(child: ChildProcess): Promise<void> {
     if (this.#child !== child) return
-    await Promise.race([once(child, 'close'), sleep(lastWords)])
+    await Promise.race([once(child, 'close'), sleep(outputTimeout)])
     if (this.#child !== child) return
     this.#child = undefined
     await end(child)
@@ -126,7 +126,7 @@ export class Program implements Transport {
   }
 }
 
-/** Whether it and all that it has started are gone within that time. */
+/** Waits until the program and all its child processes have exited. Returns false after the timeout. */
 async function isGone(child: ChildProcess, milliseconds: number): Promise<boolean> {
   const until = Date.now() + milliseconds
   while (signal(child, 0)) {
@@ -137,12 +137,12 @@ async function isGone(child: ChildProcess, milliseconds: number): Promise<boolea
 }
 
 async function end(child: ChildProcess): Promise<void> {
-  if (signal(child, 'SIGTERM') && !(await isGone(child, grace))) signal(child, 'SIGKILL')
+  if (signal(child, 'SIGTERM') && !(await isGone(child, exitTimeout))) signal(child, 'SIGKILL')
   running.delete(child)
   for (const pipe of child.stdio) pipe?.destroy()
 }
 
-/** To the whole group; false where nobody is left to hear it. */
+/** Signals the whole process group. Returns false if no process is left. */
 function signal(child: ChildProcess, name: NodeJS.Signals | 0): boolean {
   if (child.pid === undefined) return false
   if (process.platform === 'win32') return child.exitCode === null && child.signalCode === null && child.kill(name)

@@ -12,7 +12,7 @@ import {
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client'
 import { EventStream } from '../../http/event-stream.ts'
-import type { HttpClient, OutboundResponse } from '../../http/outbound.ts'
+import type { HttpClient, OutboundRequest, OutboundResponse } from '../../http/outbound.ts'
 import { isObject, type JsonObject } from '../../lib/json.ts'
 import type { Live } from '../../model/call.ts'
 
@@ -20,44 +20,44 @@ export const self = { name: 'quartermaster', version: '1' }
 
 export interface UpstreamCall {
   readonly name: string
-  /** Of the input: some of its fields may have to be said in headers too. */
+  /** The input schema. It can require that some fields are also sent as headers. */
   readonly schema: JsonObject
   readonly input: JsonObject
   readonly signal: AbortSignal
   readonly timeoutMs: number
   readonly live: Live | undefined
-  /** Says for which call of ours it is made. */
+  /** Headers that identify the platform's call. */
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** What the SDK has agreed on with a server. */
-export interface Session {
+/** The session that the SDK has negotiated with a server. */
+export interface UpstreamSession {
   readonly url: URL
-  /** The headers of every call. */
+  /** Sent with every call. */
   readonly headers: Readonly<Record<string, string>>
   readonly version: string
   readonly isModern: boolean
-  /** Told what the server says that is not about the call that is under way. */
+  /** Called with messages of the server that are not about the current call. */
   onOther(message: JsonObject): void
-  /** Tells the server that nobody waits for an answer any more. */
+  /** Notifies the server that a call is cancelled. */
   cancel(id: string): void
 }
 
-/** The session to post calls to, where a client has one that takes posts. */
+/** The session to post calls to; undefined if the client does not use Streamable HTTP. */
 export function sessionOf(
   client: Client,
   address: string,
-  given: Readonly<Record<string, string>>,
-): Session | undefined {
+  configured: Readonly<Record<string, string>>,
+): UpstreamSession | undefined {
   const { transport } = client
   const version = client.getNegotiatedProtocolVersion()
   if (!(transport instanceof StreamableHTTPClientTransport) || version === undefined) return undefined
   const { sessionId } = transport
   const isModern = client.getProtocolEra() === 'modern'
   const url = new URL(address)
-  const own = Object.entries(given).map(([name, value]) => [name.toLowerCase(), value] as const)
+  const own = Object.entries(configured).map(([name, value]) => [name.toLowerCase(), value] as const)
   const headers = {
-    // What calls say of themselves is not for an address to say.
+    // Configured headers must not override those that are set per call.
     ...Object.fromEntries(own.filter(([name]) => !ofCalls.test(name))),
     'content-type': 'application/json',
     accept: 'application/json, text/event-stream',
@@ -71,9 +71,9 @@ export function sessionOf(
     isModern,
     onOther: (message) => transport.onmessage?.(message as never),
     cancel(requestId) {
-      // In the new era it is told by hanging up.
+      // With the modern protocol, closing the connection cancels the call.
       if (isModern) return
-      const params = { requestId, reason: 'the caller has left' }
+      const params = { requestId, reason: 'the caller disconnected' }
       void transport.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params }).catch(() => {})
     },
   }
@@ -81,13 +81,13 @@ export function sessionOf(
 
 const ofCalls = /^(x-quartermaster-|mcp-(method|name)$)/
 
-/** Whether nothing of a call has to be encoded, or repeated in headers of its own. */
-export const isPlain = ({ name, schema }: UpstreamCall, { isModern }: Session): boolean =>
+/** Whether the name needs no encoding, and no input field has to be repeated in a header. */
+export const isFastPath = ({ name, schema }: UpstreamCall, { isModern }: UpstreamSession): boolean =>
   !isModern || (/^[\x21-\x7e]+$/.test(name) && !name.startsWith('=?') && !mentionsHeaders(schema))
 
 const mirrored = new WeakMap<JsonObject, boolean>()
 
-/** Whether fields of an input are to be repeated in headers. */
+/** Whether fields of the input have to be repeated in headers. */
 export function mentionsHeaders(schema: JsonObject): boolean {
   let answer = mirrored.get(schema)
   if (answer === undefined) {
@@ -98,49 +98,23 @@ export function mentionsHeaders(schema: JsonObject): boolean {
 }
 
 /**
- * The short way to an MCP server: one POST and its answer, on the session that the SDK made, without the SDK in between.
- * Progress reaches the caller; whatever else a server says meanwhile is handed to the SDK.
+ * The fast path to an MCP server: one POST and its response on the SDK's session, but without the SDK. Progress goes to the
+ * caller. All other messages are passed to the SDK.
  */
 export function postCall(
   params: JsonObject,
   call: UpstreamCall,
-  session: Session,
+  session: UpstreamSession,
   onOther: (message: JsonObject) => void,
   http: HttpClient,
 ): Promise<JsonObject> {
-  // Not a number, as the SDK's ids are, and not to be guessed: a server cannot answer a call that it was not sent.
-  const id = randomUUID()
-  const { signal } = call
-  const answer = new Answer(id, call, onOther)
-  const events = new EventStream((data) => answer.take(data))
-  const { url } = session
-  const listening = { signal, onEvents: (part: Buffer) => events.feed(part), hasEnough: () => answer.isThere }
-  const headers = session.isModern
-    ? { ...session.headers, ...call.headers, 'mcp-method': 'tools/call', 'mcp-name': call.name }
-    : { ...session.headers, ...call.headers }
-  const whole =
-    call.live?.onProgress || session.isModern ? { ...params, _meta: metaOf(params, call, id, session) } : params
-  const request = JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: whole })
-
-  const exchange = async () => {
-    answer.read(await http.request({ url, method: 'POST', headers, body: request, ...listening }))
-    // A server may hang up and be asked again for the rest.
-    while (!answer.isThere && events.lastId !== undefined && !session.isModern) {
-      await pause(events.retryMs ?? 1000, signal)
-      const again = { ...headers, accept: 'text/event-stream', 'last-event-id': events.lastId }
-      answer.read(await http.request({ url, method: 'GET', headers: again, ...listening }))
-    }
-    if (!answer.isThere) throw new SdkError(SdkErrorCode.ConnectionClosed, 'the stream ended without an answer')
-  }
-  // A stream may go on after the answer, for a moment, which nobody waits for.
-  exchange().catch((error: unknown) => {
-    if (signal.aborted && !answer.isThere) session.cancel(id)
-    answer.reject(error)
-  })
-  return answer.result
+  const post = new CallPost(params, call, session, onOther)
+  // Not awaited, because the stream may continue for a moment after the result.
+  post.send(http).catch((error: unknown) => post.fail(error))
+  return post.result
 }
 
-function metaOf({ _meta = {} }: JsonObject, { live }: UpstreamCall, id: string, session: Session): JsonObject {
+function metaOf({ _meta = {} }: JsonObject, { live }: UpstreamCall, id: string, session: UpstreamSession): JsonObject {
   return {
     ...(session.isModern && {
       [PROTOCOL_VERSION_META_KEY]: session.version,
@@ -152,71 +126,122 @@ function metaOf({ _meta = {} }: JsonObject, { live }: UpstreamCall, id: string, 
   }
 }
 
-/** What is waited for, whichever way it comes. */
-class Answer {
+/** A call as an HTTP request, and its response as JSON or as an event stream. */
+class CallPost implements OutboundRequest {
+  readonly method = 'POST'
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly signal: AbortSignal
   readonly result: Promise<JsonObject>
-  isThere = false
-  reject!: (reason: unknown) => void
-  #resolve!: (result: JsonObject) => void
-  readonly #id: string
+  /** Random and not a number like the SDK's ids, so that a server cannot answer a call that it did not receive. */
+  readonly #id = randomUUID()
   readonly #call: UpstreamCall
+  readonly #session: UpstreamSession
   readonly #onOther: (message: JsonObject) => void
+  #events: EventStream | undefined
+  #isAnswered = false
+  #resolve!: (result: JsonObject) => void
+  #reject!: (reason: unknown) => void
 
-  constructor(id: string, call: UpstreamCall, onOther: (message: JsonObject) => void) {
-    this.#id = id
+  constructor(
+    params: JsonObject,
+    call: UpstreamCall,
+    session: UpstreamSession,
+    onOther: (message: JsonObject) => void,
+  ) {
+    const { isModern } = session
     this.#call = call
+    this.#session = session
     this.#onOther = onOther
+    this.url = session.url
+    this.signal = call.signal
+    this.headers = isModern
+      ? { ...session.headers, ...call.headers, 'mcp-method': 'tools/call', 'mcp-name': call.name }
+      : { ...session.headers, ...call.headers }
+    const whole =
+      call.live?.onProgress || isModern ? { ...params, _meta: metaOf(params, call, this.#id, session) } : params
+    this.body = JSON.stringify({ jsonrpc: '2.0', id: this.#id, method: 'tools/call', params: whole })
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve
-      this.reject = reject
+      this.#reject = reject
     })
   }
 
-  read({ status, headers, body }: OutboundResponse): void {
+  async send(http: HttpClient): Promise<void> {
+    this.#read(await http.request(this))
+    // A server may close the stream, and the client resumes it for the rest.
+    while (!this.#isAnswered && this.#events?.lastId !== undefined && !this.#session.isModern) {
+      await pause(this.#events.retryMs ?? 1000, this.signal)
+      const headers = { ...this.headers, accept: 'text/event-stream', 'last-event-id': this.#events.lastId }
+      const { url, signal } = this
+      const onEvents = (part: Buffer) => this.onEvents(part)
+      const hasEnough = () => this.hasEnough()
+      this.#read(await http.request({ url, method: 'GET', headers, signal, onEvents, hasEnough }))
+    }
+    if (!this.#isAnswered) throw new SdkError(SdkErrorCode.ConnectionClosed, 'the stream ended without a response')
+  }
+
+  fail(error: unknown): void {
+    if (this.signal.aborted && !this.#isAnswered) this.#session.cancel(this.#id)
+    this.#reject(error)
+  }
+
+  onEvents(part: Buffer): void {
+    this.#events ??= new EventStream((data) => this.#take(data))
+    this.#events.feed(part)
+  }
+
+  hasEnough(): boolean {
+    return this.#isAnswered
+  }
+
+  #read({ status, headers, body }: OutboundResponse): void {
     const isJson = /^application\/json\b/i.test(headers['content-type'] ?? '')
-    if (isJson && body.length > 0) this.take(body.toString())
-    if (status >= 300 && !this.isThere) {
-      throw new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, `it answered ${status}`, { status })
+    if (isJson && body.length > 0) this.#take(body.toString())
+    if (status >= 300 && !this.#isAnswered) {
+      throw new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, `it returned status ${status}`, { status })
     }
   }
 
-  take(text: string): void {
-    const said = parse(text)
-    if (said === undefined) this.#refuse('what it says is not JSON')
-    for (const message of Array.isArray(said) ? said : [said]) if (isObject(message)) this.#hear(message as JsonObject)
+  #take(text: string): void {
+    const received = parse(text)
+    if (received === undefined) this.#refuse('its response is not valid JSON')
+    for (const message of Array.isArray(received) ? received : [received]) if (isObject(message)) this.#receive(message)
   }
 
-  #hear(message: JsonObject): void {
+  #receive(message: JsonObject): void {
     const { id, method, result, error, params } = message
     if (method === 'notifications/progress' && isObject(params) && params.progressToken === this.#id) {
-      const { progressToken: _, _meta, ...progress } = params as JsonObject
+      const { progressToken: _, _meta, ...progress } = params
       this.#call.live?.onProgress?.(progress as never)
     } else if (method !== undefined || id !== this.#id) {
       this.#onOther(message)
     } else if (isObject(error)) {
-      this.isThere = true
-      this.reject(new ProtocolError(Number(error.code), String(error.message), error.data))
+      this.#isAnswered = true
+      this.#reject(new ProtocolError(Number(error.code), String(error.message), error.data))
     } else {
-      this.isThere = true
+      this.#isAnswered = true
       this.#settle(result)
     }
   }
 
   #settle(result: unknown): unknown {
-    if (!isObject(result)) return this.#refuse('its answer is no result')
-    const { resultType, content } = result as JsonObject
-    if (resultType === undefined && Array.isArray(content)) return this.#resolve(result as JsonObject)
-    if (resultType === 'input_required' && this.#call.live?.asking) return this.#resolve(result as JsonObject)
-    if (resultType !== undefined && resultType !== 'complete') return this.#refuse(`it answered "${resultType}"`)
-    if (content !== undefined && !Array.isArray(content)) return this.#refuse('its answer has no content')
-    const { resultType: _, ...rest } = result as JsonObject
+    if (!isObject(result)) return this.#refuse('its response has no result')
+    const { resultType, content } = result
+    if (resultType === undefined && Array.isArray(content)) return this.#resolve(result)
+    if (resultType === 'input_required' && this.#call.live?.requester) return this.#resolve(result)
+    if (resultType !== undefined && resultType !== 'complete')
+      return this.#refuse(`it returned the unsupported result type "${resultType}"`)
+    if (content !== undefined && !Array.isArray(content)) return this.#refuse('its response has no content')
+    const { resultType: _, ...rest } = result
     return this.#resolve({ ...rest, content: content ?? [] })
   }
 
-  /** It is there, and what it says makes no sense. */
+  /** Rejects the call because of an invalid response. */
   #refuse(reason: string): unknown {
-    this.isThere = true
-    return this.reject(new ProtocolError(ProtocolErrorCode.InternalError, reason))
+    this.#isAnswered = true
+    return this.#reject(new ProtocolError(ProtocolErrorCode.InternalError, reason))
   }
 }
 

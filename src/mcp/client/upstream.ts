@@ -13,29 +13,29 @@ import {
   type Tool,
 } from '@modelcontextprotocol/client'
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio'
-import { Redactor } from '../../credentials/redactor.ts'
-import { secretsAt } from '../../credentials/tool-secrets.ts'
+import type { Redactor } from '../../credentials/redactor.ts'
 import { explain, type HttpClient } from '../../http/outbound.ts'
+import { backoffMs } from '../../lib/backoff.ts'
 import { isEmpty, type JsonObject } from '../../lib/json.ts'
-import type { Abilities, Round } from '../../model/asking.ts'
 import type { Live } from '../../model/call.ts'
+import type { ClientAbilities, InputRound } from '../../model/client-request.ts'
 import { PlatformError } from '../../model/errors.ts'
-import type { McpAddress } from '../../model/tool.ts'
-import { listTools, mostPages } from './list-tools.ts'
+import type { McpAddress } from './address.ts'
+import { listTools, maxPages } from './list-tools.ts'
 import { Program } from './program.ts'
-import { CallsInFlight, inRounds, passOn } from './questions.ts'
-import { isPlain, postCall, type Session, self, sessionOf, type UpstreamCall } from './streamable.ts'
+import { CallsInFlight, inRounds, passOn } from './server-requests.ts'
+import { isFastPath, postCall, self, sessionOf, type UpstreamCall, type UpstreamSession } from './streamable.ts'
 
-/** How long a list of tools is believed when nobody says that it changed. */
+/** How long a list of tools is cached without a change notification. */
 const listLifetime = 5 * 60_000
-/** After this many failures in a row callers are refused at once, until it is time to try again. */
-const patience = 3
-/** Short, because a server that is back should be used again within a second. */
+/** After this many consecutive failures, calls fail immediately until the next attempt. */
+const failuresUntilDown = 3
+/** Short, because a server should be used again within a second after it recovers. */
 const longestPause = 500
 const connectTimeout = 10_000
-/** Changes that are announced within so many milliseconds are one. */
+/** Change notifications are debounced by this many milliseconds. */
 const changesWithin = 50
-/** Of what a server says is wrong, so much is passed on. */
+/** The maximum length of a server's error message that is passed on. */
 const longestReason = 1000
 
 export interface UpstreamHealth {
@@ -46,21 +46,21 @@ export interface UpstreamHealth {
   readonly era: string | null
 }
 
-/** Who wants to know what becomes of an upstream. */
+/** Callbacks for changes of an upstream. */
 export interface Watcher {
-  /** Its tools may be others. */
+  /** The tools may have changed. */
   changed?(): void
-  /** It is given up for a while; a program may have said why, on its standard error. */
+  /** The server is down. `said` is what a program wrote to standard error. */
   wentDown?(error: PlatformError, said: string): void
   cameBack?(): void
 }
 
 /**
- * An MCP server that we call, with one connection for all who use it.
+ * A remote MCP server, with one connection shared by all its users.
  *
- * It is connected on first use. A failure drops the connection, and the next call connects anew. After several failures
- * in a row it is down: callers are refused at once, and only when a pause is over does one of them try again. The list
- * of its tools is kept until the server says that it changed, the connection is made anew, or it is too old.
+ * Connects on first use. A failure drops the connection, and the next call reconnects. After several consecutive failures
+ * the server is down: calls fail immediately, and after a pause a single call tries again. The list of tools is cached until
+ * the server announces a change, the connection is replaced, or the list is too old.
  */
 export class Upstream {
   readonly host: string
@@ -68,40 +68,46 @@ export class Upstream {
   readonly #http: HttpClient
   readonly #watcher: Watcher
   #connection: Promise<Client> | undefined
-  /** The connection that was made, and not just begun. */
+  /** The last connection that was fully established. */
   #made: Promise<Client> | undefined
-  /** The newest that was opened. */
+  /** The newest client that was opened. */
   #client: Client | undefined
-  /** The end of what a program has said beside the protocol. */
-  #said = ''
-  /** Of a connection that is being made, for which nobody is to wait once this is closed. */
+  /** The end of what a program has written to standard error. */
+  #stderr = ''
+  /** The transport of a pending connection, so that `close` does not have to wait for it. */
   #opening: { close(): Promise<void> } | undefined
-  readonly #sessions = new WeakMap<Client, Session>()
-  /** While it is down: whether someone is trying it. */
+  readonly #sessions = new WeakMap<Client, UpstreamSession>()
+  /** While the server is down: whether a call is trying it. */
   #trying = false
   #tools: { readonly list: Promise<readonly Tool[]>; readonly until: number } | undefined
-  /** What it last listed, and when, whatever became of the connection since. */
+  /** The last list of tools and its time. Kept when the connection is lost. */
   #listed: { readonly tools: readonly Tool[]; readonly at: number } | undefined
   #renewing: Promise<void> | undefined
   #announced: NodeJS.Timeout | undefined
-  #known: number | null = null
+  #toolCount: number | null = null
   #failures = 0
   #pausedUntil = 0
   #lastFailure: PlatformError | null = null
   #era: string | null = null
-  readonly #abilities: Abilities
-  /** The server may say in an error, or a program on its standard error, what we gave it. */
+  readonly #abilities: ClientAbilities
+  /** A server may echo credentials in an error, and a program on its standard error. */
   readonly #secrets: Redactor
   readonly #calls = new CallsInFlight()
-  /** The same server, told that its client can be asked something: for callers who can. */
-  readonly #knowing = new Map<string, Upstream>()
+  /** Separate connections that declare client capabilities, for callers that have them. */
+  readonly #withAbilities = new Map<string, Upstream>()
   #inUse = 0
   #usedAt = Date.now()
 
-  constructor(address: McpAddress, http: HttpClient, watcher: Watcher = {}, abilities: Abilities = {}) {
+  constructor(
+    address: McpAddress,
+    http: HttpClient,
+    redactor: Redactor,
+    watcher: Watcher = {},
+    abilities: ClientAbilities = {},
+  ) {
     this.#address = address
     this.#abilities = abilities
-    this.#secrets = new Redactor(secretsAt(address))
+    this.#secrets = redactor
     this.#http = http
     this.#watcher = watcher
     this.host = address.url === undefined ? String(address.command) : new URL(address.url).host
@@ -111,34 +117,34 @@ export class Upstream {
     return this.#address.command !== undefined
   }
 
-  /** Since when nobody has used it; undefined while someone does. */
+  /** When it was last used; undefined while it is in use. */
   get idleSince(): number | undefined {
-    const others = [...this.#knowing.values()].map((knowing) => knowing.idleSince)
+    const others = [...this.#withAbilities.values()].map((other) => other.idleSince)
     if (this.#inUse > 0 || others.includes(undefined)) return undefined
     return Math.max(this.#usedAt, ...(others as number[]))
   }
 
-  /** Of its connections, the worst counts. */
+  /** The health of the connection with the most failures. */
   get health(): UpstreamHealth {
     const own = this.#health
-    const others = [...this.#knowing.values()].map(({ health }) => health)
+    const others = [...this.#withAbilities.values()].map(({ health }) => health)
     const { state, failures, error } = others.reduce((a, b) => (b.failures > a.failures ? b : a), own)
     return { ...own, state, failures, error }
   }
 
   get #health(): UpstreamHealth {
     const isConnected = this.#connection !== undefined && this.#connection === this.#made
-    const state = this.#failures >= patience ? 'down' : isConnected && this.#failures === 0 ? 'up' : 'unknown'
+    const state = this.#failures >= failuresUntilDown ? 'down' : isConnected && this.#failures === 0 ? 'up' : 'unknown'
     return {
       state,
       failures: this.#failures,
       error: this.#lastFailure?.message ?? null,
-      tools: this.#known,
+      tools: this.#toolCount,
       era: this.#era,
     }
   }
 
-  /** Every tool it has, page after page. */
+  /** All tools of the server, cached. */
   tools(): Promise<readonly Tool[]> {
     if (!this.#tools || this.#tools.until < Date.now()) {
       const list = this.#use(listTools)
@@ -146,7 +152,7 @@ export class Upstream {
       this.#tools = tools
       list.then(
         (all) => {
-          this.#known = all.length
+          this.#toolCount = all.length
           this.#listed = { tools: all, at: Date.now() }
         },
         () => {
@@ -158,8 +164,8 @@ export class Upstream {
   }
 
   /**
-   * Lists the tools again if the list is older than that, and tells only of a list that differs. One that cannot be had
-   * leaves the old one in place. Nothing is done for a server that was never listed: whoever needs it lists it.
+   * Lists the tools again if the list is older than `maxAge`, and reports a change only if the list differs. If listing
+   * fails, the old list stays. Does nothing for a server that was never listed.
    */
   renew(maxAge: number): Promise<void> {
     const before = this.#listed
@@ -172,7 +178,7 @@ export class Upstream {
 
   async #renew(before: readonly Tool[]): Promise<void> {
     const tools = await this.#use(listTools)
-    this.#known = tools.length
+    this.#toolCount = tools.length
     this.#listed = { tools, at: Date.now() }
     this.#tools = { list: Promise.resolve(tools), until: Date.now() + listLifetime }
     if (!isDeepStrictEqual(tools, before)) this.#watcher.changed?.()
@@ -180,34 +186,28 @@ export class Upstream {
 
   async call(call: UpstreamCall): Promise<CallToolResult> {
     const { signal, live } = call
-    const knowing = live?.asking && (await this.#knowingOf(live.asking.abilities))
-    if (knowing) return knowing.call(call)
-    const result = await this.#use((client) => this.#ask(call, client))
-    if (result === signal) throw signal.reason
-    return result as CallToolResult
+    const withAbilities = live?.requester && (await this.#findWithAbilities(live.requester.abilities))
+    if (withAbilities) return withAbilities.call(call)
+    return (await this.#use((client) => this.#tracked(call, client), signal)) as CallToolResult
   }
 
-  /** The answer; or the signal, where the caller gave up, which says nothing about the server. */
-  async #ask(call: UpstreamCall, client: Client): Promise<JsonObject | AbortSignal> {
+  async #tracked(call: UpstreamCall, client: Client): Promise<JsonObject> {
     const { signal, live } = call
     const leave = this.#calls.enter(live)
     try {
-      if (!live?.asking) return await this.#send(call, undefined, client)
-      return await inRounds(live.asking, (round) => this.#send(call, round, client))
-    } catch (error) {
-      if (signal.aborted) return signal
-      throw error
+      if (!live?.requester) return await this.#send(call, undefined, client)
+      return await inRounds(live.requester, (round) => this.#send(call, round, client))
     } finally {
       leave(signal.aborted)
     }
   }
 
-  #send(call: UpstreamCall, round: Round | undefined, client: Client): Promise<JsonObject> {
+  #send(call: UpstreamCall, round: InputRound | undefined, client: Client): Promise<JsonObject> {
     const { name, schema, input, signal, timeoutMs, live } = call
     const _meta = this.#metaOf(live)
     const params = { name, arguments: input, ...(_meta && { _meta }), ...(round as JsonObject | undefined) }
     const session = this.#sessions.get(client)
-    if (session && isPlain(call, session)) {
+    if (session && isFastPath(call, session)) {
       const onOther = (message: JsonObject) => this.#calls.within(call, () => session.onOther(message))
       return postCall(params, call, session, onOther, this.#http)
     }
@@ -215,28 +215,28 @@ export class Upstream {
       signal,
       timeout: timeoutMs + 1000,
       ...(live?.onProgress && { onprogress: live.onProgress }),
-      ...(live?.asking && { allowInputRequired: true }),
-      // Without the schema of its output, by which the answer would be judged: it is passed on as it is.
+      ...(live?.requester && { allowInputRequired: true }),
+      // Omits the output schema, because the SDK would validate the result against it. Results are passed on unchanged.
       toolDefinition: { name, inputSchema: schema as Tool['inputSchema'] },
     }
     return this.#calls.within(call, () => client.callTool(params, options) as Promise<JsonObject>)
   }
 
-  /** A server of 2025 is told once for a connection what its client can be asked, and one of 2026 with each request. */
-  async #knowingOf(abilities: Abilities): Promise<Upstream | undefined> {
+  /** With the 2025 protocol, client capabilities are declared once per connection. With 2026, they are in each request. */
+  async #findWithAbilities(abilities: ClientAbilities): Promise<Upstream | undefined> {
     if (this.isProgram || Object.keys(this.#abilities).length > 0) return undefined
     if (this.#era === null) await this.#use(async () => {})
     if (this.#era !== 'legacy') return undefined
     const key = JSON.stringify(abilities)
-    const knowing = this.#knowing.get(key) ?? new Upstream(this.#address, this.#http, {}, abilities)
-    this.#knowing.set(key, knowing)
-    return knowing
+    const other = this.#withAbilities.get(key) ?? new Upstream(this.#address, this.#http, this.#secrets, {}, abilities)
+    this.#withAbilities.set(key, other)
+    return other
   }
 
   #metaOf(live: Live | undefined): JsonObject | undefined {
     if (this.#era !== 'modern') return isEmpty(live?.meta) ? undefined : live?.meta
     const own = {
-      ...(live?.asking && { [CLIENT_CAPABILITIES_META_KEY]: live.asking.abilities as JsonObject }),
+      ...(live?.requester && { [CLIENT_CAPABILITIES_META_KEY]: live.requester.abilities as JsonObject }),
       ...(live?.logs?.level && { [LOG_LEVEL_META_KEY]: live.logs.level }),
     }
     const meta = { ...live?.meta, ...own }
@@ -245,8 +245,8 @@ export class Upstream {
 
   async close(): Promise<void> {
     clearTimeout(this.#announced)
-    const others = [...this.#knowing.values()]
-    await Promise.all([this.#opening?.close(), this.#disconnect(), ...others.map((knowing) => knowing.close())])
+    const others = [...this.#withAbilities.values()]
+    await Promise.all([this.#opening?.close(), this.#disconnect(), ...others.map((other) => other.close())])
   }
 
   async #disconnect(): Promise<void> {
@@ -255,20 +255,21 @@ export class Upstream {
     await (await connection?.catch(() => undefined))?.close().catch(() => {})
   }
 
-  async #use<T>(work: (client: Client) => Promise<T>): Promise<T> {
-    const isDown = this.#failures >= patience
+  /** An aborted signal means that the caller gave up. That does not count as a failure of the server. */
+  async #use<T>(work: (client: Client) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const isDown = this.#failures >= failuresUntilDown
     if (isDown && (this.#trying || Date.now() < this.#pausedUntil)) {
       const { reason } = (this.#lastFailure?.details ?? {}) as { reason?: string }
-      throw this.#unreachable(`it failed ${this.#failures} times in a row${reason ? `, at last: ${reason}` : ''}`)
+      throw this.#unreachable(`it failed ${this.#failures} times in a row${reason ? `, most recently: ${reason}` : ''}`)
     }
     this.#trying = isDown
     this.#inUse++
     try {
-      const result = await this.#attempt(work)
+      const result = await this.#attempt(work, signal)
       this.#answered()
       return result
     } catch (error) {
-      throw this.#explain(error)
+      throw signal?.aborted ? signal.reason : this.#explain(error)
     } finally {
       if (isDown) this.#trying = false
       this.#inUse--
@@ -276,15 +277,15 @@ export class Upstream {
     }
   }
 
-  /** A server that was restarted does not know our session: what it refused for that was not done, so it is sent again. */
-  async #attempt<T>(work: (client: Client) => Promise<T>): Promise<T> {
+  /** A restarted server does not know the session. It rejects the request without running it, so the request is retried. */
+  async #attempt<T>(work: (client: Client) => Promise<T>, signal?: AbortSignal): Promise<T> {
     const reused = this.#connection !== undefined
     this.#connection ??= this.#begin()
     const connection = this.#connection
     try {
       return await work(await connection)
     } catch (error) {
-      if (!breaksConnection(error)) throw error
+      if (signal?.aborted || !breaksConnection(error)) throw error
       if (this.#connection === connection) await this.#disconnect()
       if (!reused || !wasNotDone(error)) throw error
       this.#connection ??= this.#begin()
@@ -307,14 +308,14 @@ export class Upstream {
     const { command, args = [], env = {}, cwd } = this.#address
     if (command !== undefined) {
       const inherited = getDefaultEnvironment()
-      this.#said = ''
+      this.#stderr = ''
       const onSaid = (text: string) => {
-        this.#said = this.#secrets.text(this.#said + text).slice(-longestReason)
+        this.#stderr = this.#secrets.text(this.#stderr + text).slice(-longestReason)
       }
       return this.#open(new Program({ command, args, env: { ...inherited, ...env }, onSaid, ...(cwd && { cwd }) }))
     }
     const url = new URL(String(this.#address.url))
-    // The SDK knows the headers of a connection, and not those of a call.
+    // The SDK supports headers per connection, but not per call.
     const fetch: typeof globalThis.fetch = (input, init) => {
       const headers = new Headers(init?.headers)
       for (const [name, value] of Object.entries(this.#calls.headers)) headers.set(name, value)
@@ -324,7 +325,7 @@ export class Upstream {
     try {
       return await this.#open(new StreamableHTTPClientTransport(url, options))
     } catch (error) {
-      // What the older transport answers to a POST on its event stream's address.
+      // Servers with the older SSE transport return these for a POST to the URL of their event stream.
       if (error instanceof SdkHttpError && [400, 404, 405, 406].includes(error.status)) {
         return this.#open(new SSEClientTransport(url, options)).catch(() => {
           throw error
@@ -338,7 +339,7 @@ export class Upstream {
     const client = new Client(self, {
       capabilities: this.#abilities,
       versionNegotiation: { mode: 'auto', probe: { timeoutMs: connectTimeout } },
-      listMaxPages: mostPages,
+      listMaxPages: maxPages,
       listChanged: { tools: { autoRefresh: false, debounceMs: changesWithin, onChanged: () => this.#changed() } },
     })
     passOn(client, this.#abilities, this.#calls)
@@ -350,7 +351,7 @@ export class Upstream {
     }
     this.#era = client.getProtocolEra() ?? null
     client.onclose = () => {
-      // One that was replaced may close late.
+      // A replaced client may close late.
       if (this.#client !== client) return
       this.#connection = undefined
       this.#tools = undefined
@@ -358,23 +359,23 @@ export class Upstream {
     const { url, headers = {} } = this.#address
     const session = url === undefined ? undefined : sessionOf(client, url, headers)
     if (session) this.#sessions.set(client, session)
-    // What was listed over another connection may be old; the one who opens the first is about to list.
+    // The list of an earlier connection may be outdated. After the first connection, the caller is about to list anyway.
     if (this.#client && this.#tools) this.#changed()
     this.#client = client
-    // The SDK listens only where the server declares it, and some announce changes without that.
+    // The SDK listens only if the server declares `listChanged`, but some servers send changes without declaring it.
     if (!client.getServerCapabilities()?.tools?.listChanged) {
       client.setNotificationHandler('notifications/tools/list_changed', () => this.#announceChange())
     }
     return client
   }
 
-  /** The next who asks what it offers asks the server. */
+  /** Discards the cached list, so that the next use lists the tools again. */
   refresh(): void {
     this.#listed = undefined
     this.#changed()
   }
 
-  /** Several in a row are one. */
+  /** Debounces change notifications. */
   #announceChange(): void {
     clearTimeout(this.#announced)
     this.#announced = setTimeout(() => this.#changed(), changesWithin).unref()
@@ -389,22 +390,26 @@ export class Upstream {
     const error = unwrapped(thrown)
     if (error instanceof PlatformError) return breaksConnection(error) ? this.#failed(error) : error
     if (error instanceof DOMException || (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)) {
-      return this.#failed(this.#unreachable('it did not answer in time', error))
+      return this.#failed(this.#unreachable('the request timed out', error))
     }
     if (error instanceof SdkHttpError) {
       const reason =
-        error.status === 401 || error.status === 403 ? 'it wants other credentials' : `it answered ${error.status}`
+        error.status === 401 || error.status === 403
+          ? 'it rejected the credentials'
+          : `it returned status ${error.status}`
       return this.#failed(this.#protocolError(reason, error))
     }
-    if (saysNonsense(error)) return this.#failed(this.#protocolError('what it answers is not MCP', error))
+    if (isInvalidMcp(error)) return this.#failed(this.#protocolError('its response is not valid MCP', error))
     const notStarted = this.isProgram && reasonNotStarted(error, this.#address)
     if (notStarted) return this.#failed(this.#unreachable(notStarted, error))
     if (isFetchFailure(error)) return this.#failed(explain(error.cause, this.host))
     if (breaksConnection(error)) {
       const isClosed = error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed
-      return this.#failed(this.#unreachable(isClosed ? 'it hung up without an answer' : 'the connection failed', error))
+      return this.#failed(
+        this.#unreachable(isClosed ? 'it closed the connection without a response' : 'the connection failed', error),
+      )
     }
-    // With an error of JSON-RPC, which is an answer.
+    // A JSON-RPC error is a response, so the server is up.
     this.#answered()
     return this.#protocolError(this.#reasonOf(error), error)
   }
@@ -414,7 +419,7 @@ export class Upstream {
   }
 
   #answered(): void {
-    if (this.#failures >= patience) this.#watcher.cameBack?.()
+    if (this.#failures >= failuresUntilDown) this.#watcher.cameBack?.()
     this.#failures = 0
     this.#lastFailure = null
   }
@@ -422,23 +427,22 @@ export class Upstream {
   #failed(error: PlatformError): PlatformError {
     this.#failures++
     this.#lastFailure = error
-    if (this.#failures === patience) this.#watcher.wentDown?.(error, this.#said.trim())
-    // Those that were under way together fail together, and make it no worse than one.
+    if (this.#failures === failuresUntilDown) this.#watcher.wentDown?.(error, this.#stderr.trim())
+    // Concurrent calls fail together. They must not extend the pause more than one failure would.
     if (Date.now() >= this.#pausedUntil) {
-      const pause = Math.min(50 * 2 ** this.#failures, longestPause)
-      this.#pausedUntil = Date.now() + pause * (0.7 + Math.random() * 0.3)
+      this.#pausedUntil = Date.now() + backoffMs(this.#failures, { firstMs: 100, maxMs: longestPause })
     }
     return error
   }
 
   #reasonOf(error: unknown): string {
     if (error instanceof SdkError && error.code === SdkErrorCode.ListPaginationExceeded) {
-      return `its list of tools has more than ${mostPages} pages`
+      return `its list of tools has more than ${maxPages} pages`
     }
     if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult) {
-      return 'its answer does not have the shape that MCP asks for'
+      return 'its response does not match the MCP schema'
     }
-    if (!(error instanceof Error)) return 'it answered an error'
+    if (!(error instanceof Error)) return 'it returned an error'
     return this.#secrets.text(error.message).slice(0, longestReason).toWellFormed()
   }
 
@@ -447,7 +451,7 @@ export class Upstream {
   }
 }
 
-/** What is wrong with one answer, or one that did not come, says nothing about the others on the connection. */
+/** Errors of a single response, or a missing one. They do not affect other requests on the connection. */
 const ofOneAnswer: ReadonlySet<string> = new Set([
   SdkErrorCode.RequestTimeout,
   SdkErrorCode.InvalidResult,
@@ -456,7 +460,7 @@ const ofOneAnswer: ReadonlySet<string> = new Set([
   SdkErrorCode.ListPaginationExceeded,
 ])
 
-/** An error of JSON-RPC is an answer, and so is one that is too large; anything else leaves the connection in doubt. */
+/** A JSON-RPC error and a response that is too large are responses. After any other error, the connection may be broken. */
 const breaksConnection = (error: unknown): boolean =>
   !(error instanceof Error && error.name === 'ProtocolError') &&
   !(error instanceof PlatformError && error.code === 'RESPONSE_TOO_LARGE') &&
@@ -467,29 +471,31 @@ const wasNotDone = (error: unknown): boolean =>
   (error instanceof SdkError && error.code === SdkErrorCode.NotConnected) ||
   /ECONNREFUSED/.test(String((error as { cause?: { code?: string } })?.cause?.code))
 
-/** What failed while the SDK found out which era a server is of is in the cause. */
+/** An error during the SDK's era negotiation has the actual failure as its cause. */
 const unwrapped = (error: unknown): unknown =>
   error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed ? (error.cause ?? error) : error
 
-/** Something is there, and it answers, but in another language. */
-const saysNonsense = (error: unknown): boolean =>
+/** The server responds, but not with valid MCP. */
+const isInvalidMcp = (error: unknown): boolean =>
   error instanceof SyntaxError || (error instanceof SdkError && error.code === SdkErrorCode.ClientHttpUnexpectedContent)
 
-/** As `fetch` tells of it: the reason is in the cause. */
+/** `fetch` throws a TypeError with the reason as its cause. */
 const isFetchFailure = (error: unknown): error is TypeError =>
   error instanceof TypeError && error.cause instanceof Error
 
-/** Why the system did not start a program. It says the same of a folder that is not there as of a program. */
+/** Why a program could not be started. The system reports a missing folder in the same way as a missing program. */
 function reasonNotStarted(error: unknown, { command = '', cwd }: McpAddress): string | undefined {
   const { code, syscall } = Object(error) as NodeJS.ErrnoException
   if (!syscall?.startsWith('spawn')) return undefined
   if ((code === 'ENOENT' || code === 'ENOTDIR') && cwd !== undefined && !isFolder(cwd)) {
-    return 'there is no such folder as its "cwd" says'
+    return 'the folder in "cwd" does not exist'
   }
   if (code === 'ENOENT' || code === 'ENOTDIR') {
-    return /[\\/]/.test(command) ? 'there is no such program' : 'there is no such program on the PATH'
+    return /[\\/]/.test(command) ? 'the program was not found' : 'the program was not found on the PATH'
   }
-  return code === 'EACCES' ? 'the user that the platform runs as may not run it' : `the program did not start (${code})`
+  return code === 'EACCES'
+    ? 'the user who runs the platform is not allowed to run it'
+    : `the program did not start (${code})`
 }
 
 const isFolder = (path: string): boolean => existsSync(`${path}/.`)

@@ -29,7 +29,7 @@ test('a connection is shared until the last tool that uses it is gone', async ()
   expect(upstreams.at(address, user('tool_2'))).not.toBe(first)
 })
 
-test('however many programs there have been, a new one finds a place', async () => {
+test('the number of programs is bounded, and the oldest makes room for a new one', async () => {
   await using started = start()
   const { upstreams } = started
   const program = (n: number) => upstreams.at({ command: `program-${n}` }, user(`tool_${n}`))
@@ -41,7 +41,7 @@ test('however many programs there have been, a new one finds a place', async () 
   expect(program(0)).not.toBe(first)
 })
 
-test('a program that is long idle is ended, and a server elsewhere is kept', async () => {
+test('a program that has been idle for long is stopped, and a remote server stays connected', async () => {
   await using started = start()
   const { upstreams } = started
   const at = () => [

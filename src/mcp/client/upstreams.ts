@@ -1,18 +1,20 @@
 import type { Logger } from 'pino'
+import { Redactor } from '../../credentials/redactor.ts'
+import { secretsAt } from '../../credentials/tool-secrets.ts'
 import type { Outbound } from '../../http/outbound.ts'
 import { PlatformError } from '../../model/errors.ts'
-import type { McpAddress } from '../../model/tool.ts'
+import type { McpAddress } from './address.ts'
 import { Upstream, type UpstreamHealth, type Watcher } from './upstream.ts'
 
-/** Programs that may run at once on behalf of tools. */
-const mostPrograms = 32
-/** A program that nobody has used for so long is ended, and started again when someone does. */
+/** The maximum number of programs that run for tools at the same time. */
+const maxPrograms = 32
+/** A program that has been idle for this long is stopped, and started again on the next use. */
 const programLifetime = 30 * 60_000
 
 /** A tool that uses an upstream. */
 interface User {
   readonly project: string
-  /** Its id. */
+  /** The id of the tool. */
   readonly tool: string
   readonly name: string
   readonly app: string
@@ -20,7 +22,7 @@ interface User {
 
 export interface UpstreamState extends Pick<User, 'tool' | 'app'>, Pick<UpstreamHealth, 'state'> {}
 
-/** The upstreams in use, one for each project, address and set of headers, until no tool uses it any more. */
+/** The upstreams in use, one per project and connection settings. Each is closed when no tool uses it any more. */
 export class Upstreams {
   readonly #outbound: Outbound
   readonly #all = new Map<string, { readonly upstream: Upstream; readonly users: Map<string, User> }>()
@@ -35,11 +37,11 @@ export class Upstreams {
     this.#log = log
   }
 
-  /** For a tool of an app: whoever asks how its upstreams are, asks by these. */
-  at(address: McpAddress, user: User): Upstream {
+  /** Returns the upstream for an address, and registers the tool as its user. */
+  at(address: McpAddress, user: User, redactor = new Redactor(secretsAt(address))): Upstream {
     const key = `${user.project} ${this.#keyOf(address)}`
-    let known = this.#all.get(key)
-    if (!known) {
+    let entry = this.#all.get(key)
+    if (!entry) {
       if (address.command !== undefined) this.#makeRoom(address.command)
       const users = new Map<string, User>()
       const { url, headers = {} } = address
@@ -47,11 +49,11 @@ export class Upstreams {
         project: user.project,
         credentials: ['mcp', url, Object.entries(headers).sort()],
       })
-      known = { upstream: new Upstream(address, http, this.#watcher(users)), users }
-      this.#all.set(key, known)
+      entry = { upstream: new Upstream(address, http, redactor, this.#watcher(users)), users }
+      this.#all.set(key, entry)
     }
-    known.users.set(user.tool, user)
-    return known.upstream
+    entry.users.set(user.tool, user)
+    return entry.upstream
   }
 
   #watcher(users: ReadonlyMap<string, User>): Watcher {
@@ -66,7 +68,7 @@ export class Upstreams {
     }
   }
 
-  /** The same for the same address and headers; worked out once for each record. */
+  /** Identical for identical connection settings. Cached per address object. */
   #keyOf(address: McpAddress): string {
     let key = this.#keys.get(address)
     if (key === undefined) {
@@ -77,20 +79,20 @@ export class Upstreams {
     return key
   }
 
-  /** How the upstream of each tool in use is. */
+  /** The state of the upstream of each tool in use. */
   states(): UpstreamState[] {
     return [...this.#all.values()].flatMap(({ upstream, users }) =>
       [...users.values()].map((user) => ({ ...user, state: upstream.health.state })),
     )
   }
 
-  /** These tools were changed or deleted. Those that still use their upstream say so when they next do. */
+  /** Unregisters tools that were changed or deleted. Those that still exist register again on their next use. */
   release(toolIds: readonly string[]): void {
     for (const { users } of this.#all.values()) for (const id of toolIds) users.delete(id)
     this.sweep(Date.now())
   }
 
-  /** Forgets those that no tool uses, and ends programs that have long been idle; never in the middle of a call. */
+  /** Closes upstreams that no tool uses, and programs that have been idle for long. Never closes one during a call. */
   sweep(now: number): void {
     for (const [key, { upstream, users }] of this.#all) {
       const { idleSince, isProgram } = upstream
@@ -104,20 +106,20 @@ export class Upstreams {
     this.#all.delete(key)
   }
 
-  /** Where all places are taken, the program that has been idle the longest makes room. */
+  /** If the limit of programs is reached, stops the one that has been idle the longest. */
   #makeRoom(command: string): void {
     const programs = [...this.#all].filter(([, { upstream }]) => upstream.isProgram)
-    if (programs.length < mostPrograms) return
+    if (programs.length < maxPrograms) return
     const idle = programs.filter(([, { upstream }]) => upstream.idleSince !== undefined)
     const [oldest] = idle.sort(([, a], [, b]) => Number(a.upstream.idleSince) - Number(b.upstream.idleSince))
     if (!oldest) {
-      const reason = `there are ${mostPrograms} programs at work already, which is the most`
+      const reason = `${maxPrograms} programs are already running, which is the limit`
       throw new PlatformError('TOOL_UNREACHABLE', { host: command, reason })
     }
     this.#forget(oldest[0])
   }
 
-  /** Told when the tools of any upstream may have changed. */
+  /** Calls the listener when the tools of any upstream may have changed. */
   onChange(listener: () => void): void {
     this.#listeners.add(listener)
   }

@@ -19,13 +19,13 @@ const types: Readonly<Record<string, string>> = {
   '.txt': 'text/plain; charset=utf-8',
 }
 
-/** Scripts and styles of our own files alone: whatever markup gets into a page by way of a tool cannot run. */
+/** Only our own scripts and styles run, so markup that a tool injects into a page is harmless. */
 const safety = {
   'content-security-policy': [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    // Images that tools return. An image runs nothing, also not SVG with scripts in it.
+    // For images that tools return. Scripts in an SVG image do not run.
     "img-src 'self' data:",
     "font-src 'self'",
     "connect-src 'self'",
@@ -40,29 +40,20 @@ const safety = {
   vary: 'accept-encoding',
 }
 
-/** The pages that the dashboard has; what lies below each is its own to tell. */
-const pages = new Set([
-  ...['sign-in', 'tools', 'servers', 'calls', 'skills', 'access', 'settings'],
-  ...['approvals', 'agents', 'generations', 'ai-providers', 'connections', 'webhooks', 'documents', 'files', 'help'],
-])
-
 interface Asset {
   readonly bytes: Buffer
   readonly zipped: Buffer
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Whether there is a dashboard to serve. */
 export const isBuilt = (folder: URL): boolean => existsSync(new URL('index.html', folder))
 
-/** Where programs ask, and what is wrong is told in JSON, also to people who look. */
-const notForPeople = new Set(['api', 'mcp', 'assets', 'sample'])
+/** API paths, below which errors are always JSON. */
+const apiPrefixes = new Set(['api', 'mcp', 'assets', 'sample', '.well-known'])
 
 export interface Dashboard {
-  /** Answers what is the dashboard's; false for any other path. */
+  /** Serves the dashboard's files, and its page to browsers. Returns false for any other request. */
   serve(exchange: Exchange): Promise<boolean>
-  /** For a person at a path that does not exist: a page that says so. False for a program. */
-  serveNotFound(exchange: Exchange): Promise<boolean>
 }
 
 /** Serves the built dashboard from memory. */
@@ -72,34 +63,30 @@ export function dashboard(folder: URL): Dashboard {
   const load = async () => {
     loading ??= readAssets(fileURLToPath(folder))
     const assets = await loading
-    // It may be built while we run.
+    // Retry next time: the dashboard may be built while the platform runs.
     if (assets.size === 0) loading = undefined
     return assets
   }
   return {
     async serve(exchange) {
       const path = decoded(exchange.path)
-      const isPage = path === '/' || (pages.has(firstOf(path)) && wantsPage(exchange))
-      if (!isPage && !path.startsWith('/assets/') && path !== '/icon.svg') return false
+      const isFile = path.startsWith('/assets/') || path === '/icon.svg'
+      if (!isFile && !isPage(path, exchange)) return false
       const assets = await load()
-      const asset = assets.get(isPage ? '/index.html' : path)
+      const asset = assets.get(isFile ? path : '/index.html')
       if (assets.size === 0) sendNotBuilt(exchange)
       else if (asset) sendAsset(exchange, asset)
       return assets.size === 0 || asset !== undefined
     },
-    async serveNotFound(exchange) {
-      if (exchange.method !== 'GET' || !wantsPage(exchange) || notForPeople.has(firstOf(exchange.path))) return false
-      const page = (await load()).get('/index.html')
-      if (page) exchange.send(404, page.headers, page.bytes)
-      return page !== undefined
-    },
   }
 }
 
-const firstOf = (path: string) => path.split('/')[1] ?? ''
-
-/** Some of our pages are called as some of our routes are. A browser that goes to a page says that it wants HTML. */
-const wantsPage = ({ headers }: Exchange) => (headers.accept ?? '').includes('text/html')
+/**
+ * Every path that a browser opens is a page, because only the dashboard's router knows which pages exist. Navigating
+ * browsers accept HTML; API clients on a path of the same name do not.
+ */
+const isPage = (path: string, { headers }: Exchange) =>
+  path === '/' || (!apiPrefixes.has(path.split('/')[1] ?? '') && (headers.accept ?? '').includes('text/html'))
 
 const decoded = (path: string) => {
   try {
@@ -112,7 +99,7 @@ const decoded = (path: string) => {
 async function readAssets(folder: string): Promise<ReadonlyMap<string, Asset>> {
   const names = await readdir(folder, { recursive: true }).catch(() => [])
   const files = names.filter((name) => extname(name) in types).map((name) => name.replaceAll('\\', '/'))
-  // Without its page the rest is of no use: it is just being built.
+  // Without index.html a build is in progress, and the other files are useless.
   if (!files.includes('index.html')) return new Map()
   return new Map(
     await Promise.all(files.map(async (name) => [`/${name}`, await readAsset(join(folder, name), name)] as const)),
@@ -128,7 +115,7 @@ async function readAsset(file: string, name: string): Promise<Asset> {
       ...safety,
       'content-type': types[extname(name)] as string,
       etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`,
-      // The names of these hold a hash of what is in them.
+      // These file names contain a content hash.
       'cache-control': name.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache',
     },
   }
@@ -148,6 +135,6 @@ const sendNotBuilt = (exchange: Exchange) =>
     { ...safety, 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' },
     `<!doctype html><html lang="en"><meta charset="utf-8"><title>Quartermaster</title>
 <h1>The dashboard is not built</h1>
-<p>The platform runs, but the files of its dashboard are missing. Run <code>npm run build</code> in its folder and reload
-this page; there is no need to restart. The <a href="/api/docs">reference of the API</a> is here already.</p></html>`,
+<p>The platform is running, but the dashboard files are missing. Run <code>npm run build</code> in the platform’s folder and reload
+this page; there is no need to restart. The <a href="/api/docs">API reference</a> is available.</p></html>`,
   )

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { z } from 'zod'
-import { csrfTokenOf, type Sessions, type SignedIn } from '../../access/sessions.ts'
+import { csrfTokenOf, type DashboardSessions, type SignedIn } from '../../access/dashboard-sessions.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { iso } from '../../model/page.ts'
 import { parseInput } from '../../operations/operation.ts'
@@ -13,15 +13,15 @@ import type { Route } from '../../server/router.ts'
 const NewSession = z.strictObject({ key: z.string().min(1).max(1000) })
 
 export interface SignInDeps {
-  readonly sessions: Sessions
+  readonly sessions: DashboardSessions
   readonly log: Logger
   readonly closing: AbortSignal
   readonly version: string
 }
 
 /**
- * Signing in and out at the dashboard, for browsers only: an API key is shown once, and a cookie stands for it from then
- * on. These are not operations, because only browsers use them.
+ * Sign-in and sign-out of the dashboard. The browser exchanges an API key for a session cookie. These are not
+ * operations, because only browsers use them.
  */
 export function signInRoutes({ sessions, log, closing, version }: SignInDeps): Route[] {
   const sendSession = (exchange: Exchange, status: number, { principal, expiresAt }: SignedIn, token: string) => {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Shelved } from '../../catalogue/shelf.ts'
+import type { ServerAction } from '../../catalogue/server-catalogue.ts'
 import { excessOf, isObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { orDidYouMean } from '../../lib/nearest.ts'
 import type { Live } from '../../model/call.ts'
@@ -8,20 +8,20 @@ import type { Server } from '../../model/server.ts'
 import type { Output } from '../../model/tool.ts'
 import { parseInput } from '../../operations/operation.ts'
 import { Requests } from '../../operations/resolve.ts'
-import type { Found } from '../../search/resolver.ts'
+import type { ActionMatch } from '../../search/resolver.ts'
 import type { RecordedInput } from '../../store/calls.ts'
 import { hintBudget, withExamples } from './examples.ts'
-import { keptIfLarge, type Large } from './large-results.ts'
+import { keptIfLarge, type LargeResult } from './large-results.ts'
 import { inputSchemaOf } from './listing.ts'
 import { recordIfRefused } from './refused.ts'
 import { asks, dataOf, type ToolResult, textBlock, textResult, toResult } from './results.ts'
-import { type Known, withSources } from './sources.ts'
-import { isAnswered, type Visit } from './visit.ts'
+import { isOutput, type ServerRequest } from './server-request.ts'
+import { type RecentAnswer, withSources } from './sources.ts'
 
 const order =
   'Order of work: if GET_KNOWLEDGE_INDEX is there, browse it first and load what is relevant with LOAD_SKILL; then RESOLVE_ACTIONS; then EXECUTE_ACTION, only after RESOLVE_ACTIONS returned a plan.'
 
-/** What an agent is told at the start of a session on a server in agent mode. */
+/** The instructions for agents on a server in agent mode. */
 export function agentInstructions({ retrieve_skill, result_limit }: Server): string {
   const steps = [
     ...(retrieve_skill
@@ -38,7 +38,7 @@ export function agentInstructions({ retrieve_skill, result_limit }: Server): str
     ...steps.map((step, index) => `${index + 1}. ${step}`),
     ...(result_limit === null
       ? []
-      : ['If a result is too large, it comes with a result_id: read on with READ_RESULT.']),
+      : ['If a result is too large, it comes with a result_id: read the rest with READ_RESULT.']),
   ].join('\n')
 }
 
@@ -50,7 +50,7 @@ const Resolve = z.strictObject({
     ),
 })
 
-const payloadWanted = 'must be an object, or the JSON text of one'
+const payloadWanted = 'must be a JSON object, or a string that contains one'
 
 const Execute = z.strictObject({
   application_slug: z.string().min(1).max(200).describe('The app to run against, from the resolved plan (its slug)'),
@@ -65,7 +65,7 @@ const Execute = z.strictObject({
   type: z.enum(['action', 'workflow']).describe('Whether this is an action or a workflow'),
 })
 
-/** The two tools that stand for all actions of a server in agent mode. */
+/** The two tools that replace all actions of a server in agent mode. */
 export const agentTools: readonly JsonObject[] = [
   {
     name: 'RESOLVE_ACTIONS',
@@ -80,20 +80,20 @@ export const agentTools: readonly JsonObject[] = [
   },
 ]
 
-/** What scores less is not taken for a match. */
+/** Lower scores are not a match. */
 const leastScore = 0.5
-/** So close to the best that nothing tells which is meant: then the model decides. */
+/** Scores within this ratio of the best are a tie, which the model resolves. */
 const tie = 0.9
-const mostTied = 3
+const maxTied = 3
 
-export async function resolveActions(input: unknown, visit: Visit): Promise<ToolResult> {
+export async function resolveActions(input: unknown, request: ServerRequest): Promise<ToolResult> {
   const { integration_query: queries } = parseInput(Resolve, input)
-  const chosen = new Map<string, Found>()
-  for (const found of await visit.resolve(queries, mostTied)) {
+  const chosen = new Map<string, ActionMatch>()
+  for (const found of await request.resolve(queries, maxTied)) {
     const [best] = found
     if (!best) continue
     for (const one of found.filter(({ score }) => score >= leastScore && odds(score) >= tie * odds(best.score))) {
-      chosen.set(`${one.shelved.tool.id} ${one.shelved.action.id}`, one)
+      chosen.set(`${one.action.tool.id} ${one.action.action.id}`, one)
     }
   }
   if (chosen.size === 0) {
@@ -105,23 +105,23 @@ export async function resolveActions(input: unknown, visit: Visit): Promise<Tool
       `Couldn't find any matching actions for ${asked}. Describe the action and its app in other words.`,
     )
   }
-  const shelved = [...chosen.values()].map(({ shelved }) => shelved)
-  const [sent, usable] = await Promise.all([visit.sent(shelved), visit.shelved()])
-  const hasSent = shelved.some((one) => sent(one).length > 0)
-  const known = { usable, answers: hasSent ? await visit.answers() : [] }
-  return textResult(JSON.stringify(shelved.map((one) => entity(one, sent(one), known))))
+  const actions = [...chosen.values()].map(({ action }) => action)
+  const [sent, usable] = await Promise.all([request.sent(actions), request.actions()])
+  const hasSent = actions.some((one) => sent(one).length > 0)
+  const known = { usable, answers: hasSent ? await request.answers() : [] }
+  return textResult(JSON.stringify(actions.map((one) => entity(one, sent(one), known))))
 }
 
 const odds = (score: number) => score / (1 - score)
 
-const entity = (one: Shelved, sent: readonly RecordedInput[], known: Known) => ({
+const entity = (one: ServerAction, sent: readonly RecordedInput[], known: RecentAnswer) => ({
   slug: one.action.app,
   type: one.kind,
   identifier: one.action.name,
-  json_schema: hasInputs(one.offer.shown) ? hinted(one, sent, known) : {},
+  json_schema: hasInputs(one.prepared.publicSchema) ? hinted(one, sent, known) : {},
 })
 
-function hinted(one: Shelved, sent: readonly RecordedInput[], known: Known): JsonObject {
+function hinted(one: ServerAction, sent: readonly RecordedInput[], known: RecentAnswer): JsonObject {
   const { schema, left } = withSources(one, sent, known, hintBudget)
   return withExamples(
     schema,
@@ -133,18 +133,18 @@ function hinted(one: Shelved, sent: readonly RecordedInput[], known: Known): Jso
 const hasInputs = (schema: JsonObject): boolean =>
   !isObject(schema.properties) || Object.keys(schema.properties).length > 0
 
-export async function executeAction(input: unknown, visit: Visit, live: Live): Promise<ToolResult> {
+export async function executeAction(input: unknown, request: ServerRequest, live: Live): Promise<ToolResult> {
   try {
-    const { shelved, payload } = await recordIfRefused(visit, 'EXECUTE_ACTION', input, async () => {
+    const { action, payload } = await recordIfRefused(request, 'EXECUTE_ACTION', input, async () => {
       const { application_slug: slug, action_id: id, input_payload, type } = parseInput(Execute, input)
-      return { shelved: await find(slug, id, type, visit), payload: input_payload }
+      return { action: await find(slug, id, type, request), payload: input_payload }
     })
-    const read = await recordIfRefused(visit, shelved, payload, () => readPayload(payload))
-    const answered = await visit.call(shelved, read, live)
-    if (!isAnswered(answered)) return answered
+    const read = await recordIfRefused(request, action, payload, () => readPayload(payload))
+    const answered = await request.call(action, read, live)
+    if (!isOutput(answered)) return answered
     const { output } = answered
     if (asks(output)) return toResult(output)
-    const large = await keptIfLarge(answered, visit)
+    const large = await keptIfLarge(answered, request)
     return large ? largeOutcome(output, large) : outcome(output, dataOf(output))
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error
@@ -160,21 +160,21 @@ const outcome = ({ failed }: Output, data: Json): ToolResult =>
       )
     : textResult(JSON.stringify({ success: true, data }))
 
-/** The outcome stays JSON; the beginning of what is kept follows as it is, and so does what is not text. */
-function largeOutcome(output: Output, { kept, text, others }: Large): ToolResult {
+/** The outcome stays JSON. The beginning of a stored text and non-text content follow unchanged. */
+function largeOutcome(output: Output, { kept, text, others }: LargeResult): ToolResult {
   if (!kept && others.length === 0) return outcome(output, dataOf(output))
   const { content, ...rest } = outcome(output, kept ? { ...kept, read_on_with: 'READ_RESULT' } : text)
   return { ...rest, content: [...content, ...(kept ? [textBlock(text)] : []), ...others] }
 }
 
-async function find(slug: string, id: string, kind: string, visit: Visit): Promise<Shelved> {
-  const all = await visit.shelved()
-  const isNamed = ({ action }: Shelved) => action.app === slug && action.name === id
+async function find(slug: string, id: string, kind: string, request: ServerRequest): Promise<ServerAction> {
+  const all = await request.actions()
+  const isNamed = ({ action }: ServerAction) => action.app === slug && action.name === id
   const named = all.filter(isNamed)
   const found = named.find((one) => one.kind === kind)
   if (found) return found
-  // It is called, and the door says why it cannot be: to name another instead would send the model astray.
-  const withheld = (await visit.withheld()).find(isNamed)
+  // Call it, and let dispatch report why it is blocked. Suggesting another action would mislead the model.
+  const withheld = (await request.withheld()).find(isNamed)
   if (withheld) return withheld
   const [other] = named
   if (other) throw wrongly('type', `"${id}" of "${slug}" is of type "${other.kind}"`)
@@ -190,7 +190,7 @@ async function find(slug: string, id: string, kind: string, visit: Visit): Promi
 const wrongly = (path: string, message: string) =>
   new PlatformError('VALIDATION_FAILED', { errors: [{ path, message }] })
 
-/** An object, or the JSON text of one. */
+/** Accepts an object, or its JSON text. */
 export function readPayload(payload: unknown): JsonObject {
   const wrong = (message: string) => wrongly('input_payload', message)
   let value = payload
@@ -200,9 +200,9 @@ export function readPayload(payload: unknown): JsonObject {
     try {
       value = payload.trim() === '' ? {} : (JSON.parse(payload) as Json)
     } catch {
-      throw wrong('is text that is not JSON: send an object, or the JSON text of one')
+      throw wrong('is a string that is not valid JSON: send a JSON object, or a string that contains one')
     }
   }
   if (!isObject(value)) throw wrong(payloadWanted)
-  return value as JsonObject
+  return value
 }

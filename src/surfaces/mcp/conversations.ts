@@ -5,31 +5,39 @@ import {
   ProtocolErrorCode,
 } from '@modelcontextprotocol/server'
 import type { Logger } from 'pino'
-import type { Notices } from '../../db/notices.ts'
-import { isObject, type JsonObject } from '../../lib/json.ts'
-import { type Asking, abilitiesOf, isLogLevel, type LogLevel, type LogMessage } from '../../model/asking.ts'
+import type { ChangeEvents } from '../../db/change-events.ts'
+import { isObject, type Json, type JsonObject } from '../../lib/json.ts'
 import type { Live } from '../../model/call.ts'
+import {
+  abilitiesOf,
+  type ClientRequester,
+  isLogLevel,
+  type LogLevel,
+  type LogMessage,
+} from '../../model/client-request.ts'
 import { knownError } from '../../model/database-unavailable.ts'
-import { Cancelling } from './cancelling.ts'
-import { type HeldCall, HeldCalls } from './held.ts'
-import { Questions, unanswered } from './questions.ts'
-import { Sessions } from './session.ts'
+import { Cancellation } from './cancellation.ts'
+import { ClientRequests, unanswered } from './client-requests.ts'
+import { type HeldCall, HeldCalls } from './held-calls.ts'
+import { McpSessions } from './sessions.ts'
 
 const reserved = 'io.modelcontextprotocol/'
 
-/** A call as it came, whichever way. */
+/** An incoming call, in either encoding. */
 export interface Incoming {
-  /** Of the request, as the caller has it. */
+  /** The JSON-RPC id of the request. */
   readonly id: string | number
-  /** Aborted when the caller leaves. */
-  readonly cancelling: AbortController
-  /** What the caller sends along, and the token for progress. */
+  /** Aborts when the client disconnects or cancels. */
+  readonly signal: AbortSignal
+  /** Aborts `signal`, because the client has cancelled in another request. */
+  cancel(): void
+  /** The `_meta` of the request, including the progress token. */
   readonly meta: JsonObject
-  /** What a caller of 2026 says of itself with each request. */
+  /** On the 2026 protocol: what the client declares with each request. */
   readonly envelope: JsonObject
   readonly inputResponses: unknown
   readonly requestState: string | undefined
-  /** Both go over the stream of the call. */
+  /** Both are sent on the stream of the call. */
   notify(message: { method: string; params: JsonObject }): Promise<void>
   ask(message: JsonObject): Promise<void>
 }
@@ -39,91 +47,97 @@ export interface Connection {
   readonly era: 'legacy' | 'modern'
 }
 
-/** Who calls, and over which connection. */
+/** The identity and connection of the caller. */
 export interface Caller extends Connection {
   readonly principalId: string
-  /** What is called, and where: only the same call is resumed. */
+  /** A call can be resumed only on the same endpoint and tool. */
   readonly endpoint: string
   readonly tool: string
 }
 
 /**
- * Calls that are under way, and what goes back and forth while they are: questions to the caller and their answers,
- * progress, logs, cancelling. A caller of 2025 is asked over the stream of its call and answers in a request of its own; a
- * caller of 2026 is answered with the questions, and calls again with the answers.
+ * Calls in flight and the messages around them: requests to the client and their responses, progress, logs,
+ * cancellation. On the 2025 protocol, requests are sent on the stream of the call, and the client responds in a
+ * separate HTTP request. On the 2026 protocol, the call returns the requests, and the client calls again with the
+ * responses.
  */
 export class Conversations {
-  readonly sessions = new Sessions()
-  readonly #questions = new Questions()
+  readonly sessions = new McpSessions()
+  readonly #questions = new ClientRequests()
   readonly #held = new HeldCalls()
-  readonly #cancelling: Cancelling
+  readonly #cancellation: Cancellation
   readonly #log: Logger
   #inFlight = 0
   #onIdle = () => {}
 
-  constructor(notices: Notices, log: Logger) {
-    this.#cancelling = new Cancelling(notices)
+  constructor(changes: ChangeEvents, log: Logger) {
+    this.#cancellation = new Cancellation(changes)
     this.#log = log
   }
 
-  /** Runs a call. Its result is the tool's, or what the caller is asked first. */
+  /** Runs a call. Returns the result of the tool, or the requests that the client has to answer first. */
   call(incoming: Incoming, caller: Caller, run: Run): Promise<JsonObject> {
     return caller.era === 'legacy' ? this.#callLegacy(incoming, caller, run) : this.#callModern(incoming, caller, run)
   }
 
-  /** Whether someone here waited for this answer of a 2025 caller. */
+  /** Returns whether this response of a 2025 client was expected here. */
   answer(principalId: string, message: JsonObject): boolean {
     return this.#questions.answer(principalId, message)
   }
 
   cancel(call: { principalId: string; session: string | null; id: unknown }): Promise<void> {
-    return this.#cancelling.cancel(call)
+    return this.#cancellation.cancel(call)
   }
 
-  /** Answers are not taken any more, so nobody need wait for one. */
+  /** Rejects pending requests, because responses are no longer accepted. */
   close(): void {
     this.#questions.close()
     this.#held.close()
   }
 
-  /** Resolves once no call runs. */
+  /** Resolves when no call is running. */
   async idle(): Promise<void> {
     if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve))
   }
 
   #callLegacy(incoming: Incoming, { principalId, session }: Caller, run: Run): Promise<JsonObject> {
-    const { id, cancelling } = incoming
-    const { signal } = cancelling
+    const { signal } = incoming
     const abilities = this.sessions.abilities(session)
-    const asking: Asking | undefined = abilities && {
+    const requester: ClientRequester | undefined = abilities && {
       abilities,
-      ask: (question, over) =>
+      request: (question, over) =>
         this.#questions.ask(question, {
           principalId,
           signal: over ? AbortSignal.any([signal, over]) : signal,
           send: incoming.ask,
         }),
     }
-    const live = liveOf(incoming, this.sessions.level(session) ?? 'everything', asking)
-    return this.#cancelling.run({ id, principalId, session, cancelling }, () => this.#run(live, run))
+    const live = liveOf(incoming, this.sessions.level(session) ?? 'everything', requester)
+    if (session === null) return this.#run(live, run)
+    const { id } = incoming
+    return this.#cancellation.run(
+      { id, principalId, session },
+      () => incoming.cancel(),
+      () => this.#run(live, run),
+    )
   }
 
   #callModern(incoming: Incoming, caller: Caller, run: Run): Promise<JsonObject> {
     const { inputResponses, requestState: state, envelope } = incoming
-    const { signal } = incoming.cancelling
+    const { signal } = incoming
     const abilities = abilitiesOf(envelope[CLIENT_CAPABILITIES_META_KEY])
     const level = envelope[LOG_LEVEL_META_KEY]
     const wanted = isLogLevel(level) ? level : 'nothing'
     if (!abilities) return this.#run(liveOf(incoming, wanted, undefined), run)
 
     const round = {
-      ...(isObject(inputResponses) && { inputResponses: inputResponses as JsonObject }),
+      ...(isObject(inputResponses) && { inputResponses }),
       ...(state !== undefined && { requestState: state }),
     }
-    const asking: Asking = { abilities, round, ask: () => gone() }
-    const exchange = { signal, live: liveOf(incoming, wanted, asking) }
+    const requester: ClientRequester = { abilities, round, request: () => gone() }
+    const exchange = { signal, live: liveOf(incoming, wanted, requester) }
     if (this.#held.isHeld(state)) return this.#held.resume(state, ownerOf(caller), exchange)
-    return this.#held.start(ownerOf(caller), exchange, (one) => this.#run(liveOfHeld(one, asking), run))
+    return this.#held.start(ownerOf(caller), exchange, (one) => this.#run(liveOfHeld(one, requester), run))
   }
 
   async #run(live: Live, run: Run): Promise<JsonObject> {
@@ -140,58 +154,61 @@ export class Conversations {
 
 type Run = (live: Live) => Promise<JsonObject>
 
-/** What is not in the catalogue of errors is logged whole, and not shown. */
+/** Errors that are not in the catalogue are logged in full and not shown. */
 export function toProtocolError(error: unknown, log: Logger): ProtocolError {
   if (error instanceof ProtocolError) return error
   const known = knownError(error)
   if (!known) log.error({ err: error }, 'internal error')
-  const message = known ? known.message : 'Something went wrong inside the platform. The log has it.'
+  const message = known ? known.message : 'Something went wrong inside the platform. See its log.'
   return new ProtocolError(ProtocolErrorCode.InternalError, message)
 }
 
 const ownerOf = ({ principalId, endpoint, tool }: Caller) => JSON.stringify([principalId, endpoint, tool])
 
-const gone = () => Promise.reject(unanswered('it is gone'))
+const gone = () => Promise.reject(unanswered('the conversation has ended'))
 
 function liveOf(
-  { cancelling: { signal }, meta, notify }: Incoming,
+  { signal, meta, notify }: Incoming,
   wanted: LogLevel | 'everything' | 'nothing',
-  asking: Asking | undefined,
+  requester: ClientRequester | undefined,
 ): Live {
   const { progressToken } = meta
-  const onProgress: Live['onProgress'] = (progress) => {
-    const params = { progressToken: progressToken as string | number, ...(progress as JsonObject) }
-    void notify({ method: 'notifications/progress', params }).catch(() => {})
-  }
-  const tell = (message: LogMessage) => {
+  const send = (message: LogMessage) => {
     void notify({ method: 'notifications/message', params: { ...message } as unknown as JsonObject }).catch(() => {})
   }
   return {
     signal,
     meta: passedOn(meta),
-    ...(progressToken !== undefined && { onProgress }),
-    ...(wanted !== 'nothing' && { logs: { tell, ...(wanted !== 'everything' && { level: wanted }) } }),
-    ...(asking && { asking }),
+    onProgress: progressToken === undefined ? undefined : progressTo(progressToken as string | number, notify),
+    logs: wanted === 'nothing' ? undefined : { send, level: wanted === 'everything' ? undefined : wanted },
+    requester,
   }
 }
 
-/** What the protocol says about itself is between neighbours. */
+const progressTo =
+  (progressToken: string | number, notify: Incoming['notify']): Live['onProgress'] =>
+  (progress) => {
+    const params = { progressToken, ...(progress as JsonObject) }
+    void notify({ method: 'notifications/progress', params }).catch(() => {})
+  }
+
+/** Protocol metadata applies to one hop, so it is not forwarded. */
 function passedOn(meta: JsonObject): JsonObject {
   const passed: JsonObject = {}
-  for (const [key, value] of Object.entries(meta)) {
-    if (key !== 'progressToken' && !key.startsWith(reserved)) passed[key] = value
+  for (const key in meta) {
+    if (key !== 'progressToken' && !key.startsWith(reserved)) passed[key] = meta[key] as Json
   }
   return passed
 }
 
-/** What is told goes to the request that waits now, which may be a later one than that which began the call. */
-const liveOfHeld = (held: HeldCall, asking: Asking): Live => {
+/** Messages go to the request that is waiting now, which may be later than the one that started the call. */
+const liveOfHeld = (held: HeldCall, requester: ClientRequester): Live => {
   const { meta = {}, onProgress, logs } = held.live
   return {
     signal: held.cancelling.signal,
     meta,
     ...(onProgress && { onProgress: (progress) => held.live.onProgress?.(progress) }),
-    ...(logs && { logs: { ...logs, tell: (message) => held.live.logs?.tell(message) } }),
-    asking: { ...asking, ask: (question) => held.ask(question) },
+    ...(logs && { logs: { ...logs, send: (message) => held.live.logs?.send(message) } }),
+    requester: { ...requester, request: (question) => held.ask(question) },
   }
 }

@@ -5,25 +5,25 @@ import { excessOf, isObject, type JsonObject } from '../../lib/json.ts'
 import { PlatformError } from '../../model/errors.ts'
 import type { Principal } from '../../model/principal.ts'
 import type { Server } from '../../model/server.ts'
-import type { Request as Caller, Parts } from '../../operations/operation.ts'
+import type { RequestContext as Caller, OperationDeps } from '../../operations/operation.ts'
 import type { Admit } from '../../server/admit.ts'
 import { textOf } from '../../server/body.ts'
 import { sendError } from '../../server/error-reply.ts'
 import type { Exchange } from '../../server/exchange.ts'
 import { sendResponse, toRequest } from '../../server/web.ts'
-import { givenUp } from './cancelling.ts'
+import { whileAllowed } from './access-loss.ts'
+import { givenUp } from './cancellation.ts'
+import { isAnswer } from './client-requests.ts'
 import { Conversations } from './conversations.ts'
 import { Listeners } from './listeners.ts'
-import { managementOffering, type Offering, ServerOffering } from './offering.ts'
-import { isAnswer } from './questions.ts'
 import { asMessage, findParamsFault, findProtocolFault, modern, type Refusal, sendRefusal } from './request-rules.ts'
 import { SdkHandlers } from './sdk.ts'
-import { whileAllowed } from './shut-out.ts'
+import { ServerRequest } from './server-request.ts'
+import { type McpServerView, managementView, ServerView } from './server-view.ts'
 import { answerTools, isToolsMethod } from './tools-request.ts'
-import { Visit } from './visit.ts'
 
 export interface McpDeps {
-  readonly parts: Parts
+  readonly deps: OperationDeps
   readonly admit: Admit
   readonly authenticator: Authenticator
   readonly log: Logger
@@ -31,7 +31,7 @@ export interface McpDeps {
   readonly bodyLimit: number
 }
 
-/** The MCP endpoints at /mcp/{server}: stateless, in both protocol eras. */
+/** The MCP endpoints at /mcp/{server}: stateless, for both protocol versions. */
 export class McpEndpoints {
   readonly #deps: McpDeps
   readonly #listeners = new Listeners()
@@ -39,9 +39,9 @@ export class McpEndpoints {
   readonly #sdk: SdkHandlers
 
   constructor(deps: McpDeps) {
-    const { notices } = deps.parts.store
+    const { changes } = deps.deps.store
     this.#deps = deps
-    this.#conversations = new Conversations(notices, deps.log)
+    this.#conversations = new Conversations(changes, deps.log)
     this.#sdk = new SdkHandlers(this.#conversations, deps.log)
     const toolsChanged = () => {
       this.#listeners.notify('notifications/tools/list_changed')
@@ -51,37 +51,37 @@ export class McpEndpoints {
       this.#listeners.notify('notifications/resources/list_changed')
       this.#sdk.resourcesChanged()
     }
-    deps.parts.catalogue.onChange(toolsChanged)
-    notices.hear('servers', toolsChanged)
-    notices.hear('servers', skillsChanged)
-    // Which tools a key may use is in its policies, and which policies those are, in the key.
-    notices.hear('access_policies', toolsChanged)
-    notices.hear('api_keys', toolsChanged)
-    notices.hear('skills', skillsChanged)
+    deps.deps.catalogue.onChange(toolsChanged)
+    changes.subscribe('servers', toolsChanged)
+    changes.subscribe('servers', skillsChanged)
+    // A key's policies determine which tools it can use, so changes of either matter.
+    changes.subscribe('access_policies', toolsChanged)
+    changes.subscribe('api_keys', toolsChanged)
+    changes.subscribe('skills', skillsChanged)
   }
 
-  /** Without a server: the platform itself. */
+  /** Without a reference, the platform's own endpoint. */
   async handle(exchange: Exchange, reference: string | undefined): Promise<void> {
     const { admit, log } = this.#deps
     try {
       const { caller } = await admit(exchange, 'mcp')
-      const client = this.#conversations.sessions.client(exchange.headers['mcp-session-id']) ?? caller.client
-      const offering = await this.#offeringFor({ ...caller, client }, reference)
-      if (exchange.method === 'POST') await this.#post(exchange, offering, reference)
-      else if (listens(exchange)) this.#listeners.open(exchange, this.#lossOfAccess(exchange, offering, reference))
-      else await sendResponse(exchange, await this.#sdk.fetch(toRequest(exchange), undefined, offering))
+      const client = this.#conversations.sessions.client(exchange.headers['mcp-session-id'])
+      const view = await this.#viewFor(client ? { ...caller, client } : caller, reference)
+      if (exchange.method === 'POST') await this.#post(exchange, view, reference)
+      else if (listens(exchange)) this.#listeners.open(exchange, this.#lossOfAccess(exchange, view, reference))
+      else await sendResponse(exchange, await this.#sdk.fetch(toRequest(exchange), undefined, view))
     } catch (error) {
       sendError(exchange, error, log)
     }
   }
 
-  async #post(exchange: Exchange, offering: Offering, reference: string | undefined): Promise<void> {
+  async #post(exchange: Exchange, view: McpServerView, reference: string | undefined): Promise<void> {
     const text = await readText(exchange, this.#deps.bodyLimit)
     if (typeof text !== 'string') return sendRefusal(exchange, text)
     const body = parse(text)
     const message = asMessage(body, exchange.headers)
     if (message && isToolsMethod(message.method)) {
-      return answerTools(message, offering, this.#conversations, exchange)
+      return answerTools(message, view, this.#conversations, exchange)
     }
     if (message && !findProtocolFault(message, exchange.headers)) {
       const fault = findParamsFault(message)
@@ -91,35 +91,35 @@ export class McpEndpoints {
       const said = `Bad Request: ${modern} has no batches: send one request at a time`
       return sendRefusal(exchange, { status: 400, code: -32600, message: said })
     }
-    await this.#sendBySdk(exchange, offering, reference, text, body)
+    await this.#sendBySdk(exchange, view, reference, text, body)
   }
 
   async #sendBySdk(
     exchange: Exchange,
-    offering: Offering,
+    view: McpServerView,
     reference: string | undefined,
     text: string,
     body: unknown,
   ): Promise<void> {
-    const { principalId } = offering
+    const { principalId } = view
     const session = exchange.headers['mcp-session-id'] ?? null
     const isOlder = session !== null || exchange.headers['mcp-protocol-version'] === undefined
     if (isOlder && isAnswer(body)) return this.#takeAnswer(exchange, principalId, body)
     const id = isOlder ? givenUp(body) : undefined
     if (id !== undefined) await this.#conversations.cancel({ principalId, session, id })
-    const response = await this.#sdk.fetch(toRequest(exchange, text), body, offering)
+    const response = await this.#sdk.fetch(toRequest(exchange, text), body, view)
     const subscribes = exchange.headers['mcp-method'] === 'subscriptions/listen'
-    const until = subscribes ? this.#lossOfAccess(exchange, offering, reference) : undefined
+    const until = subscribes ? this.#lossOfAccess(exchange, view, reference) : undefined
     await sendResponse(exchange, this.#withSession(response, body), until)
   }
 
-  /** What a caller of 2025 answers to a question that one of its calls has put. */
+  /** Takes the response of a 2025 client to a request that one of its calls has sent. */
   #takeAnswer(exchange: Exchange, principalId: string, answer: JsonObject): void {
     if (!this.#conversations.answer(principalId, answer)) throw new PlatformError('ANSWER_NOT_AWAITED', {})
     exchange.send(202, {})
   }
 
-  /** A caller of 2025 is given a session whose id says what it can be asked. */
+  /** Adds a session id that encodes the client's capabilities, for the 2025 protocol. */
   #withSession(response: Response, body: unknown): Response {
     if (!isObject(body) || body.method !== 'initialize' || !response.ok) return response
     const headers = new Headers(response.headers)
@@ -128,11 +128,11 @@ export class McpEndpoints {
     return new Response(response.body, { status: response.status, headers })
   }
 
-  /** Ends the streams of those who listen, once the calls in flight are answered: nothing else would end them. */
+  /** Ends the open streams after the last call has been answered. Nothing else would end them. */
   async drain(): Promise<void> {
     this.#conversations.close()
     await this.#conversations.idle()
-    // The replies to the last calls are on their way out.
+    // Give the last replies time to be sent.
     await new Promise((resolve) => setTimeout(resolve, 50))
     await this.close()
   }
@@ -143,30 +143,30 @@ export class McpEndpoints {
     await this.#sdk.close()
   }
 
-  /** 404 for a server that is off, or not for this key. */
-  async #offeringFor(caller: Caller, reference: string | undefined): Promise<Offering> {
-    const { parts, version } = this.#deps
-    if (reference === undefined) return managementOffering({ ...parts, ...caller }, version)
-    const server = await parts.shelves.findServer(reference)
+  /** 404 if the server is disabled or the key cannot use it. */
+  async #viewFor(caller: Caller, reference: string | undefined): Promise<McpServerView> {
+    const { deps, version } = this.#deps
+    if (reference === undefined) return managementView({ ...deps, ...caller }, version)
+    const server = await deps.serverCatalogues.findServer(reference)
     if (!server || !mayUse(caller.principal, server)) {
       throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'server', id: reference })
     }
-    return new ServerOffering(new Visit(server, caller, parts), version)
+    return new ServerView(new ServerRequest(server, caller, deps), version)
   }
 
   /**
-   * Aborted when a caller who listens would not be let in any more: its key is gone, or may not use the server, or the
-   * server is gone. Not at every change, as a client of 2026 whose stream ends does not ask for another.
+   * Aborts when the client loses access: its key or the server is deleted, or the key can no longer use the server. It
+   * does not abort on other changes, because a 2026 client does not reopen a stream that has ended.
    */
-  #lossOfAccess(exchange: Exchange, { principalId }: Offering, reference: string | undefined): AbortSignal {
-    const { authenticator, parts } = this.#deps
+  #lossOfAccess(exchange: Exchange, { principalId }: McpServerView, reference: string | undefined): AbortSignal {
+    const { authenticator, deps } = this.#deps
     const lost = new AbortController()
     const stop = whileAllowed(
       principalId,
-      { authenticator, notices: parts.store.notices },
+      { authenticator, changes: deps.store.changes },
       () => lost.abort(),
       async (principal) => {
-        const server = reference === undefined ? undefined : await parts.shelves.findServer(reference)
+        const server = reference === undefined ? undefined : await deps.serverCatalogues.findServer(reference)
         return reference === undefined || (server !== undefined && mayUse(principal, server))
       },
     )
@@ -188,7 +188,7 @@ async function readText(exchange: Exchange, limit: number): Promise<string | Ref
   }
 }
 
-/** Undefined for what is not JSON: the SDK says so. */
+/** Undefined for invalid JSON: the SDK reports that. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -200,6 +200,6 @@ function parse(text: string): unknown {
 const mayUse = (principal: Principal, { id, project_id: projectId, enabled }: Server): boolean =>
   enabled && evaluate(principal, 'servers:UseServer', { projectId, kind: 'server', id }).allowed
 
-/** A caller of 2025 opens a stream to hear of changes. */
+/** Whether a 2025 client opens a stream for change notifications. */
 const listens = ({ method, headers }: Exchange): boolean =>
   method === 'GET' && (headers.accept ?? '').includes('text/event-stream')

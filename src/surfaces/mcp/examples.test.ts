@@ -15,7 +15,7 @@ const examplesIn = (field: string, values: unknown[], property: JsonObject = tex
   return (properties[field] as { examples?: unknown }).examples
 }
 
-test('a field is given the values that were used most', () => {
+test('the most used values of a field become its examples', () => {
   expect(examplesIn('channel', ['#random', '#general', '#ops', '#general'])).toEqual(['#general', '#random'])
   expect(examplesIn('limit', [50], { type: 'integer' })).toEqual([50])
   expect(examplesIn('since', ['2026-11-16'])).toEqual(['2026-11-16'])
@@ -48,12 +48,12 @@ test.each([
   ['userId', 7],
   ['q', 'Müller'],
   ['value', 1234.5],
-])('of %s, %j is told to nobody', (field, value) => {
+])('in the field %s, %j is never used as an example', (field, value) => {
   expect(examplesIn(field, [value], {})).toBeUndefined()
 })
 
 test.each<JsonObject>([{ enum: ['a'] }, { const: 'a' }, { default: 'a' }, { examples: ['a'] }])(
-  'a field that says itself what it is like, as by %j, keeps to that',
+  'a field that already has %j gets no examples',
   (says) => {
     const schema = schemaOf({ units: { ...text, ...says } })
 
@@ -61,12 +61,12 @@ test.each<JsonObject>([{ enum: ['a'] }, { const: 'a' }, { default: 'a' }, { exam
   },
 )
 
-test('a value that is not of the field’s type any more is no example', () => {
+test('a value that no longer matches the type of its field is not used as an example', () => {
   expect(examplesIn('limit', ['many'], { type: 'integer' })).toBeUndefined()
   expect(examplesIn('limit', [5], { type: ['integer', 'null'] })).toEqual([5])
 })
 
-test('fields that are not in the schema are never shown, and the schema itself is not touched', () => {
+test('fields outside the schema are never shown, and the schema itself is not modified', () => {
   const schema = schemaOf({ channel: text, odd: true })
   const before = structuredClone(schema)
 
@@ -76,7 +76,7 @@ test('fields that are not in the schema are never shown, and the schema itself i
   expect(schema).toEqual(before)
 })
 
-test('examples keep to a small budget, and required fields come first', () => {
+test('examples fit a small budget, and required fields come first', () => {
   const fields = Array.from({ length: 50 }, (_, number) => `field_${number}`)
   const schema = schemaOf(Object.fromEntries(fields.map((field) => [field, text])), { required: ['field_49'] })
   const input = Object.fromEntries(fields.map((field) => [field, 'v'.repeat(30)]))

@@ -1,31 +1,29 @@
 import { isObject, type Json, type JsonObject } from '../../lib/json.ts'
 
-/** What hints may add to the schema of one action, in characters. */
+/** The most characters that hints may add to the schema of one action. */
 export const hintBudget = 240
-const mostExamples = 2
+const maxExamples = 2
 
 /**
- * A schema with examples of values that have worked, for fields of which it does not say itself what they are like.
- * They come from inputs as they are recorded, redacted, and only from what is short, of one word, and looks neither
- * secret nor personal: a hint is not worth telling one person's data to another who shares a key.
+ * Adds examples of values that worked to fields whose schema does not explain them. They come from recorded, redacted
+ * inputs. Only values that are short, a single word, and neither secret nor personal are used: several people may share
+ * a key, and a hint must not leak one person's data to another.
  */
 export function withExamples(schema: JsonObject, inputs: readonly JsonObject[], budget = hintBudget): JsonObject {
   if (inputs.length === 0 || !isObject(schema.properties)) return schema
-  const properties = schema.properties as JsonObject
+  const properties = schema.properties
   const required = Array.isArray(schema.required) ? schema.required : []
   const fields = Object.keys(properties).sort((a, b) => Number(required.includes(b)) - Number(required.includes(a)))
   const hinted: JsonObject = {}
   let left = budget
   for (const field of fields) {
-    const property = properties[field] as Json
-    if (!isObject(property) || isPrivateField(field) || tells(property as JsonObject)) continue
-    const examples = usual(inputs.map((input) => input[field])).filter((value) =>
-      isTyped(value, property as JsonObject),
-    )
+    const property = properties[field]
+    if (!isObject(property) || isPrivateField(field) || tells(property)) continue
+    const examples = usual(inputs.map((input) => input[field])).filter((value) => isTyped(value, property))
     const cost = JSON.stringify({ examples }).length
     if (examples.length === 0 || cost > left) continue
     left -= cost
-    hinted[field] = { ...property, examples } as JsonObject
+    hinted[field] = { ...property, examples }
   }
   return left === budget ? schema : { ...schema, properties: { ...properties, ...hinted } }
 }
@@ -39,17 +37,17 @@ const isTyped = (value: Json, { type }: JsonObject): boolean => {
   return types.some((one) => type === one || (Array.isArray(type) && type.includes(one)))
 }
 
-/** The commonest first, and of those that are as common the newest. */
+/** The most common values first, and among equals the newest. */
 function usual(values: readonly (Json | undefined)[]): Json[] {
   const counts = new Map<Json, number>()
   for (const value of values) if (isTellable(value)) counts.set(value, (counts.get(value) ?? 0) + 1)
   return [...counts]
     .sort(([, a], [, b]) => b - a)
-    .slice(0, mostExamples)
+    .slice(0, maxExamples)
     .map(([value]) => value)
 }
 
-/** Fields about people, with what only they should know, or for words of theirs, whatever stands in them. */
+/** Fields for personal data, credentials or free text. Their values are never used. */
 const privateParts =
   /name|mail|phone|mobile|address|street|postal|birth|gender|passport|account|person|people|contact|customer|patient|employee|recipient|secret|token|passw|passphrase|auth|cookie|credential|session|signature/
 const privateWords = new Set(
@@ -64,7 +62,7 @@ const isPrivateField = (field: string): boolean => {
 }
 
 const oneWord = /^[\p{L}\p{N}#_./:+-]{1,40}$/u
-/** An address of a person or of something with a query, a telephone number, or what nobody writes by hand. */
+/** An e-mail address, a URL, a phone number, or a redacted value. */
 const looksPrivate = /@|\?|:\/\/|^\+?[\d().-]{7,}$|redacted/
 const looksLikeSecret = /^(?=.*\d)(?=.*[A-Za-z])[^/]{16,}$/
 const isTime = /^\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:?\d\d)?)?$/

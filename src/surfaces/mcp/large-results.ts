@@ -7,77 +7,75 @@ import type { Output } from '../../model/tool.ts'
 import { parseInput } from '../../operations/operation.ts'
 import { inputSchemaOf } from './listing.ts'
 import { asks, type ToolResult, textBlock, toResult } from './results.ts'
-import type { Answered, Visit } from './visit.ts'
+import type { CallOutput, ServerRequest } from './server-request.ts'
 
 const Read = z.strictObject({
-  result_id: Id.describe('The handle that came with the beginning of the result: res_…'),
-  offset: z.int().min(0).max(1e9).default(0).describe('How many characters to skip'),
-  length: z
-    .int()
-    .min(1)
-    .max(1e9)
-    .optional()
-    .describe('How many characters to read; as many as the server allows unless given'),
+  result_id: Id.describe('The result_id that came with the start of the result: res_…'),
+  offset: z.int().min(0).max(1e9).default(0).describe('Number of characters to skip'),
+  length: z.int().min(1).max(1e9).optional().describe('Number of characters to read; defaults to the server’s limit'),
 })
 
-/** The tool by which a model reads on in what was too large to give it at once. */
+/** Lets a model read the rest of a result that was too large to return at once. */
 export const readResultTool: JsonObject = {
   name: 'READ_RESULT',
   description:
-    'Reads a part of a result that was too large to be given at once. Such a result says so, and gives a result_id and the offset to read on from. Read only as much as you need.',
+    'Reads part of a result that was too large to return at once. Such a result comes with a result_id and the offset to continue from. Read only as much as you need.',
   inputSchema: inputSchemaOf(Read),
   annotations: { readOnlyHint: true },
 }
 
-/** A result that is more than its server gives at once. */
-export interface Large {
-  /** Where the text is kept, if it is the text that is too much. */
+/** A result that exceeds the limit of its server. */
+export interface LargeResult {
+  /** Where the text is stored, if it exceeds the limit. */
   readonly kept: { readonly summary: string; readonly result_id: string; readonly next_offset: number } | undefined
-  /** All of the text, or of a kept one the beginning. */
+  /** The full text, or the beginning of a stored one. */
   readonly text: string
-  /** What cannot be cut, such as pictures: passed on as it came. */
+  /** Content that cannot be truncated, such as images. Returned unchanged. */
   readonly others: readonly Json[]
 }
 
-/** Keeps a result whose text is too much for its server; undefined for one that is small anyway. */
-export async function keptIfLarge({ callId, output }: Answered, visit: Visit): Promise<Large | undefined> {
-  const { result_limit: limit } = visit.server
-  if (limit === null || fits(output, visit)) return undefined
+/** Stores the text of a result that exceeds the limit of its server; undefined for a small result. */
+export async function keptIfLarge(
+  { callId, output }: CallOutput,
+  request: ServerRequest,
+): Promise<LargeResult | undefined> {
+  const { result_limit: limit } = request.server
+  if (limit === null || fits(output, request)) return undefined
   const { text, value, others } = parted(output)
   if (!isLonger(text, limit)) return { kept: undefined, text, others }
 
   const beginning = firstBytes(text, Math.min(Math.floor(limit / 2), longestBeginning))
   const bytes = Buffer.byteLength(text)
-  const id = await visit.keepResult(callId, { text, bytes, characters: countCharacters(text) })
+  const id = await request.keepResult(callId, { text, bytes, characters: countCharacters(text) })
   const summary = `${describe(value ?? parsed(text), text)}, ${bytes} bytes`
   return { kept: { summary, result_id: id, next_offset: countCharacters(beginning) }, text: beginning, others }
 }
 
 /** The JSON of a result is never shorter than its text. */
-const fits = (output: Output, { server: { result_limit: limit } }: Visit): boolean =>
+const fits = (output: Output, { server: { result_limit: limit } }: ServerRequest): boolean =>
   limit === null || asks(output) || !isLonger(output.text, limit)
 
 const longestBeginning = 4000
 
-/** What a tool of its own answers. Structured content goes with the rest: it is the same large thing once more. */
-export function toFittingResult(answered: Answered, visit: Visit): ToolResult | Promise<ToolResult> {
+/** The result of a direct call. If it is truncated, structured content is dropped, because it repeats the same data. */
+export function toFittingResult(answered: CallOutput, request: ServerRequest): ToolResult | Promise<ToolResult> {
   const whole = toResult(answered.output)
-  return fits(answered.output, visit) ? whole : cutIfLarge(whole, answered, visit)
+  return fits(answered.output, request) ? whole : cutIfLarge(whole, answered, request)
 }
 
-async function cutIfLarge(whole: ToolResult, answered: Answered, visit: Visit): Promise<ToolResult> {
-  const large = await keptIfLarge(answered, visit)
+async function cutIfLarge(whole: ToolResult, answered: CallOutput, request: ServerRequest): Promise<ToolResult> {
+  const large = await keptIfLarge(answered, request)
   if (!large?.kept) return whole
   const { structuredContent: _, ...rest } = whole
   const { summary, result_id, next_offset: offset } = large.kept
-  const said = `This result is too large to be given at once: ${summary}. It is kept for a day. What follows is its beginning; to read on, call READ_RESULT with ${JSON.stringify({ result_id, offset })}.`
+  const said = `This result is too large to return at once: ${summary}. It is stored for a day. This is the start; to continue, call READ_RESULT with ${JSON.stringify({ result_id, offset })}.`
   return { ...rest, content: [textBlock(said), textBlock(large.text), ...large.others] }
 }
 
-export async function readResult(input: unknown, visit: Visit): Promise<ToolResult> {
+export async function readResult(input: unknown, request: ServerRequest): Promise<ToolResult> {
   const { result_id: id, offset, length } = parseInput(Read, input)
-  const most = visit.server.result_limit ?? longestBeginning
-  const found = await visit.readResult(id, { offset, length: Math.min(length ?? most, most) })
+  const most = request.server.result_limit ?? longestBeginning
+  const found = await request.readResult(id, { offset, length: Math.min(length ?? most, most) })
   if (!found) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'result', id })
   const total = found.characters
   if (offset >= total) {
@@ -86,11 +84,11 @@ export async function readResult(input: unknown, visit: Visit): Promise<ToolResu
   }
   const part = firstBytes(found.part, most)
   const end = offset + countCharacters(part)
-  const onwards = end < total ? `Read on with offset ${end}.` : 'This is the end.'
+  const onwards = end < total ? `Continue with offset ${end}.` : 'This is the end of the result.'
   return { content: [textBlock(part), textBlock(`Characters ${offset} to ${end} of ${total}. ${onwards}`)] }
 }
 
-/** The text of a result, and what cannot be cut. */
+/** Separates the text of a result from what cannot be truncated. */
 function parted({ value, text, shape }: Output): { text: string; value?: Json; others: Json[] } {
   if (shape !== 'mcp' || !isObject(value)) {
     return typeof value === 'string'
@@ -99,12 +97,12 @@ function parted({ value, text, shape }: Output): { text: string; value?: Json; o
   }
   const content = (value.content ?? []) as JsonObject[]
   const texts = content.filter((block) => !isOpaque(block)).map(textOf)
-  const structured = value.structuredContent as Json | undefined
+  const structured = value.structuredContent
   if (structured !== undefined && !texts.some((one) => says(one, structured))) texts.push(JSON.stringify(structured))
   return { text: keepable(texts.join('\n\n')), others: content.filter(isOpaque) }
 }
 
-/** A picture, a sound, or the bytes of a file. */
+/** An image, audio, or a binary resource. */
 const isOpaque = ({ type, resource }: JsonObject): boolean =>
   type === 'image' || type === 'audio' || (isObject(resource) && typeof resource.blob === 'string')
 
@@ -116,7 +114,7 @@ function textOf(block: JsonObject): string {
     : JSON.stringify(block)
 }
 
-/** Most servers say what is structured once more, as text. */
+/** Most servers repeat structured content as text. */
 const says = (text: string, structured: Json): boolean => {
   const value = parsed(text)
   return value !== undefined && JSON.stringify(value) === JSON.stringify(structured)
@@ -131,7 +129,7 @@ function parsed(text: string): Json | undefined {
   }
 }
 
-/** Text that every database keeps, and counts alike. */
+/** Text that every database can store and counts the same way. */
 const keepable = (text: string): string => text.toWellFormed().replaceAll('\0', '\uFFFD')
 
 const isLonger = (text: string, bytes: number): boolean =>
@@ -139,7 +137,7 @@ const isLonger = (text: string, bytes: number): boolean =>
 
 function describe(value: Json | undefined, text: string): string {
   if (Array.isArray(value)) return `a JSON array of ${value.length} items`
-  if (isObject(value)) return `a JSON object with the keys ${keysOf(value as JsonObject)}`
+  if (isObject(value)) return `a JSON object with the keys ${keysOf(value)}`
   return `a text of ${text.split('\n').length} lines`
 }
 

@@ -1,17 +1,18 @@
+import { encodeEvent } from '../../lib/server-sent-event.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { heartbeat, opening, streamHeaders } from '../../server/event-stream.ts'
 import type { Exchange, ReplyStream } from '../../server/exchange.ts'
 
 const most = 1024
-const mostUnread = 1024 * 1024
+const maxUnread = 1024 * 1024
 const heartbeatMs = 15_000
 
-/** The streams that callers of 2025 open to hear of changes. Those of 2026 subscribe through the SDK. */
+/** Streams on which 2025 clients receive change notifications. 2026 clients subscribe through the SDK. */
 export class Listeners {
   readonly #streams = new Set<ReplyStream>()
   #alive: NodeJS.Timeout | undefined
 
-  /** Until the client leaves, or `until` is aborted. */
+  /** Lasts until the client disconnects or `until` aborts. */
   open(exchange: Exchange, until: AbortSignal): void {
     if (this.#streams.size >= most) throw new PlatformError('TOO_MANY_LISTENERS', { most })
     this.#alive ??= setInterval(() => this.#send(heartbeat), heartbeatMs).unref()
@@ -24,7 +25,7 @@ export class Listeners {
   }
 
   notify(method: string): void {
-    this.#send(`event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', method })}\n\n`)
+    this.#send(encodeEvent(JSON.stringify({ jsonrpc: '2.0', method }), { name: 'message' }))
   }
 
   close(): void {
@@ -35,8 +36,8 @@ export class Listeners {
   #send(text: string): void {
     for (const stream of this.#streams) {
       stream.write(text)
-      // A client that does not read what it asked for is disconnected.
-      if (stream.unread > mostUnread) this.#end(stream)
+      // Disconnect clients that do not read.
+      if (stream.unread > maxUnread) this.#end(stream)
     }
   }
 

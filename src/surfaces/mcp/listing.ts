@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import type { Named, Shelved } from '../../catalogue/shelf.ts'
+import type { NamedAction, ServerAction } from '../../catalogue/server-catalogue.ts'
 import { isObject, type JsonObject } from '../../lib/json.ts'
 import { startOf } from './pages.ts'
 
-/** A tool as `tools/list` shows it: the value, and its text, printed once for all who ask. */
-export class Listed {
+/** A tool as `tools/list` returns it, with its JSON, serialized once. */
+export class ToolListing {
   readonly value: JsonObject
   #text: string | undefined
 
@@ -18,45 +18,45 @@ export class Listed {
   }
 }
 
-/** The schema of a tool of our own. */
+/** The schema of a built-in tool. */
 export const inputSchemaOf = (schema: z.ZodObject): JsonObject => {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input' })
   return rest as JsonObject
 }
 
-const known = { whole: new WeakMap<Shelved, Listed>(), cut: new WeakMap<Shelved, Listed>() }
+const known = { whole: new WeakMap<ServerAction, ToolListing>(), cut: new WeakMap<ServerAction, ToolListing>() }
 
 /**
- * An action under the name that its server gives it. Where results may be cut it promises no shape of its output, which
- * clients would insist on.
+ * An action under its name on the server. If results can be truncated, the output schema is left out, because clients
+ * would validate against it.
  */
-export function listed([name, shelved]: Named, results: 'whole' | 'cut' = 'whole'): Listed {
-  let one = known[results].get(shelved)
+export function listed([name, action]: NamedAction, results: 'whole' | 'cut' = 'whole'): ToolListing {
+  let one = known[results].get(action)
   if (!one) {
-    const { outputSchema, ...value } = describe(name, shelved)
-    one = new Listed(results === 'cut' || outputSchema === undefined ? value : { ...value, outputSchema })
-    known[results].set(shelved, one)
+    const { outputSchema, ...value } = describe(name, action)
+    one = new ToolListing(results === 'cut' || outputSchema === undefined ? value : { ...value, outputSchema })
+    known[results].set(action, one)
   }
   return one
 }
 
-/** What an MCP server says of its tool stays; the name is ours, and preset fields are gone. */
-function describe(name: string, { action, offer }: Shelved): JsonObject {
+/** Keeps the definition of an MCP server, but with our name and without preset fields. */
+function describe(name: string, { action, prepared }: ServerAction): JsonObject {
   const { definition = {} } = action
-  const { properties } = offer.shown
+  const { properties } = prepared.publicSchema
   return {
     ...definition,
     name,
     description: action.description ?? `${action.name} of ${action.app}`,
     inputSchema: {
       type: 'object',
-      ...offer.shown,
+      ...prepared.publicSchema,
       ...(isObject(properties) && { properties: spelledOut(properties) }),
     },
   }
 }
 
-/** A schema may be `true` or `false`, which older clients do not know. */
+/** Schemas may be `true` or `false`, which older clients do not support. */
 const spelledOut = (properties: object): JsonObject =>
   Object.fromEntries(
     Object.entries(properties).map(([name, schema]) => [
@@ -66,16 +66,16 @@ const spelledOut = (properties: object): JsonObject =>
   )
 
 const pageSize = 1000
-/** How long a client of the new era may keep a list without asking; changes are told to those who listen. */
+/** How long a client on the 2026 protocol may cache a list. Subscribers are notified of changes. */
 const listTtlMs = 60_000
 
 export interface ListPage {
-  readonly tools: readonly Listed[]
+  readonly tools: readonly ToolListing[]
   readonly rest: { readonly nextCursor?: string; readonly ttlMs: number; readonly cacheScope: 'private' }
 }
 
-/** A page of things to list, of which only those on it are described. */
-export function pageOf<T>(all: readonly T[], describe: (one: T) => Listed, cursor: string | undefined): ListPage {
+/** One page. Only its items are described. */
+export function pageOf<T>(all: readonly T[], describe: (one: T) => ToolListing, cursor: string | undefined): ListPage {
   const start = startOf(cursor, all.length)
   const end = start + pageSize
   return {

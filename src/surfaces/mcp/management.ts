@@ -4,18 +4,17 @@ import { unaliased } from '../../catalogue/presets.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { PlatformError } from '../../model/errors.ts'
-import { operations, platformActions } from '../../operations/index.ts'
 import { type Context, isAction, JsonText } from '../../operations/operation.ts'
 import { type ToolResult, textResult, toErrorResult } from './results.ts'
 
-/** The operations that an access policy of the caller allows on something. */
-const usable = ({ principal }: Context) =>
-  operations.filter((operation) => isAction(operation) && mayEver(principal, operation.permission))
+/** Operations that some policy of the caller allows. */
+const usable = ({ principal, operations }: Context) =>
+  [...operations.values()].filter((operation) => isAction(operation) && mayEver(principal, operation.permission))
 
-/** The platform itself as an MCP server: every operation that the caller may use is a tool. */
+/** The platform's own endpoint: every operation that the caller can use is a tool. */
 export function listOperations(context: Context): JsonObject[] {
   return usable(context).flatMap(({ name, route }) => {
-    const action = platformActions.get(name)
+    const action = context.toolDeps.platformActions.get(name)
     if (!action) return []
     const readOnlyHint = route.startsWith('GET ')
     const annotations = { readOnlyHint, destructiveHint: route.startsWith('DELETE ') }
@@ -26,7 +25,7 @@ export function listOperations(context: Context): JsonObject[] {
 export async function callOperation(name: string, input: JsonObject, context: Context): Promise<ToolResult> {
   const operation = usable(context).find((one) => one.name === name)
   if (!operation) {
-    const hint = didYouMean(name, [...platformActions.keys()])
+    const hint = didYouMean(name, [...context.toolDeps.platformActions.keys()])
     throw new ProtocolError(
       ProtocolErrorCode.InvalidParams,
       `There is no tool "${name.slice(0, 200).toWellFormed()}" here.${hint}`,

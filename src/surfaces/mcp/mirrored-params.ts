@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from '../../lib/json.ts'
 import type { RequestHeaders } from '../../server/exchange.ts'
 
-/** A field of a tool's input that a client of 2026 repeats in the header `Mcp-Param-<name>`. */
+/** An input field that a 2026 client repeats in the header `Mcp-Param-<name>`. */
 interface Mirrored {
   readonly path: readonly string[]
   readonly header: string
@@ -10,7 +10,7 @@ interface Mirrored {
 
 const known = new WeakMap<JsonObject, readonly Mirrored[]>()
 
-/** The fields that declare `x-mcp-header`, at any depth of `properties`; anywhere else the specification forbids it. */
+/** Fields with `x-mcp-header`, at any depth of `properties`. The specification forbids it elsewhere. */
 function mirroredIn(schema: JsonObject): readonly Mirrored[] {
   let found = known.get(schema)
   if (!found) {
@@ -27,7 +27,7 @@ function* walk(schema: JsonObject, path: readonly string[]): Generator<Mirrored>
   }
   if (!isObject(properties)) return
   for (const [key, child] of Object.entries(properties)) {
-    if (isObject(child)) yield* walk(child as JsonObject, [...path, key])
+    if (isObject(child)) yield* walk(child, [...path, key])
   }
 }
 
@@ -36,7 +36,7 @@ export interface Mismatch {
   readonly body: string
 }
 
-/** Where headers do not repeat what the input says; undefined if they do. */
+/** A header that differs from the input, if there is one. */
 export function findMismatch(schema: JsonObject, input: JsonObject, headers: RequestHeaders): Mismatch | undefined {
   for (const { path, header, isNumber } of mirroredIn(schema)) {
     const value = valueAt(input, path)
@@ -57,16 +57,16 @@ export function findMismatch(schema: JsonObject, input: JsonObject, headers: Req
 const decimal = /^-?\d+(\.\d+)?$/
 
 const valueAt = (root: Json, path: readonly string[]): Json | undefined =>
-  path.reduce<Json | undefined>((node, key) => (isObject(node) ? (node as JsonObject)[key] : undefined), root)
+  path.reduce<Json | undefined>((node, key) => (isObject(node) ? node[key] : undefined), root)
 
-/** Null, lists, objects and numbers that JSON cannot keep exactly are not repeated. */
+/** Null, arrays, objects and numbers without an exact JSON form are not mirrored. */
 function primitive(value: Json | undefined): string | undefined {
   if (typeof value === 'string' || typeof value === 'boolean') return String(value)
   if (typeof value !== 'number') return undefined
   return Number.isInteger(value) && !Number.isSafeInteger(value) ? undefined : String(value)
 }
 
-/** A header value, which is encoded as `=?base64?…?=` if it holds more than ASCII; undefined if that is not valid. */
+/** Decodes a header value: `=?base64?…?=` if it contains more than ASCII. Undefined if it is invalid. */
 export function decodeHeader(value: string): string | undefined {
   const [, encoded] = /^=\?base64\?(.*)\?=$/.exec(value) ?? []
   if (encoded === undefined) return value

@@ -1,19 +1,19 @@
-import type { Shelved } from '../../catalogue/shelf.ts'
+import type { ServerAction } from '../../catalogue/server-catalogue.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { PlatformError } from '../../model/errors.ts'
-import type { Visit } from './visit.ts'
+import type { ServerRequest } from './server-request.ts'
 
-/** Does what comes before a call, and records the attempt where that refuses it. */
+/** Runs the steps before a call, and records the attempt if they refuse it. */
 export async function recordIfRefused<T>(
-  visit: Visit,
-  target: Shelved | string,
+  request: ServerRequest,
+  target: ServerAction | string,
   input: unknown,
   work: () => T | Promise<T>,
 ): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof PlatformError) await visit.refused(target, input as JsonObject, error)
+    if (error instanceof PlatformError) await request.refused(target, input as JsonObject, error)
     throw error
   }
 }

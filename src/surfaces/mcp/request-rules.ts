@@ -15,10 +15,10 @@ import { faultsOf } from '../../model/faults.ts'
 import type { Exchange, RequestHeaders } from '../../server/exchange.ts'
 import { decodeHeader } from './mirrored-params.ts'
 
-/** The revision that began the new era. */
+/** The first version of the 2026 protocol. */
 export const modern = '2026-07-28'
 
-/** A JSON-RPC error, and the HTTP status that it is sent with. */
+/** A JSON-RPC error and its HTTP status. */
 export interface Refusal {
   readonly status: number
   readonly code: number
@@ -33,7 +33,7 @@ export function sendRefusal(exchange: Exchange, { status, code, message, data }:
   exchange.send(status, { 'content-type': 'application/json' }, text)
 }
 
-/** A request that this file has found no fault with. */
+/** A valid request. */
 export interface Message {
   readonly id: string | number
   readonly method: string
@@ -41,7 +41,7 @@ export interface Message {
   readonly isModern: boolean
 }
 
-/** Whether a message is one request, and not a notification, an answer or a batch. */
+/** Undefined for anything but a single request, such as a notification, a response or a batch. */
 export function asMessage(body: unknown, headers: RequestHeaders): Message | undefined {
   if (!isObject(body) || body.jsonrpc !== '2.0' || typeof body.method !== 'string') return undefined
   const { id, method, params = {} } = body
@@ -49,10 +49,10 @@ export function asMessage(body: unknown, headers: RequestHeaders): Message | und
   const isModern =
     headers['mcp-protocol-version'] === modern ||
     (isObject(params._meta) && params._meta[PROTOCOL_VERSION_META_KEY] !== undefined)
-  return { id: id as string | number, method, params: params as JsonObject, isModern }
+  return { id: id as string | number, method, params, isModern }
 }
 
-/** What a request gets wrong about the protocol, whatever its parameters. The rules are those of the SDK. */
+/** Protocol errors that do not depend on the parameters. The rules are those of the SDK. */
 export const findProtocolFault = (message: Message, headers: RequestHeaders): Refusal | undefined =>
   isJsonContentType(headers['content-type'] ?? null)
     ? message.isModern
@@ -71,7 +71,7 @@ function findLegacyFault({ accept = '', 'mcp-protocol-version': version }: Reque
   return { status: 400, code: -32000, message }
 }
 
-/** In the new era each request introduces its sender, and headers repeat what the body says. */
+/** On the 2026 protocol, each request identifies its client, and headers mirror the body. */
 function findModernFault({ id, method, params }: Message, headers: RequestHeaders): Refusal | undefined {
   const meta = isObject(params._meta) ? params._meta : {}
   const claimed = meta[PROTOCOL_VERSION_META_KEY]
@@ -119,7 +119,7 @@ function findNameFault(name: unknown, header: string | undefined): Refusal | und
   return headerMismatch(header, `the body carries params.name="${name}" but the Mcp-Name header names "${decoded}"`)
 }
 
-/** The specification has a code for it that the SDK does not export. */
+/** The SDK does not export the specification's code for this. */
 export const headerMismatch = (header: string, body: string): Refusal => ({
   status: 400,
   code: -32020,
@@ -139,9 +139,9 @@ const Params: Readonly<Record<string, z.ZodType>> = {
   'resources/read': z.looseObject({ uri: z.string() }),
 }
 
-/** What is wrong with the parameters, in words: the SDK would print its schema. */
+/** What is wrong with the parameters, as a sentence. The SDK would print its schema. */
 export function findParamsFault({ method, params, isModern }: Message): Refusal | undefined {
-  // The new era has no `initialize`.
+  // The 2026 protocol has no `initialize`.
   if (!Object.hasOwn(Params, method) || (isModern && method === 'initialize')) return undefined
   const { error } = (Params[method] as z.ZodType).safeParse(params)
   if (!error) return undefined

@@ -8,10 +8,10 @@ import {
 import type { Logger } from 'pino'
 import { isObject, type JsonObject } from '../../lib/json.ts'
 import type { Connection, Conversations, Incoming } from './conversations.ts'
-import type { Offering } from './offering.ts'
-import { clientNameOf } from './session.ts'
+import type { McpServerView } from './server-view.ts'
+import { clientNameOf } from './sessions.ts'
 
-/** The methods that the SDK answers, for each endpoint: all but `tools/call` and `tools/list`, unless they are in a batch. */
+/** Handles all methods except `tools/call` and `tools/list`, and those two inside a batch, with the MCP SDK. */
 export class SdkHandlers {
   readonly #handlers = new Map<string, McpHttpHandler>()
   readonly #conversations: Conversations
@@ -22,14 +22,14 @@ export class SdkHandlers {
     this.#log = log
   }
 
-  fetch(request: Request, body: unknown, offering: Offering): Promise<Response> {
+  fetch(request: Request, body: unknown, view: McpServerView): Promise<Response> {
     const authInfo = {
       token: '',
-      clientId: offering.principalId,
+      clientId: view.principalId,
       scopes: [],
-      extra: { offering, isStart: isStart(body) },
+      extra: { view, isStart: isStart(body) },
     }
-    return this.#handlerOf(offering.key).fetch(request, { authInfo, ...(body !== undefined && { parsedBody: body }) })
+    return this.#handlerOf(view.key).fetch(request, { authInfo, ...(body !== undefined && { parsedBody: body }) })
   }
 
   toolsChanged(): void {
@@ -55,32 +55,32 @@ export class SdkHandlers {
 
   readonly #serve: McpServerFactory = async ({ era, authInfo, requestInfo }) => {
     const { extra = {} } = authInfo ?? {}
-    const { offering, isStart } = extra as unknown as { offering: Offering; isStart: boolean }
+    const { view, isStart } = extra as unknown as { view: McpServerView; isStart: boolean }
     const session = requestInfo?.headers.get('mcp-session-id') ?? null
-    const instructions = isStart ? await offering.instructions() : ''
-    const server = serverOf(offering, instructions, { era, session }, this.#conversations)
-    offering.skills?.().attach(server)
+    const instructions = isStart ? await view.instructions() : ''
+    const server = serverOf(view, instructions, { era, session }, this.#conversations)
+    view.skills?.().attach(server)
     return server
   }
 }
 
-/** Whether a client asks who is there, and is to be told what an agent should know at the start. */
+/** Whether a client connects and gets the instructions. */
 const isStart = (body: unknown): boolean =>
   (Array.isArray(body) ? body : [body]).some(
     (one) => isObject(one) && (one.method === 'initialize' || one.method === 'server/discover'),
   )
 
 function serverOf(
-  offering: Offering,
+  view: McpServerView,
   instructions: string,
   connection: Connection,
   conversations: Conversations,
 ): McpServer {
   const capabilities = { tools: { listChanged: true }, logging: {} }
-  const protocol = new McpServer(offering.info, { capabilities, ...(instructions && { instructions }) })
+  const protocol = new McpServer(view.info, { capabilities, ...(instructions && { instructions }) })
   const { server } = protocol
   server.setRequestHandler('tools/list', async ({ params }) => {
-    const { tools, rest } = await offering.list(params?.cursor)
+    const { tools, rest } = await view.list(params?.cursor)
     return { tools: tools.map(({ value }) => value), ...rest } as never
   })
   server.setRequestHandler('tools/call', async ({ params: { name, arguments: input = {} } }, { mcpReq }) => {
@@ -89,18 +89,19 @@ function serverOf(
     signal.addEventListener('abort', () => cancelling.abort())
     const incoming: Incoming = {
       id,
-      cancelling,
+      signal: cancelling.signal,
+      cancel: () => cancelling.abort(),
       meta: _meta as JsonObject,
-      envelope: envelope as JsonObject,
+      envelope,
       inputResponses: undefined,
       requestState: undefined,
       notify: (message) => notify(message as never),
       ask: async (message) => server.transport?.send(message as never, { relatedRequestId: id }),
     }
-    const caller = { ...connection, principalId: offering.principalId, endpoint: offering.key, tool: name }
-    const client = clientNameOf((envelope as JsonObject)[CLIENT_INFO_META_KEY])
+    const caller = { ...connection, principalId: view.principalId, endpoint: view.key, tool: name }
+    const client = clientNameOf(incoming.envelope[CLIENT_INFO_META_KEY])
     return (await conversations.call(incoming, caller, (live) =>
-      offering.call(name, input as JsonObject, live, client),
+      view.call(name, input as JsonObject, live, client),
     )) as never
   })
   server.setRequestHandler('logging/setLevel', ({ params: { level } }) => {

@@ -4,13 +4,13 @@ import type { Skill } from '../../model/skill.ts'
 import { folderOf, printSkill, takeFolder } from '../../model/skill-file.ts'
 import { startOf } from './pages.ts'
 import { textResult } from './results.ts'
-import type { Visit } from './visit.ts'
+import type { ServerRequest } from './server-request.ts'
 
 const pageSize = 100
-/** Of a skill's description, by the extension's rules. */
+/** The limit of the skills extension. */
 const longestDescription = 1024
 
-/** What a client may keep without asking again. */
+/** How long a client may cache responses. */
 const cacheHint = { ttlMs: 60_000, cacheScope: 'private' } as const
 
 interface Served {
@@ -20,15 +20,15 @@ interface Served {
   readonly skill: Skill
 }
 
-/** The skills of a server by the MCP skills extension: each is a folder with a `SKILL.md` in it. */
-export const skillsExtension = (visit: Visit): SkillsExtension =>
+/** Serves skills through the MCP skills extension: each is a folder with a `SKILL.md`. */
+export const skillsExtension = (request: ServerRequest): SkillsExtension =>
   new SkillsExtension({
     cacheHint,
-    // What it finds odd about a skill is not for the operator's console with every request.
+    // Its warnings about skills would be logged again with every request.
     onWarning: () => {},
     source: {
       async list({ cursor }) {
-        const served = await servedBy(visit)
+        const served = await servedBy(request)
         const start = startOf(cursor, served.length)
         const end = start + pageSize
         const skills = await Promise.all(served.slice(start, end).map(entryOf))
@@ -38,17 +38,17 @@ export const skillsExtension = (visit: Visit): SkillsExtension =>
         }
       },
       async get(uri) {
-        const found = await find(uri, visit)
+        const found = await find(uri, request)
         return found && entryOf(found)
       },
       async read(uri) {
-        const found = await find(uri, visit)
+        const found = await find(uri, request)
         if (!found) return undefined
-        await visit.aside('LOAD_SKILL', { uri }, async () => textResult(found.text))
+        await request.internal('LOAD_SKILL', { uri }, async () => textResult(found.text))
         return { text: found.text, mimeType: 'text/markdown' }
       },
       async listResources() {
-        return (await servedBy(visit)).map(({ uri, path, skill: { summary } }) => ({
+        return (await servedBy(request)).map(({ uri, path, skill: { summary } }) => ({
           uri,
           name: path,
           description: summary,
@@ -58,16 +58,18 @@ export const skillsExtension = (visit: Visit): SkillsExtension =>
     },
   })
 
-const find = async (uri: string, visit: Visit) => (await servedBy(visit)).find((one) => one.uri === uri)
+const find = async (uri: string, request: ServerRequest) => (await servedBy(request)).find((one) => one.uri === uri)
 
-/** One that breaks the extension's rules, as by its size, is left out, and the others are there. */
+/**
+ * Undefined for a skill that breaks the rules of the extension, for example by its size. The others are still served.
+ */
 const entryOf = ({ path, text }: Served): Promise<Entry | undefined> =>
   skillEntry(path, { 'SKILL.md': text }).catch(() => undefined)
 
-/** The extension wants a skill named as its folder is. Where two would be alike, the later ones are numbered. */
-async function servedBy(visit: Visit): Promise<Served[]> {
+/** The extension requires the skill's name to match its folder. Duplicate names are numbered. */
+async function servedBy(request: ServerRequest): Promise<Served[]> {
   const taken = new Set<string>()
-  return [...(await visit.skills())]
+  return [...(await request.skills())]
     .sort((a, b) => (a.id < b.id ? -1 : 1))
     .map((skill) => {
       const path = takeFolder(folderOf(skill.name), taken)

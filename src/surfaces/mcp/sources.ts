@@ -1,35 +1,37 @@
-import type { Shelved } from '../../catalogue/shelf.ts'
+import type { ServerAction } from '../../catalogue/server-catalogue.ts'
 import { hidden } from '../../credentials/redactor.ts'
 import { isObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { isPlural } from '../../search/profile.ts'
+import { isPlural } from '../../search/indexed-action.ts'
 import { findVerb, nounsOf, splitWords, toTerms } from '../../search/words.ts'
 import type { RecordedAnswer, RecordedInput } from '../../store/calls.ts'
 
-/** What is known of the caller: what it may use, and what it was answered of late. */
-export interface Known {
-  readonly usable: readonly Shelved[]
+/** The actions that the caller can use, and the latest responses it got. */
+export interface RecentAnswer {
+  readonly usable: readonly ServerAction[]
   readonly answers: readonly RecordedAnswer[]
 }
 
 /**
- * A schema that says of required fields which action gives them: by what the caller has sent before, where the value stood
- * in an earlier answer; else, of ids, by the names of actions, where one of the same app searches or lists what the id is
- * of. No value is told, and no action that the caller may not use. `left` is what remains of the budget, in characters.
+ * Adds hints to required fields: the action that their value comes from. It is found in the caller's recent calls, if
+ * the value was in an earlier response. For ids without such calls, it is an action of the same app that searches or
+ * lists that kind of record. Hints never contain values or actions that the caller cannot use. `left` is the remaining
+ * budget, in characters.
  */
 export function withSources(
-  one: Shelved,
+  one: ServerAction,
   sent: readonly RecordedInput[],
-  { usable, answers }: Known,
+  { usable, answers }: RecentAnswer,
   budget: number,
 ): { schema: JsonObject; left: number } {
-  const schema = one.offer.shown
-  const properties = isObject(schema.properties) ? (schema.properties as JsonObject) : {}
+  const schema = one.prepared.publicSchema
+  const properties = isObject(schema.properties) ? schema.properties : {}
   const fields = requiredOf(schema).filter((field) => isObject(properties[field]))
   const others = usable.filter(({ tool, action }) => action.id !== one.action.id || tool.id !== one.tool.id)
   const hinted: JsonObject = {}
   let left = budget
-  for (const field of fields.slice(0, mostFields)) {
-    const property = properties[field] as JsonObject
+  for (const field of fields.slice(0, maxFields)) {
+    const property = properties[field]
+    if (!isObject(property)) continue
     const told = typeof property.description === 'string' ? property.description.trim() : ''
     const hint = usualSource(field, one, sent, { usable: others, answers }) ?? likelySource(field, one, others)
     if (hint === undefined) continue
@@ -37,26 +39,26 @@ export function withSources(
     const cost = description.length - told.length
     if (cost > left) continue
     left -= cost
-    hinted[field] = { ...property, description } as Json
+    hinted[field] = { ...property, description }
   }
   return { schema: left === budget ? schema : { ...schema, properties: { ...properties, ...hinted } }, left }
 }
 
-const mostFields = 10
-const mostValues = 5
+const maxFields = 10
+const maxValues = 5
 
-/** Where more than half of the values that were sent of late had stood in the last answer of one action before. */
+/** The action whose latest response contained more than half of the recently sent values. */
 function usualSource(
   field: string,
-  { action: { app } }: Shelved,
+  { action: { app } }: ServerAction,
   sent: readonly RecordedInput[],
-  { usable, answers }: Known,
+  { usable, answers }: RecentAnswer,
 ): string | undefined {
-  const values = sent.slice(0, mostValues).flatMap(({ id, input }) => {
+  const values = sent.slice(0, maxValues).flatMap(({ id, input }) => {
     const value = input[field]
     return isTelling(value) ? [{ id, text: String(value) }] : []
   })
-  const votes = new Map<Shelved, number>()
+  const votes = new Map<ServerAction, number>()
   for (const { id, text } of values) {
     const answer = answers.find((one) => one.id < id && stands(text, one.response) && !stands(text, one.request))
     const source =
@@ -69,13 +71,13 @@ function usualSource(
   return `Usually comes from \`${source.action.name}\`${where}.`
 }
 
-/** So seldom by chance in two places that it tells where it came from. */
+/** Whether a value is distinctive enough that finding it in a response is not a coincidence. */
 const isTelling = (value: Json | undefined): value is string | number =>
   typeof value === 'number'
     ? Number.isInteger(value) && Math.abs(value) >= 1000
     : typeof value === 'string' && value.length >= 4 && value.length <= 200 && !value.includes(hidden)
 
-/** As a whole: "12" does not stand in "123". */
+/** Whether the text contains the value as a whole: "123" does not contain "12". */
 function stands(value: string, text: string): boolean {
   for (let at = text.indexOf(value); at >= 0; at = text.indexOf(value, at + 1)) {
     const [before = '', after = ''] = [text[at - 1], text[at + value.length]]
@@ -84,8 +86,8 @@ function stands(value: string, text: string): boolean {
   return false
 }
 
-/** An action of the same app that searches or lists what an id is of. */
-function likelySource(field: string, { action }: Shelved, others: readonly Shelved[]): string | undefined {
+/** An action of the same app that searches or lists the kind of record that an id identifies. */
+function likelySource(field: string, { action }: ServerAction, others: readonly ServerAction[]): string | undefined {
   if (!isId.test(field)) return undefined
   const neighbours = others.filter((other) => other.action.app === action.app)
   const source = sourceOf(thingOf(field, action), neighbours)
@@ -97,14 +99,14 @@ const isId = /(^|_|-)(ids?|uuid|guid)$|[a-z](Ids?|ID|IDs|Uuid|UUID)$/
 const requiredOf = ({ required }: JsonObject): string[] =>
   Array.isArray(required) ? required.filter((field) => typeof field === 'string') : []
 
-/** What an id is of: a `customer_id` of a customer, an `id` of that which the action is about. */
-function thingOf(field: string, action: Shelved['action']): readonly string[] {
+/** The kind of record that an id identifies: a customer for `customer_id`, the action's own subject for `id`. */
+function thingOf(field: string, action: ServerAction['action']): readonly string[] {
   const words = splitWords(field.replace(/IDs?$/, 'Id')).filter((word) => !/^(ids?|uuid|guid)$/.test(word))
   return words.length > 0 ? toTerms(words) : aboutOf(action)
 }
 
-/** What an action is about, without its verb and the name of its app. */
-function aboutOf({ app, name }: Shelved['action']): string[] {
+/** The subject of an action: its name without the verb and the app. */
+function aboutOf({ app, name }: ServerAction['action']): string[] {
   const ofApp = new Set(toTerms(splitWords(app)))
   const nouns = nounsOf(toTerms(splitWords(name)))
   const own = nouns.filter((noun) => !ofApp.has(noun))
@@ -114,17 +116,19 @@ function aboutOf({ app, name }: Shelved['action']): string[] {
 const isSame = (some: readonly string[], others: readonly string[]): boolean =>
   some.length === others.length && some.every((one) => others.includes(one))
 
-/** Whoever searches finds the one that is meant soonest. */
+/** In order of preference: a search finds the right record fastest. */
 const best = ['search', 'list', 'get']
 
-function sourceOf(thing: readonly string[], neighbours: readonly Shelved[]): string | undefined {
-  const ranked = neighbours.flatMap(({ action, offer }) => {
+function sourceOf(thing: readonly string[], neighbours: readonly ServerAction[]): string | undefined {
+  const ranked = neighbours.flatMap(({ action, prepared }) => {
     const words = splitWords(action.name)
     const rank = best.indexOf(findVerb(toTerms(words)) ?? '')
     const fits = thing.length > 0 && isSame(aboutOf(action), thing)
-    // To get one of them takes the id that is looked for.
+    // An action that gets a single record needs the id itself.
     const givesMany = rank < 2 || words.some((word) => isPlural(word) || word === 'all')
-    const needsId = requiredOf(offer.shown).some((field) => isId.test(field) && isSame(thingOf(field, action), thing))
+    const needsId = requiredOf(prepared.publicSchema).some(
+      (field) => isId.test(field) && isSame(thingOf(field, action), thing),
+    )
     return rank >= 0 && fits && givesMany && !needsId ? [{ rank, name: action.name }] : []
   })
   return ranked.sort((a, b) => a.rank - b.rank || (a.name < b.name ? -1 : 1))[0]?.name

@@ -8,24 +8,25 @@ import {
   SERVER_INFO_META_KEY,
 } from '@modelcontextprotocol/server'
 import { isObject, type JsonObject } from '../../lib/json.ts'
+import { encodeEvent } from '../../lib/server-sent-event.ts'
 import { streamHeaders } from '../../server/event-stream.ts'
 import { type Exchange, type ReplyStream, sendJson } from '../../server/exchange.ts'
 import type { Conversations } from './conversations.ts'
 import { findMismatch } from './mirrored-params.ts'
-import type { Offering } from './offering.ts'
 import { findParamsFault, findProtocolFault, headerMismatch, type Message, sendRefusal } from './request-rules.ts'
 import { print } from './results.ts'
-import { clientNameOf } from './session.ts'
+import type { McpServerView } from './server-view.ts'
+import { clientNameOf } from './sessions.ts'
 
 /**
- * `tools/call` and `tools/list`, which are nearly all that MCP clients ask, in both protocol eras: JSON in, dispatch, JSON
- * out. The SDK answers every other method; it would take ten times as long for these.
+ * Handles `tools/call` and `tools/list`, nearly all MCP traffic, for both protocol versions: JSON in, dispatch, JSON
+ * out. The SDK handles every other method; it would take ten times as long for these.
  */
 export const isToolsMethod = (method: string): boolean => method === 'tools/call' || method === 'tools/list'
 
 export async function answerTools(
   message: Message,
-  offering: Offering,
+  view: McpServerView,
   conversations: Conversations,
   exchange: Exchange,
 ): Promise<void> {
@@ -34,17 +35,17 @@ export async function answerTools(
   if (fault) return sendRefusal(exchange, fault, id)
   const reply = new Reply(id, exchange)
   try {
-    if (method === 'tools/list') return reply.end(await list(message, offering))
-    const mismatch = message.isModern && (await findParamMismatch(params, offering, exchange))
+    if (method === 'tools/list') return reply.end(await list(message, view))
+    const mismatch = message.isModern && (await findParamMismatch(params, view, exchange))
     if (mismatch) return sendRefusal(exchange, headerMismatch(mismatch.header, mismatch.body), id)
-    reply.end(await call(message, offering, conversations, reply))
+    reply.end(await call(message, view, conversations, reply))
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error
     reply.fail(error, message.isModern)
   }
 }
 
-/** The usual case is plain to see; what is wrong is for the schema to say. */
+/** A fast path for valid requests. Only invalid ones are parsed with the schema, for its message. */
 function findFieldFault(message: Message) {
   const { method, params } = message
   const { name, arguments: input, cursor } = params
@@ -55,32 +56,33 @@ function findFieldFault(message: Message) {
   return isFine ? undefined : findParamsFault(message)
 }
 
-/** A tool may want fields of its input repeated in headers. */
-async function findParamMismatch({ name, arguments: input = {} }: JsonObject, offering: Offering, exchange: Exchange) {
-  const schema = await offering.schemaOf(name as string)
+/** A tool may require that headers mirror some of its input fields. */
+async function findParamMismatch({ name, arguments: input = {} }: JsonObject, view: McpServerView, exchange: Exchange) {
+  const schema = await view.schemaOf(name as string)
   return schema && findMismatch(schema, input as JsonObject, exchange.headers)
 }
 
-async function list({ params, isModern }: Message, offering: Offering): Promise<string> {
-  const { tools, rest } = await offering.list(params.cursor as string | undefined)
-  const more = JSON.stringify({ ...rest, ...(isModern && { resultType: 'complete', _meta: signature(offering) }) })
+async function list({ params, isModern }: Message, view: McpServerView): Promise<string> {
+  const { tools, rest } = await view.list(params.cursor as string | undefined)
+  const more = JSON.stringify({ ...rest, ...(isModern && { resultType: 'complete', _meta: signature(view) }) })
   return `{"tools":[${tools.map(({ text }) => text).join(',')}],${more.slice(1)}`
 }
 
 async function call(
   { id, params, isModern }: Message,
-  offering: Offering,
+  view: McpServerView,
   conversations: Conversations,
   reply: Reply,
 ): Promise<string> {
   const { name, arguments: input = {}, _meta, inputResponses, requestState } = params
   const tool = name as string
-  const said = (isObject(_meta) ? _meta : {}) as JsonObject
+  const said = isObject(_meta) ? _meta : {}
   const { envelope, meta } = isModern ? partsOf(said) : { envelope: {}, meta: said }
   const say = async (message: JsonObject) => reply.say(message)
   const incoming = {
     id,
-    cancelling: reply.cancelling,
+    signal: reply.signal,
+    cancel: () => reply.cancel(),
     meta,
     envelope,
     inputResponses: isModern ? acceptedResponses(inputResponses) : undefined,
@@ -91,16 +93,16 @@ async function call(
   const caller = {
     era: isModern ? ('modern' as const) : ('legacy' as const),
     session: reply.session,
-    principalId: offering.principalId,
-    endpoint: offering.key,
+    principalId: view.principalId,
+    endpoint: view.key,
     tool,
   }
   const client = isModern ? clientNameOf(envelope[CLIENT_INFO_META_KEY]) : undefined
   const result = await conversations.call(incoming, caller, (live) =>
-    offering.call(tool, input as JsonObject, live, client),
+    view.call(tool, input as JsonObject, live, client),
   )
   if (!isModern) return print(result)
-  const own = { ...signature(offering), ...(isObject(result._meta) && result._meta) }
+  const own = { ...signature(view), ...(isObject(result._meta) && result._meta) }
   return JSON.stringify({ resultType: 'complete', ...result, _meta: own })
 }
 
@@ -111,7 +113,7 @@ const inEnvelope = new Set<string>([
   LOG_LEVEL_META_KEY,
 ])
 
-/** What a client of 2026 says of itself, and what it sends along. */
+/** Splits `_meta` into what a 2026 client declares about itself and the rest. */
 function partsOf(said: JsonObject): { envelope: JsonObject; meta: JsonObject } {
   const envelope: JsonObject = {}
   const meta: JsonObject = {}
@@ -119,16 +121,16 @@ function partsOf(said: JsonObject): { envelope: JsonObject; meta: JsonObject } {
   return { envelope, meta }
 }
 
-/** Answers are bare results; one that is wrapped is none, and its question is asked again. */
+/** Responses must be bare results. A wrapped one is ignored, so its request is sent again. */
 function acceptedResponses(responses: unknown): JsonObject | undefined {
   if (!isObject(responses)) return undefined
   const isBare = ([, one]: [string, unknown]) => isObject(one) && !('method' in one) && !('result' in one)
-  return Object.fromEntries(Object.entries(responses).filter(isBare)) as JsonObject
+  return Object.fromEntries(Object.entries(responses).filter(isBare))
 }
 
-const signature = ({ info }: Offering): JsonObject => ({ [SERVER_INFO_META_KEY]: info })
+const signature = ({ info }: McpServerView): JsonObject => ({ [SERVER_INFO_META_KEY]: info })
 
-/** One JSON reply; or, once something is to be said before it, a stream of events that ends with it. */
+/** One JSON reply, or an event stream that ends with it if messages have to be sent first. */
 class Reply {
   readonly session: string | null
   readonly #id: string | number
@@ -141,13 +143,12 @@ class Reply {
     this.session = exchange.headers['mcp-session-id'] ?? null
   }
 
-  /** Aborted when the client leaves, and when it says that it has given up. */
-  get cancelling(): AbortController {
-    const cancelling = new AbortController()
-    const { gone } = this.#exchange
-    if (gone.aborted) cancelling.abort()
-    else gone.addEventListener('abort', () => cancelling.abort(), { once: true })
-    return cancelling
+  get signal(): AbortSignal {
+    return this.#exchange.gone
+  }
+
+  cancel(): void {
+    this.#exchange.abandon()
   }
 
   say(message: JsonObject): void {
@@ -171,4 +172,4 @@ class Reply {
   }
 }
 
-const event = (data: string) => `event: message\ndata: ${data}\n\n`
+const event = (data: string) => encodeEvent(data, { name: 'message' })

@@ -8,16 +8,16 @@ import type { RestReply } from './rest-reply.ts'
 export interface Repeatable {
   readonly principalId: string
   readonly key: string
-  /** What must be the same for a request to be a repeat. */
+  /** Must be equal for a request to count as a retry. */
   readonly fingerprint: string
   readonly secretFields?: readonly string[] | undefined
 }
 
 /**
- * Runs a request that carries an Idempotency-Key at most once: a repeat gets the first answer again. Mistakes of the
- * caller had no effect and are not kept, so the corrected request may use the same key. When the platform dies in
- * between, the outcome is unknown, and the key says so until it expires. A failure beyond the caller's control may have had an
- * effect, so it is kept like a success.
+ * Runs a request with an Idempotency-Key at most once; a retry gets the first response. Client errors had no effect and
+ * are not stored, so the corrected request can use the same key. If the platform crashes in between, the outcome is
+ * unknown, and the key reports that until it expires. Server errors may have had an effect, so they are stored like a
+ * success.
  */
 export async function idempotently(
   keys: IdempotencyKeys,
@@ -43,7 +43,7 @@ export async function idempotently(
   const keep = (status: number, body: string) => keys.keep(principalId, key, { status, body })
   try {
     const reply = await run()
-    // 202: the answer is still to come, so the same request is to be made again.
+    // 202: the result is not ready yet, so the client is expected to repeat the request.
     if (reply.status === 202) await keys.release(principalId, key)
     else if (reply.events) return { ...reply, events: recorded(reply.events, (body) => keep(reply.status, body)) }
     else await keep(reply.status, withoutSecrets(reply.text ?? '', secretFields))
@@ -59,7 +59,10 @@ export async function idempotently(
   }
 }
 
-/** Passes events on as they come, and ends once they are kept. A reader who leaves early loses nothing. */
+/**
+ * Forwards events as they arrive, and ends after they are stored. A client that disconnects early can fetch all of them
+ * by a retry.
+ */
 const recorded = (source: EventStream, keep: (body: string) => Promise<unknown>): EventStream => ({
   async subscribe(send, end) {
     let reader: { send: typeof send; end: typeof end } | undefined = { send, end }
@@ -86,7 +89,7 @@ const hadNoEffect = (error: unknown): boolean =>
     error.code === 'SHUTTING_DOWN' ||
     (error.code === 'DATABASE_UNAVAILABLE' && (error as PlatformError<'DATABASE_UNAVAILABLE'>).details.retry_safe))
 
-/** What is shown once is not kept to be shown again. */
+/** Fields that are shown only once are not stored. */
 function withoutSecrets(text: string, fields: readonly string[] | undefined): string {
   if (!fields) return text
   return JSON.stringify(JSON.parse(text), (key, value) => (fields.includes(key) ? undefined : value))

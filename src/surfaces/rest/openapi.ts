@@ -1,23 +1,23 @@
-import type { z } from 'zod'
-import type { Json, JsonObject } from '../../lib/json.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { catalogue } from '../../model/errors.ts'
-import { permissions } from '../../operations/index.ts'
-import { inputSchema, outputSchema } from '../../operations/json-schema.ts'
 import { type Operation, parametersOf, routeOf } from '../../operations/operation.ts'
+import { type OperationSchemas, refTo, schemasOf } from './schemas.ts'
 
-/** The OpenAPI 3.1 document, read off the operations. */
-export function openapi(operations: readonly Operation[], version: string): JsonObject {
+/** The OpenAPI 3.1 document, generated from the operations. */
+export function openapi(operations: readonly Operation[], permissions: Iterable<string>, version: string): JsonObject {
   const paths: Record<string, JsonObject> = {}
+  const schemas = schemasOf(operations)
+  const bodies = new Map<string, JsonObject>()
   for (const operation of operations) {
     const { method, path } = routeOf(operation)
-    paths[path] = { ...paths[path], [method.toLowerCase()]: describe(operation) }
+    paths[path] = { ...paths[path], [method.toLowerCase()]: describe(operation, schemas, bodies) }
   }
   return {
     openapi: '3.1.0',
     info: {
       title: 'Quartermaster',
       version,
-      description: 'Tools for AI agents: registered once, issued to whoever may have them, and every call recorded.',
+      description: 'Tools for AI agents: register them once, control who can call them, and record every call.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/api/v1' }],
@@ -27,23 +27,11 @@ export function openapi(operations: readonly Operation[], version: string): Json
     paths,
     components: {
       securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key, sk_…' } },
-      schemas: {
-        Error: {
-          type: 'object',
-          required: ['error'],
-          properties: {
-            error: {
-              type: 'object',
-              required: ['code', 'message', 'details'],
-              properties: {
-                code: { type: 'string', enum: Object.keys(catalogue) },
-                message: { type: 'string' },
-                details: { type: 'object' },
-              },
-            },
-          },
-        },
-      },
+      schemas: Object.fromEntries(
+        [...Object.entries(schemas.components), ...bodies, ['Error', errorSchema] as const].sort(([a], [b]) =>
+          a < b ? -1 : 1,
+        ),
+      ),
       responses: {
         Error: {
           description: 'What went wrong, and what to do next',
@@ -54,20 +42,56 @@ export function openapi(operations: readonly Operation[], version: string): Json
   }
 }
 
+const errorSchema: JsonObject = {
+  description: 'What every error is answered with.',
+  type: 'object',
+  required: ['error'],
+  properties: {
+    error: {
+      type: 'object',
+      required: ['code', 'message', 'details'],
+      properties: {
+        code: { type: 'string', enum: Object.keys(catalogue) },
+        message: { type: 'string' },
+        details: { type: 'object' },
+      },
+    },
+  },
+}
+
 export const moduleOf = ({ permission }: Operation): string => permission.split(':')[0] as string
 
 /** `create-tool` as `createTool`. */
 export const methodOf = ({ name }: Operation): string =>
   name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 
-function describe(operation: Operation): JsonObject {
+/**
+ * The names of request bodies that describe a whole record: `NewTool` for `create-tool`, `ToolChanges` for
+ * `update-tool`.
+ */
+function bodyName({ name }: Operation): string | undefined {
+  const [, verb, noun = ''] = /^(create|update)-(.+)$/.exec(name) ?? []
+  const type = noun.replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase())
+  if (verb === undefined) return undefined
+  return verb === 'create' ? `New${type}` : `${type}Changes`
+}
+
+/** The body's schema, or a reference to it if it is named. */
+function bodySchema(operation: Operation, body: JsonObject, bodies: Map<string, JsonObject>): JsonObject {
+  const name = bodyName(operation)
+  if (name === undefined) return body
+  bodies.set(name, { description: `The body of ${operation.name}.`, ...body })
+  return refTo(name)
+}
+
+function describe(operation: Operation, schemas: OperationSchemas, bodies: Map<string, JsonObject>): JsonObject {
   const { method, path } = routeOf(operation)
   const inPath = parametersOf(path)
   const {
     properties = {},
     required = [],
     ...rest
-  } = inputSchema(operation) as {
+  } = schemas.input(operation.input) as {
     properties?: Record<string, JsonObject>
     required?: string[]
   }
@@ -99,7 +123,7 @@ function describe(operation: Operation): JsonObject {
       name: 'Idempotency-Key',
       in: 'header',
       required: false,
-      description: 'A repeat with the same key gets the first answer again',
+      description: 'A repeated request with the same key returns the first response',
       schema: { type: 'string', maxLength: 255 },
     })
   }
@@ -115,7 +139,11 @@ function describe(operation: Operation): JsonObject {
         required: needed.length > 0,
         content: {
           'application/json': {
-            schema: { ...rest, properties: fields, ...(needed.length > 0 && { required: needed }) } as Json,
+            schema: bodySchema(
+              operation,
+              { ...rest, properties: fields, ...(needed.length > 0 && { required: needed }) },
+              bodies,
+            ),
             ...(operation.example && { example: operation.example }),
           },
         },
@@ -125,26 +153,25 @@ function describe(operation: Operation): JsonObject {
       requestBody: { required: true, content: { '*/*': { schema: { type: 'string', format: 'binary' } } } },
     }),
     responses: {
-      [String(operation.status)]: success(operation),
-      ...(operation.later && { '202': later(operation.later) }),
+      [String(operation.status)]: success(operation, schemas.output(operation.output)),
+      ...(operation.later && { '202': later(schemas.output(operation.later)) }),
       default: { $ref: '#/components/responses/Error' },
     },
   }
 }
 
-const later = (schema: z.ZodType): JsonObject => ({
-  description: 'Not done yet: this tells how it stands',
-  content: { 'application/json': { schema: outputSchema({ output: schema }) } },
+const later = (schema: JsonObject): JsonObject => ({
+  description: 'Not finished: the response contains the current state',
+  content: { 'application/json': { schema } },
 })
 
-function success(operation: Operation): JsonObject {
+function success(operation: Operation, schema: JsonObject): JsonObject {
   if (operation.status === 204) return { description: 'Done' }
-  const schema = outputSchema(operation)
-  const description = operation.status === 201 ? 'Created' : 'The answer'
+  const description = operation.status === 201 ? 'Created' : 'The response'
   if (operation.answers === 'bytes') {
     return { description, content: { '*/*': { schema: { type: 'string', format: 'binary' } } } }
   }
   if (operation.answers === 'events')
     return { description: 'Events, each with this as its data', content: { 'text/event-stream': { schema } } }
-  return { description, content: { 'application/json': { schema: schema } } }
+  return { description, content: { 'application/json': { schema } } }
 }

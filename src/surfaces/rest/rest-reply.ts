@@ -2,7 +2,6 @@ import { type Download, type EventStream, isEventStream, JsonText, type Operatio
 import { sendEvents } from '../../server/event-stream.ts'
 import { type Exchange, type ReplyHeaders, sendJson } from '../../server/exchange.ts'
 
-/** What an operation answered, before it is sent. */
 export interface RestReply {
   readonly status: number
   readonly headers?: ReplyHeaders
@@ -41,7 +40,7 @@ async function sendDownload(exchange: Exchange, download: Download, given: Reply
     'content-type': contentType,
     'accept-ranges': size === undefined ? 'none' : 'bytes',
     ...(etag && { etag }),
-    // What people store never runs as a page of ours.
+    // Stored files must never render as a page on our origin.
     'content-disposition': name ? `attachment; filename="${name}"` : 'attachment',
     'x-content-type-options': 'nosniff',
     'content-security-policy': "default-src 'none'; sandbox",

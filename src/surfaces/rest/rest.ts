@@ -2,8 +2,8 @@ import type { Logger } from 'pino'
 import type { JsonObject } from '../../lib/json.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { inputSchema } from '../../operations/json-schema.ts'
-import { type Context, type Operation, type Parts, parametersOf, routeOf } from '../../operations/operation.ts'
-import type { Admission, Admit } from '../../server/admit.ts'
+import { type Context, type Operation, type OperationDeps, parametersOf, routeOf } from '../../operations/operation.ts'
+import { type Admission, type Admit, rateHeaders } from '../../server/admit.ts'
 import { fieldsOf, readJson } from '../../server/body.ts'
 import { errorReply, sendError } from '../../server/error-reply.ts'
 import type { Exchange, Params, ReplyHeaders } from '../../server/exchange.ts'
@@ -14,18 +14,17 @@ import { type RestReply, replyOf, sendReply } from './rest-reply.ts'
 
 export interface RestDeps {
   readonly operations: readonly Operation[]
-  readonly parts: Parts
+  readonly deps: OperationDeps
   readonly admit: Admit
   readonly metrics: Metrics
   readonly log: Logger
   readonly bodyLimit: number
-  /** Aborted when the platform stops. */
+  /** Aborts when the platform stops. */
   readonly closing: AbortSignal
 }
 
-/** REST is a table from routes to operations. */
 export function restRoutes(deps: RestDeps): Route[] {
-  // A fixed path comes before one with a parameter in its place.
+  // Static paths come before paths with a parameter in the same place.
   const inOrder = [...deps.operations].sort((a, b) => parametersOf(a.route).length - parametersOf(b.route).length)
   return inOrder.map((operation) => {
     const { method, path } = routeOf(operation)
@@ -41,7 +40,7 @@ function handler(operation: Operation, deps: RestDeps) {
     let status: number
     try {
       const admission = await admit(exchange, 'rest')
-      headers = admission.headers
+      headers = rateHeaders(admission.allowance)
       const input = await readInput(exchange, params)
       const reply = await perform(operation, input, admission, exchange, deps)
       status = reply.status
@@ -58,15 +57,15 @@ function perform(
   input: unknown,
   { caller }: Admission,
   exchange: Exchange,
-  { parts, log }: RestDeps,
+  { deps, log }: RestDeps,
 ): Promise<RestReply> {
-  const context: Context = { ...parts, ...caller, ...extras(operation, exchange) }
+  const context: Context = { ...deps, ...caller, ...extras(operation, exchange) }
   const run = async () => replyOf(operation, await operation.perform(input, context))
   const key = exchange.method === 'POST' ? exchange.headers['idempotency-key'] : undefined
   if (key === undefined) return run()
   const fingerprint = `${operation.name}\n${JSON.stringify(input)}`
   const request = { principalId: caller.principal.id, key, fingerprint, secretFields: operation.secretFields }
-  return idempotently(parts.store.idempotencyKeys, request, run, (error) => errorReply(error, log))
+  return idempotently(deps.store.idempotencyKeys, request, run, (error) => errorReply(error, log))
 }
 
 const extras = (operation: Operation, exchange: Exchange): Pick<Context, 'body' | 'range'> | undefined => {
@@ -75,7 +74,7 @@ const extras = (operation: Operation, exchange: Exchange): Pick<Context, 'body' 
   return operation.answers === 'bytes' && range !== undefined ? { range } : undefined
 }
 
-/** Collects an operation's input from where REST keeps it: the path, and then the query or the body. */
+/** Collects the input of an operation from the path, and from the query or the body. */
 function inputReader(operation: Operation, bodyLimit: number) {
   const { method, path } = routeOf(operation)
   const parameters = parametersOf(path)
@@ -88,7 +87,7 @@ function inputReader(operation: Operation, bodyLimit: number) {
     if (inBody) {
       const errors = Object.keys(input).map((name) => ({
         path: name,
-        message: 'belongs in the body, not in the query',
+        message: 'belongs in the body, not in the query string',
       }))
       if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
       Object.assign(input, fieldsOf(await readJson(exchange, bodyLimit), inPath))
@@ -98,7 +97,7 @@ function inputReader(operation: Operation, bodyLimit: number) {
   }
 }
 
-/** Everything in a query is text; what the schema wants as something else is turned into it, where it can be. */
+/** Query parameters are text. Converts them to the type in the schema where possible. */
 function readQuery(query: string, fields: Record<string, JsonObject>): Record<string, unknown> {
   const sent = new URLSearchParams(query)
   return Object.fromEntries(

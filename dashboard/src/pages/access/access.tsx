@@ -10,7 +10,7 @@ export function Access() {
   const navigate = useNavigate({ from: '/access' })
   return (
     <>
-      <PageHead title="Access">API keys identify callers, and access policies say what they may do.</PageHead>
+      <PageHead title="Access">API keys identify callers. Access policies define what they can do.</PageHead>
       <Tabs
         label="Access"
         value={tab}

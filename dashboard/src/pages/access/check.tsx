@@ -11,7 +11,7 @@ import { Panel } from '../../ui/panel.tsx'
 import { useAction } from '../../use-action.ts'
 import { faultsOf } from '../../use-form.ts'
 
-/** Whether a key has a permission on a resource, and which policy decides. */
+/** Shows whether a key has a permission on a resource, and which policy decides. */
 export function Check() {
   const { data: keys = [] } = useKeys()
   const { data: permissions = [] } = usePermissions()
@@ -71,11 +71,11 @@ export function Check() {
             placeholder={suggested}
             value={resource}
             onChange={(event) => setResource(event.target.value)}
-            hint="qm:project:kind:id, as in qm:proj_…:tool:tool_…. Use * as the id of something not created yet"
+            hint="Format: qm:project:kind:id, for example qm:proj_…:tool:tool_…. Use * as the id of a resource that does not exist yet"
             error={faultOf('resource')}
           />
           <ErrorNotice error={check.error} />
-          <Button look="main" type="submit" busy={check.busy} disabled={keyId === ''}>
+          <Button variant="main" type="submit" busy={check.busy} disabled={keyId === ''}>
             Check access
           </Button>
         </form>

@@ -18,7 +18,7 @@ export function Keys() {
   const columns = useColumns()
   const [isOpen, setOpen] = useState(false)
   const add = (
-    <Button look="main" icon="plus" onClick={() => setOpen(true)}>
+    <Button variant="main" icon="plus" onClick={() => setOpen(true)}>
       New key
     </Button>
   )
@@ -31,7 +31,8 @@ export function Keys() {
         columns={columns}
         empty={
           <Empty title="No API keys" action={add}>
-            Give each client, application and person its own key, so that the call log tells them apart.
+            Create a separate key for each client, application and person, so that you can tell them apart in the call
+            log.
           </Empty>
         }
       />
@@ -39,6 +40,8 @@ export function Keys() {
     </>
   )
 }
+
+const lastUse = (time: string | null): string => (time ? ago(time) : 'never used')
 
 function useColumns(): Column<ApiKey>[] {
   const { data: policies = [] } = usePolicies()
@@ -50,16 +53,19 @@ function useColumns(): Column<ApiKey>[] {
   return [
     {
       name: 'Name',
-      cell: ({ id, name, key_prefix, expires_at }) => (
+      cell: ({ id, name, key_prefix, expires_at, access_policy_ids, last_used_at }) => (
         <>
           <span className="font-medium break-words">{name}</span>{' '}
           {session?.key.id === id && <Badge tone="accent">this session</Badge>}{' '}
           {expires_at && (
             <Badge tone={Date.parse(expires_at) < Date.now() ? 'bad' : 'plain'}>
-              {Date.parse(expires_at) < Date.now() ? 'expired' : `until ${when(expires_at)}`}
+              {Date.parse(expires_at) < Date.now() ? 'expired' : `expires ${when(expires_at)}`}
             </Badge>
           )}
           <div className="font-mono text-xs text-soft">{key_prefix}…</div>
+          <div className="mt-0.5 text-xs text-soft md:hidden">
+            {access_policy_ids.map(nameOf).join(', ') || 'no policies'} · {lastUse(last_used_at)}
+          </div>
         </>
       ),
     },
@@ -68,7 +74,7 @@ function useColumns(): Column<ApiKey>[] {
       wideOnly: true,
       cell: ({ access_policy_ids }) =>
         access_policy_ids.length === 0 ? (
-          <span className="text-soft">nothing</span>
+          <span className="text-soft">none</span>
         ) : (
           <Row>
             {access_policy_ids.map((id) => (
@@ -80,7 +86,7 @@ function useColumns(): Column<ApiKey>[] {
     {
       name: 'Last used',
       wideOnly: true,
-      cell: ({ last_used_at }) => <span className="text-soft">{last_used_at ? ago(last_used_at) : 'never'}</span>,
+      cell: ({ last_used_at }) => <span className="text-soft">{lastUse(last_used_at)}</span>,
     },
     {
       name: 'Action',
@@ -88,13 +94,13 @@ function useColumns(): Column<ApiKey>[] {
       cell: ({ id, name }) => (
         <ConfirmButton
           label="Revoke"
-          look="quiet"
+          variant="quiet"
           title={`Revoke ${name}?`}
           confirm="Revoke key"
           onConfirm={() => remove.runAsync(id)}
         >
-          Requests with this key are refused from now on
-          {session?.key.id === id ? ', and you are signed out' : ''}. This cannot be undone.
+          Requests with this key stop working immediately
+          {session?.key.id === id ? ', and you will be signed out' : ''}. This cannot be undone.
         </ConfirmButton>
       ),
     },
@@ -103,10 +109,10 @@ function useColumns(): Column<ApiKey>[] {
 
 const lives = [
   ['', 'Never'],
-  ['1', 'In a day'],
+  ['1', 'In 1 day'],
   ['30', 'In 30 days'],
   ['90', 'In 90 days'],
-  ['365', 'In a year'],
+  ['365', 'In 1 year'],
 ] as const
 
 function NewKey({ onClose }: { onClose: () => void }) {
@@ -137,7 +143,7 @@ function NewKey({ onClose }: { onClose: () => void }) {
           </code>
           <Row className="justify-end">
             <CopyButton text={form.data.key} label="Copy key" />
-            <Button look="main" onClick={onClose}>
+            <Button variant="main" onClick={onClose}>
               Done
             </Button>
           </Row>
@@ -153,7 +159,7 @@ function NewKey({ onClose }: { onClose: () => void }) {
           required
           placeholder="cursor on my laptop"
           {...text('name')}
-          hint="Who or what uses the key. The call log shows this name"
+          hint="Who or what uses the key. Shown in the call log"
         />
         <fieldset>
           <legend className="mb-1 text-sm font-medium">Access policies</legend>

@@ -4,7 +4,7 @@ import { IconButton } from '../../ui/button.tsx'
 
 const moduleOf = (permission: string) => permission.split(':')[0] ?? ''
 
-/** The permissions of a statement, chosen from all that the platform has. */
+/** Selects the permissions of a statement. */
 export function PermissionPicker({
   permissions,
   chosen,
@@ -22,15 +22,15 @@ export function PermissionPicker({
     .filter(([, own]) => own.length > 0)
   const toggle = (name: string) =>
     onChange(chosen.includes(name) ? chosen.filter((one) => one !== name) : [...chosen, name])
-  // What covers it already need not be chosen as well.
+  // A wildcard replaces the permissions it covers.
   const isCovered = (name: string) =>
     (name !== '*' && chosen.includes('*')) || (!name.endsWith(':*') && chosen.includes(`${moduleOf(name)}:*`))
 
   return (
     <fieldset className="min-w-0">
       <legend className="mb-1 text-sm font-medium">Permissions</legend>
-      {chosen.length === 0 && <p className="mb-2 text-sm text-soft">None chosen yet.</p>}
-      <ul aria-label="Chosen permissions" className="mb-2 flex flex-wrap gap-1.5 empty:hidden">
+      {chosen.length === 0 && <p className="mb-2 text-sm text-soft">No permissions selected.</p>}
+      <ul aria-label="Selected permissions" className="mb-2 flex flex-wrap gap-1.5 empty:hidden">
         {chosen.map((name) => (
           <li key={name} className="inline-flex items-center">
             <Badge tone={permissions.includes(name) || name.endsWith('*') ? 'accent' : 'bad'}>
@@ -54,7 +54,7 @@ export function PermissionPicker({
         className="max-h-64 overflow-y-auto rounded-b-md border border-t-0 border-edge/70 p-2"
       >
         {fits('*') && (
-          <Choice name="*" hint="everything" isOn={chosen.includes('*')} isCovered={false} onChange={toggle} />
+          <Choice name="*" hint="all permissions" isOn={chosen.includes('*')} isCovered={false} onChange={toggle} />
         )}
         {groups.map(([module, own]) => (
           <div key={module} className="mt-2">
@@ -64,7 +64,7 @@ export function PermissionPicker({
                 <Choice
                   key={name}
                   name={name}
-                  hint={name.endsWith(':*') ? `all of ${module}` : undefined}
+                  hint={name.endsWith(':*') ? `all ${module} permissions` : undefined}
                   isOn={chosen.includes(name)}
                   isCovered={isCovered(name)}
                   onChange={toggle}

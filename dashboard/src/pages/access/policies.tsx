@@ -1,8 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import type { AccessPolicy } from '../../api.ts'
-import { plural } from '../../format.ts'
 import { usePolicies } from '../../queries.ts'
-import { buttonLook } from '../../ui/button.tsx'
+import { buttonClass } from '../../ui/button.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { Listing } from '../../ui/listing.tsx'
 import { Empty } from '../../ui/notice.tsx'
@@ -11,7 +10,7 @@ import { rowLink } from '../../ui/table.tsx'
 export function Policies() {
   const policies = usePolicies()
   const add = (
-    <Link to="/access/policies/$policyId" params={{ policyId: 'new' }} className={buttonLook('main')}>
+    <Link to="/access/policies/$policyId" params={{ policyId: 'new' }} className={buttonClass('main')}>
       <Icon name="plus" />
       New access policy
     </Link>
@@ -36,9 +35,9 @@ export function Policies() {
             ),
           },
           {
-            name: 'Rules',
+            name: 'Statements',
             wideOnly: true,
-            cell: (policy) => <span className="text-soft">{rules(policy)}</span>,
+            cell: (policy) => <span className="text-soft">{statementsOf(policy)}</span>,
           },
         ]}
       />
@@ -46,10 +45,8 @@ export function Policies() {
   )
 }
 
-const rules = ({ document: { statement } }: AccessPolicy) => {
+const statementsOf = ({ document: { statement } }: AccessPolicy) => {
   const denies = statement.filter(({ effect }) => effect === 'Deny').length
   const allows = statement.length - denies
-  return [allows > 0 && plural(allows, 'allows', 'allow'), denies > 0 && plural(denies, 'denies', 'deny')]
-    .filter(Boolean)
-    .join(', ')
+  return [allows > 0 && `${allows} Allow`, denies > 0 && `${denies} Deny`].filter(Boolean).join(', ')
 }

@@ -71,7 +71,7 @@ function Editor({ policy }: { policy: AccessPolicy | undefined }) {
               confirm="Delete access policy"
               onConfirm={() => remove.runAsync()}
             >
-              Only an access policy that no key uses can be deleted.
+              You can delete an access policy only if no key uses it.
             </ConfirmButton>
           )
         }
@@ -84,10 +84,10 @@ function Editor({ policy }: { policy: AccessPolicy | undefined }) {
           <TextField label="Name" required {...text('name')} />
           <TextField label="Description" {...text('description')} />
           <Row>
-            <Button aria-pressed={!isJson} look={isJson ? 'quiet' : 'plain'} onClick={() => setJson(false)}>
+            <Button aria-pressed={!isJson} variant={isJson ? 'quiet' : 'plain'} onClick={() => setJson(false)}>
               Form
             </Button>
-            <Button aria-pressed={isJson} look={isJson ? 'plain' : 'quiet'} onClick={() => setJson(true)}>
+            <Button aria-pressed={isJson} variant={isJson ? 'plain' : 'quiet'} onClick={() => setJson(true)}>
               JSON
             </Button>
           </Row>
@@ -106,8 +106,8 @@ function Editor({ policy }: { policy: AccessPolicy | undefined }) {
               error={faultOf('document')}
               hint={
                 <>
-                  Actions are written <code className="font-mono">module:Operation</code>, resources{' '}
-                  <code className="font-mono">qm:project:kind:id</code>; either may be{' '}
+                  Actions have the form <code className="font-mono">module:Operation</code> and resources{' '}
+                  <code className="font-mono">qm:project:kind:id</code>. Use a wildcard for any part:{' '}
                   <code className="font-mono">*</code>.
                 </>
               }

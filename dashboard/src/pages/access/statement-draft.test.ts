@@ -13,11 +13,11 @@ const whole = {
   ],
 }
 
-test('a document becomes statements and the same document again', () => {
+test('a document converts to statements and back', () => {
   expect(documentOf(statementsOf(whole) ?? [])).toEqual(whole)
 })
 
-test('single values are lists, and a statement without resources is about all', () => {
+test('single values become lists, and a statement without resources applies to all', () => {
   expect(statementsOf({ statement: [{ effect: 'Allow', action: '*' }] })).toEqual([
     { effect: 'Allow', action: ['*'], resource: ['*'], condition: [] },
   ])
@@ -33,6 +33,6 @@ test.each([
   { statement: [{ effect: 'Allow', action: ['*'], note: 'mine' }] },
   { statement: [{ effect: 'Allow', action: ['*'], condition: { StringEquals: { a: 1 } } }] },
   { version: 1, statement: [] },
-])('what a form could not show whole is left to JSON: %j', (document) => {
+])('a document that the form cannot represent is edited as JSON: %j', (document) => {
   expect(statementsOf(document)).toBeUndefined()
 })

@@ -1,6 +1,6 @@
-import type { Body } from '../../api.ts'
+import type { PolicyDocumentInput } from '../../api.ts'
 
-export type PolicyDocument = Body<'accessPolicies', 'createAccessPolicy'>['document']
+export type PolicyDocument = PolicyDocumentInput
 
 /** A statement as the form edits it: lists where the document may have a single value. */
 export interface StatementDraft {
@@ -26,11 +26,11 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 
-/** A list of texts, or the only one of it. */
+/** A string or a list of strings. */
 const textsOf = (value: unknown): readonly string[] | undefined =>
   isText(value) ? [value] : Array.isArray(value) && value.every(isText) ? value : undefined
 
-/** The statements of a document. Undefined if the form could not show all of it, and only JSON can. */
+/** The statements of a document. Undefined if the form cannot represent all of it. */
 export function statementsOf(document: unknown): readonly StatementDraft[] | undefined {
   if (!isRecord(document) || !hasOnly(document, ['statement']) || !Array.isArray(document.statement)) return undefined
   const drafts = document.statement.map(statementOf)

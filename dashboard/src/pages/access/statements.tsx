@@ -6,7 +6,7 @@ import { Panel } from '../../ui/panel.tsx'
 import { PermissionPicker } from './permission-picker.tsx'
 import { type ConditionDraft, newStatement, operators, type StatementDraft } from './statement-draft.ts'
 
-/** The statements of an access policy, one after the other. */
+/** Edits the statements of an access policy. */
 export function StatementsEditor({
   statements,
   onChange,
@@ -15,7 +15,7 @@ export function StatementsEditor({
   onChange: (statements: readonly StatementDraft[]) => void
 }) {
   const { data: permissions = [] } = usePermissions()
-  // Removing one must not hand its half-typed fields to the next.
+  // Removing a statement must not pass its unfinished fields on to the next one.
   const [keys, setKeys] = useState(() => statements.map((_, index) => index))
   const nextKey = Math.max(-1, ...keys) + 1
   return (
@@ -27,7 +27,7 @@ export function StatementsEditor({
           aside={
             statements.length > 1 && (
               <Button
-                look="quiet"
+                variant="quiet"
                 onClick={() => {
                   setKeys(keys.toSpliced(index, 1))
                   onChange(statements.toSpliced(index, 1))
@@ -129,7 +129,7 @@ const draftOf = ({ operator, key, values }: ConditionRow): ConditionDraft => ({
     .filter(Boolean),
 })
 
-/** Rows that are half typed stay here until they are whole. */
+/** Keeps incomplete rows until they are valid. */
 function Conditions({
   conditions,
   onChange,
@@ -149,7 +149,7 @@ function Conditions({
       <legend className="mb-1 text-sm font-medium">Conditions</legend>
       <div className="space-y-1.5">
         {rows.map((row, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: while it is typed, a row has no other name than its place
+          // biome-ignore lint/suspicious/noArrayIndexKey: rows are identified by their position
           <div key={index} className="flex flex-wrap gap-1.5 sm:flex-nowrap">
             <input
               aria-label={`Condition ${index + 1}: attribute`}

@@ -28,10 +28,10 @@ function Whole({ agent }: { agent: AgentRecord }) {
         {provider && (
           <>
             {provider.type === 'replay' ? (
-              'Replays the script of '
+              'Replay script of '
             ) : (
               <>
-                <code className="font-mono text-xs">{modelOf(agent.model, provider)}</code> by{' '}
+                <code className="font-mono text-xs">{modelOf(agent.model, provider)}</code> from{' '}
               </>
             )}
             <Link to="/ai-providers/$providerId" params={{ providerId: provider.id }} className="text-accent underline">
@@ -42,7 +42,7 @@ function Whole({ agent }: { agent: AgentRecord }) {
         )}
         {plural(agent.tool_ids.length, 'tool')} ·{' '}
         <Link to="/generations" search={{ agent_id: agent.id }} className="text-accent underline">
-          its generations
+          View generations
         </Link>
       </PageHead>
       <Tabs
@@ -77,7 +77,7 @@ function EditAgent({ agent }: { agent: AgentRecord }) {
         changes={['agent', 'agents']}
       />
       <DeletePanel what="agent" name={agent.name} onDelete={() => remove.runAsync()}>
-        Nobody can run it any more. The record of what it did stays.
+        The agent can no longer be run. Its past generations are kept.
       </DeletePanel>
     </div>
   )

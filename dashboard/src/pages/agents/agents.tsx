@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { buttonLook } from '../../ui/button.tsx'
+import { buttonClass } from '../../ui/button.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { changed, Listing } from '../../ui/listing.tsx'
 import { Empty } from '../../ui/notice.tsx'
@@ -16,13 +16,13 @@ export function Agents() {
       <PageHead
         title="Agents"
         actions={
-          <Link to="/agents/new" className={buttonLook('main')}>
+          <Link to="/agents/new" className={buttonClass('main')}>
             <Icon name="plus" />
             New agent
           </Link>
         }
       >
-        Models with instructions and tools. Open one to talk to it.
+        Models with instructions and tools. Open one to chat with it.
       </PageHead>
       <AgentsNav />
       <Listing
@@ -40,24 +40,24 @@ const None = ({ hasProvider }: { hasProvider: boolean }) =>
     <Empty
       title="No agents yet"
       action={
-        <Link to="/agents/new" className={buttonLook('main')}>
+        <Link to="/agents/new" className={buttonClass('main')}>
           Create an agent
         </Link>
       }
     >
-      Say what it is for, choose the tools that it may call, and try it in the same place.
+      Write instructions, choose tools, and try the agent in a chat.
     </Empty>
   ) : (
     <Empty
-      title="First, a model"
+      title="Add a model first"
       action={
-        <Link to="/ai-providers/new" className={buttonLook('main')}>
+        <Link to="/ai-providers/new" className={buttonClass('main')}>
           Add an AI provider
         </Link>
       }
     >
-      An agent asks a model of OpenAI, Anthropic, Google, or of any server that speaks OpenAI’s protocol. To try it
-      without one, a script can stand in.
+      Agents use models from OpenAI, Anthropic, Google or any OpenAI-compatible server. To try agents without a model,
+      use a replay script.
     </Empty>
   )
 
@@ -92,8 +92,8 @@ const columnsFor = (providers: readonly ListedAiProvider[]): Column<Agent>[] => 
   changed,
 ]
 
-/** The model that is asked, where that can be known. */
+/** The model of the agent, if it is known. */
 export const modelOf = (
   model: string | null,
   provider: Pick<ListedAiProvider, 'default_model' | 'type'> | undefined,
-): string => model ?? provider?.default_model ?? (provider?.type === 'replay' ? 'a script' : 'no model')
+): string => model ?? provider?.default_model ?? (provider?.type === 'replay' ? 'replay script' : 'no model')

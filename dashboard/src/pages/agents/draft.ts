@@ -1,7 +1,7 @@
-import type { Body } from '../../api.ts'
+import type { NewAgent } from '../../api.ts'
 import type { Agent } from './records.ts'
 
-/** An agent while it is written. */
+/** An agent as edited in the form. */
 export interface Draft {
   readonly name: string
   readonly providerId: string
@@ -15,7 +15,7 @@ export interface Draft {
   readonly maxSteps: string
   readonly temperature: string
   readonly maxContext: string
-  /** Undefined while what is typed is not JSON. */
+  /** Undefined while the text is not valid JSON. */
   readonly stepRules: unknown
   readonly boundary: unknown
 }
@@ -52,7 +52,7 @@ export const draftOf = (agent: Agent): Draft => ({
   boundary: agent.boundary_policy,
 })
 
-export function bodyOf(draft: Draft): Body<'agents', 'createAgent'> {
+export function bodyOf(draft: Draft): NewAgent {
   const { toolChoice } = draft
   return {
     name: draft.name.trim(),
@@ -60,7 +60,7 @@ export function bodyOf(draft: Draft): Body<'agents', 'createAgent'> {
     model: draft.model.trim() || null,
     instructions: draft.instructions.trim() === '' ? null : draft.instructions,
     tool_ids: [...draft.toolIds],
-    // What it no longer has, it cannot be told of.
+    // Drop tools that the agent no longer has.
     active_tool_ids: draft.activeToolIds?.filter((id) => draft.toolIds.includes(id)) ?? null,
     tool_choice: toolChoice.startsWith('tool:')
       ? { type: 'tool', tool_name: toolChoice.slice('tool:'.length) }

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { useTools } from '../../queries.ts'
-import { Button, buttonLook, IconButton } from '../../ui/button.tsx'
+import { Button, buttonClass, IconButton } from '../../ui/button.tsx'
 import { Select, TextArea, TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
 import { JsonField } from '../../ui/json-field.tsx'
@@ -14,7 +14,7 @@ import { ToolPicker, useModelNames } from './tool-picker.tsx'
 
 interface Props extends Saving<Draft, Agent> {
   readonly isNew: boolean
-  /** Where tools and providers must be, once that is known. */
+  /** The project of the tools and providers, once it is modelNames. */
   readonly projectId: string | undefined
 }
 
@@ -24,34 +24,34 @@ export function AgentForm({ isNew, projectId, ...saving }: Props) {
   const { data: allTools = [] } = useTools()
   const providers = (allProviders ?? []).filter(isHere)
   const tools = allTools.filter(isHere)
-  // Where there is a provider, one is chosen.
+  // Preselect a provider.
   const chosen = (draft: Draft) => ({ ...draft, providerId: draft.providerId || (providers[0]?.id ?? '') })
   const form = useForm({ ...saving, save: (draft) => saving.save(chosen(draft)) })
   const { set, text, faultOf } = form
   const draft = chosen(form.draft)
   const names = useModelNames(tools.filter(({ id }) => draft.toolIds.includes(id)))
-  const known = [...new Set([...names.values()].flat())].sort()
+  const modelNames = [...new Set([...names.values()].flat())].sort()
   const provider = providers.find(({ id }) => id === draft.providerId)
   const cannotRead = draft.stepRules === undefined || draft.boundary === undefined
 
   if (allProviders && providers.length === 0) {
     return (
       <Empty
-        title="First, a model"
+        title="Add a model first"
         action={
-          <Link to="/ai-providers/new" className={buttonLook('main')}>
+          <Link to="/ai-providers/new" className={buttonClass('main')}>
             Add an AI provider
           </Link>
         }
       >
-        An agent needs somewhere to ask. Add a provider, or a script that stands in for one.
+        Agents need an AI provider. Add one, or use a replay script instead.
       </Empty>
     )
   }
   return (
-    <Form form={form} label={isNew ? 'Create the agent' : 'Save'} disabled={cannotRead}>
+    <Form form={form} label={isNew ? 'Create agent' : 'Save'} disabled={cannotRead}>
       <ErrorNotice error={providersError} />
-      <Panel title="What it is">
+      <Panel title="General">
         <div className="grid gap-4 md:grid-cols-3">
           <TextField label="Name" required {...text('name')} />
           <Select
@@ -61,7 +61,7 @@ export function AgentForm({ isNew, projectId, ...saving }: Props) {
             options={[
               ...(provider || draft.providerId === ''
                 ? []
-                : [[draft.providerId, `${draft.providerId} (gone)`] as const]),
+                : [[draft.providerId, `${draft.providerId} (deleted)`] as const]),
               ...providers.map(({ id, name, type }) => [id, `${name} (${type})`] as const),
             ]}
           />
@@ -70,20 +70,20 @@ export function AgentForm({ isNew, projectId, ...saving }: Props) {
             mono
             {...text('model')}
             placeholder={provider ? modelOf(null, provider) : ''}
-            hint="Left empty: the provider’s default"
+            hint="Default: the provider’s default model"
           />
           <div className="md:col-span-3">
             <TextArea
               label="Instructions"
               rows={14}
               {...text('instructions')}
-              placeholder="You help the customers of a shop. Look an order up before you say anything about it."
-              hint="What the model is told first: who it is, what it does, what it leaves alone"
+              placeholder="You help the customers of a shop. Look up the order before you answer."
+              hint="System prompt: the agent’s role, tasks and limits"
             />
           </div>
         </div>
       </Panel>
-      <Panel title="Tools" aside={<span className="text-sm text-soft">{draft.toolIds.length} chosen</span>}>
+      <Panel title="Tools" aside={<span className="text-sm text-soft">{draft.toolIds.length} selected</span>}>
         <ToolPicker
           tools={tools}
           chosen={draft.toolIds}
@@ -93,33 +93,33 @@ export function AgentForm({ isNew, projectId, ...saving }: Props) {
         />
         {draft.activeToolIds && (
           <p className="mt-2 flex flex-wrap items-center gap-2 text-sm text-soft">
-            The model is told of {draft.activeToolIds.length} of them only.
-            <Button onClick={() => set({ activeToolIds: null })}>Tell it of all</Button>
+            Only {draft.activeToolIds.length} of these tools are offered to the model.
+            <Button onClick={() => set({ activeToolIds: null })}>Offer all</Button>
           </p>
         )}
       </Panel>
-      <Panel title="How it runs">
+      <Panel title="Execution">
         <div className="grid gap-4 md:grid-cols-2 lg:grid-cols-4">
           <Select
             label="Tool choice"
             {...text('toolChoice', 'tool_choice')}
             options={[
-              ['auto', 'The model decides'],
-              ['required', 'It must call some tool'],
-              ['none', 'It calls none'],
-              ...withCurrent(known, draft.toolChoice.startsWith('tool:') ? draft.toolChoice.slice(5) : '').map(
-                (name) => [`tool:${name}`, `It must call ${name}`] as const,
+              ['auto', 'Auto: the model decides'],
+              ['required', 'Required: any tool'],
+              ['none', 'None'],
+              ...withCurrent(modelNames, draft.toolChoice.startsWith('tool:') ? draft.toolChoice.slice(5) : '').map(
+                (name) => [`tool:${name}`, `Required: ${name}`] as const,
               ),
             ]}
           />
           <TextField
-            label="Steps at most"
+            label="Maximum steps"
             type="number"
             min={1}
             max={200}
             required
             {...text('maxSteps', 'max_steps')}
-            hint="Each asks the model once"
+            hint="Each step is one request to the model"
           />
           <TextField
             label="Temperature"
@@ -128,19 +128,19 @@ export function AgentForm({ isNew, projectId, ...saving }: Props) {
             max={2}
             step="any"
             {...text('temperature')}
-            hint="Left empty: the model’s own"
+            hint="Default: set by the model"
           />
           <TextField
-            label="Messages it sees"
+            label="Context messages"
             type="number"
             min={1}
             max={10_000}
             {...text('maxContext', 'max_context_messages')}
-            hint="The latest so many; left empty: all"
+            hint="Only the latest are sent to the model. Default: all"
           />
         </div>
         <StopConditions
-          names={known}
+          names={modelNames}
           stopAt={draft.stopAt}
           onChange={(stopAt) => set({ stopAt })}
           error={faultOf('stop_conditions')}
@@ -150,7 +150,7 @@ export function AgentForm({ isNew, projectId, ...saving }: Props) {
         <div className="grid gap-4 lg:grid-cols-2">
           <JsonField
             label="Step rules"
-            hint="What is different at some steps: tool_choice, active_tool_ids"
+            hint="Overrides tool_choice or active_tool_ids for specific steps"
             placeholder={'[{ "step": 1, "tool_choice": "required" }]'}
             rows={5}
             value={draft.stepRules}
@@ -159,7 +159,7 @@ export function AgentForm({ isNew, projectId, ...saving }: Props) {
           />
           <JsonField
             label="Boundary policy"
-            hint="What its platform tools may do at most, whoever runs it"
+            hint="Limits what its platform tools can do, no matter who runs the agent"
             placeholder={'{ "statement": [{ "effect": "Allow", "action": ["documents:*"] }] }'}
             rows={5}
             value={draft.boundary}
@@ -172,7 +172,7 @@ export function AgentForm({ isNew, projectId, ...saving }: Props) {
   )
 }
 
-/** What is set stays a choice, also while it is not known whether it is there. */
+/** Adds the current value to the options, because it may no longer exist. */
 const withCurrent = (names: readonly string[], current: string): readonly string[] =>
   current === '' || names.includes(current) ? names : [current, ...names]
 
@@ -192,9 +192,9 @@ function StopConditions({
       <legend className="mb-1 text-sm font-medium">Stop conditions</legend>
       <div className="space-y-1.5">
         {stopAt.map((name, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: the same name may be there twice while it is chosen
+          // biome-ignore lint/suspicious/noArrayIndexKey: names are not unique while editing
           <div key={index} className="flex max-w-md items-center gap-1.5 text-sm">
-            <span className="whitespace-nowrap text-soft">after a call of</span>
+            <span className="whitespace-nowrap text-soft">after a call to</span>
             <select
               aria-label={`Stop condition ${index + 1}`}
               className="control font-mono text-sm"
@@ -208,7 +208,7 @@ function StopConditions({
               ))}
             </select>
             <IconButton
-              label={`Remove the stop condition ${name}`}
+              label={`Remove stop condition ${name}`}
               icon="close"
               onClick={() => onChange(stopAt.toSpliced(index, 1))}
             />
@@ -224,7 +224,7 @@ function StopConditions({
         </Button>
       </div>
       {error && <p className="mt-1 text-xs text-bad">{error}</p>}
-      <p className="mt-1 text-xs text-soft">Any of these ends the run, as soon as the call has ended</p>
+      <p className="mt-1 text-xs text-soft">The run ends after a call to any of these tools</p>
     </fieldset>
   )
 }

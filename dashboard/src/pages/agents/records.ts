@@ -1,18 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
-import { type Answer, ask, qm } from '../../api.ts'
+import { ask, qm } from '../../api.ts'
 import { useAll } from '../../queries.ts'
 
-export type Agent = Answer<'agents', 'getAgent'>
-export type AiProvider = Answer<'aiProviders', 'getAiProvider'>
-export type ListedAiProvider = Answer<'aiProviders', 'listAiProviders'>['data'][number]
-export type Generation = Answer<'agents', 'listGenerations'>['data'][number]
-export type GenerationDetail = Answer<'agents', 'getGeneration'>
-export type Result = Answer<'agents', 'cancelGeneration'>
-export type Step = GenerationDetail['step_list'][number]
-export type StepCall = Step['calls'][number]
-
-/** A run and all that it started. */
-export type TraceNode = GenerationDetail & { readonly children: readonly TraceNode[] }
+export type {
+  Agent,
+  AiProvider,
+  AiProviderSummary as ListedAiProvider,
+  Generation,
+  GenerationCall as StepCall,
+  GenerationDetail,
+  GenerationResult as Result,
+  GenerationStep as Step,
+  GenerationTrace as TraceNode,
+} from '../../api.ts'
 
 export const useAgents = () => useAll('agents', (query) => qm.agents.listAgents({ query }))
 

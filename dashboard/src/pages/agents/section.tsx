@@ -6,7 +6,7 @@ const places = [
   ['/ai-providers', 'AI providers'],
 ] as const
 
-/** The three lists that belong together: who works, what they did, and whom they ask. */
+/** The tabs of the agents section. */
 export const AgentsNav = () => (
   <nav aria-label="Agents" className="tab-list mb-4">
     {places.map(([to, label]) => (

@@ -2,27 +2,28 @@ import { useQueries } from '@tanstack/react-query'
 import { useState } from 'react'
 import { askAll, qm, type Tool } from '../../api.ts'
 import { plural } from '../../format.ts'
+import { typeOf, useToolTypes } from '../../tool-types.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
-import { isMany } from '../tools/draft.ts'
 
-/** The names by which a model calls what each of some tools offers, as far as they are known. */
+/** The names under which a model calls the actions of each tool, as far as they are known. */
 export function useModelNames(tools: readonly Tool[]): ReadonlyMap<string, readonly string[]> {
-  // Those of a single action have the tool's own name; only the others need to be asked.
-  const many = tools.filter(isMany)
-  const asked = useQueries({
+  // Tools with a single action use the tool's own name. Only the others need a request.
+  const { data: types } = useToolTypes()
+  const many = tools.filter((tool) => typeOf(tool, types)?.many_actions)
+  const actionQueries = useQueries({
     queries: many.map(({ id }) => ({
       queryKey: ['tool-actions', id],
       queryFn: () => askAll((page) => qm.tools.listToolActions({ path: { tool_id: id }, query: page })),
     })),
   })
   const single = tools.filter((tool) => !many.includes(tool))
-  // Where tools of several apps have one name, the app goes before it.
+  // If tools of several apps share a name, the app becomes a prefix.
   const isOnly = (name: string) => single.filter((tool) => tool.name === name).length === 1
   const names = new Map<string, readonly string[]>(
     single.map(({ id, name, app }) => [id, [isOnly(name) ? name : `${app}_${name}`]]),
   )
-  for (const [index, { data }] of asked.entries()) {
+  for (const [index, { data }] of actionQueries.entries()) {
     const id = many[index]?.id
     if (data && id)
       names.set(
@@ -33,8 +34,8 @@ export function useModelNames(tools: readonly Tool[]): ReadonlyMap<string, reado
   return names
 }
 
-const most = 200
-const mostNames = 8
+const maxTools = 200
+const maxNames = 8
 
 export function ToolPicker({
   tools,
@@ -57,7 +58,7 @@ export function ToolPicker({
       (!isOnlyChosen || chosen.includes(id)) &&
       words.every((word) => `${name} ${app} ${type} ${description ?? ''}`.toLowerCase().includes(word)),
   )
-  const gone = chosen.filter((id) => !tools.some((tool) => tool.id === id))
+  const missing = chosen.filter((id) => !tools.some((tool) => tool.id === id))
   const toggle = (id: string, isOn: boolean) => onChange(isOn ? [...chosen, id] : chosen.filter((one) => one !== id))
   return (
     <div>
@@ -71,23 +72,23 @@ export function ToolPicker({
           onChange={(event) => setText(event.target.value)}
         />
         <Button aria-pressed={isOnlyChosen} onClick={() => setOnlyChosen(!isOnlyChosen)}>
-          {isOnlyChosen ? 'Show all' : 'Only chosen'}
+          {isOnlyChosen ? 'Show all' : 'Selected only'}
         </Button>
       </div>
       {error && <p className="mb-2 text-xs break-words text-bad">{error}</p>}
       <ul className="max-h-96 divide-y divide-line overflow-y-auto rounded-md border border-line">
-        {gone.map((id) => (
+        {missing.map((id) => (
           <li key={id} className="flex items-center justify-between gap-2 px-3 py-2 text-sm">
             <span className="min-w-0">
               <code className="font-mono text-xs break-all">{id}</code>{' '}
-              <span className="text-xs text-soft">is gone, or not for you to see</span>
+              <span className="text-xs text-soft">was deleted, or you have no access</span>
             </span>
-            <Button look="quiet" onClick={() => toggle(id, false)}>
-              Take it away
+            <Button variant="quiet" onClick={() => toggle(id, false)}>
+              Remove
             </Button>
           </li>
         ))}
-        {found.slice(0, most).map((tool) => (
+        {found.slice(0, maxTools).map((tool) => (
           <Choice
             key={tool.id}
             tool={tool}
@@ -96,14 +97,16 @@ export function ToolPicker({
             onChange={(isOn) => toggle(tool.id, isOn)}
           />
         ))}
-        {found.length === 0 && gone.length === 0 && (
+        {found.length === 0 && missing.length === 0 && (
           <li className="px-3 py-4 text-center text-sm text-soft">
-            {tools.length === 0 ? 'There are no tools yet: an agent can talk without any.' : 'No tool fits.'}
+            {tools.length === 0 ? 'No tools yet. An agent also works without tools.' : 'No tools found.'}
           </li>
         )}
       </ul>
-      {found.length > most && (
-        <p className="mt-1 text-xs text-soft">{plural(found.length - most, 'more tool')}: search to find one.</p>
+      {found.length > maxTools && (
+        <p className="mt-1 text-xs text-soft">
+          {plural(found.length - maxTools, 'more tool')}. Search to narrow the list.
+        </p>
       )}
     </div>
   )
@@ -133,7 +136,7 @@ const Choice = ({
         <span className="flex flex-wrap items-center gap-1.5">
           <span className="font-medium break-all">{tool.name}</span>
           <Badge>{tool.type}</Badge>
-          {!tool.auto_approve && <Badge tone="warn">after approval</Badge>}
+          {!tool.auto_approve && <Badge tone="warn">requires approval</Badge>}
         </span>
         <span className="line-clamp-1 text-xs break-words text-soft">{tool.description}</span>
         {isOn && <Names names={names} />}
@@ -145,17 +148,17 @@ const Choice = ({
 const Names = ({ names }: { names: readonly string[] | undefined }) => (
   <span className="mt-1 block text-xs text-soft">
     {names === undefined ? (
-      'Its actions cannot be told right now.'
+      'The actions could not be loaded.'
     ) : (
       <>
-        The model calls{' '}
-        {names.slice(0, mostNames).map((name, index) => (
+        Tool names:{' '}
+        {names.slice(0, maxNames).map((name, index) => (
           <span key={name}>
             {index > 0 && ', '}
             <code className="font-mono break-all text-ink">{name}</code>
           </span>
         ))}
-        {names.length > mostNames && ` and ${names.length - mostNames} more`}
+        {names.length > maxNames && ` and ${names.length - maxNames} more`}
       </>
     )}
   </span>

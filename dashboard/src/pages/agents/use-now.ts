@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 
-/** The time, every second, while someone needs to see it pass. */
+/** The current time, updated every second while enabled. */
 export function useNow(isOn: boolean): number {
   const [now, setNow] = useState(Date.now)
   useEffect(() => {

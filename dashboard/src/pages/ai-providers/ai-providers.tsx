@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { Badge } from '../../ui/badge.tsx'
-import { buttonLook } from '../../ui/button.tsx'
+import { buttonClass } from '../../ui/button.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { changed, Listing } from '../../ui/listing.tsx'
 import { Empty } from '../../ui/notice.tsx'
@@ -12,7 +12,7 @@ import { AgentsNav } from '../agents/section.tsx'
 import { typeName } from './form.tsx'
 
 const New = ({ label }: { label: string }) => (
-  <Link to="/ai-providers/new" className={buttonLook('main')}>
+  <Link to="/ai-providers/new" className={buttonClass('main')}>
     <Icon name="plus" />
     {label}
   </Link>
@@ -23,7 +23,7 @@ export function AiProviders() {
   return (
     <>
       <PageHead title="AI providers" actions={<New label="New AI provider" />}>
-        Where language models are asked. Keys go in, and never come out again.
+        Connections to language model APIs. Keys are encrypted and never shown again.
       </PageHead>
       <AgentsNav />
       <Listing
@@ -31,8 +31,7 @@ export function AiProviders() {
         label="AI providers"
         empty={
           <Empty title="No AI providers yet" action={<New label="Add an AI provider" />}>
-            Take a key of OpenAI, Anthropic or Google, the address of a model of your own, or a script to try things
-            without any of them.
+            Use an API key from OpenAI, Anthropic or Google, your own model server, or a replay script.
           </Empty>
         }
         columns={[
@@ -44,7 +43,7 @@ export function AiProviders() {
                   {provider.name}
                 </Link>
                 <div className="line-clamp-1 max-w-xl text-xs break-all text-soft">
-                  {provider.base_url ?? (provider.type === 'replay' ? 'A script' : 'Its usual address')}
+                  {provider.base_url ?? (provider.type === 'replay' ? 'Replay script' : 'Default base URL')}
                 </div>
               </>
             ),

@@ -1,10 +1,10 @@
-import type { Body } from '../../api.ts'
+import type { NewAiProvider } from '../../api.ts'
 import { fromPairs, type Pairs } from '../../ui/pairs.tsx'
 import type { AiProvider } from '../agents/records.ts'
 
 export type ProviderType = AiProvider['type']
 
-/** What a model's tokens cost, as it is typed. */
+/** The prices of a model, as typed. */
 export interface PriceLine {
   readonly model: string
   readonly input: string
@@ -12,7 +12,7 @@ export interface PriceLine {
   readonly cached: string
 }
 
-/** An AI provider while it is written. */
+/** An AI provider as edited in the form. */
 export interface Draft {
   readonly name: string
   readonly type: ProviderType
@@ -22,15 +22,15 @@ export interface Draft {
   readonly record: boolean
   readonly timeout: string
   readonly retries: string
-  /** Empty: as it is. */
+  /** Empty keeps the current key. */
   readonly key: string
   readonly dropsKey: boolean
-  /** Null: as they are. */
+  /** Null keeps the current headers. */
   readonly headers: Pairs | null
   readonly script: string
 }
 
-const firstScript = `# Each step answers what fits its "when"; one without answers at its place in the list.
+const firstScript = `# A step answers requests that match its "when". A step without "when" answers at its position in the list.
 steps:
   - when: { last_user: hello }
     answer: Hello! What can I do for you?
@@ -73,8 +73,8 @@ export const draftOf = (provider: AiProvider): Draft => ({
   script: provider.script ?? '',
 })
 
-/** What is sent; what is secret and was not typed anew is left as it is. */
-export function bodyOf(draft: Draft): Body<'aiProviders', 'createAiProvider'> {
+/** The request body. Secrets that were not entered again are left out. */
+export function bodyOf(draft: Draft): NewAiProvider {
   const isReplay = draft.type === 'replay'
   const lines = draft.prices.filter(({ model }) => model.trim() !== '')
   const prices = Object.fromEntries(

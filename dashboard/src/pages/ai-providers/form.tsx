@@ -10,11 +10,11 @@ import type { Draft, ProviderType } from './draft.ts'
 import { PricesField } from './prices.tsx'
 
 const types: readonly (readonly [ProviderType, string, string])[] = [
-  ['openai', 'OpenAI', 'With a key of yours'],
-  ['anthropic', 'Anthropic', 'With a key of yours'],
-  ['google', 'Google', 'Gemini, with a key of yours'],
-  ['openai-compatible', 'OpenAI-compatible', 'Ollama, vLLM, a gateway: whatever speaks OpenAI’s protocol'],
-  ['replay', 'Replay', 'A script stands in for a model: offline, for nothing, the same every time'],
+  ['openai', 'OpenAI', 'With your API key'],
+  ['anthropic', 'Anthropic', 'With your API key'],
+  ['google', 'Google', 'Gemini, with your API key'],
+  ['openai-compatible', 'OpenAI-compatible', 'Ollama, vLLM, gateways and other compatible servers'],
+  ['replay', 'Replay', 'A script instead of a model: offline, free and repeatable'],
 ]
 
 const addresses: Partial<Record<ProviderType, string>> = {
@@ -27,7 +27,7 @@ const addresses: Partial<Record<ProviderType, string>> = {
 export const typeName = (type: string): string => types.find(([known]) => known === type)?.[1] ?? type
 
 interface Props extends Saving<Draft, AiProvider> {
-  /** What is there already. */
+  /** The provider as saved. */
   readonly provider: AiProvider | undefined
 }
 
@@ -36,30 +36,30 @@ export function ProviderForm({ provider, ...saving }: Props) {
   const { draft, set, text, faultOf } = form
   const isReplay = draft.type === 'replay'
   return (
-    <Form form={form} label={provider ? 'Save' : 'Create the AI provider'}>
+    <Form form={form} label={provider ? 'Save' : 'Create AI provider'}>
       {!provider && (
         <TypeCards types={types} value={draft.type} className="lg:grid-cols-5" onChange={(type) => set({ type })} />
       )}
-      <Panel title="What it is">
+      <Panel title="General">
         <div className="grid gap-4 md:grid-cols-2">
           <TextField label="Name" required {...text('name')} />
           <TextField
             label="Default model"
             mono
             {...text('model', 'default_model')}
-            hint="The model of agents that name none"
+            hint="Used by agents that do not set a model"
           />
         </div>
       </Panel>
       {isReplay ? (
         <Panel title="Script">
           <TextArea
-            label="What it answers, in YAML or JSON"
+            label="Script (YAML or JSON)"
             mono
             required
             rows={18}
             {...text('script')}
-            hint="Steps with when and answer; an answer has text, tool_calls, reasoning, usage and delay_ms"
+            hint="A list of steps with when and answer. An answer can have text, tool_calls, reasoning, usage and delay_ms"
           />
         </Panel>
       ) : (
@@ -70,14 +70,14 @@ export function ProviderForm({ provider, ...saving }: Props) {
           <PricesField prices={draft.prices} onChange={(prices) => set({ prices })} error={faultOf('prices')} />
           <div className="grid gap-4 md:grid-cols-3">
             <TextField
-              label="Patience"
+              label="Timeout"
               type="number"
               min={1}
               max={3600}
               step="any"
               required
               {...text('timeout', 'timeout_seconds')}
-              hint="Seconds that it may send nothing"
+              hint="Seconds without data before a request fails"
             />
             <TextField
               label="Retries"
@@ -86,12 +86,12 @@ export function ProviderForm({ provider, ...saving }: Props) {
               max={20}
               required
               {...text('retries', 'max_retries')}
-              hint="Of requests that it could not take"
+              hint="For requests that failed temporarily"
             />
             <div className="md:pt-6">
               <Switch
                 label="Record"
-                hint="Keeps its last 200 answers as a script that a replay provider plays"
+                hint="Records the last 200 responses as a script for a replay provider"
                 checked={draft.record}
                 onChange={(record) => set({ record })}
               />
@@ -112,7 +112,7 @@ function Address({
 }) {
   const needsUrl = draft.type === 'openai-compatible'
   return (
-    <Panel title="Where it is">
+    <Panel title="Connection">
       <div className="space-y-4">
         <div className="grid gap-4 md:grid-cols-2">
           <TextField
@@ -121,7 +121,7 @@ function Address({
             required={needsUrl}
             {...text('baseUrl', 'base_url')}
             placeholder={addresses[draft.type]}
-            hint={needsUrl ? 'Where its API begins, mostly with /v1 at the end' : 'Left empty: the usual one'}
+            hint={needsUrl ? 'Usually ends in /v1' : 'Default: the official API'}
           />
           <div>
             <TextField
@@ -134,8 +134,8 @@ function Address({
               placeholder={provider?.has_api_key ? `ends in ${provider.api_key_hint ?? '…'}` : ''}
               hint={
                 provider?.has_api_key
-                  ? 'There is one, and nobody is shown it again. Left empty, it stays.'
-                  : 'Kept sealed; nobody is shown it again'
+                  ? 'A key is set and cannot be shown. Leave empty to keep it.'
+                  : 'Stored encrypted and never shown again'
               }
             />
             {provider?.has_api_key && (
@@ -146,7 +146,7 @@ function Address({
                   checked={draft.dropsKey}
                   onChange={(event) => set({ dropsKey: event.target.checked })}
                 />
-                Remove the key
+                Remove key
               </label>
             )}
           </div>
@@ -160,15 +160,15 @@ function Address({
                   {name}
                 </code>
               ))}
-              with values that nobody is shown again.
+              are set. Their values cannot be shown.
             </p>
-            <Button onClick={() => set({ headers: [] })}>Write them anew</Button>
+            <Button onClick={() => set({ headers: [] })}>Replace headers</Button>
           </div>
         ) : (
           <PairsField
             label="Headers"
             add="Add a header"
-            hint="Sent with every request; their values are kept sealed"
+            hint="Sent with every request. Values are stored encrypted"
             pairs={draft.headers}
             onChange={(headers) => set({ headers })}
           />

@@ -11,7 +11,7 @@ export function NewAiProvider() {
   return (
     <>
       <PageHead title="New AI provider" actions={field}>
-        Where a language model is asked.
+        A connection to a language model API.
       </PageHead>
       <ProviderForm
         provider={undefined}

@@ -4,10 +4,10 @@ import type { PriceLine } from './draft.ts'
 const fields = [
   ['input', 'Input'],
   ['output', 'Output'],
-  ['cached', 'Kept input'],
+  ['cached', 'Cached input'],
 ] as const
 
-/** Dollars for a million tokens, model by model. */
+/** US dollars per million tokens, by model. */
 export function PricesField({
   prices,
   onChange,
@@ -24,12 +24,12 @@ export function PricesField({
       <legend className="mb-1 text-sm font-medium">Prices</legend>
       <div className="space-y-2">
         {prices.map((line, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: while it is typed, a name is no key
+          // biome-ignore lint/suspicious/noArrayIndexKey: names are not unique while typing
           <div key={index} className="grid grid-cols-[1fr_1fr_1fr_auto] gap-1.5 md:grid-cols-[2fr_1fr_1fr_1fr_auto]">
             <input
               aria-label={`Price ${index + 1}: model`}
               className="control col-span-3 font-mono text-sm md:col-span-1"
-              placeholder="Model, or * for every other"
+              placeholder="Model, or * for all others"
               value={line.model}
               onChange={(event) => change(index, { model: event.target.value })}
             />
@@ -48,7 +48,7 @@ export function PricesField({
               />
             ))}
             <IconButton
-              label={`Remove the price of ${line.model || `line ${index + 1}`}`}
+              label={`Remove price of ${line.model || `line ${index + 1}`}`}
               icon="close"
               onClick={() => onChange(prices.toSpliced(index, 1))}
             />
@@ -60,7 +60,7 @@ export function PricesField({
       </div>
       {error && <p className="mt-1 text-xs text-bad">{error}</p>}
       <p className="mt-1 text-xs text-soft">
-        US dollars for a million tokens. With them, each run tells what it cost; * stands for every other model.
+        US dollars per million tokens, used to calculate the cost of each run. * applies to all other models.
       </p>
     </fieldset>
   )

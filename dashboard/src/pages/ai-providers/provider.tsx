@@ -27,7 +27,7 @@ function Whole({ provider }: { provider: ProviderRecord }) {
       <PageHead title={provider.name}>
         <span className="mr-2 inline-flex gap-1.5 align-middle">
           <Badge>{typeName(provider.type)}</Badge>
-          {provider.record && <Badge tone="accent">records</Badge>}
+          {provider.record && <Badge tone="accent">recording</Badge>}
         </span>
         <code className="font-mono text-xs break-all">{provider.base_url ?? modelOf(null, provider)}</code>
       </PageHead>
@@ -65,7 +65,7 @@ function Edit({ provider }: { provider: ProviderRecord }) {
         changes={['ai-provider', 'ai-providers']}
       />
       <DeletePanel what="AI provider" name={provider.name} onDelete={() => remove.runAsync()}>
-        Only one that no agent uses can be deleted. Its key goes with it.
+        You can delete an AI provider only if no agent uses it. Its key is deleted, too.
       </DeletePanel>
     </div>
   )

@@ -10,7 +10,7 @@ import { TextView } from '../../ui/text.tsx'
 import { useAction } from '../../use-action.ts'
 import type { AiProvider } from '../agents/records.ts'
 
-/** What the provider has answered, as a script that a replay provider plays. */
+/** The recorded responses, as a script for a replay provider. */
 export function Recording({ provider }: { provider: AiProvider }) {
   const navigate = useNavigate()
   const path = { ai_provider_id: provider.id }
@@ -35,10 +35,10 @@ export function Recording({ provider }: { provider: AiProvider }) {
     <Answered query={recording}>
       {({ steps, script }) =>
         script === null ? (
-          <Empty title="Nothing is recorded">
+          <Empty title="No recording">
             {provider.record
-              ? 'Talk to an agent that asks this provider, and its answers appear here.'
-              : 'Turn “Record” on in the settings: what it answers is then kept here, as a script.'}
+              ? 'Chat with an agent that uses this provider to record its responses.'
+              : 'Turn on “Record” in the settings to record responses as a script.'}
           </Empty>
         ) : (
           <Panel
@@ -46,21 +46,23 @@ export function Recording({ provider }: { provider: AiProvider }) {
             aside={
               <span className="flex flex-wrap gap-2">
                 <Button busy={make.busy} onClick={() => make.run(script)}>
-                  Make a replay provider of it
+                  Create replay provider
                 </Button>
                 <ConfirmButton
                   label="Delete"
-                  title="Delete the recording?"
-                  confirm="Delete the recording"
+                  title="Delete recording?"
+                  confirm="Delete recording"
                   onConfirm={() => forget.runAsync()}
                 >
-                  What was recorded of it is gone. This cannot be undone.
+                  All recorded responses are deleted. This cannot be undone.
                 </ConfirmButton>
               </span>
             }
           >
             <ErrorNotice error={make.error} />
-            <p className="mb-2 text-sm text-soft">It holds what was said: look at it before you share it.</p>
+            <p className="mb-2 text-sm text-soft">
+              The recording contains conversations. Review it before you share it.
+            </p>
             <TextView text={script} name="recording.yaml" />
           </Panel>
         )

@@ -9,7 +9,7 @@ import { TextView } from '../../ui/text.tsx'
 import { useAction } from '../../use-action.ts'
 import type { AiProvider } from '../agents/records.ts'
 
-/** Asks the model for one word, and tells in words what came of it. */
+/** Sends a short test request to the model and shows the result. */
 export function TestPanel({ provider }: { provider: AiProvider }) {
   const [model, setModel] = useState('')
   const test = useAction(() =>
@@ -37,11 +37,11 @@ export function TestPanel({ provider }: { provider: AiProvider }) {
           onChange={(event) => setModel(event.target.value)}
         />
         <Button type="submit" busy={test.busy}>
-          Ask it for one word
+          Send test request
         </Button>
       </form>
       <div aria-live="polite" className="mt-3 space-y-2 text-sm empty:hidden">
-        {test.busy && <p className="text-soft">Asking…</p>}
+        {test.busy && <p className="text-soft">Waiting for a response…</p>}
         {!test.busy && <ErrorNotice error={test.error} />}
         {!test.busy && test.data && <Tested result={test.data} />}
       </div>
@@ -55,16 +55,16 @@ const Tested = ({ result }: { result: Result }) =>
   result.ok ? (
     <>
       <p className="break-words">
-        <Badge tone="good">it works</Badge>{' '}
+        <Badge tone="good">working</Badge>{' '}
         <span className="ml-1">
-          <code className="font-mono text-xs">{result.model}</code> answered within {duration(result.duration_ms)}:
+          <code className="font-mono text-xs">{result.model}</code> responded in {duration(result.duration_ms)}:
         </span>
       </p>
       <TextView text={result.text ?? ''} name="answer.txt" />
     </>
   ) : (
     <p className="break-words">
-      <Badge tone="bad">it does not work</Badge>{' '}
+      <Badge tone="bad">not working</Badge>{' '}
       <span className="mx-1 font-mono text-xs font-semibold text-bad">{result.error?.code}</span>
       {result.error?.message}
     </p>

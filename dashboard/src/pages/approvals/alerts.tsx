@@ -1,18 +1,18 @@
 import { useState } from 'react'
 import { canNotify, chime, noticePlace, soundPlace } from '../../alerts.ts'
-import { keep, useKept } from '../../kept.ts'
+import { setPreference, usePreference } from '../../preferences.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Switch } from '../../ui/field.tsx'
 
 export const keysPlace = 'qm-approval-keys'
 
-/** How this browser notifies of pending approvals. */
+/** Settings for notifications and shortcuts in this browser. */
 export function Alerts() {
   const [isOpen, setOpen] = useState(false)
   return (
     <>
-      <Button look="quiet" onClick={() => setOpen(true)}>
+      <Button variant="quiet" onClick={() => setOpen(true)}>
         Notifications and shortcuts
       </Button>
       <Dialog
@@ -28,14 +28,14 @@ export function Alerts() {
 }
 
 export function AlertSwitches() {
-  const hasSound = useKept(soundPlace)
-  const hasNotices = useKept(noticePlace)
-  const hasKeys = useKept(keysPlace, true)
+  const hasSound = usePreference(soundPlace)
+  const hasNotices = usePreference(noticePlace)
+  const hasKeys = usePreference(keysPlace, true)
   const [permission, setPermission] = useState(() => (canNotify() ? Notification.permission : 'denied'))
   const setNotices = async (isOn: boolean) => {
     const answer = isOn ? await Notification.requestPermission() : permission
     setPermission(answer)
-    keep(noticePlace, isOn && answer === 'granted')
+    setPreference(noticePlace, isOn && answer === 'granted')
   }
   return (
     <div className="space-y-4">
@@ -44,7 +44,7 @@ export function AlertSwitches() {
         hint="When a new call needs approval"
         checked={hasSound}
         onChange={(isOn) => {
-          keep(soundPlace, isOn)
+          setPreference(soundPlace, isOn)
           if (isOn) chime()
         }}
       />
@@ -59,7 +59,7 @@ export function AlertSwitches() {
         label="Keyboard shortcuts"
         hint="a approves, r rejects, e edits, j and k move. Off while you type"
         checked={hasKeys}
-        onChange={(isOn) => keep(keysPlace, isOn)}
+        onChange={(isOn) => setPreference(keysPlace, isOn)}
       />
     </div>
   )

@@ -1,17 +1,17 @@
 export interface Change {
   /** `items[0].quantity`. */
   readonly path: string
-  /** Undefined where it was not there. */
+  /** Undefined if it did not exist. */
   readonly before: unknown
   readonly after: unknown
 }
 
-const most = 200
+const maxChanges = 200
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** What is different between two values, place by place. */
+/** The differences between two values, by path. */
 export function changesBetween(before: unknown, after: unknown): Change[] {
   const found: Change[] = []
   walk(before, after, '', found)
@@ -19,7 +19,7 @@ export function changesBetween(before: unknown, after: unknown): Change[] {
 }
 
 function walk(before: unknown, after: unknown, path: string, found: Change[]): void {
-  if (found.length >= most || Object.is(before, after)) return
+  if (found.length >= maxChanges || Object.is(before, after)) return
   if (isRecord(before) && isRecord(after)) {
     for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
       const name = /^[\w-]+$/.test(key) ? key : JSON.stringify(key)
@@ -38,7 +38,7 @@ function walk(before: unknown, after: unknown, path: string, found: Change[]): v
 
 const own = (record: Record<string, unknown>, key: string) => (Object.hasOwn(record, key) ? record[key] : undefined)
 
-/** Two long texts, cut down to where they differ and a little around it. */
+/** Shortens two long texts to where they differ, with some context. */
 export function whereTheyDiffer(before: string, after: string, around = 40, longest = 400): [string, string] {
   if (before.length <= longest && after.length <= longest) return [before, after]
   const shorter = Math.min(before.length, after.length)

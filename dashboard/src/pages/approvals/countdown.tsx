@@ -14,14 +14,14 @@ function left(milliseconds: number): string {
 /** The time left to decide. The last minute stands out, and not by colour alone. */
 export function Countdown({ until, long = false }: { until: string; long?: boolean }) {
   const rest = Date.parse(until) - useNow()
-  const look =
+  const colours =
     rest <= 60_000 ? 'bg-bad-wash text-bad font-semibold' : rest <= 120_000 ? 'bg-warn-wash text-warn' : 'text-soft'
   return (
     <time
       dateTime={until}
       title={`Until ${when(until)}`}
       data-urgent={rest <= 60_000 || undefined}
-      className={`inline-flex items-center rounded-sm px-1.5 py-0.5 text-xs whitespace-nowrap tabular-nums ${look}`}
+      className={`inline-flex items-center rounded-sm px-1.5 py-0.5 text-xs whitespace-nowrap tabular-nums ${colours}`}
     >
       {rest <= 0 ? 'expired' : `${left(rest)}${long ? ' left' : ''}`}
       {long && rest > 0 && rest <= 60_000 && ': decide now'}

@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { type Approval, ask, Failure, qm } from '../../api.ts'
 import { useSession } from '../../queries.ts'
 import { Button, Row } from '../../ui/button.tsx'
@@ -9,22 +9,22 @@ import { ErrorNotice } from '../../ui/notice.tsx'
 import { useAction } from '../../use-action.ts'
 import { useKeys } from '../../use-keys.ts'
 import { Edit } from './edit.tsx'
-import { approvedBy, decidedInWords } from './words.ts'
+import { approvedBy, decidedInWords } from './labels.ts'
 
-/** A key that is pressed sooner than this was meant for the one before. */
-const glance = 400
+/** A key pressed sooner than this was probably meant for the call that was open before. */
+const armingMs = 400
 
 interface Props {
-  /** The arguments, which the form to edit them takes the place of. */
+  /** The arguments. The edit form replaces them. */
   readonly args: ReactNode
   /** Shown below the arguments. */
   readonly children: ReactNode
   readonly approval: Approval
-  /** Whether something has to be looked at first. */
+  /** Whether a change must be acknowledged first. */
   readonly isHeld: boolean
   readonly hasKeys: boolean
   onDecided(approval: Approval, words: string): void
-  /** Told in words: it was over before. */
+  /** Called with a message if the approval was already decided. */
   onLate(words: string): void
 }
 
@@ -32,13 +32,13 @@ type Verdict =
   | { readonly approve: true; readonly input?: Record<string, unknown>; readonly reason?: string }
   | { readonly approve: false; readonly reason: string }
 
-/** Approve, reject or edit the call. Those who may not are told why before they try. */
+/** Approve, reject or edit the call. If the user cannot decide, the reason is shown. */
 export function Decide({ args, children, approval, isHeld, hasKeys, onDecided, onLate }: Props) {
   const { id, action, args_hash, principal } = approval
   const queries = useQueryClient()
   const { data: session } = useSession()
-  const shownAt = useRef(performance.now())
-  const [step, setStep] = useState<'look' | 'edit' | 'reject'>('look')
+  const isArmed = useArmed()
+  const [step, setStep] = useState<'review' | 'edit' | 'reject'>('review')
 
   const decide = useAction(
     (verdict: Verdict) =>
@@ -61,7 +61,7 @@ export function Decide({ args, children, approval, isHeld, hasKeys, onDecided, o
       changes: ['approvals-waiting', 'approvals-history'],
       onDone: (decided, verdict) => {
         queries.setQueryData(['approval', id], decided)
-        setStep('look')
+        setStep('review')
         onDecided(decided, wordsFor(decided, verdict))
       },
     },
@@ -74,7 +74,7 @@ export function Decide({ args, children, approval, isHeld, hasKeys, onDecided, o
     },
   })
 
-  // It is over, so this will be gone in a moment; what happened stays to be read.
+  // The approval is decided, so this component is about to unmount. The parent shows the message.
   const tooLate = [decide.error, withdraw.error].find(
     (error) => error instanceof Failure && error.code === 'APPROVAL_DECIDED',
   )
@@ -82,7 +82,7 @@ export function Decide({ args, children, approval, isHeld, hasKeys, onDecided, o
     if (!(tooLate instanceof Failure)) return
     const { status, decided_by } = tooLate.details as { status: string; decided_by: string | null }
     onLate(decidedInWords(status, decided_by))
-    setStep('look')
+    setStep('review')
     void queries.invalidateQueries({ queryKey: ['approval', id] })
   }, [tooLate, onLate, queries, id])
 
@@ -93,13 +93,11 @@ export function Decide({ args, children, approval, isHeld, hasKeys, onDecided, o
 
   useKeys(
     {
-      a: () => {
-        if (canApprove && performance.now() - shownAt.current > glance) decide.run({ approve: true })
-      },
+      a: () => canApprove && isArmed && decide.run({ approve: true }),
       r: () => canReject && setStep('reject'),
       e: () => canReject && setStep('edit'),
     },
-    hasKeys && step === 'look',
+    hasKeys && step === 'review',
   )
 
   if (step === 'edit') {
@@ -112,7 +110,7 @@ export function Decide({ args, children, approval, isHeld, hasKeys, onDecided, o
           onChange={() => decide.error && decide.reset()}
           onCancel={() => {
             decide.reset()
-            setStep('look')
+            setStep('review')
           }}
           onApprove={(input, reason) => decide.run({ approve: true, input, reason })}
         />
@@ -135,11 +133,11 @@ export function Decide({ args, children, approval, isHeld, hasKeys, onDecided, o
         <Refusal error={decide.error ?? withdraw.error} id={id} />
         <Row>
           <Button
-            look="main"
+            variant="main"
             icon="check"
             busy={decide.busy}
             disabled={!canApprove}
-            aria-keyshortcuts="a"
+            {...(hasKeys && isArmed && { 'aria-keyshortcuts': 'a' })}
             onClick={() => decide.run({ approve: true })}
           >
             Approve <Key on={hasKeys}>a</Key>
@@ -147,7 +145,7 @@ export function Decide({ args, children, approval, isHeld, hasKeys, onDecided, o
           <Button disabled={!canReject} aria-keyshortcuts="e" onClick={() => setStep('edit')}>
             Edit <Key on={hasKeys}>e</Key>
           </Button>
-          <Button look="danger" disabled={!canReject} aria-keyshortcuts="r" onClick={() => setStep('reject')}>
+          <Button variant="danger" disabled={!canReject} aria-keyshortcuts="r" onClick={() => setStep('reject')}>
             Reject <Key on={hasKeys}>r</Key>
           </Button>
           {isOwn && (
@@ -162,13 +160,23 @@ export function Decide({ args, children, approval, isHeld, hasKeys, onDecided, o
             busy={decide.busy}
             error={decide.error}
             id={id}
-            onClose={() => setStep('look')}
+            onClose={() => setStep('review')}
             onReject={(reason) => decide.run({ approve: false, reason })}
           />
         )}
       </div>
     </>
   )
+}
+
+/** Whether the call has been on the screen for long enough to be approved with a key. */
+function useArmed(): boolean {
+  const [isArmed, setArmed] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setArmed(true), armingMs)
+    return () => clearTimeout(timer)
+  }, [])
+  return isArmed
 }
 
 const Note = ({ children }: { children: ReactNode }) => (
@@ -189,16 +197,16 @@ function wordsFor({ status, action, approvals_needed }: Approval, verdict: Verdi
   return verdict.input ? `Approved with changes: ${action}.` : `Approved: ${action}.`
 }
 
-/** Why a decision did not count, in words. */
+/** Why a decision was not saved. */
 function Refusal({ error, id }: { error: unknown; id: string }) {
   const queries = useQueryClient()
   const failure = error instanceof Failure ? error : undefined
-  const look = () => void queries.invalidateQueries({ queryKey: ['approval', id] })
+  const reload = () => void queries.invalidateQueries({ queryKey: ['approval', id] })
   if (failure?.code === 'APPROVAL_CHANGED') {
     return (
       <div role="alert" className="space-y-2 rounded-md border border-warn/40 bg-warn-wash px-3 py-2 text-sm">
         <p>Someone changed the arguments after you opened them, so your decision was not saved.</p>
-        <Button onClick={look}>Show the current arguments</Button>
+        <Button onClick={reload}>Show the current arguments</Button>
       </div>
     )
   }
@@ -243,7 +251,7 @@ function Reject({
         <Refusal error={error} id={id} />
         <Row className="justify-end">
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="danger" type="submit" busy={busy}>
+          <Button variant="danger" type="submit" busy={busy}>
             Reject
           </Button>
         </Row>

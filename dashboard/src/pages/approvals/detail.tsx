@@ -13,9 +13,9 @@ import { changesBetween } from './changes.ts'
 import { Countdown } from './countdown.tsx'
 import { Decide } from './decide.tsx'
 import { Diff } from './diff.tsx'
+import { approvedBy, clientOf, gateInWords, statusTone, statusWord, surfaceWord, throughWhat } from './labels.ts'
 import { SensitiveNotes } from './sensitive.tsx'
 import { Values } from './values.tsx'
-import { approvedBy, clientOf, gateInWords, statusTone, statusWord, surfaceWord, throughWhat } from './words.ts'
 
 interface Props {
   readonly hasKeys: boolean
@@ -27,7 +27,7 @@ export function Detail({ id, ...rest }: Props & { id: string }) {
   const approval = useQuery({
     queryKey: ['approval', id],
     queryFn: () => ask(qm.approvals.getApproval({ path: { approval_id: id } })),
-    // The stream does not report that an approved call was made.
+    // The stream does not report that an approved call was executed.
     refetchInterval: ({ state }) => (state.data?.status === 'approved' ? 2000 : false),
   })
   return <Answered query={approval}>{(whole) => <Whole approval={whole} {...rest} />}</Answered>
@@ -35,7 +35,7 @@ export function Detail({ id, ...rest }: Props & { id: string }) {
 
 function Whole({ approval, hasKeys, onDecided }: Props & { approval: Approval }) {
   const now = useNow()
-  // What was shown first. If it changes, a decision has to wait until the change was acknowledged.
+  // The approval as first shown. If it changes, the user must acknowledge the change before deciding.
   const [seen, setSeen] = useState(approval)
   const [late, setLate] = useState('')
   const { data: session } = useSession()
@@ -140,7 +140,7 @@ function Whole({ approval, hasKeys, onDecided }: Props & { approval: Approval })
   )
 }
 
-/** With two people, who has approved the arguments as they are now. */
+/** If two people must approve, shows who has approved the current arguments. */
 function People({ approval }: { approval: Approval }) {
   const { approvals_needed: needed, decisions, args_hash } = approval
   if (needed < 2) return null

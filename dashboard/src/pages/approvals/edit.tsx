@@ -17,11 +17,11 @@ interface Props {
   readonly error: ReactNode
   onApprove(input: Record<string, unknown>, reason: string): void
   onCancel(): void
-  /** What was refused before may be right now. */
+  /** Clears the error of the last attempt. */
   onChange(): void
 }
 
-/** Edits the arguments in place: with the form of the action where the reviewer may see it, else as JSON. */
+/** Edits the arguments in place, with a form if the reviewer may read the schema of the action, else as JSON. */
 export function Edit({ approval, busy, error, onApprove, onCancel, onChange }: Props) {
   const before = approval.edited_input ?? approval.input
   const actions = useToolActions(approval.tool_id)
@@ -35,7 +35,7 @@ export function Edit({ approval, busy, error, onApprove, onCancel, onChange }: P
   }
   const changes = draft === undefined ? [] : changesBetween(before, draft)
   const hasHidden = JSON.stringify(before).includes('[redacted]')
-  // Nothing leads away from what is half written but the way out.
+  // Shortcuts are off, so that no key discards unfinished edits.
   useKeys({ Escape: onCancel, Enter: null, j: null, k: null, ArrowUp: null, ArrowDown: null })
 
   const isReady = !actions.isLoading
@@ -54,7 +54,7 @@ export function Edit({ approval, busy, error, onApprove, onCancel, onChange }: P
           if (draft && changes.length > 0) onApprove(draft, reason.trim())
         }}
         onKeyDown={(event) => {
-          // From a field first back to the page, and from there out.
+          // The first Escape leaves the field, the second closes the form.
           if (event.key === 'Escape' && event.target instanceof HTMLElement && event.target !== event.currentTarget) {
             event.stopPropagation()
             event.target.blur()
@@ -71,9 +71,9 @@ export function Edit({ approval, busy, error, onApprove, onCancel, onChange }: P
         <div className="border-t border-line pt-3">
           <h3 className="mb-2">Your changes</h3>
           {draft === undefined ? (
-            <p className="text-sm text-soft">Not valid JSON yet.</p>
+            <p className="text-sm text-soft">Invalid JSON.</p>
           ) : changes.length === 0 ? (
-            <p className="text-sm text-soft">None yet.</p>
+            <p className="text-sm text-soft">No changes yet.</p>
           ) : (
             <Diff label="Your changes" changes={changes} />
           )}
@@ -89,7 +89,7 @@ export function Edit({ approval, busy, error, onApprove, onCancel, onChange }: P
         {error}
         <Row className="justify-end">
           <Button onClick={onCancel}>Cancel</Button>
-          <Button look="main" type="submit" busy={busy} disabled={draft === undefined || changes.length === 0}>
+          <Button variant="main" type="submit" busy={busy} disabled={draft === undefined || changes.length === 0}>
             Approve with these changes
           </Button>
         </Row>

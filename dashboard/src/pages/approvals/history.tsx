@@ -5,14 +5,14 @@ import { useEffect, useRef } from 'react'
 import { type ApprovalSummary, ask, qm } from '../../api.ts'
 import { moment, plural, when } from '../../format.ts'
 import { useMedia } from '../../media.ts'
+import { onApprovals } from '../../pending-approvals.ts'
 import { useProjectId } from '../../project.ts'
 import { useTools } from '../../queries.ts'
 import type { HistorySearch } from '../../router.tsx'
 import { Badge } from '../../ui/badge.tsx'
 import { Answered, Empty } from '../../ui/notice.tsx'
-import { hearApprovals } from '../../waiting.ts'
+import { allStatuses, statusTone, statusWord } from './labels.ts'
 import { Sections } from './sections.tsx'
-import { allStatuses, statusTone, statusWord } from './words.ts'
 
 const pageSize = 200
 
@@ -33,7 +33,7 @@ export function History() {
   const { refetch } = pages
   useEffect(() => {
     let due: ReturnType<typeof setTimeout> | undefined
-    const stop = hearApprovals(() => {
+    const stop = onApprovals(() => {
       due ??= setTimeout(() => {
         due = undefined
         void refetch()
@@ -122,7 +122,7 @@ function Rows({ list, onEnd }: { list: readonly ApprovalSummary[]; onEnd: () => 
     estimateSize: () => height,
     overscan: 8,
   })
-  // biome-ignore lint/correctness/useExhaustiveDependencies: rows are measured again when they become taller
+  // biome-ignore lint/correctness/useExhaustiveDependencies: rows are measured again when their height changes
   useEffect(() => rows.measure(), [height])
   const visible = rows.getVirtualItems()
   const last = visible.at(-1)?.index ?? 0

@@ -2,8 +2,8 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import type { Approval } from '../../api.ts'
 import { count, plural } from '../../format.ts'
-import { useKept } from '../../kept.ts'
 import { useMedia } from '../../media.ts'
+import { usePreference } from '../../preferences.ts'
 import { HelpLink } from '../../ui/help-link.tsx'
 import { Empty, ErrorNotice, Loading } from '../../ui/notice.tsx'
 import { useKeys } from '../../use-keys.ts'
@@ -18,14 +18,14 @@ export function Inbox() {
   const { approvalId } = useParams({ from: '/approvals/{-$approvalId}' })
   const navigate = useNavigate()
   const pending = usePending()
-  // Whether there is room for the list and what is looked at beside each other.
+  // Whether the list and the open approval fit side by side.
   const isWide = useMedia('(min-width: 1024px)')
-  const hasKeys = useKept(keysPlace, true)
-  const [said, setSaid] = useState('')
+  const hasKeys = usePreference(keysPlace, true)
+  const [message, setMessage] = useState('')
   const detail = useRef<HTMLDivElement>(null)
   const { list, isLoaded, drop } = pending
 
-  // With room for both, the first is looked at until someone chooses; it stays so when others come before it.
+  // On a wide screen the first approval is open by default, and stays open when others sort before it.
   const [first, setFirst] = useState<string>()
   const chosen = approvalId ?? (isWide ? first : undefined)
   const firstOfAll = list[0]?.id
@@ -33,7 +33,7 @@ export function Inbox() {
     if (approvalId === undefined && first === undefined && firstOfAll !== undefined) setFirst(firstOfAll)
   }, [approvalId, first, firstOfAll])
 
-  // Where it was in the list, for when it has left it.
+  // Its last position in the list, used once it has left the list.
   const place = useRef(0)
   const at = list.findIndex(({ id }) => id === chosen)
   if (at >= 0) place.current = at
@@ -53,7 +53,7 @@ export function Inbox() {
     if (next) open(next.id)
   }
   const onDecided = (decided: Approval, words: string) => {
-    setSaid(words)
+    setMessage(words)
     if (decided.status === 'pending') return
     const next = list[at + 1] ?? list[at - 1]
     drop(decided.id)
@@ -78,20 +78,26 @@ export function Inbox() {
     hasKeys,
   )
 
+  const isEmpty = isLoaded && list.length === 0 && chosen === undefined
   const isListShown = isWide || approvalId === undefined
   return (
     <Sections actions={<Alerts />}>
-      <p role="status" className={said === '' ? 'sr-only' : 'mb-3 rounded-md bg-good-wash px-3 py-2 text-sm text-good'}>
-        {said}
+      <p
+        role="status"
+        className={message === '' ? 'sr-only' : 'mb-3 rounded-md bg-good-wash px-3 py-2 text-sm text-good'}
+      >
+        {message}
       </p>
       {pending.error ? <ErrorNotice error={pending.error} retry={pending.reload} /> : null}
-      <div className="lg:grid lg:grid-cols-[minmax(18rem,22rem)_minmax(0,1fr)] lg:items-start lg:gap-4">
+      <div
+        className={isEmpty ? '' : 'lg:grid lg:grid-cols-[minmax(18rem,22rem)_minmax(0,1fr)] lg:items-start lg:gap-4'}
+      >
         {isListShown && (
           <div className="min-w-0 lg:sticky lg:top-4">
             {!isLoaded && !pending.error && <Loading />}
             {isLoaded && list.length === 0 && (
               <Empty title="No pending approvals">
-                Calls that need approval appear here at once. Tools, servers and{' '}
+                Calls that need approval appear here immediately. Tools, servers and{' '}
                 <Link to="/approvals/rules" className="text-accent underline">
                   rules
                 </Link>{' '}

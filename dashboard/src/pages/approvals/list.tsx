@@ -5,12 +5,12 @@ import { useEffect, useMemo, useRef } from 'react'
 import { type Approval, type ApprovalSummary, ask, qm } from '../../api.ts'
 import { type Argument, argumentLines } from './arguments-line.ts'
 import { Countdown } from './countdown.tsx'
+import { approvedBy, gateInShort, throughWhat } from './labels.ts'
 import type { Pending } from './use-pending.ts'
-import { approvedBy, gateInShort, throughWhat } from './words.ts'
 
 const height = 92
 
-/** The pending calls, one of which is open. Only the rows in view are rendered, however many there are. */
+/** The pending calls, one of which is open. Renders only the rows in view. */
 export function PendingList({ pending, chosen }: { pending: Pending; chosen: string | undefined }) {
   const { list, total, loadMore } = pending
   const scroller = useRef<HTMLDivElement>(null)
@@ -30,7 +30,7 @@ export function PendingList({ pending, chosen }: { pending: Pending; chosen: str
   const lines = useArguments(shown, rows.isScrolling)
 
   const at = list.findIndex(({ id }) => id === chosen)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it follows whoever moves, and not a list that grows
+  // biome-ignore lint/correctness/useExhaustiveDependencies: scrolls when the selection moves, not when the list grows
   useEffect(() => {
     if (at >= 0) rows.scrollToIndex(at, { align: 'auto' })
   }, [chosen])
@@ -40,7 +40,7 @@ export function PendingList({ pending, chosen }: { pending: Pending; chosen: str
       ref={scroller}
       className="max-h-[calc(100dvh-15rem)] min-h-18 overflow-y-auto rounded-lg border border-line bg-panel lg:max-h-[calc(100dvh-13.5rem)]"
     >
-      <ol aria-label="Waiting" className="relative" style={{ height: rows.getTotalSize() }}>
+      <ol aria-label="Pending approvals" className="relative" style={{ height: rows.getTotalSize() }}>
         {visible.map(({ index, start }) => {
           const approval = list[index]
           return (
@@ -64,7 +64,7 @@ export function PendingList({ pending, chosen }: { pending: Pending; chosen: str
   )
 }
 
-/** A list has no arguments, which may be large. They are read for the rows in view, once scrolling has stopped. */
+/** Loads the arguments of the rows in view when scrolling stops. Lists do not include arguments, because they may be large. */
 function useArguments(shown: readonly ApprovalSummary[], isScrolling: boolean) {
   const approvals = useQueries({
     queries: shown.map(({ id }) => ({

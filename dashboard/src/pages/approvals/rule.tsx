@@ -66,18 +66,12 @@ function Editor({ rule }: { rule: ApprovalRule | undefined }) {
         <Link to="/approvals/rules" className="text-accent underline">
           All rules
         </Link>{' '}
-        · Where it is true of a call, a person decides before the call is made.
+        · Calls that match the condition need approval before they run.
       </PageHead>
       <Panel>
-        <Form form={form} label={rule ? 'Save' : 'Create the rule'} onCancel={toList}>
+        <Form form={form} label={rule ? 'Save' : 'Create rule'} onCancel={toList}>
           {!rule && field}
-          <TextField
-            label="Name"
-            required
-            placeholder="Large refunds"
-            {...text('name')}
-            hint="Reviewers are told that this rule asks"
-          />
+          <TextField label="Name" required placeholder="Large refunds" {...text('name')} hint="Shown to reviewers" />
           <TextArea
             label="Condition"
             mono
@@ -85,18 +79,18 @@ function Editor({ rule }: { rule: ApprovalRule | undefined }) {
             rows={4}
             placeholder={example}
             {...text('expression')}
-            hint="CEL, over the call. Begin with the action that it is about: a rule that cannot be applied to a call asks about it."
+            hint="A CEL expression. Start with the action it applies to: if a rule cannot be evaluated, the call needs approval."
           />
           <Names />
           <TextField label="Reason" {...text('reason')} hint="Shown to the reviewer" />
           <div className="max-w-xs">
             <TextField
-              label="Time limit"
+              label="Approval timeout"
               type="number"
               min={1}
               max={604_800}
               {...text('seconds', 'timeout_seconds')}
-              hint="Seconds to decide; empty leaves it to the tool and the server"
+              hint="Seconds. Default: that of the tool or the server"
             />
           </div>
           <Switch
@@ -106,8 +100,8 @@ function Editor({ rule }: { rule: ApprovalRule | undefined }) {
             onChange={(two_people) => set({ two_people })}
           />
           <Switch
-            label="On"
-            hint="Off: it asks about nothing"
+            label="Enabled"
+            hint="A disabled rule has no effect"
             checked={draft.enabled}
             onChange={(enabled) => set({ enabled })}
           />
@@ -116,7 +110,7 @@ function Editor({ rule }: { rule: ApprovalRule | undefined }) {
       <RuleTester expression={draft.expression} />
       {rule && (
         <DeletePanel what="rule" name={rule.name} onDelete={() => remove.runAsync()}>
-          Calls that it would have asked about are made at once, unless something else asks. What waits still waits.
+          Matching calls no longer need approval, unless something else requires it. Pending approvals stay pending.
         </DeletePanel>
       )}
     </div>
@@ -124,17 +118,17 @@ function Editor({ rule }: { rule: ApprovalRule | undefined }) {
 }
 
 const names = [
-  ['input', 'what the call is made with, as in input.amount'],
+  ['input', 'the arguments, for example input.amount'],
   ['action', 'id, app, name, level, idempotent, destructive'],
   ['tool, principal', 'id, name'],
-  ['agent', 'id; null where no agent calls'],
-  ['server', 'id, slug; null where none is in between'],
-  ['surface', 'mcp, rest (also the SDK and the command line), agent, web'],
+  ['agent', 'id; null if no agent made the call'],
+  ['server', 'id, slug; null if the call did not come through a server'],
+  ['surface', 'mcp, rest (including SDK and CLI), agent or web'],
 ] as const
 
 const Names = () => (
   <details className="text-xs text-soft">
-    <summary className="font-medium">What a condition can look at</summary>
+    <summary className="font-medium">Available variables</summary>
     <dl className="mt-1 grid grid-cols-[auto_1fr] gap-x-4 gap-y-0.5">
       {names.map(([name, about]) => (
         <div key={name} className="contents">

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { type ApprovalRule, ask, qm } from '../../api.ts'
 import { useAll } from '../../queries.ts'
 import { Badge } from '../../ui/badge.tsx'
-import { buttonLook, Row } from '../../ui/button.tsx'
+import { buttonClass, Row } from '../../ui/button.tsx'
 import { Switch } from '../../ui/field.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { Answered, Empty, ErrorNotice } from '../../ui/notice.tsx'
@@ -11,11 +11,11 @@ import { Table } from '../../ui/table.tsx'
 import { useAction } from '../../use-action.ts'
 import { Sections } from './sections.tsx'
 
-/** The conditions on which calls need approval. */
+/** The rules that decide which calls need approval. */
 export function Rules() {
   const rules = useAll('approval-rules', (query) => qm.approvalRules.listApprovalRules({ query }))
   const add = (
-    <Link to="/approvals/rules/$ruleId" params={{ ruleId: 'new' }} className={buttonLook('main')}>
+    <Link to="/approvals/rules/$ruleId" params={{ ruleId: 'new' }} className={buttonClass('main')}>
       <Icon name="plus" />
       New rule
     </Link>
@@ -24,7 +24,7 @@ export function Rules() {
     <Sections>
       <div className="mb-3 flex flex-wrap items-center justify-between gap-2">
         <p className="text-sm text-soft">
-          Where a rule is true of a call, a person decides. Tools and servers may ask as well: see their settings.
+          Calls that match a rule need approval. You can also require approval in the settings of a tool or a server.
         </p>
         {add}
       </div>
@@ -32,7 +32,8 @@ export function Rules() {
         {(all) =>
           all.length === 0 ? (
             <Empty title="No rules yet" action={add}>
-              A rule asks about some calls only: refunds above an amount, whatever an agent sends, paths that matter.
+              Rules require approval for some calls only, for example refunds above an amount or messages that an agent
+              sends.
             </Empty>
           ) : (
             <RuleTable rules={all} />
@@ -82,7 +83,7 @@ function RuleTable({ rules }: { rules: readonly ApprovalRule[] }) {
               cell: ({ reason }) => <span className="line-clamp-2 text-soft">{reason}</span>,
             },
             {
-              name: 'On',
+              name: 'Enabled',
               end: true,
               cell: ({ id, name, enabled }) => (
                 <span className="inline-flex">

@@ -1,10 +1,10 @@
 import { Link, useRouterState } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { has } from '../../api.ts'
+import { useApprovalsLive } from '../../pending-approvals.ts'
 import { HelpLink } from '../../ui/help-link.tsx'
 import { LiveMark } from '../../ui/live.tsx'
 import { PageHead } from '../../ui/panel.tsx'
-import { useApprovalsLive } from '../../waiting.ts'
 
 const link = 'tab data-here:border-accent data-here:text-ink'
 
@@ -24,7 +24,7 @@ export function Sections({ actions, children }: { actions?: ReactNode; children:
           </>
         }
       >
-        Calls that run only after a person approved them. <HelpLink guide="approvals">Guide</HelpLink>
+        Calls that run only after someone approves them. <HelpLink guide="approvals">Guide</HelpLink>
       </PageHead>
       <nav aria-label="Approvals" className="tab-list mb-4">
         <Link

@@ -2,7 +2,7 @@ import type { Approval } from '../../api.ts'
 
 type One = Approval['sensitive'][number]
 
-/** Tells a reviewer which arguments are hidden, so that nothing is approved unseen by mistake. */
+/** Lists hidden and sensitive arguments, so that reviewers do not approve them by mistake. */
 export function SensitiveNotes({ sensitive }: { sensitive: readonly One[] }) {
   if (sensitive.length === 0) return null
   return (

@@ -10,7 +10,7 @@ import { ErrorNotice } from '../../ui/notice.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { useAction } from '../../use-action.ts'
 
-/** Whether the condition, as it is typed, would ask about a call that is made up here. */
+/** Tests the condition against a sample call. */
 export function RuleTester({ expression }: { expression: string }) {
   const { data: tools = [] } = useTools()
   const [chosen, setChosen] = useState('')
@@ -20,7 +20,7 @@ export function RuleTester({ expression }: { expression: string }) {
   const action = actions.find(({ id }) => id === chosenAction) ?? actions[0]
   if (!has('approvalRules') || tools.length === 0) return null
   return (
-    <Panel title="Try it">
+    <Panel title="Test">
       <div className="space-y-4">
         <div className="grid gap-4 sm:grid-cols-2">
           <Select
@@ -74,14 +74,16 @@ function Sample({
       <SchemaForm schema={schema} value={input ?? {}} onChange={setInput} />
       <Row>
         <Button busy={test.busy} disabled={input === undefined || expression.trim() === ''} onClick={() => test.run()}>
-          Would it ask?
+          Test rule
         </Button>
         <span role="status" className="flex flex-wrap items-center gap-2 text-sm">
           {test.data && !test.busy && (
             <>
-              <Badge tone={test.data.asks ? 'accent' : 'plain'}>{test.data.asks ? 'it asks' : 'it does not ask'}</Badge>
+              <Badge tone={test.data.asks ? 'accent' : 'plain'}>
+                {test.data.asks ? 'requires approval' : 'does not match'}
+              </Badge>
               {test.data.fault && (
-                <span className="text-warn">It cannot be applied to this call: {test.data.fault}</span>
+                <span className="text-warn">The rule could not be evaluated for this call: {test.data.fault}</span>
               )}
             </>
           )}

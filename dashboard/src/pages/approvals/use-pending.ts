@@ -1,52 +1,52 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { type ApprovalSummary, ask, qm } from '../../api.ts'
 import { useNow } from '../../clock.ts'
+import { onApprovals, usePendingCount } from '../../pending-approvals.ts'
 import { useProjectId } from '../../project.ts'
-import { hearApprovals, useWaiting } from '../../waiting.ts'
 
 const pageSize = 500
-/** Pages are asked for by their place, and what is decided meanwhile moves the rest up: they overlap by some. */
+/** Pages are requested by offset. Decisions in between move the rest up, so pages overlap. */
 const overlap = 50
 
 type Known = ReadonlyMap<string, ApprovalSummary>
 interface Held {
   readonly known: Known
-  /** Whether those are all. */
+  /** Whether all approvals are loaded. */
   readonly isWhole: boolean
 }
 
 export interface Pending {
   readonly list: readonly ApprovalSummary[]
-  /** With those that are not loaded yet. */
+  /** Including those that are not loaded yet. */
   readonly total: number
   readonly isWhole: boolean
   readonly error: unknown
   readonly isLoaded: boolean
   loadMore(): void
   reload(): void
-  /** Takes one off at once, without waiting to hear of it. */
+  /** Removes an approval immediately, before the stream reports it. */
   drop(id: string): void
 }
 
 /**
- * The calls that wait now. They are held here and changed by what is heard of them, so that decided ones leave and new
- * ones join; of very many, only the newest are loaded until someone scrolls.
+ * The pending approvals, kept up to date by the stream: decided ones leave and new ones join. If there are very many, only
+ * the newest are loaded until the user scrolls.
  */
 export function usePending(): Pending {
   const projectId = useProjectId()
-  const waiting = useWaiting()
+  const waiting = usePendingCount()
   const now = useNow()
   const [held, setHeld] = useState<Held>()
   const [error, setError] = useState<unknown>()
   const loading = useRef(false)
-  const gone = useRef(new Set<string>())
+  const decided = useRef(new Set<string>())
 
   const load = useCallback(
-    async (isFirst: boolean, so: Known, signal?: AbortSignal) => {
+    async (isFirst: boolean, loaded: Known, signal?: AbortSignal) => {
       if (loading.current && !isFirst) return
       loading.current = true
       try {
-        const offset = isFirst ? 0 : Math.max(0, so.size - overlap)
+        const offset = isFirst ? 0 : Math.max(0, loaded.size - overlap)
         const query = {
           status: 'pending' as const,
           limit: pageSize,
@@ -58,7 +58,7 @@ export function usePending(): Pending {
         const isWhole = offset + page.data.length >= page.total
         setHeld((before) => {
           const known = new Map(isFirst ? [] : before?.known)
-          for (const one of page.data) if (!gone.current.has(one.id)) known.set(one.id, one)
+          for (const one of page.data) if (!decided.current.has(one.id)) known.set(one.id, one)
           return { known, isWhole }
         })
         setError(undefined)
@@ -72,7 +72,7 @@ export function usePending(): Pending {
   )
 
   const [round, setRound] = useState(0)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another round is asked for where something may be missed
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new round reloads the list after the stream may have missed something
   useEffect(() => {
     const controller = new AbortController()
     void load(true, new Map(), controller.signal)
@@ -81,9 +81,9 @@ export function usePending(): Pending {
 
   useEffect(
     () =>
-      hearApprovals((changed) => {
+      onApprovals((changed) => {
         if (changed.length === 0) return setRound((before) => before + 1)
-        for (const { id, status } of changed) if (status !== 'pending') gone.current.add(id)
+        for (const { id, status } of changed) if (status !== 'pending') decided.current.add(id)
         setHeld((before) => before && { ...before, known: changedBy(before, changed) })
       }),
     [],
@@ -92,7 +92,7 @@ export function usePending(): Pending {
   const sorted = useMemo(() => {
     const isSooner = (a: ApprovalSummary, b: ApprovalSummary) =>
       a.expires_at === b.expires_at ? (a.id < b.id ? -1 : 1) : a.expires_at < b.expires_at ? -1 : 1
-    // Only of all of them can it be told which is the most urgent.
+    // The most urgent one is known only if all are loaded.
     return [...(held?.known.values() ?? [])].sort(held?.isWhole ? isSooner : (a, b) => (a.id < b.id ? 1 : -1))
   }, [held])
   const list = useMemo(() => {
@@ -112,7 +112,7 @@ export function usePending(): Pending {
     loadMore: () => held && !held.isWhole && void load(false, held.known),
     reload: () => setRound((before) => before + 1),
     drop: useCallback((id: string) => {
-      gone.current.add(id)
+      decided.current.add(id)
       setHeld((before) => {
         if (!before?.known.has(id)) return before
         const known = new Map(before.known)
@@ -129,7 +129,7 @@ function changedBy({ known, isWhole }: Held, changed: readonly ApprovalSummary[]
   if (!isWhole) for (const id of known.keys()) if (oldest === '' || id < oldest) oldest = id
   for (const one of changed) {
     if (one.status !== 'pending') next.delete(one.id)
-    // What lies beyond what is loaded comes with its page.
+    // Older ones arrive with their page.
     else if (one.id >= oldest) next.set(one.id, one)
   }
   return next

@@ -4,29 +4,29 @@ import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { pretty } from '../../ui/pretty.ts'
 import { JsonView, TextView } from '../../ui/text.tsx'
-import { hides, plain } from './plain.ts'
+import { hides, plain } from './escape-invisible.ts'
 
 const longest = 600
-const mostItems = 50
-const mostParts = 400
+const maxItems = 50
+const maxParts = 400
 const deepest = 6
 
-/** How many values there are within one, as far as it matters. */
-function partsOf(value: unknown, so = 0): number {
-  if (typeof value !== 'object' || value === null || so > mostParts) return so + 1
-  return Object.values(value).reduce((sum: number, inner) => (sum > mostParts ? sum : partsOf(inner, sum)), so + 1)
+/** Counts nested values, up to a limit. */
+function partsOf(value: unknown, counted = 0): number {
+  if (typeof value !== 'object' || value === null || counted > maxParts) return counted + 1
+  return Object.values(value).reduce((sum: number, inner) => (sum > maxParts ? sum : partsOf(inner, sum)), counted + 1)
 }
 
-/** Arguments for people: names and values, what is long cut short, and all of it only ever text. */
+/** Arguments as names and values. Long ones are shortened, and everything is rendered as text. */
 export function Values({ value }: { value: Record<string, unknown> }) {
-  const isLarge = useMemo(() => partsOf(value) > mostParts, [value])
+  const isLarge = useMemo(() => partsOf(value) > maxParts, [value])
   const [isJson, setJson] = useState(isLarge)
   if (Object.keys(value).length === 0) return <p className="text-sm text-soft">No arguments.</p>
   return (
     <div className="space-y-2">
       {isJson ? <JsonView value={value} name="arguments.json" /> : <Part value={value} depth={0} />}
       {!isLarge && (
-        <Button look="quiet" className="-ml-2.5" onClick={() => setJson(!isJson)}>
+        <Button variant="quiet" className="-ml-2.5" onClick={() => setJson(!isJson)}>
           {isJson ? 'Show as a list' : 'Show as JSON'}
         </Button>
       )}
@@ -44,7 +44,7 @@ function Part({ value, depth }: { value: unknown; depth: number }) {
   const isList = Array.isArray(value)
   if (entries.length === 0) return <span className="text-sm text-soft">{isList ? 'empty list' : 'empty'}</span>
   if (depth >= deepest) return <code className="font-mono text-xs break-all">{plain(pretty(value))}</code>
-  const shown = isWhole ? entries : entries.slice(0, mostItems)
+  const shown = isWhole ? entries : entries.slice(0, maxItems)
   return (
     <div>
       <dl className={depth === 0 ? '' : 'border-l-2 border-line pl-3'}>
@@ -63,7 +63,7 @@ function Part({ value, depth }: { value: unknown; depth: number }) {
         })}
       </dl>
       {shown.length < entries.length && (
-        <Button look="quiet" onClick={() => setWhole(true)}>
+        <Button variant="quiet" onClick={() => setWhole(true)}>
           Show all {count(entries.length)}
         </Button>
       )}
@@ -71,7 +71,7 @@ function Part({ value, depth }: { value: unknown; depth: number }) {
   )
 }
 
-/** What could be taken for something other than text is put in quotation marks. */
+/** Whether a text could be mistaken for another type. Such text is quoted. */
 const isAmbiguous = (text: string) => text.trim() !== text || /^(|true|false|null|-?\d.*)$/.test(text)
 
 export function Text({ text }: { text: string }) {
@@ -90,7 +90,7 @@ export function Text({ text }: { text: string }) {
       )}
       {isCut && (
         <div>
-          <Button look="quiet" className="-ml-2.5" onClick={() => setWhole(true)}>
+          <Button variant="quiet" className="-ml-2.5" onClick={() => setWhole(true)}>
             Show all {count(text.length)} characters
           </Button>
         </div>

@@ -19,13 +19,13 @@ export function Call() {
   const call = useQuery({
     queryKey: ['call', callId],
     queryFn: () => ask(qm.calls.getCall({ path: { call_id: callId } })),
-    // One that still runs will end.
+    // Poll until the call ends.
     refetchInterval: ({ state }) => (state.data?.status === 'pending' ? 1000 : false),
   })
   return <Answered query={call}>{(whole) => <Whole call={whole} />}</Answered>
 }
 
-/** A call that waits for a person is recorded as begun: the approval that it waits for, where one may see it. */
+/** The approval that a pending call is waiting for, if the user may see it. */
 const useApprovalOf = ({ id, tool_id, status }: CallRecord) =>
   useQuery({
     queryKey: ['approval-of', id, status],
@@ -88,7 +88,7 @@ function Whole({ call }: { call: CallRecord }) {
                   params={{ approvalId: approval.id }}
                   className="text-accent hover:underline"
                 >
-                  Open the approval
+                  Open approval
                 </Link>
               </p>
             )}
@@ -166,7 +166,7 @@ function Whole({ call }: { call: CallRecord }) {
   )
 }
 
-/** The same call again. Input that was truncated in the log cannot be sent again. */
+/** Repeats the call. Not available if the input was truncated in the log. */
 function Repeat({ call }: { call: CallRecord }) {
   const again = useToolCall(['calls', 'overview'])
   const cannot = call.tool_id === null || call.request_truncated
@@ -175,7 +175,7 @@ function Repeat({ call }: { call: CallRecord }) {
       <Button
         busy={again.busy}
         disabled={cannot}
-        title={cannot ? 'The log does not have the whole input' : undefined}
+        title={cannot ? 'The logged input is incomplete' : undefined}
         onClick={() =>
           again.run({
             toolId: call.tool_id ?? '',

@@ -4,7 +4,7 @@ import { useProjectId } from '../../project.ts'
 import { useKeys, useTools } from '../../queries.ts'
 import type { CallSearch } from '../../router.tsx'
 import { statusName } from '../../ui/badge.tsx'
-import { Button, buttonLook, Row } from '../../ui/button.tsx'
+import { Button, buttonClass, Row } from '../../ui/button.tsx'
 import { Choice } from '../../ui/choice.tsx'
 import { HelpLink } from '../../ui/help-link.tsx'
 import { PageHead } from '../../ui/panel.tsx'
@@ -42,7 +42,8 @@ export function Calls() {
   return (
     <>
       <PageHead title="Calls" actions={<Export search={search} />}>
-        All tool calls, including denied ones. <HelpLink guide="command-line">Call log on the command line</HelpLink>
+        All tool calls, including denied ones.{' '}
+        <HelpLink guide="command-line">View the call log from the command line</HelpLink>
       </PageHead>
       <search aria-label="Calls" className="mb-3 grid grid-cols-2 gap-2 sm:grid-cols-3 lg:grid-cols-6">
         <TextSearch value={search.q} onChange={(q) => set({ q })} />
@@ -102,7 +103,7 @@ export function Calls() {
           )}
           {search.from && minutes === '' && <span>from {search.from}</span>}
           {search.to && <span>until {search.to}</span>}
-          <Button look="quiet" icon="close" onClick={clear}>
+          <Button variant="quiet" icon="close" onClick={clear}>
             Clear filters
           </Button>
         </div>
@@ -112,7 +113,7 @@ export function Calls() {
   )
 }
 
-/** How long after the last key the search starts. */
+/** The delay between the last keystroke and the search. */
 const pause = 300
 
 function TextSearch({ value = '', onChange }: { value: string | undefined; onChange: (q: string) => void }) {
@@ -140,17 +141,17 @@ function TextSearch({ value = '', onChange }: { value: string | undefined; onCha
   )
 }
 
-/** What is listed, as a file. The browser sends the session's cookie with the link. */
+/** Downloads the filtered calls. The browser sends the session's cookie with the link. */
 function Export({ search }: { search: CallSearch }) {
   const projectId = useProjectId()
   const linkTo = (format: 'csv' | 'jsonl') =>
     `/api/v1/calls/export?${new URLSearchParams({ format, ...(projectId && { project_id: projectId }), ...search })}`
   return (
     <Row>
-      <a href={linkTo('csv')} download="calls.csv" className={buttonLook()}>
+      <a href={linkTo('csv')} download="calls.csv" className={buttonClass()}>
         Export CSV
       </a>
-      <a href={linkTo('jsonl')} download="calls.jsonl" className={buttonLook()}>
+      <a href={linkTo('jsonl')} download="calls.jsonl" className={buttonClass()}>
         Export JSON lines
       </a>
     </Row>

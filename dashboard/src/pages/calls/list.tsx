@@ -13,9 +13,9 @@ import { CallCells, columns } from './rows.tsx'
 
 const pageSize = 100
 /** A browser cannot position rows exactly beyond this. Older calls are found by choosing a time range. */
-const mostRows = 400_000
-/** So many new calls are kept above the list before it is asked for anew. */
-const mostFresh = 300
+const maxRows = 400_000
+/** The list is reloaded after this many new calls. */
+const maxNewCalls = 300
 
 const phone = window.matchMedia('(max-width: 767px)')
 const usePhone = () =>
@@ -28,8 +28,8 @@ const usePhone = () =>
   )
 
 /**
- * Calls, newest first. The list stands still: it is what there was when it was asked for, so that places in it do not
- * move, and pages of it are fetched as they come into sight. What comes in later is put on top.
+ * Calls, newest first. The list is a snapshot, so that positions in it are stable, and its pages load as they scroll into
+ * view. Later calls are added on top.
  */
 export function CallList({ search, onClear }: { search: CallSearch; onClear: () => void }) {
   const isFiltered = Object.keys(search).length > 0
@@ -47,11 +47,11 @@ export function CallList({ search, onClear }: { search: CallSearch; onClear: () 
     gcTime: 60_000,
   })
   const newest = first.data?.data[0]
-  // Up to and with the newest call that the list began with, by the clock of the platform.
+  // Up to and including the newest call of the first page, by the clock of the platform.
   const until = to ?? (newest && new Date(Date.parse(newest.created_at) + 1).toISOString())
 
   const { fresh, updates, isPaused, setPaused, state } = useFresh(filter, filterKey, !to && !first.isPlaceholderData)
-  // A call that had begun when the list was asked for is in it already, and has only ended since.
+  // A call that started before the list was loaded is already in it.
   const added = useMemo(() => {
     const known = new Set(first.data?.data.map(({ id }) => id))
     const last = first.data?.data[0]?.id ?? ''
@@ -59,7 +59,7 @@ export function CallList({ search, onClear }: { search: CallSearch; onClear: () 
   }, [fresh, first.data])
   const shown = isPaused ? none : added
   useEffect(() => {
-    if (added.length > mostFresh && !isPaused) setRound((now) => now + 1)
+    if (added.length > maxNewCalls && !isPaused) setRound((now) => now + 1)
   }, [added.length, isPaused])
 
   if (first.error) return <ErrorNotice error={first.error} retry={() => first.refetch()} />
@@ -70,7 +70,7 @@ export function CallList({ search, onClear }: { search: CallSearch; onClear: () 
       <div className="mb-2 flex flex-wrap items-center justify-between gap-2 text-sm text-soft">
         <span role="status">
           {count(total + shown.length)} {total + shown.length === 1 ? 'call' : 'calls'}
-          {total > mostRows && `. The newest ${count(mostRows)} are listed; choose a time range to see others`}
+          {total > maxRows && `. The newest ${count(maxRows)} are listed; choose a time range to see others`}
         </span>
         {!to && (
           <span className="flex items-center gap-3">
@@ -89,7 +89,7 @@ export function CallList({ search, onClear }: { search: CallSearch; onClear: () 
       ) : (
         <Rows
           key={filterKey}
-          total={Math.min(total, mostRows)}
+          total={Math.min(total, maxRows)}
           added={shown}
           updates={updates}
           firstPage={first.data.data}
@@ -105,29 +105,29 @@ export function CallList({ search, onClear }: { search: CallSearch; onClear: () 
   )
 }
 
-/** What has come in since the list was asked for, newest first, and how those in the list have ended since. */
+/** Calls since the list was loaded, newest first, and updates to calls in the list. */
 function useFresh(filter: Record<string, string>, key: string, isWanted: boolean) {
-  const [heard, setHeard] = useState<{ key: string; calls: ReadonlyMap<string, CallSummary> }>({
+  const [received, setReceived] = useState<{ key: string; calls: ReadonlyMap<string, CallSummary> }>({
     key,
     calls: new Map(),
   })
   const [isPaused, setPaused] = useState(false)
-  const calls = heard.key === key ? heard.calls : nobody
-  const hear = (arrived: readonly CallSummary[]) =>
-    setHeard((now) => {
-      const next = new Map(now.key === key ? now.calls : nobody)
+  const calls = received.key === key ? received.calls : noCalls
+  const receive = (arrived: readonly CallSummary[]) =>
+    setReceived((now) => {
+      const next = new Map(now.key === key ? now.calls : noCalls)
       for (const call of arrived) next.set(call.id, call)
       return { key, calls: next }
     })
-  const state = useCallStream(filter, hear, isWanted)
-  // What happened after the list was read and before we listened is asked for once we listen.
+  const state = useCallStream(filter, receive, isWanted)
+  // Loads calls from between loading the list and opening the stream.
   useQuery({
     queryKey: ['calls', key, 'gap'],
     enabled: state === 'live',
     staleTime: 0,
     queryFn: async () => {
       const { data } = await ask(qm.calls.listCalls({ query: { ...filter, limit: 50 } }))
-      hear(data)
+      receive(data)
       return data.length
     },
   })
@@ -135,12 +135,12 @@ function useFresh(filter: Record<string, string>, key: string, isWanted: boolean
   return { fresh, updates: calls, isPaused, setPaused, state }
 }
 
-const nobody: ReadonlyMap<string, CallSummary> = new Map()
+const noCalls: ReadonlyMap<string, CallSummary> = new Map()
 const none: readonly CallSummary[] = []
 
 interface RowsProps {
   readonly total: number
-  /** Above the list. */
+  /** New calls, shown above the list. */
   readonly added: readonly CallSummary[]
   readonly updates: ReadonlyMap<string, CallSummary>
   readonly firstPage: readonly CallSummary[]
@@ -161,7 +161,7 @@ function Rows({ total, added, updates, firstPage, load }: RowsProps) {
     estimateSize: () => height,
     overscan: 8,
   })
-  // biome-ignore lint/correctness/useExhaustiveDependencies: rows are measured again when they become taller
+  // biome-ignore lint/correctness/useExhaustiveDependencies: rows are measured again when their height changes
   useEffect(() => rows.measure(), [height])
   const visible = rows.getVirtualItems()
 
@@ -171,7 +171,7 @@ function Rows({ total, added, updates, firstPage, load }: RowsProps) {
     return [...new Set(places.map((place) => Math.floor(place / pageSize) * pageSize))]
   }, [visible, added.length])
   const pages = useQueries({
-    // Whoever drags through thousands of rows wants those where they stop, not all that they pass.
+    // Load pages only where scrolling stops.
     queries: offsets.map((offset) => ({ ...load(offset), enabled: !isMoving })),
   })
   const callAt = (index: number): CallSummary | undefined => {

@@ -7,10 +7,10 @@ import { Status } from '../../ui/badge.tsx'
 export const columns =
   'grid grid-cols-[1fr_auto] gap-x-3 md:grid-cols-[6.5rem_7rem_minmax(0,1fr)_minmax(0,10rem)_4.5rem_5.5rem] items-center px-4'
 
-/** What a call did, in one word of its own. */
+/** The name of the action, or the best available substitute. */
 export const nameOf = ({ action, tool, tool_id }: CallSummary): string => action ?? tool ?? tool_id ?? 'unknown tool'
 
-/** A link of the router works out its place each time it is drawn, which is too much for a list that is scrolled. */
+/** The router’s Link computes its location on every render, which is too slow for a scrolling list. */
 function CallLink({ call }: { call: CallSummary }) {
   const router = useRouter()
   const open = (event: MouseEvent) => {
@@ -29,7 +29,7 @@ function CallLink({ call }: { call: CallSummary }) {
   )
 }
 
-/** One call in one line; in two on a phone. */
+/** One call in one line, or two lines on a phone. */
 export const CallCells = memo(({ call }: { call: CallSummary }) => (
   <>
     <time
@@ -52,7 +52,7 @@ export const CallCells = memo(({ call }: { call: CallSummary }) => (
   </>
 ))
 
-/** A few calls, whole. */
+/** A short list of calls without virtual scrolling. */
 export const CallRows = ({ calls }: { calls: readonly CallSummary[] }) => (
   <ul>
     {calls.map((call) => (

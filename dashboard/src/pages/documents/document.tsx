@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
-import { type Answer, ask, qm } from '../../api.ts'
+import { ask, type Document as DocumentRecord, qm } from '../../api.ts'
 import { useNewProject } from '../../shell/project-field.tsx'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmButton } from '../../ui/dialog.tsx'
@@ -13,8 +13,6 @@ import { fromPairs, PairsField, toPairs } from '../../ui/pairs.tsx'
 import { PageHead, Panel } from '../../ui/panel.tsx'
 import { useAction } from '../../use-action.ts'
 import { useForm } from '../../use-form.ts'
-
-type DocumentRecord = Answer<'documents', 'getDocument'>
 
 export function Document() {
   const { documentId } = useParams({ from: '/documents/$documentId' })
@@ -84,7 +82,7 @@ function Editor({ document }: { document: DocumentRecord | undefined }) {
           </div>
         </Panel>
         {isMarkdown && (
-          <Button look="quiet" aria-pressed={isPreview} onClick={() => setPreview(!isPreview)}>
+          <Button variant="quiet" aria-pressed={isPreview} onClick={() => setPreview(!isPreview)}>
             {isPreview ? 'Edit' : 'Preview'}
           </Button>
         )}

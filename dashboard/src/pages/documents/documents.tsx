@@ -1,11 +1,11 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useDeferredValue, useState } from 'react'
-import { type Answer, ask, qm } from '../../api.ts'
+import { ask, type DocumentMatch, type DocumentSummary, qm } from '../../api.ts'
 import { plural } from '../../format.ts'
 import { useProjectId } from '../../project.ts'
 import { useAll } from '../../queries.ts'
-import { buttonLook } from '../../ui/button.tsx'
+import { buttonClass } from '../../ui/button.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { changed } from '../../ui/listing.tsx'
 import { Answered, Empty } from '../../ui/notice.tsx'
@@ -14,9 +14,6 @@ import { type Column, rowLink, Table } from '../../ui/table.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import { sizeColumn, tagsColumn } from './columns.tsx'
 import { Files } from './files.tsx'
-
-type DocumentSummary = Answer<'documents', 'listDocuments'>['data'][number]
-type Match = Answer<'documents', 'searchDocuments'>['data'][number]
 
 export function Documents() {
   const { tab = 'documents' } = useSearch({ from: '/documents' })
@@ -44,7 +41,7 @@ function DocumentList() {
   const [text, setText] = useState('')
   const query = useDeferredValue(text.trim())
   const add = (
-    <Link to="/documents/$documentId" params={{ documentId: 'new' }} className={buttonLook('main')}>
+    <Link to="/documents/$documentId" params={{ documentId: 'new' }} className={buttonClass('main')}>
       <Icon name="plus" />
       New document
     </Link>
@@ -95,7 +92,7 @@ const nameColumn: Column<DocumentSummary> = {
 
 const columns: Column<DocumentSummary>[] = [nameColumn, tagsColumn, sizeColumn, changed as Column<DocumentSummary>]
 
-/** What the platform's own search finds, as an agent would see it. */
+/** Results of the platform's search, as an agent would get them. */
 function Matches({ query }: { query: string }) {
   const projectId = useProjectId()
   const found = useQuery({
@@ -119,12 +116,12 @@ function Matches({ query }: { query: string }) {
   )
 }
 
-const MatchCell = (match: Match) => (
+const MatchCell = (match: DocumentMatch) => (
   <>
     {nameColumn.cell(match)}
     <p className="line-clamp-2 text-xs break-words text-soft">
       {match.snippet.split('**').map((part, index) =>
-        // biome-ignore lint/suspicious/noArrayIndexKey: parts of a text have no other name than their place
+        // biome-ignore lint/suspicious/noArrayIndexKey: parts of a text are identified by their position
         index % 2 === 1 ? <mark key={index}>{part}</mark> : part,
       )}
     </p>

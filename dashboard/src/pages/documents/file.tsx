@@ -1,16 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { useRef } from 'react'
-import { type Answer, ask, qm } from '../../api.ts'
+import { ask, type File as FileRecord, qm } from '../../api.ts'
 import { bytes, when } from '../../format.ts'
-import { Button, buttonLook } from '../../ui/button.tsx'
+import { Button, buttonClass } from '../../ui/button.tsx'
 import { ConfirmButton } from '../../ui/dialog.tsx'
 import { Answered, ErrorNotice } from '../../ui/notice.tsx'
 import { Facts, PageHead, Panel } from '../../ui/panel.tsx'
 import { TextView } from '../../ui/text.tsx'
 import { useAction } from '../../use-action.ts'
-
-type FileRecord = Answer<'files', 'getFile'>
 
 const contentOf = ({ id }: FileRecord) => `/api/v1/files/${id}/content`
 
@@ -36,7 +34,7 @@ function Whole({ file }: { file: FileRecord }) {
         actions={
           <>
             <Replace file={file} />
-            <a href={contentOf(file)} download={file.path.split('/').at(-1)} className={buttonLook()}>
+            <a href={contentOf(file)} download={file.path.split('/').at(-1)} className={buttonClass()}>
               Download
             </a>
             <ConfirmButton
@@ -66,7 +64,7 @@ function Whole({ file }: { file: FileRecord }) {
                   .join(', ') || '–',
               ],
               ['Created', when(file.created_at)],
-              ['Changed', when(file.updated_at)],
+              ['Updated', when(file.updated_at)],
               [
                 'SHA-256',
                 <code key="hash" className="font-mono text-xs break-all">
@@ -106,14 +104,18 @@ function Preview({ file }: { file: FileRecord }) {
       {({ content, end, size }) => (
         <>
           <TextView text={content} name={file.path.split('/').at(-1) ?? 'file.txt'} />
-          {end < size && <p className="mt-2 text-xs text-soft">The first {bytes(end)} are shown. Download the rest.</p>}
+          {end < size && (
+            <p className="mt-2 text-xs text-soft">
+              The first {bytes(end)} are shown. Download the file to see the rest.
+            </p>
+          )}
         </>
       )}
     </Answered>
   )
 }
 
-/** Read again whenever the content changes, which the address of the content does not tell. */
+/** Reloads when the content changes, because its URL stays the same. */
 function ImagePreview({ file }: { file: FileRecord }) {
   const image = useQuery({
     queryKey: ['file-image', file.id, file.sha256],

@@ -1,6 +1,6 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { type Answer, ask, qm } from '../../api.ts'
+import { ask, type File as FileRecord, qm } from '../../api.ts'
 import { useAll } from '../../queries.ts'
 import { useNewProject } from '../../shell/project-field.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -12,8 +12,6 @@ import { Empty } from '../../ui/notice.tsx'
 import { type Column, rowLink } from '../../ui/table.tsx'
 import { useForm } from '../../use-form.ts'
 import { sizeColumn, tagsColumn } from './columns.tsx'
-
-type FileRecord = Answer<'files', 'listFiles'>['data'][number]
 
 const columns: Column<FileRecord>[] = [
   {
@@ -36,7 +34,7 @@ export function Files() {
   const files = useAll('files', (query) => qm.files.listFiles({ query }))
   const [isOpen, setOpen] = useState(false)
   const add = (
-    <Button look="main" icon="plus" onClick={() => setOpen(true)}>
+    <Button variant="main" icon="plus" onClick={() => setOpen(true)}>
       Upload a file
     </Button>
   )
@@ -70,7 +68,7 @@ function Upload({ onClose }: { onClose: () => void }) {
       try {
         return await ask(qm.files.uploadFile({ path: { file_id: made.id }, body: file }))
       } catch (error) {
-        // Without its content the file is of no use, and its path would be taken.
+        // Without content the file is useless, and its path would be taken.
         await qm.files.deleteFile({ path: { file_id: made.id } })
         throw error
       }

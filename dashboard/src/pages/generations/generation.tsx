@@ -3,14 +3,14 @@ import { Link, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { ask, qm } from '../../api.ts'
 import { duration, exactly, plural } from '../../format.ts'
-import { buttonLook } from '../../ui/button.tsx'
+import { buttonClass } from '../../ui/button.tsx'
 import { ConfirmButton } from '../../ui/dialog.tsx'
 import { Answered } from '../../ui/notice.tsx'
 import { Facts, PageHead, Panel } from '../../ui/panel.tsx'
 import { useAction } from '../../use-action.ts'
-import { money, sum, tokens } from '../agents/figures.ts'
+import { Said } from '../agents/model-text.tsx'
 import { type TraceNode, useAgents } from '../agents/records.ts'
-import { Said } from '../agents/said.tsx'
+import { money, sum, tokens } from '../agents/usage.ts'
 import { nameOf } from './generations.tsx'
 import { GenerationStatus, isUnderWay } from './status.tsx'
 import { Timeline } from './timeline.tsx'
@@ -19,9 +19,8 @@ export function Generation() {
   const { generationId } = useParams({ from: '/generations/$generationId' })
   const trace = useQuery({
     queryKey: ['generation', generationId],
-    queryFn: async () =>
-      (await ask(qm.agents.getGenerationTrace({ path: { generation_id: generationId } }))) as unknown as TraceNode,
-    // One that is under way will go on.
+    queryFn: () => ask(qm.agents.getGenerationTrace({ path: { generation_id: generationId } })),
+    // Poll while the run is in progress.
     refetchInterval: ({ state }) => (state.data && isUnderWay(state.data.status) ? 1000 : false),
   })
   return <Answered query={trace}>{(node) => <Whole trace={node} />}</Answered>
@@ -44,13 +43,8 @@ function Whole({ trace }: { trace: TraceNode }) {
         actions={
           <>
             {isUnderWay(trace.status) && (
-              <ConfirmButton
-                label="Stop it"
-                title="Stop this run?"
-                confirm="Stop the run"
-                onConfirm={() => cancel.runAsync()}
-              >
-                It goes on with nothing more, nor do the runs that it started. What its calls have done stays done.
+              <ConfirmButton label="Stop" title="Stop this run?" confirm="Stop run" onConfirm={() => cancel.runAsync()}>
+                This run and all runs it started are stopped. Completed tool calls are not undone.
               </ConfirmButton>
             )}
             {hasAgent && trace.initiator_generation_id === null && (
@@ -58,9 +52,9 @@ function Whole({ trace }: { trace: TraceNode }) {
                 to="/agents/$agentId"
                 params={{ agentId: trace.agent_id }}
                 search={{ run: trace.id }}
-                className={buttonLook('plain')}
+                className={buttonClass('plain')}
               >
-                Go on in the chat
+                Continue in chat
               </Link>
             )}
           </>
@@ -80,24 +74,26 @@ function Whole({ trace }: { trace: TraceNode }) {
         {trace.required_action && (
           <div role="status" className="rounded-md border border-warn/50 bg-warn-wash px-3 py-2 text-sm">
             {trace.required_action.type === 'submit_tool_outputs'
-              ? 'It waits for the outputs of tools of the application. They can be given in the chat.'
-              : 'It waits for someone to decide.'}{' '}
+              ? 'Waiting for the output of client tools. You can enter it in the chat.'
+              : 'Waiting for approval.'}{' '}
             {(trace.required_action.approvals ?? []).map(({ approval_id, tool_name }) => (
               <a key={approval_id} href={`/approvals/${approval_id}`} className="mr-2 text-accent underline">
-                The approval of {tool_name}
+                Open approval for {tool_name}
               </a>
             ))}
           </div>
         )}
         <div className="grid grid-cols-2 gap-3 md:grid-cols-4">
-          <Figure name="Took">
-            {trace.completed_at ? duration(Date.parse(trace.completed_at) - Date.parse(trace.started_at)) : 'not over'}
+          <Figure name="Duration">
+            {trace.completed_at
+              ? duration(Date.parse(trace.completed_at) - Date.parse(trace.started_at))
+              : 'in progress'}
           </Figure>
           <Figure name="Work">
             {plural(steps.length, 'step')}, {plural(calls.length, 'call')}
           </Figure>
           <Figure name="Tokens">{tokens(usage)}</Figure>
-          <Figure name="Cost">{money(usage.cost) ?? 'not known'}</Figure>
+          <Figure name="Cost">{money(usage.cost) ?? 'unknown'}</Figure>
         </div>
         <Panel title="Timeline" flush aside={<Legend />}>
           <Timeline trace={trace} agents={agents} />

@@ -11,9 +11,9 @@ import { LiveMark } from '../../ui/live.tsx'
 import { Answered, Empty } from '../../ui/notice.tsx'
 import { PageHead, Panel } from '../../ui/panel.tsx'
 import { rowLink, Table } from '../../ui/table.tsx'
-import { money } from '../agents/figures.ts'
 import { type Agent, type Generation, useAgents } from '../agents/records.ts'
 import { AgentsNav } from '../agents/section.tsx'
+import { money } from '../agents/usage.ts'
 import { GenerationStatus, statuses } from './status.tsx'
 
 const pageSize = 50
@@ -50,7 +50,7 @@ export function Generations() {
   })
   return (
     <>
-      <PageHead title="Generations">What agents did: each run with its steps, its calls and what it cost.</PageHead>
+      <PageHead title="Generations">Agent runs with their steps, calls and cost.</PageHead>
       <AgentsNav />
       <search aria-label="Generations" className="mb-3 grid grid-cols-2 gap-2 sm:flex">
         <Choice
@@ -78,8 +78,8 @@ export function Generations() {
             {data.length === 0 ? (
               <Empty title="No generations">
                 {search.agent_id || search.status
-                  ? 'None fits what is asked for above: ask for less.'
-                  : 'No agent has run yet. Open an agent and talk to it.'}
+                  ? 'No generations match these filters.'
+                  : 'No agent has run yet. Open an agent and chat with it.'}
               </Empty>
             ) : (
               <Found generations={data} agents={agents} />
@@ -165,7 +165,7 @@ const Found = ({ generations, agents }: { generations: readonly Generation[]; ag
           cell: ({ usage }) => <span className="text-soft tabular-nums">{money(usage.cost) ?? '–'}</span>,
         },
         {
-          name: 'Took',
+          name: 'Duration',
           wideOnly: true,
           end: true,
           cell: ({ started_at, completed_at }) => (

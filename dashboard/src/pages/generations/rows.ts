@@ -4,7 +4,7 @@ interface Common {
   readonly key: string
   readonly depth: number
   readonly from: number
-  /** Undefined while it is under way. */
+  /** Undefined while it is in progress. */
   readonly to: number | undefined
 }
 
@@ -16,10 +16,10 @@ export type Row =
 
 const at = (time: string | null): number | undefined => (time === null ? undefined : Date.parse(time))
 
-/** A run, its steps, the calls of each, and the runs that those started, in the order in which they began. */
+/** A run, its steps, their calls and the runs those started, in order of start time. */
 export function rowsOf(node: TraceNode, depth = 0): Row[] {
   const isOver = node.completed_at !== null
-  // What was under way when a run was stopped ended with it.
+  // Steps and calls in progress end when their run is stopped.
   const end = (time: string | null) => at(time) ?? at(node.completed_at)
   const rows: Row[] = [
     { kind: 'generation', key: node.id, depth, from: Date.parse(node.started_at), to: at(node.completed_at), node },

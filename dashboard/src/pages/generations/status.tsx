@@ -2,13 +2,13 @@ import { Badge, type Tone } from '../../ui/badge.tsx'
 
 export const statuses: readonly (readonly [string, string, Tone])[] = [
   ['in_progress', 'running', 'accent'],
-  ['requires_action', 'waits for someone', 'warn'],
+  ['requires_action', 'waiting', 'warn'],
   ['completed', 'completed', 'good'],
   ['failed', 'failed', 'bad'],
   ['cancelled', 'stopped', 'plain'],
 ]
 
-/** What went well is said quietly, so that the rest stands out. */
+/** A status badge. Success is subtle, so that everything else stands out. */
 export function GenerationStatus({ status }: { status: string }) {
   const [, name, tone] = statuses.find(([known]) => known === status) ?? [status, status, 'plain' as const]
   if (status !== 'completed') return <Badge tone={tone}>{name}</Badge>

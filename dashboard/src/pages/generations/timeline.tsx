@@ -7,10 +7,10 @@ import { Icon, type IconName } from '../../ui/icon.tsx'
 import { OutputView } from '../../ui/output.tsx'
 import { Facts } from '../../ui/panel.tsx'
 import { JsonView, TextView } from '../../ui/text.tsx'
-import { callState, inShort, problemOf } from '../agents/call-words.ts'
-import { money, tokens } from '../agents/figures.ts'
+import { callState, inShort, problemOf } from '../agents/call-status.ts'
+import { Said } from '../agents/model-text.tsx'
 import type { Agent, Step, StepCall, TraceNode } from '../agents/records.ts'
-import { Said } from '../agents/said.tsx'
+import { money, tokens } from '../agents/usage.ts'
 import { useNow } from '../agents/use-now.ts'
 import { nameOf } from './generations.tsx'
 import { type Row, rowsOf, type Span, spanOf } from './rows.ts'
@@ -19,7 +19,7 @@ import { GenerationStatus } from './status.tsx'
 const atFirst = 300
 const columns = 'md:grid-cols-[minmax(0,22rem)_minmax(0,1fr)_5.5rem]'
 
-/** When what happened, one line under the other; on a phone each bar is under its name. */
+/** The timeline of a run. On a phone, each bar is below its name. */
 export function Timeline({ trace, agents }: { trace: TraceNode; agents: readonly Agent[] }) {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
   const [shown, setShown] = useState(atFirst)
@@ -64,8 +64,8 @@ export function Timeline({ trace, agents }: { trace: TraceNode; agents: readonly
   )
 }
 
-/** The journal knows whole milliseconds. */
-const inTime = (milliseconds: number): string =>
+/** Times are stored in whole milliseconds. */
+const shortDuration = (milliseconds: number): string =>
   milliseconds < 1 ? '< 1 ms' : milliseconds < 10 ? `${Math.round(milliseconds)} ms` : duration(milliseconds)
 
 const marks = [0, 0.25, 0.5, 0.75, 1]
@@ -81,7 +81,7 @@ const Axis = ({ span }: { span: Span }) => (
         <span key={mark}>{mark === 0 ? '0' : duration((span.to - span.from) * mark)}</span>
       ))}
     </span>
-    <span className="text-right">Took</span>
+    <span className="text-right">Duration</span>
   </div>
 )
 
@@ -100,7 +100,7 @@ function Line({
   isOpen: boolean
   onToggle: () => void
 }) {
-  const { icon, name, aside, bar } = lookOf(row, agents)
+  const { icon, name, aside, bar } = styleOf(row, agents)
   const whole = span.to - span.from
   const took = (row.to ?? now) - row.from
   const left = ((row.from - span.from) / whole) * 100
@@ -127,21 +127,21 @@ function Line({
         />
       </span>
       <span className="text-right text-xs whitespace-nowrap text-soft tabular-nums">
-        {row.to === undefined ? `${inTime(took)}…` : inTime(took)}
+        {row.to === undefined ? `${shortDuration(took)}…` : shortDuration(took)}
       </span>
     </button>
   )
 }
 
-interface Look {
+interface LineStyle {
   readonly icon: IconName
   readonly name: ReactNode
   readonly aside: ReactNode
   readonly bar: string
 }
 
-/** Bars differ by colour, and lines by their words: neither is needed to read the other. */
-function lookOf(row: Row, agents: readonly Agent[]): Look {
+/** Labels carry the same information as the colours of the bars. */
+function styleOf(row: Row, agents: readonly Agent[]): LineStyle {
   if (row.kind === 'generation') {
     return {
       icon: 'agents',
@@ -155,7 +155,7 @@ function lookOf(row: Row, agents: readonly Agent[]): Look {
     return {
       icon: 'overview',
       name: <span className="whitespace-nowrap">Step {number}</span>,
-      aside: <span className="truncate text-xs text-soft">{usage ? `${tokens(usage)} tokens` : 'the model'}</span>,
+      aside: <span className="truncate text-xs text-soft">{usage ? `${tokens(usage)} tokens` : 'model request'}</span>,
       bar: 'bg-accent',
     }
   }
@@ -167,7 +167,7 @@ function lookOf(row: Row, agents: readonly Agent[]): Look {
     aside:
       status === 'done' ? (
         <>
-          {row.call.approval_id && <Badge>after approval</Badge>}
+          {row.call.approval_id && <Badge>approved</Badge>}
           <span className="truncate font-mono text-xs text-soft">{inShort(row.call.args)}</span>
         </>
       ) : (
@@ -188,7 +188,7 @@ function Details({ row }: { row: Row }) {
 
 const times = (from: string, to: string | null) =>
   [
-    ['Began', exactly(from)],
+    ['Started', exactly(from)],
     ['Ended', to ? exactly(to) : 'not yet'],
   ] as const
 
@@ -198,7 +198,7 @@ const GenerationDetails = ({ node }: { node: TraceNode }) => (
       facts={[
         ...times(node.started_at, node.completed_at),
         ['Tokens', tokens(node.usage)],
-        ['Cost', money(node.usage.cost) ?? 'not known: the provider has no prices'],
+        ['Cost', money(node.usage.cost) ?? 'unknown: the provider has no prices'],
         [
           'Run',
           <Link
@@ -233,20 +233,18 @@ const StepDetails = ({ step }: { step: Step }) => (
         ...(step.usage
           ? ([
               ['Tokens', tokens(step.usage)],
-              ['Cost', money(step.usage.cost) ?? 'not known'],
+              ['Cost', money(step.usage.cost) ?? 'unknown'],
             ] as const)
           : []),
         ...(step.finish_reason ? ([['Finish reason', step.finish_reason]] as const) : []),
       ]}
     />
     {step.reasoning && (
-      <Part title="What it thought">
+      <Part title="Reasoning">
         <Said text={step.reasoning} />
       </Part>
     )}
-    <Part title="What it said">
-      {step.text ? <Said text={step.text} /> : <p className="text-sm text-soft">Nothing in words.</p>}
-    </Part>
+    <Part title="Text">{step.text ? <Said text={step.text} /> : <p className="text-sm text-soft">No text.</p>}</Part>
   </div>
 )
 
@@ -259,7 +257,7 @@ function CallDetails({ call, isOver }: { call: StepCall; isOver: boolean }) {
       <Facts
         facts={[
           [
-            'State',
+            'Status',
             <Badge key="state" tone={tone}>
               {words}
             </Badge>,
@@ -304,7 +302,7 @@ function CallDetails({ call, isOver }: { call: StepCall; isOver: boolean }) {
         {call.status === 'done' || call.status === 'failed' ? (
           <OutputView value={call.output} />
         ) : (
-          <p className="text-sm text-soft">There is none.</p>
+          <p className="text-sm text-soft">No output.</p>
         )}
       </Part>
     </div>

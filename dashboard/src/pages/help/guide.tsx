@@ -22,7 +22,7 @@ export function Guide() {
       <Answered query={text}>
         {(found) =>
           found === null ? (
-            <Empty title="There is no such guide">The list of all guides has what this version comes with.</Empty>
+            <Empty title="Guide not found">Choose a guide from the list of all guides.</Empty>
           ) : (
             <>
               <PageHead title={titleOf(found)} />

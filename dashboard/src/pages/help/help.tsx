@@ -4,8 +4,18 @@ import { guideNames, loadGuide, titleOf } from '../../guides.ts'
 import { Answered } from '../../ui/notice.tsx'
 import { PageHead, Panel } from '../../ui/panel.tsx'
 
-/** What a newcomer needs first. Guides that are not listed here come after these, by name. */
-const order = ['first-tool', 'mcp', 'approvals', 'agents', 'finding-actions', 'command-line', 'sdk', 'webhooks']
+/** Guides for newcomers first. All others follow by name. */
+const order = [
+  'first-tool',
+  'mcp',
+  'approvals',
+  'agents',
+  'finding-actions',
+  'command-line',
+  'sdk',
+  'webhooks',
+  'secrets',
+]
 const placeOf = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length)
 
 const useGuides = () =>

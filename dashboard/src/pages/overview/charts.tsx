@@ -9,7 +9,7 @@ interface Props {
   readonly minutes: readonly Minute[]
 }
 
-/** A plot with a scale to its left, the time below it, and above it what the pointer is on. */
+/** A plot with a scale on the left, the time below, and the value under the pointer above. */
 function Plot({
   minutes,
   top,
@@ -87,7 +87,7 @@ export function CallsChart({ minutes }: Props) {
       minutes={minutes}
       top={top}
       scale={count}
-      label={`Calls a minute: ${count(minutes.reduce((sum, { total }) => sum + total, 0))} in all`}
+      label={`Calls per minute, ${count(minutes.reduce((sum, { total }) => sum + total, 0))} in total`}
       legend={
         <span className="flex gap-4">
           <Key mark="bg-accent">succeeded</Key>
@@ -126,7 +126,7 @@ export function LatencyChart({ minutes }: Props) {
       minutes={minutes}
       top={top}
       scale={axis}
-      label="Latency by minute, of half of the calls and of 95 in 100"
+      label="Latency per minute, p50 and p95"
       legend={
         <span className="flex gap-4">
           <Key mark="bg-accent">p50</Key>
@@ -150,7 +150,7 @@ export function LatencyChart({ minutes }: Props) {
 
 const Line = ({ points, className }: { points: readonly string[]; className: string }) => (
   <polyline
-    // A single minute is a dot: a line from a point to itself, wide enough to be seen.
+    // A single minute is drawn as a dot: a line from a point to itself.
     points={(points.length === 1 ? [...points, ...points] : points).join(' ')}
     fill="none"
     stroke="currentColor"
@@ -164,13 +164,13 @@ const Line = ({ points, className }: { points: readonly string[]; className: str
 
 const axis = (value: number) => (value < 1000 ? `${value} ms` : `${value / 1000} s`)
 
-/** The same, for those who would rather read than look. */
+/** The data of the charts as a table. */
 export const MinutesTable = ({ minutes }: Props) => {
   const some = minutes.filter(({ total }) => total > 0).toReversed()
   return (
     <details className="mt-3 text-sm">
-      <summary className="text-xs text-soft">As a table</summary>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys, too */}
+      <summary className="text-xs text-soft">Show as table</summary>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling area must be reachable by keyboard */}
       <div tabIndex={0} className="mt-2 max-h-64 overflow-auto">
         <table className="w-full text-xs tabular-nums">
           <thead>

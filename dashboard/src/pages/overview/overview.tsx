@@ -2,23 +2,23 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useRef } from 'react'
 import { ask, qm } from '../../api.ts'
-import { count, duration } from '../../format.ts'
+import { count, duration, plural } from '../../format.ts'
 import { useCallStream } from '../../live.ts'
+import { usePendingCount } from '../../pending-approvals.ts'
 import { useProjectId } from '../../project.ts'
 import { useServers, useTools } from '../../queries.ts'
-import { buttonLook } from '../../ui/button.tsx'
+import { buttonClass } from '../../ui/button.tsx'
 import { HelpLink } from '../../ui/help-link.tsx'
 import { LiveMark } from '../../ui/live.tsx'
 import { Answered, Empty } from '../../ui/notice.tsx'
 import { PageHead, Panel } from '../../ui/panel.tsx'
-import { useWaiting } from '../../waiting.ts'
 import { CallRows } from '../calls/rows.tsx'
 import { CallsChart, LatencyChart, MinutesTable } from './charts.tsx'
 import { errorRate, everyMinute, type Stats } from './minutes.ts'
 import { Upstreams } from './upstreams.tsx'
 
-/** However fast calls come, the numbers are asked for no oftener than this. */
-const beat = 2000
+/** The minimum time between two reloads of the numbers. */
+const reloadMs = 2000
 
 export function Overview() {
   const queries = useQueryClient()
@@ -39,7 +39,7 @@ export function Overview() {
     due.current ??= setTimeout(() => {
       due.current = undefined
       void queries.invalidateQueries({ queryKey: ['overview'] })
-    }, beat)
+    }, reloadMs)
   })
 
   return (
@@ -74,18 +74,15 @@ export function Overview() {
 
 function Numbers({ stats }: { stats: Stats }) {
   const minutes = everyMinute(stats)
-  const lastFive = minutes.slice(-6, -1)
-  const perMinute = lastFive.reduce((sum, { total }) => sum + total, 0) / Math.max(1, lastFive.length)
+  const recent = minutes.slice(-5).reduce((sum, { total }) => sum + total, 0)
   const rate = errorRate(stats)
   return (
     <>
       <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-lg border border-line bg-line lg:grid-cols-5">
         <Waiting />
         <Figure name="Calls" value={count(stats.total)}>
-          {perMinute === 0
-            ? 'none in the last 5 minutes'
-            : `${perMinute < 10 ? perMinute.toFixed(1) : count(Math.round(perMinute))} per minute lately`}
-          {!stats.complete && '. The earliest are not counted'}
+          {`${count(recent)} in the last 5 min`}
+          {!stats.complete && '. Older calls are not counted'}
         </Figure>
         <Figure
           name="Failed"
@@ -95,10 +92,10 @@ function Numbers({ stats }: { stats: Stats }) {
           {`${count(stats.failed)} of ${count(stats.executed)} executed; ${count(stats.refused)} refused`}
         </Figure>
         <Figure name="Latency p50" value={duration(stats.p50_ms)}>
-          half of the executed calls
+          median of executed calls
         </Figure>
         <Figure name="Latency p95" value={duration(stats.p95_ms)}>
-          95 in 100 executed calls
+          of executed calls
         </Figure>
       </dl>
       <div className="grid gap-4 lg:grid-cols-2">
@@ -110,8 +107,8 @@ function Numbers({ stats }: { stats: Stats }) {
           <LatencyChart minutes={minutes} />
           <p className="mt-3 text-xs text-soft">
             {stats.waited.total === 0
-              ? 'Executed calls, from the request until the answer.'
-              : `Without waiting for approval: ${count(stats.waited.total)} calls waited, half of them ${duration(stats.waited.p50_ms)} or less.`}
+              ? 'Executed calls, from request to response.'
+              : `Excludes waiting for approval: ${plural(stats.waited.total, 'call')} waited, median ${duration(stats.waited.p50_ms)}.`}
           </p>
         </Panel>
       </div>
@@ -121,12 +118,12 @@ function Numbers({ stats }: { stats: Stats }) {
 
 /** The number of pending approvals, with a link to them. */
 function Waiting() {
-  const waiting = useWaiting() ?? 0
+  const waiting = usePendingCount() ?? 0
   return (
     <div
       className={`relative col-span-2 px-4 py-3 lg:col-span-1 ${waiting > 0 ? 'bg-accent-wash' : 'bg-panel hover:bg-hover'}`}
     >
-      <dt className="text-xs font-medium text-soft">Waiting for approval</dt>
+      <dt className="text-xs font-medium text-soft">Pending approvals</dt>
       <dd>
         <div className={`text-xl font-semibold tracking-tight tabular-nums ${waiting > 0 ? 'text-accent' : ''}`}>
           {count(waiting)}
@@ -137,7 +134,7 @@ function Waiting() {
             params={{ approvalId: undefined }}
             className="after:absolute after:inset-0 hover:text-accent"
           >
-            {waiting > 0 ? 'Decide now' : 'Open approvals'}
+            {waiting > 0 ? 'Review now' : 'Open approvals'}
           </Link>
         </div>
       </dd>
@@ -165,7 +162,7 @@ const Figure = ({
   </div>
 )
 
-/** What to do first on an empty platform. */
+/** The first steps on an empty platform. */
 function FirstSteps() {
   const { data: tools = [] } = useTools()
   const { data: servers = [] } = useServers()
@@ -175,17 +172,17 @@ function FirstSteps() {
         title="No tools yet"
         action={
           <>
-            <Link to="/tools/new" className={buttonLook('main')}>
+            <Link to="/tools/new" className={buttonClass('main')}>
               Create a tool
             </Link>
-            <Link to="/tools" search={{ import: true }} className={buttonLook()}>
+            <Link to="/tools" search={{ import: true }} className={buttonClass()}>
               Import MCP servers
             </Link>
           </>
         }
       >
-        A tool is anything an agent may use: an HTTP endpoint, an MCP server, a function of your own application.
-        Register one, try it, then connect a client. <HelpLink guide="first-tool">Guide</HelpLink>
+        A tool is anything an agent can use: an HTTP endpoint, an MCP server or a function of your own application.
+        Create one, try it, then connect a client. <HelpLink guide="first-tool">Guide</HelpLink>
       </Empty>
     )
   }
@@ -193,14 +190,14 @@ function FirstSteps() {
     <Empty
       title="No calls yet"
       action={
-        <Link to={servers.length === 0 ? '/servers/new' : '/servers'} className={buttonLook('main')}>
+        <Link to={servers.length === 0 ? '/servers/new' : '/servers'} className={buttonClass('main')}>
           {servers.length === 0 ? 'Create an MCP server' : 'Connect a client'}
         </Link>
       }
     >
       {servers.length === 0
         ? 'Create a server to offer your tools to MCP clients.'
-        : 'The page of your server has the lines to paste into a client. Calls appear here as they happen.'}
+        : 'Open your server for setup instructions. Calls appear here as they happen.'}
     </Empty>
   )
 }

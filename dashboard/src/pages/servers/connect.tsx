@@ -32,7 +32,7 @@ function snippetsOf({ slug, url: path }: Server, key: string): Snippet[] {
     {
       id: 'claude-desktop',
       label: 'Claude Desktop',
-      about: 'Into claude_desktop_config.json (Settings, Developer, Edit Config), then start it anew.',
+      about: 'Add this to claude_desktop_config.json (Settings, Developer, Edit Config), then restart Claude Desktop.',
       text: json({
         mcpServers: {
           [slug]: {
@@ -49,25 +49,25 @@ function snippetsOf({ slug, url: path }: Server, key: string): Snippet[] {
     {
       id: 'cursor',
       label: 'Cursor',
-      about: 'Into ~/.cursor/mcp.json, or .cursor/mcp.json of a project.',
+      about: 'Add this to ~/.cursor/mcp.json, or to .cursor/mcp.json in a project.',
       text: json({ mcpServers: { [slug]: { url, headers } } }),
     },
     {
       id: 'vscode',
       label: 'VS Code',
-      about: 'Into .vscode/mcp.json of a project.',
+      about: 'Add this to .vscode/mcp.json in a project.',
       text: json({ servers: { [slug]: { type: 'http', url, headers } } }),
     },
     {
       id: 'json',
       label: 'Any client',
-      about: 'The form that most clients read, as Streamable HTTP.',
+      about: 'The format that most clients accept, for Streamable HTTP.',
       text: json({ mcpServers: { [slug]: { type: 'streamable-http', url, headers } } }),
     },
     {
       id: 'curl',
       label: 'curl',
-      about: 'Lists the tools, without any client.',
+      about: 'Lists the tools without a client.',
       text: [
         `curl -s ${url} \\`,
         `  -H 'Authorization: Bearer ${key}' \\`,
@@ -87,7 +87,7 @@ export function Connect({ server }: { server: Server }) {
     <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,2fr)_minmax(16rem,1fr)]">
       {!server.enabled && (
         <p className="rounded-md border border-warn/40 bg-warn-wash px-3 py-2 text-sm lg:col-span-2">
-          This server is switched off: clients find nothing at its address until it is switched on in its settings.
+          This server is disabled. Clients cannot connect until you enable it in Settings.
         </p>
       )}
       <Panel title="Connect a client">
@@ -100,8 +100,8 @@ export function Connect({ server }: { server: Server }) {
             onChange={(event) => setKey(event.target.value)}
             hint={
               <>
-                Fills in the lines below and goes nowhere else. Give each client a key of its own, with the policy
-                “caller”: make one under{' '}
+                Only fills in the snippets below. Use a separate key with the policy “caller” for each client. Create
+                one under{' '}
                 <Link to="/access" className="text-accent underline">
                   Access
                 </Link>
@@ -136,21 +136,18 @@ function AtAGlance({ server }: { server: Server }) {
   const footprint = useFootprint(server)
   const cost = footprint.data?.[footprint.data.mode]
   return (
-    <Panel title="What a client gets">
+    <Panel title="Summary">
       <Facts
         facts={[
           ['Tools', cost ? count(cost.tools) : '…'],
-          ['Cost', cost ? `${count(cost.tokens)} tokens a conversation` : '…'],
-          ['Mode', server.agent_mode ? 'finds and runs actions' : 'one tool for each action'],
-          [
-            'Offers',
-            server.apps === null ? 'everything in the project' : server.apps.map(({ slug }) => slug).join(', '),
-          ],
+          ['Cost', cost ? `${count(cost.tokens)} tokens per conversation` : '…'],
+          ['Mode', server.agent_mode ? 'agent mode: search and run actions' : 'direct mode: one tool per action'],
+          ['Apps', server.apps === null ? 'all' : server.apps.map(({ slug }) => slug).join(', ')],
           [
             'Skills',
             server.retrieve_skill ? (server.skill_ids === null ? 'all' : count(server.skill_ids.length)) : 'none',
           ],
-          ...(server.description ? [['Says', server.description] as const] : []),
+          ...(server.description ? [['Description', server.description] as const] : []),
         ]}
       />
       <ErrorNotice error={footprint.error} />

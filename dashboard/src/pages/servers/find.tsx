@@ -7,7 +7,7 @@ import { ErrorNotice } from '../../ui/notice.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { useAction } from '../../use-action.ts'
 
-/** What RESOLVE_ACTIONS finds, with the features behind each score. */
+/** The results of RESOLVE_ACTIONS, with the features of each score. */
 export function Find({ server }: { server: Server }) {
   const [text, setText] = useState('')
   const find = useAction(() =>
@@ -48,7 +48,7 @@ export function Find({ server }: { server: Server }) {
             }}
           />
           <ErrorNotice error={find.error} />
-          <Button look="main" type="submit" busy={find.busy} disabled={text.trim() === ''}>
+          <Button variant="main" type="submit" busy={find.busy} disabled={text.trim() === ''}>
             Find actions
           </Button>
         </form>

@@ -6,7 +6,7 @@ import { Answered, ErrorNotice } from '../../ui/notice.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { useFootprint, useSaveServer } from './use-server.ts'
 
-/** What the list of tools costs a model in every conversation, before anything was asked of it. */
+/** The tokens that the tool list costs in every conversation. */
 export function Footprint({ server }: { server: Server }) {
   const save = useSaveServer(server)
   const footprint = useFootprint(server)
@@ -16,14 +16,14 @@ export function Footprint({ server }: { server: Server }) {
         const largest = Math.max(direct.tokens, agent.tokens, 1)
         return (
           <div className="max-w-2xl space-y-4">
-            <Panel title="Tokens in every conversation">
+            <Panel title="Tokens per conversation">
               <dl className="space-y-4">
                 {[['direct', direct] as const, ['agent', agent] as const].map(([name, cost]) => (
                   <div key={name}>
                     <dt className="mb-1 flex justify-between text-sm">
                       <span className="font-medium">
                         {name === 'direct' ? 'Direct mode' : 'Agent mode'}{' '}
-                        {name === mode && <Badge tone="accent">now</Badge>}
+                        {name === mode && <Badge tone="accent">current</Badge>}
                       </span>
                       <span className="text-soft">{plural(cost.tools, 'tool')}</span>
                     </dt>
@@ -52,7 +52,7 @@ export function Footprint({ server }: { server: Server }) {
               <ErrorNotice error={save.error} />
             </Panel>
             <p className="text-xs text-soft">
-              Counted with {tokenizer} over names, descriptions and schemas, as your key would see them.
+              Names, descriptions and schemas of the tools your key can use, counted with {tokenizer}.
             </p>
           </div>
         )

@@ -34,12 +34,12 @@ export function NewServer() {
     onDone: ({ id }) => void navigate({ to: '/servers/$serverId', params: { serverId: id } }),
   })
   const { draft, set, text, faultOf } = form
-  // Until someone writes a slug, it follows the name.
+  // The slug follows the name until it is edited.
   const slug = draft.slug ?? slugged(draft.name)
   return (
     <>
       <PageHead title="New server" />
-      <Form form={form} label="Create the server" className="max-w-2xl">
+      <Form form={form} label="Create server" className="max-w-2xl">
         <Panel>
           <div className="space-y-4">
             <TextField label="Name" required {...text('name')} />
@@ -52,11 +52,11 @@ export function NewServer() {
               hint={`Clients connect to ${window.location.origin}/mcp/${slug}`}
               error={faultOf('slug')}
             />
-            <TextArea label="Description" rows={3} {...text('description')} hint="Shown to the agents that connect" />
+            <TextArea label="Description" rows={3} {...text('description')} hint="Shown to agents that connect" />
             {field}
             <Switch
               label="Agent mode"
-              hint="Two tools that find and run actions, instead of one tool for each action: for many actions"
+              hint="Two tools that search and run actions, instead of one tool per action. Recommended for many actions"
               checked={draft.isAgentMode}
               onChange={(isAgentMode) => set({ isAgentMode })}
             />

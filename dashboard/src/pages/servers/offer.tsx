@@ -21,10 +21,10 @@ const appsOf = (choice: Choice) =>
     ...(workflows && { workflows: [...workflows] }),
   }))
 
-/** Which apps and actions, and which skills: all of them, or a choice. */
+/** Selects the apps, actions and skills that the server offers. */
 export function Offer({ server }: { server: Server }) {
   const tools = useTools()
-  // A choice begins with all that there is, so that has to be known.
+  // A selection starts with everything, so everything must be loaded first.
   return <Answered query={tools}>{(all) => <OfferForm server={server} tools={all} />}</Answered>
 }
 
@@ -54,20 +54,20 @@ function OfferForm({ server, tools }: { server: Server; tools: readonly Tool[] }
     <Form form={form} label="Save" className="max-w-3xl">
       <Panel title="Apps and actions">
         <fieldset className="space-y-1 text-sm">
-          <legend className="sr-only">Which apps</legend>
+          <legend className="sr-only">Apps</legend>
           <Radio checked={choice === null} onChange={() => setChoice(null)}>
-            Everything in the project, also what is added later
+            Everything in the project, including future additions
           </Radio>
           <Radio
             checked={choice !== null}
             onChange={() => setChoice(choice ?? new Map([...byApp.keys()].map((slug) => [slug, {}])))}
           >
-            Only what is chosen here
+            Only selected
           </Radio>
         </fieldset>
         {choice && (
           <ul className="mt-3 divide-y divide-line rounded-md border border-line">
-            {slugs.length === 0 && <li className="p-3 text-sm text-soft">There are no tools yet.</li>}
+            {slugs.length === 0 && <li className="p-3 text-sm text-soft">No tools yet.</li>}
             {slugs.map((slug) => (
               <App
                 key={slug}
@@ -82,20 +82,20 @@ function OfferForm({ server, tools }: { server: Server; tools: readonly Tool[] }
       </Panel>
       <Panel title="Skills">
         {!server.retrieve_skill && (
-          <p className="mb-2 text-sm text-soft">Skills are switched off for this server: see its settings.</p>
+          <p className="mb-2 text-sm text-soft">Skills are disabled for this server. Enable them in Settings.</p>
         )}
         <fieldset className="space-y-1 text-sm">
-          <legend className="sr-only">Which skills</legend>
+          <legend className="sr-only">Skills</legend>
           <Radio checked={skillIds === null} onChange={() => setSkillIds(null)}>
-            Every skill in the project
+            All skills in the project
           </Radio>
           <Radio checked={skillIds !== null} onChange={() => setSkillIds(skillIds ?? [])}>
-            Only what is chosen here
+            Only selected
           </Radio>
         </fieldset>
         {skillIds && (
           <ul className="mt-3 space-y-1 text-sm">
-            {skills.length === 0 && <li className="text-soft">There are no skills yet.</li>}
+            {skills.length === 0 && <li className="text-soft">No skills yet.</li>}
             {skills.map(({ id, name }) => (
               <li key={id}>
                 <label className="flex items-center gap-2">
@@ -151,23 +151,23 @@ function App({
         </label>
         <span className="text-xs text-soft">
           {tools.length === 0
-            ? 'no such app any more'
+            ? 'app no longer exists'
             : chosen?.actions
               ? plural(chosen.actions.length, 'action')
               : chosen
-                ? 'all its actions'
+                ? 'all actions'
                 : 'not offered'}
         </span>
         {chosen && tools.length > 0 && (
-          <Button look="quiet" className="ml-auto" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          <Button variant="quiet" className="ml-auto" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
             {isOpen ? 'Close' : 'Choose actions'}
           </Button>
         )}
       </div>
       {isOpen && chosen && (
         <div className="mt-2 ml-6">
-          <Button look="quiet" onClick={() => onChange({})} disabled={!chosen.actions}>
-            All, also later ones
+          <Button variant="quiet" onClick={() => onChange({})} disabled={!chosen.actions}>
+            All, including future ones
           </Button>
           <ul className="max-h-64 overflow-y-auto">
             {tools.map((tool) => (
@@ -191,7 +191,7 @@ function Actions({
   onChange,
 }: {
   tool: Tool
-  /** Undefined: all of them. */
+  /** Undefined for all. */
   chosen: readonly string[] | undefined
   onChange: (actions: readonly string[]) => void
 }) {

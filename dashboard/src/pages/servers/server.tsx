@@ -27,7 +27,7 @@ function Whole({ server }: { server: ServerRecord }) {
     <>
       <PageHead title={server.name}>
         <span className="mr-2 inline-flex gap-1.5 align-middle">
-          <Badge tone={server.enabled ? 'good' : 'plain'}>{server.enabled ? 'on' : 'off'}</Badge>
+          <Badge tone={server.enabled ? 'good' : 'plain'}>{server.enabled ? 'enabled' : 'disabled'}</Badge>
           <Badge>{server.agent_mode ? 'agent mode' : 'direct mode'}</Badge>
         </span>
         <code className="font-mono text-xs break-all">{window.location.origin + server.url}</code>
@@ -38,7 +38,7 @@ function Whole({ server }: { server: ServerRecord }) {
         onChange={(next) => navigate({ search: { tab: next === 'connect' ? undefined : next }, replace: true })}
         tabs={[
           { id: 'connect', label: 'Connect', content: () => <Connect server={server} /> },
-          { id: 'offer', label: 'What it offers', content: () => <Offer server={server} /> },
+          { id: 'offer', label: 'Actions and skills', content: () => <Offer server={server} /> },
           { id: 'find', label: 'Find actions', content: () => <Find server={server} /> },
           { id: 'cost', label: 'Cost', content: () => <Footprint server={server} /> },
           { id: 'settings', label: 'Settings', content: () => <ServerSettings server={server} /> },

@@ -3,7 +3,7 @@ import type { Server } from '../../api.ts'
 import { plural } from '../../format.ts'
 import { useServers } from '../../queries.ts'
 import { Badge } from '../../ui/badge.tsx'
-import { buttonLook } from '../../ui/button.tsx'
+import { buttonClass } from '../../ui/button.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { Listing } from '../../ui/listing.tsx'
 import { Empty } from '../../ui/notice.tsx'
@@ -17,13 +17,13 @@ export function Servers() {
       <PageHead
         title="Servers"
         actions={
-          <Link to="/servers/new" className={buttonLook('main')}>
+          <Link to="/servers/new" className={buttonClass('main')}>
             <Icon name="plus" />
             New server
           </Link>
         }
       >
-        MCP endpoints: each offers a choice of the tools to the clients that connect to it.
+        MCP endpoints for clients to connect to. Each offers some or all of your tools.
       </PageHead>
       <Listing
         query={servers}
@@ -32,13 +32,13 @@ export function Servers() {
           <Empty
             title="No servers yet"
             action={
-              <Link to="/servers/new" className={buttonLook('main')}>
+              <Link to="/servers/new" className={buttonClass('main')}>
                 Create a server
               </Link>
             }
           >
-            An editor, a desktop assistant or a framework connects to a server. Make one that offers everything, and
-            narrow it down later.
+            Editors, desktop assistants and frameworks connect to a server. Create one that offers everything, and
+            restrict it later.
           </Empty>
         }
         columns={[
@@ -54,8 +54,8 @@ export function Servers() {
             ),
           },
           {
-            name: 'State',
-            cell: ({ enabled }) => <Badge tone={enabled ? 'good' : 'plain'}>{enabled ? 'on' : 'off'}</Badge>,
+            name: 'Status',
+            cell: ({ enabled }) => <Badge tone={enabled ? 'good' : 'plain'}>{enabled ? 'enabled' : 'disabled'}</Badge>,
           },
           {
             name: 'Mode',
@@ -63,7 +63,7 @@ export function Servers() {
             cell: ({ agent_mode }) => <span className="text-soft">{agent_mode ? 'agent' : 'direct'}</span>,
           },
           {
-            name: 'Offers',
+            name: 'Apps',
             wideOnly: true,
             cell: (server) => <span className="text-soft">{offers(server)}</span>,
           },

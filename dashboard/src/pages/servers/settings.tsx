@@ -40,32 +40,32 @@ export function ServerSettings({ server }: { server: Server }) {
   const { text } = form
   return (
     <div className="max-w-2xl space-y-4">
-      <Panel title="Switches">
+      <Panel title="Options">
         <div className="space-y-4">
           <Switch
-            label="On"
-            hint="Off: the endpoint answers that it is not there"
+            label="Enabled"
+            hint="A disabled endpoint returns 404"
             checked={server.enabled}
             disabled={toggle.busy}
             onChange={(enabled) => toggle.run({ enabled })}
           />
           <Switch
             label="Agent mode"
-            hint="Two tools that find and run actions, instead of one tool for each action"
+            hint="Two tools that search and run actions, instead of one tool per action"
             checked={server.agent_mode}
             disabled={toggle.busy}
             onChange={(agent_mode) => toggle.run({ agent_mode })}
           />
           <Switch
             label="Skills"
-            hint="Adds the tools that list and load skills"
+            hint="Adds tools that list and load skills"
             checked={server.retrieve_skill}
             disabled={toggle.busy}
             onChange={(retrieve_skill) => toggle.run({ retrieve_skill })}
           />
           <Switch
-            label="A person decides"
-            hint="Every call through this server waits for approval; off leaves it to tools and rules"
+            label="Require approval"
+            hint="For every call through this server. If off, tools and rules decide"
             checked={server.auto_approve === false}
             disabled={toggle.busy}
             onChange={(isOn) => toggle.run({ auto_approve: isOn ? false : null })}
@@ -73,7 +73,7 @@ export function ServerSettings({ server }: { server: Server }) {
           <ErrorNotice error={toggle.error} />
         </div>
       </Panel>
-      <Panel title="How it appears">
+      <Panel title="General">
         <Form form={form} label="Save">
           <TextField label="Name" required {...text('name')} />
           <TextField
@@ -81,36 +81,36 @@ export function ServerSettings({ server }: { server: Server }) {
             mono
             required
             {...text('slug')}
-            hint="Part of its address: clients that are connected must be told of a new one"
+            hint="Part of the URL. If you change it, update all connected clients"
           />
-          <TextArea label="Description" rows={3} {...text('description')} hint="Shown to the agents that connect" />
+          <TextArea label="Description" rows={3} {...text('description')} hint="Shown to agents that connect" />
           <Select
-            label="Names of tools"
+            label="Tool names"
             {...text('tool_names')}
             options={[
               ['generated', '{app}_{action}_action'],
-              ['original', 'As they are called where they come from'],
+              ['original', 'Original names'],
             ]}
           />
           <TextField
-            label="Large results"
+            label="Result limit"
             type="number"
             min={1000}
             {...text('limit', 'result_limit')}
-            hint="Of a result with more bytes a model gets the beginning, and a tool to read on; empty is off"
+            hint="Bytes. Larger results are cut, and the model gets a tool to read the rest. Default: no limit"
           />
           <TextField
-            label="Time to decide"
+            label="Approval timeout"
             type="number"
             min={1}
             max={604_800}
             {...text('decideIn', 'approval_timeout_seconds')}
-            hint="Seconds that a person has for a call that needs approval; unless given, the project’s"
+            hint="Seconds. Default: that of the project"
           />
         </Form>
       </Panel>
       <DeletePanel what="server" name={server.name} onDelete={() => remove.runAsync()}>
-        Clients that are connected to it find nothing there any more. Tools and skills stay.
+        Connected clients stop working. Tools and skills are kept.
       </DeletePanel>
     </div>
   )

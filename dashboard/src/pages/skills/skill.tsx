@@ -58,7 +58,7 @@ function Editor({ skill }: { skill: SkillRecord | undefined }) {
     onDone: ({ id }) => void navigate({ to: '/skills/$skillId', params: { skillId: id } }),
   })
   const { draft, set, text } = form
-  // The preview of a long text may come a moment after the letters.
+  // The preview of a long text may lag behind typing.
   const shown = useDeferredValue(draft.content)
   const remove = useAction(async () => skill && ask(qm.skills.deleteSkill({ path: { skill_id: skill.id } })), {
     changes: ['skills'],
@@ -73,37 +73,32 @@ function Editor({ skill }: { skill: SkillRecord | undefined }) {
             <ConfirmButton
               label="Delete"
               title={`Delete ${skill.name}?`}
-              confirm="Delete the skill"
+              confirm="Delete skill"
               onConfirm={() => remove.runAsync()}
             >
-              Agents no longer find it. This cannot be undone.
+              Agents can no longer load it. This cannot be undone.
             </ConfirmButton>
           )
         }
       />
-      <Form form={form} label={skill ? 'Save' : 'Create the skill'}>
+      <Form form={form} label={skill ? 'Save' : 'Create skill'}>
         <Panel>
           <div className="grid gap-4 md:grid-cols-2">
             <TextField label="Name" required {...text('name')} />
-            <TextField
-              label="Apps"
-              mono
-              {...text('apps')}
-              hint="Slugs of the apps that it is about, with commas between"
-            />
+            <TextField label="Apps" mono {...text('apps')} hint="App slugs, separated by commas" />
             <div className="md:col-span-2">
               <TextField
                 label="Summary"
                 {...text('summary')}
-                hint="One or two sentences by which an agent decides whether to load it"
+                hint="One or two sentences that tell an agent when to load the skill"
               />
             </div>
             {!skill && field}
             <TextField label="Category" {...text('category')} />
             <div className="md:pt-6">
               <Switch
-                label="On"
-                hint="Off: agents do not find it"
+                label="Enabled"
+                hint="Agents cannot find a disabled skill"
                 checked={draft.enabled}
                 onChange={(enabled) => set({ enabled })}
               />
@@ -111,7 +106,7 @@ function Editor({ skill }: { skill: SkillRecord | undefined }) {
           </div>
         </Panel>
         <div className="grid gap-4 lg:grid-cols-2">
-          <TextArea label="The procedure, in Markdown" mono required rows={22} {...text('content')} />
+          <TextArea label="Content (Markdown)" mono required rows={22} {...text('content')} />
           <div className="flex min-w-0 flex-col">
             <h2 className="mb-1 text-sm font-medium">Preview</h2>
             <div className="flex-1 rounded-md border border-line bg-panel p-4 text-base break-words">

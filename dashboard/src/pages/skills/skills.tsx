@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { useSkills } from '../../queries.ts'
 import { Badge } from '../../ui/badge.tsx'
-import { buttonLook } from '../../ui/button.tsx'
+import { buttonClass } from '../../ui/button.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { changed, Listing } from '../../ui/listing.tsx'
 import { Empty } from '../../ui/notice.tsx'
@@ -9,7 +9,7 @@ import { PageHead } from '../../ui/panel.tsx'
 import { rowLink } from '../../ui/table.tsx'
 
 const NewSkill = ({ label }: { label: string }) => (
-  <Link to="/skills/$skillId" params={{ skillId: 'new' }} className={buttonLook('main')}>
+  <Link to="/skills/$skillId" params={{ skillId: 'new' }} className={buttonClass('main')}>
     <Icon name="plus" />
     {label}
   </Link>
@@ -20,14 +20,14 @@ export function Skills() {
   return (
     <>
       <PageHead title="Skills" actions={<NewSkill label="New skill" />}>
-        Procedures in Markdown that an agent finds by their summary and loads when it needs them.
+        Procedures in Markdown. Agents find them by their summary and load them when needed.
       </PageHead>
       <Listing
         query={skills}
         label="Skills"
         empty={
-          <Empty title="No skills yet" action={<NewSkill label="Write a skill" />}>
-            Write down how something is done here, step by step, and name the apps that it is about.
+          <Empty title="No skills yet" action={<NewSkill label="Create a skill" />}>
+            Describe a procedure step by step, and name the apps it uses.
           </Empty>
         }
         columns={[
@@ -48,8 +48,8 @@ export function Skills() {
             cell: ({ apps }) => <span className="text-soft">{apps.join(', ')}</span>,
           },
           {
-            name: 'State',
-            cell: ({ enabled }) => <Badge tone={enabled ? 'good' : 'plain'}>{enabled ? 'on' : 'off'}</Badge>,
+            name: 'Status',
+            cell: ({ enabled }) => <Badge tone={enabled ? 'good' : 'plain'}>{enabled ? 'enabled' : 'disabled'}</Badge>,
           },
           changed,
         ]}

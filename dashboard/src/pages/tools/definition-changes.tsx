@@ -8,7 +8,7 @@ import { Panel } from '../../ui/panel.tsx'
 import { JsonView } from '../../ui/text.tsx'
 import { useAction } from '../../use-action.ts'
 
-/** What a server says otherwise than before, to be read and accepted: this and nothing that comes after. */
+/** Changed definitions to review. Accepting applies only to the definitions shown here. */
 export function DefinitionChanges({ tool }: { tool: Tool }) {
   const changes = useDefinitionChanges(tool.id)
   const accept = useAction(
@@ -21,13 +21,13 @@ export function DefinitionChanges({ tool }: { tool: Tool }) {
   return (
     <Answered query={changes}>
       {(all) => (
-        <section aria-label="What has changed" className="space-y-3">
+        <section aria-label="Definition changes" className="space-y-3">
           <div className="flex flex-wrap items-center justify-between gap-2 rounded-md border border-warn/40 bg-warn-wash px-3 py-2 text-sm">
-            {plural(all.length, 'action is', 'actions are')} described otherwise than before, and withheld until you
-            have read and accepted that.
+            {plural(all.length, 'action')} changed. Calls are blocked until you review and accept the new{' '}
+            {all.length === 1 ? 'definition' : 'definitions'}.
             {all.length > 1 && (
               <Button busy={accept.busy} onClick={() => accept.run(all)}>
-                Accept all {all.length} as they are below
+                Accept all {all.length}
               </Button>
             )}
           </div>
@@ -57,11 +57,12 @@ export function DefinitionChanges({ tool }: { tool: Tool }) {
 type Change = NonNullable<ReturnType<typeof useDefinitionChanges>['data']>[number]
 
 function What({ change: { accepted, current } }: { change: Change }) {
-  if (!current) return <p className="text-sm text-soft">It is too long to be kept: look at it below.</p>
+  if (!current)
+    return <p className="text-sm text-soft">The new definition is too long to compare. It is shown below.</p>
   if (accepted) return <Diff before={text(accepted)} after={text(current)} />
   return (
     <>
-      <p className="mb-2 text-sm text-soft">How it was described before was not kept. This is how it is now:</p>
+      <p className="mb-2 text-sm text-soft">The previous definition is not available. Current definition:</p>
       <JsonView value={current} name="definition.json" />
     </>
   )

@@ -10,7 +10,7 @@ const words: Record<State, readonly [Tone, string]> = {
   unknown: ['plain', 'not used yet'],
 }
 
-/** How the MCP server behind a tool was when it was last used. Nobody asks it for this. */
+/** The health of the upstream MCP server as of its last use. It is not probed for this. */
 export const healthOf = (toolId: string) =>
   queryOptions({
     queryKey: ['health', toolId],
@@ -19,12 +19,12 @@ export const healthOf = (toolId: string) =>
   })
 
 export function HealthBadge({ state, error }: { state: State; error: string | null | undefined }) {
-  // One that has failed a few times is not given up yet.
-  const [tone, word] = state === 'unknown' && error ? (['warn', 'in trouble'] as const) : words[state]
+  // After a few failures, the platform still retries.
+  const [tone, word] = state === 'unknown' && error ? (['warn', 'failing'] as const) : words[state]
   return <Badge tone={tone}>{word}</Badge>
 }
 
-/** For the head of a tool's page: how its server is, and what is wrong with it. */
+/** The health of the upstream server, for the header of the tool page. */
 export function Health({ toolId }: { toolId: string }) {
   const { data: health } = useQuery(healthOf(toolId))
   if (!health) return null

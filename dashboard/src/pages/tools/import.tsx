@@ -14,13 +14,13 @@ const example = `{
   }
 }`
 
-/** Takes the file as editors keep it, with the key or without. */
+/** Accepts the file with or without the mcpServers key. */
 function read(text: string): Body<'tools', 'importMcpServers'>['mcpServers'] {
   try {
     const value = JSON.parse(text)
     return value?.mcpServers ?? value?.servers ?? value
   } catch (error) {
-    throw new Failure({ code: 'INVALID_JSON', message: `This is not JSON: ${(error as Error).message}`, details: {} })
+    throw new Failure({ code: 'INVALID_JSON', message: `Invalid JSON: ${(error as Error).message}`, details: {} })
   }
 }
 
@@ -48,8 +48,8 @@ export function ImportDialog({ open, onClose }: { open: boolean; onClose: () => 
         <div className="space-y-3 text-sm">
           <p role="status">
             {action.data.created.length === 0
-              ? 'None was taken over.'
-              : `Taken over: ${action.data.created.map(({ name }) => name).join(', ')}.`}
+              ? 'Nothing was imported.'
+              : `Imported: ${action.data.created.map(({ name }) => name).join(', ')}.`}
           </p>
           {action.data.skipped.length > 0 && (
             <ul className="list-disc pl-5">
@@ -61,7 +61,7 @@ export function ImportDialog({ open, onClose }: { open: boolean; onClose: () => 
             </ul>
           )}
           {action.data.not_taken_over.length > 0 && (
-            <List title="Not taken over">
+            <List title="Not imported">
               {action.data.not_taken_over.map(({ name, field, instead }) => (
                 <li key={`${name} ${field}`}>
                   <code className="font-mono">{field}</code> of {name}: {instead}
@@ -70,7 +70,7 @@ export function ImportDialog({ open, onClose }: { open: boolean; onClose: () => 
             </List>
           )}
           {action.data.to_fill_in.length > 0 && (
-            <List title="To be filled in, on the tool">
+            <List title="Complete these values in the settings of the tool">
               {action.data.to_fill_in.map(({ name, field, placeholder }) => (
                 <li key={`${name} ${field} ${placeholder}`}>
                   <code className="font-mono">{placeholder}</code> in {field} of {name}
@@ -80,7 +80,7 @@ export function ImportDialog({ open, onClose }: { open: boolean; onClose: () => 
           )}
           <Row className="justify-end">
             <Link to="/tools" onClick={close} className="text-accent hover:underline">
-              To the tools
+              View tools
             </Link>
           </Row>
         </div>
@@ -93,7 +93,7 @@ export function ImportDialog({ open, onClose }: { open: boolean; onClose: () => 
           }}
         >
           <TextArea
-            label="mcpServers, as JSON"
+            label="mcpServers (JSON)"
             mono
             rows={12}
             placeholder={example}
@@ -104,7 +104,7 @@ export function ImportDialog({ open, onClose }: { open: boolean; onClose: () => 
           <ErrorNotice error={action.error} />
           <Row className="justify-end">
             <Button onClick={close}>Cancel</Button>
-            <Button look="main" type="submit" busy={action.busy} disabled={text.trim() === ''}>
+            <Button variant="main" type="submit" busy={action.busy} disabled={text.trim() === ''}>
               Import
             </Button>
           </Row>

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { ask, qm, type Tool } from '../../api.ts'
 import { plural } from '../../format.ts'
 import { useToolActions } from '../../queries.ts'
+import { typeOf, useToolTypes } from '../../tool-types.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Answered, Empty, ErrorNotice } from '../../ui/notice.tsx'
@@ -11,11 +12,12 @@ import { visible } from '../../ui/visible.ts'
 import { useAction } from '../../use-action.ts'
 import { DefinitionChanges } from './definition-changes.tsx'
 
-const most = 100
+const maxActions = 100
 
 /** Names, description and schema as models see them, without presets. */
 export function ModelView({ tool }: { tool: Tool }) {
   const actions = useToolActions(tool.id)
+  const type = typeOf(tool, useToolTypes().data)
   const [text, setText] = useState('')
   const refresh = useAction(() => ask(qm.tools.refreshTool({ path: { tool_id: tool.id } })), {
     changes: ['tool-actions', 'definition-changes', 'health'],
@@ -27,7 +29,7 @@ export function ModelView({ tool }: { tool: Tool }) {
           `${tool_name} ${server_tool_name} ${description ?? ''}`.toLowerCase().includes(text.toLowerCase()),
         )
         const withheld = all.some((action) => action.withheld)
-        if (all.length === 0) return <Empty title="No actions">The MCP server offers no tools right now.</Empty>
+        if (all.length === 0) return <Empty title="No actions">This tool currently offers no actions.</Empty>
         return (
           <div className="space-y-3">
             {withheld && <DefinitionChanges tool={tool} />}
@@ -43,26 +45,26 @@ export function ModelView({ tool }: { tool: Tool }) {
                   onChange={(event) => setText(event.target.value)}
                 />
               )}
-              {tool.mcp && (
+              {type?.remote_actions && (
                 <Button busy={refresh.busy} onClick={() => refresh.run()}>
                   Refresh
                 </Button>
               )}
             </div>
-            {found.slice(0, most).map((action) => (
+            {found.slice(0, maxActions).map((action) => (
               <Panel
                 key={action.id}
                 title={<Names agent={action.tool_name} client={action.server_tool_name} />}
                 aside={
                   <span className="flex gap-1.5">
-                    {action.withheld && <Badge tone="warn">withheld</Badge>}
+                    {action.withheld && <Badge tone="warn">blocked</Badge>}
                     <Badge>{action.level}</Badge>
                   </span>
                 }
               >
                 <p className="mb-3 text-sm break-words whitespace-pre-line">
                   {(action.description && visible(action.description)) ?? (
-                    <span className="text-soft">No description. A model has only the name to go by.</span>
+                    <span className="text-soft">No description. Models see only the name.</span>
                   )}
                 </p>
                 <details open={all.length === 1}>
@@ -71,8 +73,10 @@ export function ModelView({ tool }: { tool: Tool }) {
                 </details>
               </Panel>
             ))}
-            {found.length > most && (
-              <p className="text-sm text-soft">{plural(found.length - most, 'more')}: search to find one.</p>
+            {found.length > maxActions && (
+              <p className="text-sm text-soft">
+                {plural(found.length - maxActions, 'more')}. Search to narrow the list.
+              </p>
             )}
           </div>
         )
@@ -81,7 +85,7 @@ export function ModelView({ tool }: { tool: Tool }) {
   )
 }
 
-/** A server shows its clients other names than agents see, because it may offer actions of several apps. */
+/** MCP clients see other names than agents, because a server can offer actions of several apps. */
 const Names = ({ agent, client }: { agent: string; client: string }) => (
   <dl className="space-y-0.5">
     {(

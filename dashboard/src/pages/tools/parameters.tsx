@@ -12,7 +12,7 @@ interface Line {
 
 const simple = ['string', 'number', 'integer', 'boolean']
 
-/** The lines that a schema comes to; nothing where it says more than lines can. */
+/** The schema as form rows. Undefined if rows cannot represent it. */
 function linesOf(schema: unknown): Line[] | undefined {
   if (schema === null) return []
   const { type, properties = {}, required = [], ...more } = (schema ?? {}) as Schema
@@ -37,7 +37,7 @@ const schemaOf = (lines: readonly Line[]): Schema => {
   }
 }
 
-/** The input of a tool: line by line where that says all, else as JSON Schema. */
+/** Edits the input of a tool as rows, or as JSON Schema if rows cannot represent it. */
 export function ParametersField({
   value,
   onChange,
@@ -57,8 +57,8 @@ export function ParametersField({
       <div className="space-y-2">
         <JsonField label="JSON Schema of the input" rows={12} value={value} onChange={onChange} error={error} />
         {linesOf(value) && (
-          <Button look="quiet" onClick={() => setLines(linesOf(value))}>
-            Write it line by line
+          <Button variant="quiet" onClick={() => setLines(linesOf(value))}>
+            Edit as form
           </Button>
         )}
       </div>
@@ -67,10 +67,10 @@ export function ParametersField({
   const change = (index: number, part: Partial<Line>) => set(lines.with(index, { ...(lines[index] as Line), ...part }))
   return (
     <div className="space-y-3">
-      {lines.length === 0 && <p className="text-sm text-soft">It takes no input yet.</p>}
+      {lines.length === 0 && <p className="text-sm text-soft">No input fields yet.</p>}
       {lines.map((line, index) => (
         <div
-          // biome-ignore lint/suspicious/noArrayIndexKey: while it is typed, a name is no key
+          // biome-ignore lint/suspicious/noArrayIndexKey: names are not unique while typing
           key={index}
           className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-2 border-b border-line pb-3 last:border-0 md:grid-cols-[minmax(0,11rem)_8rem_minmax(0,1fr)_auto_auto]"
         >
@@ -93,7 +93,7 @@ export function ParametersField({
           </select>
           <input
             aria-label={`Field ${index + 1}: description`}
-            placeholder="What it is, in words for the model"
+            placeholder="Description for models"
             className="control col-span-2 text-sm md:col-span-1"
             value={line.description}
             onChange={(event) => change(index, { description: event.target.value })}
@@ -122,8 +122,8 @@ export function ParametersField({
         >
           Add a field
         </Button>
-        <Button look="quiet" onClick={() => setLines(undefined)}>
-          Write JSON Schema instead
+        <Button variant="quiet" onClick={() => setLines(undefined)}>
+          Edit as JSON Schema
         </Button>
       </div>
     </div>

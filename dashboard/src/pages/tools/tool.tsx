@@ -1,6 +1,7 @@
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { ask, qm, type Tool as ToolRecord } from '../../api.ts'
 import { useTool } from '../../queries.ts'
+import { summaryOf, typeOf, useToolTypes } from '../../tool-types.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { DeletePanel } from '../../ui/delete-panel.tsx'
 import { Answered } from '../../ui/notice.tsx'
@@ -11,7 +12,6 @@ import { bodyOf, draftOf } from './draft.ts'
 import { ToolForm } from './form.tsx'
 import { Health } from './health.tsx'
 import { ModelView } from './model-view.tsx'
-import { aim } from './tools.tsx'
 import { TryTool } from './try.tsx'
 
 export function Tool() {
@@ -21,6 +21,7 @@ export function Tool() {
 }
 
 function Whole({ tool }: { tool: ToolRecord }) {
+  const type = typeOf(tool, useToolTypes().data)
   const { tab = 'try' } = useSearch({ from: '/tools/$toolId' })
   const navigate = useNavigate({ from: '/tools/$toolId' })
   return (
@@ -28,10 +29,10 @@ function Whole({ tool }: { tool: ToolRecord }) {
       <PageHead title={tool.name}>
         <span className="mr-2 inline-flex flex-wrap items-center gap-1.5 align-middle">
           <Badge>{tool.type}</Badge>
-          {!tool.auto_approve && <Badge tone="warn">a human decides</Badge>}
-          {tool.mcp && <Health toolId={tool.id} />}
+          {!tool.auto_approve && <Badge tone="warn">requires approval</Badge>}
+          {type?.has_health && <Health toolId={tool.id} />}
         </span>
-        <code className="font-mono text-xs">{aim(tool)}</code>
+        <code className="font-mono text-xs">{summaryOf(tool, type)}</code>
       </PageHead>
       <Tabs
         label="Tool"
@@ -48,6 +49,7 @@ function Whole({ tool }: { tool: ToolRecord }) {
 }
 
 function EditTool({ tool }: { tool: ToolRecord }) {
+  const types = useToolTypes()
   const navigate = useNavigate()
   const remove = useAction(() => ask(qm.tools.deleteTool({ path: { tool_id: tool.id } })), {
     changes: ['tools'],
@@ -55,18 +57,23 @@ function EditTool({ tool }: { tool: ToolRecord }) {
   })
   return (
     <div className="space-y-6">
-      <ToolForm
-        isNew={false}
-        start={draftOf(tool)}
-        version={tool.updated_at}
-        save={(draft) => {
-          const { type: _, ...body } = bodyOf(draft)
-          return ask(qm.tools.updateTool({ path: { tool_id: tool.id }, body }))
-        }}
-        changes={['tool', 'tools', 'tool-actions']}
-      />
+      <Answered query={types}>
+        {(all) => (
+          <ToolForm
+            isNew={false}
+            types={all}
+            start={draftOf(tool, typeOf(tool, all))}
+            version={tool.updated_at}
+            save={(draft) => {
+              const { type: _, ...body } = bodyOf(draft, typeOf(tool, all))
+              return ask(qm.tools.updateTool({ path: { tool_id: tool.id }, body }))
+            }}
+            changes={['tool', 'tools', 'tool-actions']}
+          />
+        )}
+      </Answered>
       <DeletePanel what="tool" name={tool.name} onDelete={() => remove.runAsync()}>
-        Whoever calls it is told that it is not there. The record of its calls stays.
+        Calls to this tool return “not found”. Its call history is kept.
       </DeletePanel>
     </div>
   )

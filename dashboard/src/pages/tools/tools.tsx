@@ -3,8 +3,9 @@ import { useState } from 'react'
 import type { Tool } from '../../api.ts'
 import { plural } from '../../format.ts'
 import { useTools } from '../../queries.ts'
+import { summaryOf, typeOf, useToolTypes } from '../../tool-types.ts'
 import { Badge } from '../../ui/badge.tsx'
-import { Button, buttonLook } from '../../ui/button.tsx'
+import { Button, buttonClass } from '../../ui/button.tsx'
 import { HelpLink } from '../../ui/help-link.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { changed } from '../../ui/listing.tsx'
@@ -13,7 +14,7 @@ import { PageHead, Panel } from '../../ui/panel.tsx'
 import { rowLink, Table } from '../../ui/table.tsx'
 import { ImportDialog } from './import.tsx'
 
-const most = 300
+const maxTools = 300
 
 export function Tools() {
   const tools = useTools()
@@ -30,7 +31,7 @@ export function Tools() {
         actions={
           <>
             <Button onClick={() => importing(true)}>Import MCP servers</Button>
-            <Link to="/tools/new" className={buttonLook('main')}>
+            <Link to="/tools/new" className={buttonClass('main')}>
               <Icon name="plus" />
               New tool
             </Link>
@@ -46,7 +47,7 @@ export function Tools() {
               title="No tools yet"
               action={
                 <>
-                  <Link to="/tools/new" className={buttonLook('main')}>
+                  <Link to="/tools/new" className={buttonClass('main')}>
                     Create a tool
                   </Link>
                   <Button onClick={() => importing(true)}>Import MCP servers</Button>
@@ -94,14 +95,15 @@ const fits = ({ name, app, description, type }: Tool, text: string) =>
     .split(/\s+/)
     .every((word) => `${name} ${app} ${type} ${description ?? ''}`.toLowerCase().includes(word))
 
-const Found = ({ tools }: { tools: readonly Tool[] }) =>
-  tools.length === 0 ? (
+function Found({ tools }: { tools: readonly Tool[] }) {
+  const { data: types } = useToolTypes()
+  return tools.length === 0 ? (
     <Empty title="No tools found">Try fewer or other words.</Empty>
   ) : (
     <Panel flush>
       <Table
         label="Tools"
-        items={tools.slice(0, most)}
+        items={tools.slice(0, maxTools)}
         columns={[
           {
             name: 'Name',
@@ -110,7 +112,9 @@ const Found = ({ tools }: { tools: readonly Tool[] }) =>
                 <Link to="/tools/$toolId" params={{ toolId: tool.id }} className={rowLink}>
                   {tool.name}
                 </Link>
-                <div className="line-clamp-1 max-w-xl text-xs break-all text-soft">{tool.description ?? aim(tool)}</div>
+                <div className="line-clamp-1 max-w-xl text-xs break-all text-soft">
+                  {tool.description ?? summaryOf(tool, typeOf(tool, types))}
+                </div>
               </>
             ),
           },
@@ -129,18 +133,11 @@ const Found = ({ tools }: { tools: readonly Tool[] }) =>
           changed,
         ]}
       />
-      {tools.length > most && (
+      {tools.length > maxTools && (
         <p className="border-t border-line px-4 py-2 text-sm text-soft">
-          {plural(tools.length - most, 'more tool')}: search to find one.
+          {plural(tools.length - maxTools, 'more tool')}. Search to narrow the list.
         </p>
       )}
     </Panel>
   )
-
-/** Where a call of it goes. */
-export const aim = ({ execute, mcp, actions }: Tool): string =>
-  execute
-    ? `${execute.method} ${execute.url}`
-    : mcp
-      ? (mcp.url ?? [mcp.command, ...(mcp.args ?? [])].join(' '))
-      : (actions?.join(', ') ?? '')
+}

@@ -6,6 +6,7 @@ import { useToolActions } from '../../queries.ts'
 import { SchemaForm } from '../../schema-form/form.tsx'
 import { type Schema, startOf } from '../../schema-form/schema.ts'
 import { useToolCall } from '../../tool-call.ts'
+import { typeOf, useToolTypes } from '../../tool-types.ts'
 import { ApprovalWait } from '../../ui/approval-wait.tsx'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -15,13 +16,15 @@ import { OutputView } from '../../ui/output.tsx'
 import { Panel } from '../../ui/panel.tsx'
 
 export function TryTool({ tool }: { tool: Tool }) {
-  const actions = useToolActions(tool.id, tool.type !== 'client')
+  const types = useToolTypes()
+  const type = typeOf(tool, types.data)
+  const isLocal = type?.callable === false
+  const actions = useToolActions(tool.id, types.isSuccess && !isLocal)
   const [chosen, setChosen] = useState('')
-  if (tool.type === 'client') {
+  if (isLocal) {
     return (
       <Empty title="This tool runs in your application">
-        A client tool cannot be called from here. When a model calls it, the call is handed to the application that runs
-        the agent.
+        You cannot run a client tool here. When a model calls it, the application that runs the agent receives the call.
       </Empty>
     )
   }
@@ -29,7 +32,7 @@ export function TryTool({ tool }: { tool: Tool }) {
     <Answered query={actions}>
       {(all) => {
         const action = all.find(({ id }) => id === chosen) ?? all[0]
-        if (!action) return <Empty title="No actions">The MCP server offers no tools right now.</Empty>
+        if (!action) return <Empty title="No actions">This tool currently offers no actions.</Empty>
         return (
           <div className="space-y-4">
             {all.length > 1 && (
@@ -41,7 +44,7 @@ export function TryTool({ tool }: { tool: Tool }) {
                 hint={action.description ?? undefined}
               />
             )}
-            <TryAction key={action.id} tool={tool} action={action} isOne={all.length === 1 && tool.type === 'http'} />
+            <TryAction key={action.id} tool={tool} action={action} isOne={type?.many_actions === false} />
           </div>
         )
       }}
@@ -68,7 +71,7 @@ function TryAction({ tool, action, isOne }: { tool: Tool; action: Action; isOne:
           className="space-y-4"
         >
           <SchemaForm schema={schema} value={input ?? {}} onChange={setInput} />
-          <Button look="main" type="submit" busy={call.busy} disabled={input === undefined}>
+          <Button variant="main" type="submit" busy={call.busy} disabled={input === undefined}>
             Run
           </Button>
         </form>

@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ask, type Delivery, qm, type Webhook } from '../../api.ts'
+import { ask, type WebhookDeliverySummary as Delivery, qm, type Webhook } from '../../api.ts'
 import { ago, moment, plural, when } from '../../format.ts'
 import { Badge, type Tone } from '../../ui/badge.tsx'
 import { Button, Row } from '../../ui/button.tsx'
@@ -13,15 +13,15 @@ import { useAction } from '../../use-action.ts'
 
 const pageSize = 20
 const tones: Record<Delivery['status'], Tone> = { delivered: 'good', pending: 'accent', failed: 'bad' }
-const words: Record<Delivery['status'], string> = { delivered: 'delivered', pending: 'on its way', failed: 'failed' }
+const words: Record<Delivery['status'], string> = { delivered: 'delivered', pending: 'pending', failed: 'failed' }
 
 export const DeliveryStatus = ({ delivery: { status, attempts, last_error } }: { delivery: Delivery }) => (
   <Badge tone={status === 'pending' && last_error ? 'warn' : tones[status]}>
-    {status === 'pending' && attempts > 0 ? 'tried, and again soon' : words[status]}
+    {status === 'pending' && attempts > 0 ? 'retrying' : words[status]}
   </Badge>
 )
 
-/** What was sent and how it went, newest first. */
+/** Deliveries and their status, newest first. */
 export function Deliveries({ webhook }: { webhook: Webhook }) {
   const [status, setStatus] = useState<Delivery['status'] | ''>('')
   const [offset, setOffset] = useState(0)
@@ -65,7 +65,9 @@ export function Deliveries({ webhook }: { webhook: Webhook }) {
         {({ data, total }) =>
           total === 0 ? (
             <p className="px-4 py-6 text-center text-sm text-soft">
-              {status ? 'None is in this state.' : 'Nothing was sent yet. Send a test to see that it arrives.'}
+              {status
+                ? 'No deliveries with this status.'
+                : 'No deliveries yet. Send a test event to check your endpoint.'}
             </p>
           ) : (
             <>
@@ -91,7 +93,7 @@ export function Deliveries({ webhook }: { webhook: Webhook }) {
                     ),
                   },
                   {
-                    name: 'Answer',
+                    name: 'Response',
                     wideOnly: true,
                     cell: (one) => (
                       <span className="line-clamp-2 text-soft">
@@ -146,7 +148,7 @@ function One({ webhook, id, onClose }: { webhook: Webhook; id: string; onClose: 
                 ['Status', <DeliveryStatus key="status" delivery={one} />],
                 ['Event', one.type],
                 [
-                  'Id',
+                  'ID',
                   <code key="id" className="font-mono text-xs break-all">
                     {one.id}
                   </code>,
@@ -154,7 +156,7 @@ function One({ webhook, id, onClose }: { webhook: Webhook; id: string; onClose: 
                 ['Attempts', String(one.attempts)],
                 ['Last attempt', one.last_attempt_at ? when(one.last_attempt_at) : 'none yet'],
                 ...(one.next_attempt_at ? [['Next attempt', when(one.next_attempt_at)] as const] : []),
-                ...(one.last_status_code === null ? [] : [['Answer', String(one.last_status_code)] as const]),
+                ...(one.last_status_code === null ? [] : [['Response', String(one.last_status_code)] as const]),
                 ...(one.last_error ? [['Error', one.last_error] as const] : []),
               ]}
             />
@@ -171,7 +173,7 @@ function One({ webhook, id, onClose }: { webhook: Webhook; id: string; onClose: 
             <ErrorNotice error={again.error} />
             <Row className="justify-end">
               <Button onClick={onClose}>Close</Button>
-              <Button look="main" busy={again.busy} disabled={!webhook.enabled} onClick={() => again.run()}>
+              <Button variant="main" busy={again.busy} disabled={!webhook.enabled} onClick={() => again.run()}>
                 Redeliver
               </Button>
             </Row>

@@ -1,12 +1,12 @@
 const known = [
-  ['approval.requested', 'A call waits for a person'],
-  ['generation.completed', 'A run of an agent has ended'],
-  ['generation.failed', 'A run has failed'],
-  ['generation.requires_action', 'A run waits for its caller'],
-  ['connection.expired', 'An account has to be connected again'],
+  ['approval.requested', 'A call needs approval'],
+  ['generation.completed', 'An agent run completed'],
+  ['generation.failed', 'An agent run failed'],
+  ['generation.requires_action', 'An agent run needs the output of a client tool'],
+  ['connection.expired', 'A connected account must be reconnected'],
 ] as const
 
-/** Which events: some, or all that there are and will be. */
+/** Selects events, or all current and future ones. */
 export function EventsField({
   events,
   onChange,
@@ -24,7 +24,11 @@ export function EventsField({
       <legend className="mb-1 text-sm font-medium">Events</legend>
       <ul className="space-y-1 text-sm">
         <li>
-          <Choice name="All of them" checked={isAll} onChange={(isOn) => onChange(isOn ? ['*'] : [])} />
+          <Choice
+            name="All events, including future ones"
+            checked={isAll}
+            onChange={(isOn) => onChange(isOn ? ['*'] : [])}
+          />
         </li>
         {!isAll &&
           known.map(([event, about]) => (

@@ -15,7 +15,7 @@ export const SecretDialog = ({ title, secret, onClose }: { title: string; secret
       </code>
       <Row className="justify-end">
         <CopyButton text={secret} label="Copy secret" />
-        <Button look="main" onClick={onClose}>
+        <Button variant="main" onClick={onClose}>
           Done
         </Button>
       </Row>

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
-import { ask, type Delivery, qm, type Webhook as WebhookRecord } from '../../api.ts'
+import { ask, type WebhookDeliverySummary as Delivery, qm, type Webhook as WebhookRecord } from '../../api.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { DeletePanel } from '../../ui/delete-panel.tsx'
@@ -39,14 +39,14 @@ function Whole({ webhook }: { webhook: WebhookRecord }) {
       <PageHead
         title={webhook.name}
         actions={
-          <Button look="main" busy={test.busy} disabled={!webhook.enabled} onClick={() => test.run()}>
-            Send a test
+          <Button variant="main" busy={test.busy} disabled={!webhook.enabled} onClick={() => test.run()}>
+            Send test event
           </Button>
         }
       >
         <span className="mr-2 inline-flex align-middle">
           <Badge tone={webhook.enabled ? 'good' : webhook.disabled_reason ? 'bad' : 'plain'}>
-            {webhook.enabled ? 'on' : 'off'}
+            {webhook.enabled ? 'enabled' : 'disabled'}
           </Badge>
         </span>
         <code className="font-mono text-xs break-all">{webhook.url}</code>
@@ -54,7 +54,7 @@ function Whole({ webhook }: { webhook: WebhookRecord }) {
       <div className="space-y-4">
         {webhook.disabled_reason && !webhook.enabled && (
           <p className="rounded-md bg-warn-wash px-3 py-2 text-sm text-warn">
-            The platform has switched it off: {webhook.disabled_reason}
+            The platform disabled this webhook: {webhook.disabled_reason}
           </p>
         )}
         <ErrorNotice error={test.error} />
@@ -63,28 +63,28 @@ function Whole({ webhook }: { webhook: WebhookRecord }) {
         <div className="grid items-start gap-4 lg:grid-cols-2">
           <Settings key={webhook.id} webhook={webhook} />
           <div className="space-y-4">
-            <Panel title="Secret">
+            <Panel title="Signing secret">
               <div className="flex flex-wrap items-center justify-between gap-3 text-sm">
-                <p className="text-soft">With a new one, deliveries carry the signatures of both for a day.</p>
+                <p className="text-soft">After you rotate it, deliveries are signed with both secrets for one day.</p>
                 <ConfirmButton
-                  label="Give it a new secret"
-                  look="plain"
-                  title="A new secret?"
-                  confirm="Make a new secret"
+                  label="Rotate secret"
+                  variant="plain"
+                  title="Rotate the signing secret?"
+                  confirm="Rotate secret"
                   onConfirm={() => rotate.runAsync()}
                 >
-                  For a day the old one signs, too; then only the new one does.
+                  The old secret stays valid for one day.
                 </ConfirmButton>
               </div>
             </Panel>
             <DeletePanel what="webhook" name={webhook.name} onDelete={() => remove.runAsync()}>
-              Nothing is sent there any more, and the record of its deliveries goes with it.
+              Events are no longer sent. The delivery history is deleted, too.
             </DeletePanel>
           </div>
         </div>
       </div>
       {rotate.data && (
-        <SecretDialog title="It has a new secret" secret={rotate.data.secret} onClose={() => rotate.reset()} />
+        <SecretDialog title="New signing secret" secret={rotate.data.secret} onClose={() => rotate.reset()} />
       )}
     </>
   )
@@ -93,9 +93,9 @@ function Whole({ webhook }: { webhook: WebhookRecord }) {
 function TestAnswer({ delivery }: { delivery: Delivery }) {
   const { last_status_code, last_error, response_excerpt } = delivery
   return (
-    <Panel title="The test" aside={<DeliveryStatus delivery={delivery} />}>
+    <Panel title="Test delivery" aside={<DeliveryStatus delivery={delivery} />}>
       <p role="status" className="text-sm">
-        {last_error ?? (last_status_code === null ? 'It is on its way.' : `It answered with ${last_status_code}.`)}
+        {last_error ?? (last_status_code === null ? 'Sending…' : `The endpoint returned ${last_status_code}.`)}
       </p>
       {response_excerpt && (
         <div className="mt-2">
@@ -121,8 +121,8 @@ function Settings({ webhook }: { webhook: WebhookRecord }) {
     <Panel title="Settings">
       <Form form={form} label="Save" disabled={draft.events.length === 0}>
         <Switch
-          label="On"
-          hint="What happens while it is off is not kept for it"
+          label="Enabled"
+          hint="Events are not queued while the webhook is disabled"
           checked={webhook.enabled}
           disabled={turn.busy}
           onChange={(enabled) => turn.run(enabled)}

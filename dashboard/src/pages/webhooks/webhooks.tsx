@@ -17,19 +17,19 @@ import { useForm } from '../../use-form.ts'
 import { EventsField } from './events.tsx'
 import { SecretDialog } from './secret.tsx'
 
-/** Where events are sent. */
+/** The list of webhooks. */
 export function Webhooks() {
   const webhooks = useAll('webhooks', (query) => qm.webhooks.listWebhooks({ query }))
   const [isOpen, setOpen] = useState(false)
   const add = (
-    <Button look="main" icon="plus" onClick={() => setOpen(true)}>
+    <Button variant="main" icon="plus" onClick={() => setOpen(true)}>
       New webhook
     </Button>
   )
   return (
     <>
       <PageHead title="Webhooks" actions={add}>
-        Send events to your own services: a call needs approval, an agent run has ended.{' '}
+        Send events to your own services, for example when a call needs approval.{' '}
         <HelpLink guide="webhooks">Guide</HelpLink>
       </PageHead>
       <Listing
@@ -37,7 +37,7 @@ export function Webhooks() {
         label="Webhooks"
         empty={
           <Empty title="No webhooks yet" action={add}>
-            Notify a chat channel or a pager when a call needs approval, or an application when an agent run has ended.
+            Notify a chat channel or a pager when a call needs approval, or an application when an agent run completed.
           </Empty>
         }
         columns={columns}
@@ -71,10 +71,10 @@ const columns = [
     ),
   },
   {
-    name: 'State',
+    name: 'Status',
     end: true,
     cell: ({ enabled, disabled_reason }: Webhook) =>
-      enabled ? <Badge tone="good">on</Badge> : <Badge tone={disabled_reason ? 'bad' : 'plain'}>off</Badge>,
+      enabled ? <Badge tone="good">enabled</Badge> : <Badge tone={disabled_reason ? 'bad' : 'plain'}>disabled</Badge>,
   },
 ]
 
@@ -98,11 +98,11 @@ function NewWebhook({ onClose }: { onClose: () => void }) {
       onClose()
       void navigate({ to: '/webhooks/$webhookId', params: { webhookId: id } })
     }
-    return <SecretDialog title="The webhook is made" secret={secret} onClose={close} />
+    return <SecretDialog title="Webhook created" secret={secret} onClose={close} />
   }
   return (
     <Dialog open onClose={onClose} title="New webhook">
-      <Form form={form} label="Create the webhook" disabled={draft.events.length === 0} onCancel={onClose}>
+      <Form form={form} label="Create webhook" disabled={draft.events.length === 0} onCancel={onClose}>
         {field}
         <TextField label="Name" required placeholder="on-call channel" {...text('name')} />
         <TextField
@@ -111,7 +111,7 @@ function NewWebhook({ onClose }: { onClose: () => void }) {
           required
           placeholder="https://example.com/hooks/quartermaster"
           {...text('url')}
-          hint="Events are posted here, signed by the Standard Webhooks convention"
+          hint="Events are sent here with POST, signed according to Standard Webhooks"
         />
         <EventsField events={draft.events} onChange={(events) => set({ events })} error={faultOf('events')} />
       </Form>

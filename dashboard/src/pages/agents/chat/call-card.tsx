@@ -4,12 +4,12 @@ import { duration } from '../../../format.ts'
 import { Badge } from '../../../ui/badge.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { OutputView } from '../../../ui/output.tsx'
-import { callState, inShort, problemOf } from '../call-words.ts'
+import { callState, inShort, problemOf } from '../call-status.ts'
 import { Arguments } from './arguments.tsx'
 import { RecordedImages } from './recorded-images.tsx'
 import type { Call } from './turns.ts'
 
-/** A call of a tool: what it is and how it stands in a line, everything else on a click. */
+/** A tool call with its status. The details expand on click. */
 export const CallCard = memo(function CallCard({ call, isOver }: { call: Call; isOver: boolean }) {
   const [isOpen, setOpen] = useState(false)
   const isEnded = call.status === 'done' || call.status === 'failed'

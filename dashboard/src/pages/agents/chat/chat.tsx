@@ -13,13 +13,13 @@ import { plural } from '../../../format.ts'
 import { useTools } from '../../../queries.ts'
 import { Button } from '../../../ui/button.tsx'
 import { ErrorNotice, Loading } from '../../../ui/notice.tsx'
-import { money, sum, tokens } from '../figures.ts'
 import type { Agent } from '../records.ts'
+import { money, sum, tokens } from '../usage.ts'
 import { Conversation, type Output } from './conversation.ts'
 import { TurnView, usageOf } from './turn.tsx'
 import { isOver, type Turn } from './turns.ts'
 
-/** The conversation is known by its last run, which is in the address: it survives a reload, and can be passed on. */
+/** The last run of the conversation is in the URL, so it survives a reload and can be shared. */
 function useConversation(agent: Agent) {
   const { run } = useSearch({ from: '/agents/$agentId' })
   const navigate = useNavigate({ from: '/agents/$agentId' })
@@ -52,7 +52,7 @@ export function Chat({ agent }: { agent: Agent }) {
   const isBusy = last !== undefined && !isOver(last)
   useFollowedEnd(turns)
   const message = useRef<HTMLTextAreaElement>(null)
-  // What had the focus goes away with what was asked for: it goes where one speaks next.
+  // The focused form disappears when it is answered, so focus moves to the message box.
   const submit = useCallback(
     async (outputs: readonly Output[]) => {
       await conversation.submit(outputs)
@@ -63,7 +63,7 @@ export function Chat({ agent }: { agent: Agent }) {
   return (
     <div className="mx-auto flex min-h-[calc(100dvh-12rem)] max-w-3xl flex-col">
       <div role="log" aria-label="Conversation" aria-busy={isBusy} className="flex-1 space-y-6 pb-4">
-        {isLoading && <Loading what="Opening the conversation" />}
+        {isLoading && <Loading what="Loading conversation" />}
         <ErrorNotice error={problem} />
         {turns.length === 0 && !isLoading && <Beginning agent={agent} />}
         {turns.map((turn, index) => (
@@ -89,9 +89,9 @@ export function Chat({ agent }: { agent: Agent }) {
           }}
         />
         <div className="mt-1.5 flex min-h-8 flex-wrap items-center justify-between gap-2 text-xs text-soft">
-          <span role="status">{isAway ? 'The connection broke: connecting again…' : <Totals turns={turns} />}</span>
+          <span role="status">{isAway ? 'Connection lost. Reconnecting…' : <Totals turns={turns} />}</span>
           {turns.length > 0 && (
-            <Button look="quiet" icon="plus" onClick={() => conversation.begin()}>
+            <Button variant="quiet" icon="plus" onClick={() => conversation.begin()}>
               New conversation
             </Button>
           )}
@@ -101,7 +101,7 @@ export function Chat({ agent }: { agent: Agent }) {
   )
 }
 
-/** The end stays in sight while it grows, unless someone has scrolled up to read. */
+/** Keeps the end of the conversation in view while it grows, unless the user scrolled up. */
 function useFollowedEnd(turns: readonly unknown[]) {
   const isAtEnd = useRef(true)
   useEffect(() => {
@@ -113,19 +113,19 @@ function useFollowedEnd(turns: readonly unknown[]) {
     return () => window.removeEventListener('scroll', onScroll)
   }, [])
   const { length } = turns
-  const known = useRef(length)
+  const lastLength = useRef(length)
   useEffect(() => {
-    // What one says oneself is always shown.
-    if (length > known.current) isAtEnd.current = true
-    known.current = length
+    // The user’s own message is always scrolled into view.
+    if (length > lastLength.current) isAtEnd.current = true
+    lastLength.current = length
     if (turns.length > 0 && isAtEnd.current) window.scrollTo({ top: document.documentElement.scrollHeight })
   }, [turns, length])
 }
 
 function Totals({ turns }: { turns: readonly Turn[] }) {
-  const known = turns.flatMap((turn) => usageOf(turn) ?? [])
-  if (known.length === 0) return null
-  const all = sum(known)
+  const usages = turns.flatMap((turn) => usageOf(turn) ?? [])
+  if (usages.length === 0) return null
+  const all = sum(usages)
   if (all.input_tokens + all.output_tokens === 0) return null
   const cost = money(all.cost)
   return (
@@ -141,14 +141,13 @@ function Beginning({ agent }: { agent: Agent }) {
   const own = tools.filter(({ id }) => agent.tool_ids.includes(id))
   return (
     <div className="rounded-lg border border-dashed border-edge/60 px-6 py-8 text-center text-sm text-soft">
-      <h2 className="text-ink">Talk to {agent.name}</h2>
+      <h2 className="text-ink">Chat with {agent.name}</h2>
       <p className="mx-auto mt-1 max-w-lg">
-        Its model is asked and its tools are called for real, with your key. For a tool of your application you type the
-        output.
+        Messages go to the real model, and tools run for real with your key. For client tools, you enter the output.
       </p>
       {own.length > 0 && (
         <p className="mx-auto mt-3 max-w-lg">
-          It can call{' '}
+          Tools:{' '}
           {own.slice(0, 12).map(({ id, name }, index) => (
             <span key={id}>
               {index > 0 && ', '}
@@ -190,7 +189,7 @@ function Composer({
     setText('')
   }
   const onKey = (event: KeyboardEvent) => {
-    // Enter also ends the writing of a word in some languages; then it is not meant for us.
+    // During IME composition, Enter confirms the word and does not send the message.
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
     event.preventDefault()
     send()
@@ -202,17 +201,17 @@ function Composer({
         aria-label="Message"
         className="control max-h-48 field-sizing-content resize-none py-2"
         rows={1}
-        placeholder={isWaiting ? 'It waits for what is asked for above' : 'Say something'}
+        placeholder={isWaiting ? 'Waiting for your input above' : 'Write a message'}
         value={text}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={onKey}
       />
       {isBusy ? (
-        <Button look="danger" className="py-2" onClick={onStop}>
+        <Button variant="danger" className="py-2" onClick={onStop}>
           Stop
         </Button>
       ) : (
-        <Button look="main" type="submit" className="py-2" disabled={!canSend}>
+        <Button variant="main" type="submit" className="py-2" disabled={!canSend}>
           Send
         </Button>
       )}

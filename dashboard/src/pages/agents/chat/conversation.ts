@@ -1,9 +1,9 @@
 import type { GenerationEvent } from 'quartermaster/sdk'
 import { ask, Failure, qm } from '../../../api.ts'
-import { become } from '../../../queries.ts'
+import { setSession } from '../../../queries.ts'
 import {
+  applyEvent,
   goesOn,
-  heard,
   isOver,
   type Message,
   messagesOf,
@@ -22,7 +22,7 @@ export interface Output {
 
 export interface State {
   readonly turns: readonly Turn[]
-  /** The connection broke, and is being made again. */
+  /** The connection was lost and is being restored. */
   readonly isAway: boolean
   readonly isLoading: boolean
   readonly problem: unknown
@@ -30,15 +30,15 @@ export interface State {
 
 const nothing: State = { turns: [], isAway: false, isLoading: false, problem: undefined }
 
-/** How often the page is told of what came in: nobody reads faster, and drawing costs. */
-const beat = 50
-/** How often a run that waits for someone is looked at. */
-const lookEvery = 1000
+/** How often the page renders incoming events. */
+const renderMs = 50
+/** How often a waiting run is polled. */
+const pollEvery = 1000
 
 /**
- * A conversation with an agent: turns, each of which is a run of its own that is given all that was said before. The
- * last one may be under way; it is listened to until it is over, also while it waits for an approval that someone else
- * decides. It can be left and opened again by its last run, which holds everything.
+ * A conversation with an agent. Each turn is a run of its own, with all earlier turns as its history. The last run may be
+ * in progress: it is streamed until it ends, also while it waits for an approval. A conversation can be reopened from its
+ * last run, which holds everything.
  */
 export class Conversation {
   readonly #agentId: string
@@ -67,10 +67,10 @@ export class Conversation {
 
   #set(change: Partial<State>): void {
     this.#state = { ...this.#state, ...change }
-    this.#timer ??= setTimeout(() => this.#show(), beat)
+    this.#timer ??= setTimeout(() => this.#show(), renderMs)
   }
 
-  /** What someone does is seen at once: what they do next is meant for what they see. */
+  /** Renders the user’s own action immediately, because their next action refers to what they see. */
   #setNow(change: Partial<State>): void {
     this.#set(change)
     this.#show()
@@ -90,9 +90,9 @@ export class Conversation {
   }
 
   #hear(key: string, event: GenerationEvent, signal: AbortSignal): void {
-    // What was on its way when someone went on to another conversation is not about that one.
+    // Ignore responses for a conversation that the user has left.
     if (signal.aborted) return
-    this.#change(key, (turn) => heard(turn, event))
+    this.#change(key, (turn) => applyEvent(turn, event))
     if (event.type === 'generation.started') this.#onStarted(event.generation_id)
   }
 
@@ -100,14 +100,14 @@ export class Conversation {
     this.#change(key, (turn) => ({ ...turn, status: turn.generationId ? 'failed' : 'refused', problem: error }))
   }
 
-  /** Nothing more is heard of the last run; it goes on all the same. */
+  /** Stops listening to the last run, which continues on the platform. */
   close(): void {
     this.#listening.abort()
     clearTimeout(this.#timer)
     this.#timer = undefined
   }
 
-  /** Listens again where it was left in the middle. */
+  /** Resumes listening to a run in progress. */
   resume(): void {
     const last = this.#state.turns.at(-1)
     if (!this.#listening.signal.aborted || !last?.generationId || isOver(last)) return
@@ -127,7 +127,7 @@ export class Conversation {
     this.#onStarted(null)
   }
 
-  /** Goes on with the conversation that a run was the last of. */
+  /** Opens the conversation that ends with a run. */
   async open(generationId: string): Promise<void> {
     const signal = this.#anew()
     this.#set({ ...nothing, isLoading: true })
@@ -148,33 +148,33 @@ export class Conversation {
     const before = this.#state.turns
     const turn = newTurn(text)
     this.#setNow({ turns: [...before, turn], problem: undefined })
-    // One that was refused was never said.
+    // A refused message is not part of the conversation.
     const past = before.filter(({ status }) => status !== 'refused').flatMap(messagesOf)
     const messages = [...this.#preface, ...past, { role: 'user' as const, content: text }]
     const { data, error, response } = await qm.agents.stream(this.#agentId, { messages, signal })
     if (signal.aborted) return
     if (error) {
-      if (response?.status === 401) become(null)
+      if (response?.status === 401) setSession(null)
       return this.#refuse(turn.key, error)
     }
     try {
       for await (const event of data) this.#hear(turn.key, event, signal)
     } catch {
-      // It broke off; the run did not.
+      // The stream broke, but the run continues.
     }
     const generationId = this.lastRun
     if (signal.aborted) return
     if (generationId === null) {
       return this.#refuse(turn.key, {
         code: 'NETWORK',
-        message: 'The connection broke before the agent had begun. Send it again.',
+        message: 'The connection was lost before the agent started. Send the message again.',
         details: {},
       })
     }
     await this.#follow(turn.key, generationId, signal)
   }
 
-  /** Says the last thing again, in place of what came of it. */
+  /** Sends the last message again and replaces its result. */
   readonly again = (): void => {
     const last = this.#state.turns.at(-1)
     if (!last || !isOver(last) || typeof last.content !== 'string') return
@@ -182,16 +182,16 @@ export class Conversation {
     void this.send(last.content)
   }
 
-  /** Listens until the run is over, and again whenever something has happened while it rested. */
+  /** Listens until the run ends, and again when something happened while it was waiting. */
   async #follow(key: string, generationId: string, signal: AbortSignal): Promise<void> {
     let seen = ''
     for (let wait = 500; !signal.aborted; ) {
       const turn = this.#state.turns.find((one) => one.key === key)
       if (!turn || isOver(turn)) return
       if (turn.status === 'requires_action') {
-        const now = await this.#look(turn, signal)
+        const now = await this.#fingerprint(turn, signal)
         if (now === undefined || now.mark === seen) {
-          await sleep(now ? lookEvery : lookEvery * 5, signal)
+          await sleep(now ? pollEvery : pollEvery * 5, signal)
           continue
         }
         seen = now.mark
@@ -202,7 +202,7 @@ export class Conversation {
         signal,
       })
       if (signal.aborted) return
-      if (response?.status === 401) return become(null)
+      if (response?.status === 401) return setSession(null)
       if (error && response && response.status < 500) return this.#refuse(key, error)
       try {
         if (data) {
@@ -212,7 +212,7 @@ export class Conversation {
           continue
         }
       } catch {
-        // It broke off; it is asked for again below.
+        // The stream broke. The loop reconnects.
       }
       if (signal.aborted) return
       this.#set({ isAway: true })
@@ -221,11 +221,11 @@ export class Conversation {
     }
   }
 
-  /** How the run and all that it started stand: a mark that changes with them. Undefined where that cannot be known. */
-  async #look({ traceId, generationId }: Turn, signal: AbortSignal) {
+  /** A fingerprint of the state of the run and the runs it started. Undefined if it cannot be read. */
+  async #fingerprint({ traceId, generationId }: Turn, signal: AbortSignal) {
     const query = { ...(traceId && { trace_id: traceId }), limit: 500 }
     const { data, response } = await qm.agents.listGenerations({ query, signal })
-    if (response?.status === 401 && !signal.aborted) become(null)
+    if (response?.status === 401 && !signal.aborted) setSession(null)
     if (!data) return undefined
     return {
       mark: data.data.map(({ id, status, last_activity_at }) => `${id} ${status} ${last_activity_at}`).join('\n'),
@@ -245,7 +245,7 @@ export class Conversation {
     this.#change(turn.key, (one) => settled(one, data))
   }
 
-  /** Gives the run what it waits for; it goes on by itself. */
+  /** Submits tool outputs. The run then continues. */
   readonly submit = async (outputs: readonly Output[]): Promise<void> => {
     const turn = this.#state.turns.at(-1)
     if (!turn?.generationId) return

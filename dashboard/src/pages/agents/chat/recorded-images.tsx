@@ -2,10 +2,10 @@ import { useQuery } from '@tanstack/react-query'
 import { ask, qm } from '../../../api.ts'
 import { hasImage, OutputView } from '../../../ui/output.tsx'
 
-/** How the text that a model gets names an image: "(image, image/png, 1234 bytes)". */
+/** How an image is described in the text for the model: "(image, image/png, 1234 bytes)". */
 const namesImage = /^\(image, image\/[\w.+-]+, \d+ bytes\)$/m
 
-/** A run keeps the text that the model was told. The images are in the log, for those who may read it. */
+/** The images of an output, from the call log. The run itself stores only the text that was sent to the model. */
 export function RecordedImages({ callId, output }: { callId: string; output: unknown }) {
   const { data: call } = useQuery({
     queryKey: ['call', callId],

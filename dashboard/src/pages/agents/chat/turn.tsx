@@ -1,14 +1,14 @@
 import { Link } from '@tanstack/react-router'
 import { memo, type ReactNode, useState } from 'react'
 import { plural } from '../../../format.ts'
-import { Button, buttonLook } from '../../../ui/button.tsx'
+import { Button, buttonClass } from '../../../ui/button.tsx'
 import { TextView } from '../../../ui/text.tsx'
-import { money, sum, tokens, type Usage } from '../figures.ts'
+import { Said } from '../model-text.tsx'
 import type { Agent } from '../records.ts'
-import { Said } from '../said.tsx'
+import { money, sum, tokens, type Usage } from '../usage.ts'
 import { CallCard } from './call-card.tsx'
 import type { Output } from './conversation.ts'
-import { ApprovalCard, OutputsForm } from './needed.tsx'
+import { ApprovalCard, OutputsForm } from './required-action.tsx'
 import { isOver, type Step, type Turn, textOf } from './turns.ts'
 
 interface Props {
@@ -19,7 +19,7 @@ interface Props {
   onAgain(): void
 }
 
-/** What was said, and what the agent did about it, as it does. */
+/** A message and the agent’s work on it, live. */
 export const TurnView = memo(function TurnView({ turn, agent, isLast, onSubmit, onAgain }: Props) {
   const over = isOver(turn)
   const { tool_calls = [], approvals = [] } = turn.required ?? {}
@@ -61,7 +61,7 @@ function Reasoning({ text }: { text: string }) {
   const [isOpen, setOpen] = useState(false)
   return (
     <details className="text-sm text-soft" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary className="w-fit">What it thought</summary>
+      <summary className="w-fit">Reasoning</summary>
       {isOpen && (
         <div className="mt-1 border-l-2 border-line pl-3">
           <Said text={text} />
@@ -71,7 +71,7 @@ function Reasoning({ text }: { text: string }) {
   )
 }
 
-/** Something is going on, though nothing is to be read yet. */
+/** Shown while the agent works and has no text yet. */
 function Waiting({ turn }: { turn: Turn }) {
   const step = turn.steps.at(-1)
   if (turn.status === 'requires_action' || (step && !step.isAnswered && step.text !== '')) return null
@@ -79,7 +79,7 @@ function Waiting({ turn }: { turn: Turn }) {
   return (
     <p className="flex items-center gap-2 text-sm text-soft">
       <span className="size-2 rounded-full bg-accent motion-safe:animate-pulse" />
-      {turn.status === 'starting' ? 'Sending' : isCalling ? 'Waiting for its calls' : 'Thinking'}…
+      {turn.status === 'starting' ? 'Sending' : isCalling ? 'Waiting for tool calls' : 'Thinking'}…
     </p>
   )
 }
@@ -108,9 +108,9 @@ function Failed({ turn, agent }: { turn: Turn; agent: Agent }) {
         <Link
           to="/ai-providers/$providerId"
           params={{ providerId: agent.ai_provider_id }}
-          className={`mt-2 ${buttonLook('plain')}`}
+          className={`mt-2 ${buttonClass('plain')}`}
         >
-          To the AI provider
+          Open AI provider
         </Link>
       )}
     </div>
@@ -120,8 +120,8 @@ function Failed({ turn, agent }: { turn: Turn; agent: Agent }) {
 const ends: Record<string, string> = {
   max_steps: 'Stopped: step limit reached.',
   stop_condition: 'Stopped by a stop condition.',
-  depth_limit: 'Stopped: agents cannot call agents any deeper.',
-  cancelled: 'You stopped it. What its calls have done stays done.',
+  depth_limit: 'Stopped: nesting limit for agents reached.',
+  cancelled: 'You stopped this run. Completed tool calls are not undone.',
 }
 
 function Foot({ turn, onAgain }: { turn: Turn; onAgain?: () => void }) {
@@ -148,7 +148,7 @@ function Foot({ turn, onAgain }: { turn: Turn; onAgain?: () => void }) {
         </Link>
       )}
       {canRepeat && (
-        <Button look="quiet" onClick={onAgain}>
+        <Button variant="quiet" onClick={onAgain}>
           Try again
         </Button>
       )}
@@ -156,9 +156,9 @@ function Foot({ turn, onAgain }: { turn: Turn; onAgain?: () => void }) {
   )
 }
 
-/** What it has come to by now. */
+/** The usage so far. */
 export function usageOf({ usage, steps }: Turn): Usage | null {
   if (usage) return usage
-  const known = steps.flatMap((step) => (step.usage ? [step.usage] : []))
-  return known.length > 0 ? sum(known) : null
+  const usages = steps.flatMap((step) => (step.usage ? [step.usage] : []))
+  return usages.length > 0 ? sum(usages) : null
 }

@@ -1,12 +1,13 @@
 import type { GenerationEvent } from 'quartermaster/sdk'
-import type { Body } from '../../../api.ts'
-import type { Usage } from '../figures.ts'
+import type { Message } from '../../../api.ts'
 import type { Result, StepCall } from '../records.ts'
+import type { Usage } from '../usage.ts'
 
-export type Message = NonNullable<Body<'agents', 'createAgentGeneration'>['messages']>[number]
+export type { Message } from '../../../api.ts'
+
 type UserContent = Extract<Message, { role: 'system' | 'user' }>['content']
 
-/** A call as it is known by now: at first only that the model has begun to ask for it. */
+/** A tool call. While the model is still writing the request, only its id and name are known. */
 export interface Call {
   readonly id: string
   readonly callId: string | null
@@ -35,12 +36,12 @@ export interface Problem {
   readonly details: Record<string, unknown>
 }
 
-/** What someone said, and all that the agent did about it: one run, or what an older one was given as history. */
+/** A user message and the agent’s work on it: one run, or part of the history of a run. */
 export interface Turn {
   readonly key: string
   readonly content: UserContent
   readonly generationId: string | null
-  /** Starting until the platform has taken it; refused where it did not. */
+  /** `starting` until the platform accepts or refuses the message. */
   readonly status: 'starting' | 'refused' | 'past' | Result['status']
   readonly steps: readonly Step[]
   readonly required: Result['required_action'] | undefined
@@ -50,10 +51,10 @@ export interface Turn {
   readonly traceId: string | null
 }
 
-let made = 0
+let turnCount = 0
 
 export const newTurn = (content: UserContent, fields: Partial<Turn> = {}): Turn => ({
-  key: `turn-${++made}`,
+  key: `turn-${++turnCount}`,
   content,
   generationId: null,
   status: 'starting',
@@ -91,7 +92,7 @@ const callOf = (call: StepCall): Call => ({
   completedAt: call.completed_at,
 })
 
-/** With one step changed; it is there from the first word about it. */
+/** Updates one step, and adds it if it is new. */
 function withStep(turn: Turn, number: number, change: (step: Step) => Step): Turn {
   const index = turn.steps.findIndex((step) => step.number === number)
   if (index < 0) return { ...turn, steps: [...turn.steps, change(newStep(number))] }
@@ -101,13 +102,13 @@ function withStep(turn: Turn, number: number, change: (step: Step) => Step): Tur
 }
 
 /**
- * The turn after an event. Whoever listens again hears everything from the beginning, so what is known already changes
- * nothing: a step that was answered stays, and one that was not is heard anew.
+ * The turn after an event. A new stream repeats all events from the beginning, so known events change nothing: completed
+ * steps stay, and incomplete ones are rebuilt.
  */
-export function heard(turn: Turn, event: GenerationEvent): Turn {
+export function applyEvent(turn: Turn, event: GenerationEvent): Turn {
   switch (event.type) {
     case 'generation.started': {
-      // One that waited may wait still: what it waits for is not taken from under whoever is about to give it.
+      // A run that waited may still be waiting. Keep its form while the user fills it in.
       const status = turn.status === 'requires_action' ? turn.status : 'in_progress'
       return { ...turn, generationId: event.generation_id, status }
     }
@@ -125,7 +126,9 @@ export function heard(turn: Turn, event: GenerationEvent): Turn {
       )
     case 'tool_call.started':
       return withStep(turn, event.step, (step) =>
-        step.isAnswered ? step : { ...step, calls: [...step.calls, asked(event.tool_call_id, event.tool_name)] },
+        step.isAnswered
+          ? step
+          : { ...step, calls: [...step.calls, requestedCall(event.tool_call_id, event.tool_name)] },
       )
     case 'step.answered':
       return withStep(turn, event.step, (step) => ({
@@ -150,7 +153,7 @@ export function heard(turn: Turn, event: GenerationEvent): Turn {
 
 export const goesOn = (turn: Turn): Turn => ({ ...turn, status: 'in_progress', required: undefined })
 
-/** Without a call that has ended among those that are waited for. */
+/** Removes a completed call from those the run is waiting for. */
 function without(turn: Turn, call: StepCall): Turn {
   if (!turn.required || (call.status !== 'done' && call.status !== 'failed')) return turn
   const isOther = ({ tool_call_id }: { tool_call_id: string }) => tool_call_id !== call.tool_call_id
@@ -171,7 +174,7 @@ export const settled = (turn: Turn, result: Result): Turn => ({
   usage: result.usage,
 })
 
-const asked = (id: string, name: string): Call => ({
+const requestedCall = (id: string, name: string): Call => ({
   id,
   callId: null,
   name,
@@ -184,23 +187,25 @@ const asked = (id: string, name: string): Call => ({
   completedAt: null,
 })
 
-const unfinished = 'The conversation was stopped before this call had ended.'
+const unfinished = 'The run was stopped before this call completed.'
 const isEnded = ({ status }: Call) => status === 'done' || status === 'failed'
 
-/** What is sent along of a turn, so that the next one goes on from it. */
+/** The messages of a turn that are sent with the next one. */
 export const messagesOf = ({ content, steps }: Turn): Message[] => [
   { role: 'user', content },
   ...steps.flatMap(({ text, calls }): Message[] => {
-    const asked = calls.filter(({ status }) => status !== 'asked')
-    if (text === '' && asked.length === 0) return []
+    const complete = calls.filter(({ status }) => status !== 'asked')
+    if (text === '' && complete.length === 0) return []
     return [
       {
         role: 'assistant',
         content: text === '' ? null : text,
-        ...(asked.length > 0 && { tool_calls: asked.map(({ id, name, args }) => ({ id, name, args: argsOf(args) })) }),
+        ...(complete.length > 0 && {
+          tool_calls: complete.map(({ id, name, args }) => ({ id, name, args: argsOf(args) })),
+        }),
       },
-      // A provider wants an answer to every call.
-      ...asked.map(
+      // Providers require an output for every call.
+      ...complete.map(
         (call): Message => ({
           role: 'tool',
           tool_call_id: call.id,
@@ -224,7 +229,7 @@ type Given = {
   is_error?: boolean
 }
 
-/** The turns that a run was given as its history, and the one that it is about: the last. */
+/** The turns in the history of a run, and its own turn as the last. */
 export function turnsOf(input: readonly unknown[]): { preface: Message[]; turns: Turn[] } {
   const preface: Message[] = []
   const turns: Turn[] = []
@@ -243,7 +248,7 @@ function withMessage(turn: Turn, message: Given): Turn {
       text: String(message.content ?? ''),
       isAnswered: true,
       calls: (message.tool_calls ?? []).map(({ id, name, args }) => ({
-        ...asked(id, name),
+        ...requestedCall(id, name),
         args: readJson(args),
         status: 'running',
       })),
@@ -269,13 +274,13 @@ const readJson = (text: string): unknown => {
   }
 }
 
-/** A picture by its address is kept otherwise than it is sent. */
+/** Converts stored content to the format that can be sent again. Images by URL are stored differently. */
 function sendable(content: unknown): UserContent {
   if (!Array.isArray(content)) return String(content ?? '')
   return content.map((part) => (part.type === 'image' && part.url ? { type: 'image_url', url: part.url } : part))
 }
 
-/** What of a message can be read. */
+/** The readable text of a message. */
 export function textOf(content: UserContent): string {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) return `(${content.type})`

@@ -1,0 +1,107 @@
+import { Cached } from '../db/cached.ts'
+import type { Server } from '../model/server.ts'
+import type { Action } from '../model/tool.ts'
+import type { Store } from '../store/store.ts'
+import type { ToolRecord } from '../store/tools.ts'
+import type { ToolType } from '../tools/tool-type.ts'
+import type { Catalogue, PreparedAction } from './catalogue.ts'
+import { serverNames } from './names.ts'
+
+/** An action as a server offers it. */
+export interface ServerAction {
+  readonly tool: ToolRecord
+  readonly type: ToolType
+  readonly prepared: PreparedAction
+  readonly action: Action
+  readonly kind: 'action' | 'workflow'
+}
+
+export type NamedAction = readonly [name: string, action: ServerAction]
+
+/** The actions of a server by tool name, in a stable order. */
+export interface ServerCatalogue {
+  readonly named: readonly NamedAction[]
+  readonly byName: ReadonlyMap<string, ServerAction>
+  readonly all: readonly ServerAction[]
+  /** Actions that are withheld because their definition changed, by their reserved names. Not listed for clients. */
+  readonly withheld: ReadonlyMap<string, ServerAction>
+  /** False if an upstream server was unreachable. */
+  readonly complete: boolean
+}
+
+/** How long a server catalogue is cached. Shorter if an upstream server was unreachable, so its actions appear soon. */
+const lifetime = 60_000
+const lifetimeIncomplete = 1000
+
+/** Caches the catalogue of each server until a tool, a server or an upstream server changes. */
+export class ServerCatalogues {
+  readonly #catalogues: Cached<ServerCatalogue>
+  readonly #servers: Cached<Server>
+  readonly #store: Store
+  readonly #catalogue: Catalogue
+
+  constructor(store: Store, catalogue: Catalogue) {
+    this.#store = store
+    this.#catalogue = catalogue
+    this.#servers = new Cached(store.changes, { clearOn: ['servers'] })
+    this.#catalogues = new Cached(store.changes, {
+      clearOn: ['servers'],
+      lifetime: ({ complete }) => (complete ? lifetime : lifetimeIncomplete),
+    })
+    catalogue.onChange(() => this.#catalogues.clear())
+  }
+
+  /** By id or slug. */
+  async findServer(reference: string): Promise<Server | undefined> {
+    return this.#servers.peek(reference) ?? this.#servers.find(reference, () => this.#store.servers.find(reference))
+  }
+
+  /** The catalogue if it is cached and fresh. */
+  peek(server: Server): ServerCatalogue | undefined {
+    return this.#catalogues.peek(server.id)
+  }
+
+  of(server: Server): Promise<ServerCatalogue> {
+    return this.#catalogues.find(server.id, () => this.#load(server))
+  }
+
+  async #load(server: Server): Promise<ServerCatalogue> {
+    const tools = await this.#toolsOf(server.project_id)
+    // One unreachable upstream server must not hide the actions of the others.
+    const found = await Promise.allSettled(tools.map((tool) => this.#catalogue.find(tool.id)))
+    const complete = found.every((one) => one.status === 'fulfilled' && !one.value?.unreachable)
+    const offered = found.flatMap((one) => {
+      const entry = one.status === 'fulfilled' ? one.value : undefined
+      // Client tools run in the caller, so MCP clients cannot use them.
+      if (!entry?.type.execute) return []
+      return [...entry.actions.values()].map((prepared) => ({
+        tool: entry.tool,
+        type: entry.type,
+        prepared,
+        action: prepared.action,
+        kind: 'action' as const,
+      }))
+    })
+    // Withheld actions keep their names, so that a call by such a name never reaches another action.
+    const names = serverNames(
+      offered.filter(({ action }) => isOn(server, action)),
+      server.tool_names,
+    )
+    const named = [...names].filter(([, { prepared }]) => !prepared.withheld)
+    const withheld = [...names].filter(([, { prepared }]) => prepared.withheld)
+    return { named, byName: new Map(named), all: named.map(([, one]) => one), withheld: new Map(withheld), complete }
+  }
+
+  async #toolsOf(projectId: string): Promise<ToolRecord[]> {
+    const tools: ToolRecord[] = []
+    for (let offset = 0; ; offset += 500) {
+      const page = await this.#store.tools.list({ project_id: projectId, limit: 500, offset }, undefined)
+      tools.push(...page.data)
+      if (tools.length >= page.total || page.data.length === 0) return tools
+    }
+  }
+}
+
+const isOn = ({ apps }: Server, action: Action): boolean =>
+  apps === null ||
+  apps.some(({ slug, actions }) => slug === action.app && (actions === undefined || actions.includes(action.name)))

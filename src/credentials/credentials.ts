@@ -1,0 +1,62 @@
+import { PlatformError } from '../model/errors.ts'
+import { sealedAt } from '../store/sealed.ts'
+import type { Secrets } from '../store/secrets.ts'
+import { referencedSecrets, withSecrets } from './secret-references.ts'
+import type { Vault } from './vault.ts'
+
+type Owner<Config> = { readonly project_id: string; readonly config: Config }
+
+/** A tool's config with the values of its secrets. For sending only: it must not reach a record, a caller or a model. */
+export interface FilledConfig<Config> {
+  readonly config: Config
+  /** The values that were filled in, to redact them in everything that comes back. */
+  readonly secrets: readonly string[]
+  /** Set if a value is missing or cannot be decrypted. The tool can then be listed, but not called. */
+  readonly fault?: PlatformError
+}
+
+export interface CredentialsOptions {
+  readonly secrets: Pick<Secrets, 'named'>
+  readonly vault: Pick<Vault, 'open'>
+  /** The environment variables that secrets can be read from, by name. */
+  readonly variables: Readonly<Record<string, string | undefined>>
+}
+
+/** The only place that reads the values of secrets. */
+export class Credentials {
+  readonly #options: CredentialsOptions
+
+  constructor(options: CredentialsOptions) {
+    this.#options = options
+  }
+
+  /** Replaces each `${{ secrets.NAME }}` in the config of a tool by the value in the tool's project. */
+  async fill<Config extends object>({ project_id, config }: Owner<Config>): Promise<FilledConfig<Config>> {
+    const names = [...referencedSecrets(config)]
+    if (names.length === 0) return { config, secrets: [] }
+    const found = await this.#options.secrets.named(project_id, names)
+    const values = new Map<string, string>()
+    let fault: PlatformError | undefined
+    for (const name of names) {
+      try {
+        values.set(name, this.#valueOf(name, found))
+      } catch (error) {
+        if (!(error instanceof PlatformError)) throw error
+        fault ??= error
+      }
+    }
+    const secrets = [...values.values()]
+    return { config: withSecrets(config, values), secrets, ...(fault && { fault }) }
+  }
+
+  #valueOf(name: string, found: Awaited<ReturnType<Secrets['named']>>): string {
+    const row = found.find((one) => one.name === name)
+    if (!row) throw new PlatformError('SECRET_NOT_FOUND', { secret: name })
+    if (row.value !== null) return this.#options.vault.open(row.value, sealedAt.secret(row.id))
+    const variable = row.env ?? ''
+    const value = this.#options.variables[variable]
+    if (value === undefined || value === '')
+      throw new PlatformError('SECRET_VARIABLE_NOT_SET', { secret: name, variable })
+    return value
+  }
+}

@@ -1,0 +1,138 @@
+import type { z } from 'zod'
+import { McpAddress } from '../mcp/client/address.ts'
+import { AccessPolicy, Condition, PolicyDocument, Statement } from '../model/access-policy.ts'
+import { Agent, StepRule, StopCondition, ToolChoice } from '../model/agent.ts'
+import { AiProvider, ListedAiProvider, Price } from '../model/ai-provider.ts'
+import { ApiKey, NewApiKeyAnswer } from '../model/api-key.ts'
+import {
+  Approval,
+  ApprovalStatus,
+  ApprovalSummary,
+  Decision,
+  Gate,
+  PendingApproval,
+  Sensitive,
+} from '../model/approval.ts'
+import { ApprovalRule } from '../model/approval-rule.ts'
+import { Call, CallStatus, CallSummary, Surface } from '../model/call.ts'
+import { Document, DocumentMatch, DocumentSummary, File } from '../model/document.ts'
+import {
+  Generation,
+  GenerationDetail,
+  GenerationResult,
+  GenerationStatus,
+  PendingToolCall,
+  RequiredAction,
+  StepCall,
+  StepView,
+  StopReason,
+  TraceNode,
+  Usage,
+} from '../model/generation.ts'
+import { Project } from '../model/project.ts'
+import { Secret } from '../model/secret.ts'
+import { Server, ServerApp } from '../model/server.ts'
+import { Skill } from '../model/skill.ts'
+import { Level } from '../model/tool.ts'
+import { Delivery, DeliverySummary, Webhook, WebhookEvent, WebhookWithSecret } from '../model/webhook.ts'
+import { Execute } from '../tools/http.ts'
+import { Recording, Tested } from './ai-providers.ts'
+import { CurrentApiKey } from './api-keys.ts'
+import { CallStats } from './call-stats.ts'
+import { DefinitionChange } from './definitions.ts'
+import { Footprint } from './footprint.ts'
+import { Content, InputMessage, Part } from './generation-input.ts'
+import type { Operation } from './operation.ts'
+import { Candidate } from './resolve.ts'
+import { ToolTypeView } from './tool-types.ts'
+import { ActionView, Health } from './tools.ts'
+
+export interface NamedSchema {
+  readonly schema: z.ZodType
+  readonly description: string
+}
+
+/**
+ * Schemas that have a name in the OpenAPI document and in the SDK, where each is described once. A page of them is
+ * `<Name>Page`. If the input accepts more than the output returns, it is `<Name>Input`.
+ *
+ * Zod's own registry is not used: it would also put references into the schemas that models get.
+ */
+const named: Readonly<Record<string, NamedSchema>> = {
+  AccessPolicy: name(AccessPolicy, 'Rules about what the keys that hold it may do.'),
+  Action: name(ActionView, 'One callable action of a tool, as a model sees it.'),
+  ActionCandidate: name(Candidate, 'An action that may fit a request, with its score.'),
+  Agent: name(Agent, 'A model with instructions and tools.'),
+  AiProvider: name(AiProvider, 'A provider of language models.'),
+  AiProviderRecording: name(Recording, 'Recorded answers of an AI provider, as a script for replay.'),
+  AiProviderSummary: name(ListedAiProvider, 'An AI provider without its script.'),
+  AiProviderTest: name(Tested, 'The result of testing an AI provider.'),
+  ApiKey: name(ApiKey, 'An API key, without its value.'),
+  Approval: name(Approval, 'A person’s decision on one call, pending or made.'),
+  ApprovalDecision: name(Decision, 'What one person decided.'),
+  ApprovalReason: name(Gate, 'Why a call needs approval.'),
+  ApprovalRule: name(ApprovalRule, 'A condition on which calls need approval.'),
+  ApprovalStatus: name(ApprovalStatus, 'The status of an approval.'),
+  ApprovalSummary: name(ApprovalSummary, 'An approval without the arguments of its call.'),
+  Call: name(Call, 'The record of one tool call.'),
+  CallStats: name(CallStats, 'How many calls there were, their latency and their failures.'),
+  CallStatus: name(CallStatus, 'The status of a call.'),
+  CallSummary: name(CallSummary, 'A call without its request and response.'),
+  CreatedApiKey: name(NewApiKeyAnswer, 'A new API key, with its value.'),
+  CurrentApiKey: name(CurrentApiKey, 'The API key that you use, with its project and access policies.'),
+  DefinitionChange: name(DefinitionChange, 'An action whose definition changed after it was accepted.'),
+  Document: name(Document, 'A text document.'),
+  DocumentMatch: name(DocumentMatch, 'A document that a search found.'),
+  DocumentSummary: name(DocumentSummary, 'A document without its content.'),
+  File: name(File, 'A file, without its content.'),
+  Generation: name(Generation, 'One run of an agent.'),
+  GenerationCall: name(StepCall, 'A tool call in a step of a generation.'),
+  GenerationDetail: name(GenerationDetail, 'A generation with its input, steps and output.'),
+  GenerationResult: name(GenerationResult, 'The outcome of a generation so far.'),
+  GenerationStatus: name(GenerationStatus, 'The status of a generation.'),
+  GenerationStep: name(StepView, 'One request to the model in a generation, with the calls it led to.'),
+  GenerationTrace: name(TraceNode, 'A generation with the generations that it started.'),
+  HttpExecute: name(Execute, 'How an http tool makes its request.'),
+  McpAddress: name(McpAddress, 'Where an MCP server is: a URL, or a program to run.'),
+  Message: name(InputMessage, 'A message of a conversation.'),
+  MessageContent: name(Content, 'The content of a message: text, parts, or where to take it from.'),
+  MessagePart: name(Part, 'A text or an image in a message.'),
+  ModelPrice: name(Price, 'US dollars per million tokens of a model.'),
+  PendingApproval: name(PendingApproval, 'The answer to a call that does not wait for its approval.'),
+  PendingToolCall: name(PendingToolCall, 'A call that a generation waits for the caller to make.'),
+  PolicyCondition: name(Condition, 'When a statement of an access policy applies.'),
+  PolicyDocument: name(PolicyDocument, 'The statements of an access policy.'),
+  PolicyStatement: name(Statement, 'One rule of an access policy.'),
+  Project: name(Project, 'A tenant: everything else belongs to a project.'),
+  RequiredAction: name(RequiredAction, 'What a generation waits for.'),
+  Secret: name(Secret, 'A credential that tools reference by name, without its value.'),
+  SensitiveArgument: name(Sensitive, 'An argument that is hidden or looks like a credential.'),
+  Server: name(Server, 'An MCP endpoint: which tools and skills it offers, and how.'),
+  ServerApp: name(ServerApp, 'An app that a server offers, with all of its actions or some.'),
+  ServerFootprint: name(Footprint, 'What the tool list of a server costs a model.'),
+  Skill: name(Skill, 'A procedure that an agent can load.'),
+  StepRule: name(StepRule, 'What differs at one step of a generation.'),
+  StopCondition: name(StopCondition, 'What ends a generation early.'),
+  StopReason: name(StopReason, 'Why a generation ended.'),
+  Surface: name(Surface, 'How a request reached the platform.'),
+  ToolChoice: name(ToolChoice, 'Whether a model must call a tool, and which.'),
+  ToolHealth: name(Health, 'The state of the connection to a tool’s MCP server.'),
+  ToolLevel: name(Level, 'How sensitive a tool is.'),
+  ToolType: name(ToolTypeView, 'A type that a tool can have, and the fields of its tools.'),
+  Usage: name(Usage, 'Tokens and their cost.'),
+  Webhook: name(Webhook, 'A URL that events are sent to.'),
+  WebhookDelivery: name(Delivery, 'One event sent to one webhook, with its body.'),
+  WebhookDeliverySummary: name(DeliverySummary, 'A delivery without its body.'),
+  WebhookEvent: name(WebhookEvent, 'An event that webhooks can receive.'),
+  WebhookWithSecret: name(WebhookWithSecret, 'A webhook with its signing secret.'),
+}
+
+function name(schema: z.ZodType, description: string): NamedSchema {
+  return { schema, description }
+}
+
+/** The fields of a tool depend on the platform's tool types, so its schema comes from the operation. */
+export function namedSchemasOf(operations: readonly Operation[]): Readonly<Record<string, NamedSchema>> {
+  const tool = operations.find((operation) => operation.name === 'get-tool')
+  return tool ? { ...named, Tool: name(tool.output, 'A registered tool, with one action or several.') } : named
+}

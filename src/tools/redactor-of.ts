@@ -1,0 +1,15 @@
+import { Redactor } from '../credentials/redactor.ts'
+import type { ToolRecord } from '../store/tools.ts'
+import type { ToolType } from './tool-type.ts'
+
+const known = new WeakMap<object, Redactor>()
+
+/** Redacts a tool's credentials in what its callers see. Created once per record. */
+export function redactorOf(tool: ToolRecord, type: ToolType): Redactor {
+  let redactor = known.get(tool)
+  if (!redactor) {
+    redactor = new Redactor(type.secrets(tool.config))
+    known.set(tool, redactor)
+  }
+  return redactor
+}

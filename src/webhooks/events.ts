@@ -1,0 +1,22 @@
+import type { JsonObject } from '../lib/json.ts'
+import type { Approval } from '../model/approval.ts'
+import type { GenerationResult } from '../model/generation.ts'
+import type { Run } from '../store/generations.ts'
+import type { Webhooks } from './webhooks.ts'
+
+type Publisher = Pick<Webhooks, 'publish'>
+
+/**
+ * Publishes the state of a run that has paused or ended: once for each set of calls and approvals that it waits for.
+ */
+export async function publishRun(run: Run, result: GenerationResult, webhooks: Publisher): Promise<void> {
+  if (run.status === 'in_progress' || run.status === 'cancelled') return
+  const { tool_calls = [], approvals = [] } = result.required_action ?? {}
+  const waiting = [...tool_calls.map((call) => call.tool_call_id), ...approvals.map((one) => one.approval_id)]
+  const key = `${run.id}/${run.status}/${run.steps}/${waiting.join()}`
+  await webhooks.publish(run.project_id, `generation.${run.status}`, result as unknown as JsonObject, { key })
+}
+
+/** Notifies reviewers. Secrets in the approval have already been redacted. */
+export const publishApproval = (approval: Approval, webhooks: Publisher): Promise<void> =>
+  webhooks.publish(approval.project_id, 'approval.requested', approval as unknown as JsonObject, { key: approval.id })
