@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
-import { apiKeyAuthenticator } from './access/authenticator.ts'
+import { apiKeyAuthenticator, combined } from './access/authenticator.ts'
 import { DashboardSessions } from './access/dashboard-sessions.ts'
 import { firstKeyShown, firstStart } from './access/first-start.ts'
 import { Keys } from './access/keys.ts'
@@ -161,7 +161,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
         log.warn({ err }, 'could not send the webhook event of an approval'),
       ),
   })
-  const authenticator = apiKeyAuthenticator(new Keys(store), store.changes)
+  const authenticator = combined([apiKeyAuthenticator(new Keys(store), store.changes)])
   const dispatchDeps: DispatchDeps = {
     catalogue,
     calls: store.calls,

@@ -19,6 +19,7 @@ import { startService } from './kit.ts'
 
 const principal: Principal = {
   kind: 'api_key',
+  endUserId: null,
   id: 'key_agent',
   name: 'agent',
   projectId: null,

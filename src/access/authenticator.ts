@@ -20,8 +20,32 @@ export interface Authenticator {
   onChange(principal: Principal, listener: () => void): () => void
 }
 
+/** One kind of identity, such as API keys or people. */
+export interface IdentitySource extends Authenticator {
+  /** Whether principals with this id are its own. */
+  owns(id: string): boolean
+  /** Whether requests with this bearer token are its own. At most one source accepts a token. */
+  accepts?(token: string): boolean
+}
+
+/** Asks the source that the token or the id belongs to. The last one gets what no other accepts. */
+export function combined(sources: readonly [...IdentitySource[], IdentitySource]): Authenticator {
+  const last = sources[sources.length - 1] as IdentitySource
+  const ofToken = (token: string | undefined) =>
+    (token !== undefined && sources.find((source) => source.accepts?.(token))) || last
+  const ofId = (id: string) => sources.find((source) => source.owns(id)) ?? last
+  return {
+    authenticate: (headers) => ofToken(bearerToken(headers.authorization)).authenticate(headers),
+    resume: (id) => ofId(id).resume(id),
+    principal: (id) => ofId(id).principal(id),
+    onChange: (principal, listener) => ofId(principal.id).onChange(principal, listener),
+  }
+}
+
 /** API keys, sent as `Authorization: Bearer sk_…`. */
-export const apiKeyAuthenticator = (keys: Keys, changes: ChangeEvents): Authenticator => ({
+export const apiKeyAuthenticator = (keys: Keys, changes: ChangeEvents): IdentitySource => ({
+  owns: (id) => id.startsWith('key_'),
+  accepts: (token) => token.startsWith('sk_'),
   authenticate: ({ authorization }) => keys.authenticate(bearerToken(authorization)),
   resume: (id) => keys.holderOf(id),
   principal: (id) => keys.principal(id),
@@ -40,7 +64,8 @@ export const apiKeyAuthenticator = (keys: Keys, changes: ChangeEvents): Authenti
   },
 })
 
-const bearerToken = (header: string | undefined): string | undefined => /^Bearer +(\S+) *$/i.exec(header ?? '')?.[1]
+export const bearerToken = (header: string | undefined): string | undefined =>
+  /^Bearer +(\S+) *$/i.exec(header ?? '')?.[1]
 
 /** The maximum delay of `setTimeout`. */
 const maxTimer = 2 ** 31 - 1

@@ -6,6 +6,7 @@ import { evaluate, like, narrowed, type Resource, visibility } from './evaluate.
 
 const principal = (statements: Partial<Statement>[], projectId: string | null = null): Principal => ({
   kind: 'api_key',
+  endUserId: null,
   id: 'key_1',
   name: 'k',
   projectId,

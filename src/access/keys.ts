@@ -88,6 +88,7 @@ export class Keys {
         projectId: row.project_id,
         rateLimit: row.rate_limit,
         expiresAt: row.expires_at,
+        endUserId: null,
         grants: policies.map((policy) => ({ policyId: policy.id, statements: policy.document.statement })),
       },
     }

@@ -53,6 +53,7 @@ async function unboundKeys(tx: Transaction<Tables>): Promise<Principal[]> {
     projectId: null,
     rateLimit: key.rate_limit,
     expiresAt: key.expires_at,
+    endUserId: null,
     grants: (JSON.parse(key.access_policy_ids) as string[]).flatMap((id) => grants.get(id) ?? []),
   }))
 }

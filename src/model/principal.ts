@@ -8,12 +8,14 @@ export interface Grant {
 
 /** The authenticated caller of a request. */
 export interface Principal {
-  readonly kind: 'api_key'
+  readonly kind: 'api_key' | 'user'
   readonly id: string
   readonly name: string
   /** The only project this principal can see, or null for all of them. */
   readonly projectId: string | null
   readonly grants: readonly Grant[]
+  /** The end user whose connections its calls use; null if it only uses those of the project. */
+  readonly endUserId: string | null
   /** The boundaries of agents that act for the principal. Each of them must also allow a request. */
   readonly boundaries?: readonly (readonly Grant[])[]
   /** Requests per minute, or null for the platform's default. */

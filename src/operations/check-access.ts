@@ -44,6 +44,7 @@ export const checkAccess = operation({
       projectId: key.project_id,
       rateLimit: null,
       expiresAt: null,
+      endUserId: null,
       grants: policies.map((policy) => ({ policyId: policy.id, statements: policy.document.statement })),
     }
     const decision = evaluate(holder, permission, read(resource))
