@@ -98,13 +98,13 @@ test('changing the URL of a provider requires its key again, so nobody can redir
     headers: { 'x-a': '[hidden]' },
   })
   const path = await platform.patch(`/ai-providers/${id}`, { base_url: 'http://127.0.0.1:9/v2' })
-  const anew = await platform.patch(`/ai-providers/${id}`, { ...elsewhere, api_key: 'new', headers: null })
+  const replaced = await platform.patch(`/ai-providers/${id}`, { ...elsewhere, api_key: 'new', headers: null })
 
   expect(taken.body.error.details.errors.map((fault: { path: string }) => fault.path)).toEqual(['api_key', 'headers'])
   expect(typed.status).toBe(400)
   expect(kept.body.error.details.errors.map((fault: { path: string }) => fault.path)).toEqual(['headers.x-a'])
   expect(path.status).toBe(200)
-  expect(anew).toMatchObject({ status: 200, body: elsewhere })
+  expect(replaced).toMatchObject({ status: 200, body: elsewhere })
 })
 
 test('a provider that an agent uses cannot be deleted', async () => {

@@ -127,10 +127,10 @@ describe.each(eras)('an MCP client of the %s era', (era) => {
     await new Promise((resolve) => setTimeout(resolve, 100))
     await platform.post(`/approvals/${asked.id}/approve`, {}, { key: reviewer })
     const again = await one.client.callTool(pay)
-    const third = one.client.callTool(pay, { timeout: 300 }).catch(() => 'asks anew')
+    const third = one.client.callTool(pay, { timeout: 300 }).catch(() => 'asks again')
 
     expect(textOf(again)).toBe('{"ok":true}')
-    expect(await third).toBe('asks anew')
+    expect(await third).toBe('asks again')
     expect(service.received).toHaveLength(1)
     expect((await platform.get(`/approvals/${asked.id}`)).body.status).toBe('used')
   })

@@ -64,7 +64,7 @@ const asking = (
   run: (input, _signal, { inputResponses, requestState }) => {
     const state = requestState()
     if (state !== undefined && !isSigned(state)) {
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The state is not one of ours')
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The state is not from this server')
     }
     const questions = questionsOf(input)
     const answers = (inputResponses ?? {}) as Record<string, unknown>

@@ -2,7 +2,7 @@ import { version } from '../home.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { commands } from './generated.ts'
 import { customCommands, shownCommands } from './registry.ts'
-import { type CustomCommand, exit, type Given, Interrupted, UsageError } from './toolkit/command.ts'
+import { type CustomCommand, exit, type FlagValues, Interrupted, UsageError } from './toolkit/command.ts'
 import { Refused, report } from './toolkit/connection.ts'
 import { globalFlags, readFlags } from './toolkit/flags.ts'
 import { describeCommand, describeCustom, describeUp, overview, usage, usageOfCustom } from './toolkit/help.ts'
@@ -39,7 +39,7 @@ async function dispatch(argv: readonly string[]): Promise<number> {
   return custom ? runCustom(custom, args, globals) : runGenerated(name, args, globals)
 }
 
-async function runGenerated(name: string, args: readonly string[], globals: Given): Promise<number> {
+async function runGenerated(name: string, args: readonly string[], globals: FlagValues): Promise<number> {
   const command = commands.find((one) => one.name === name)
   if (!command) return unknown(name)
   try {
@@ -52,7 +52,7 @@ async function runGenerated(name: string, args: readonly string[], globals: Give
   }
 }
 
-async function runCustom(command: CustomCommand, args: readonly string[], globals: Given): Promise<number> {
+async function runCustom(command: CustomCommand, args: readonly string[], globals: FlagValues): Promise<number> {
   try {
     const runner = await command.load()
     return await runner({ command, args, globals })

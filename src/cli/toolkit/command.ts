@@ -66,14 +66,14 @@ export interface CustomCommand {
 }
 
 /** The values of each flag that was given, by the flag's name. A switch has the value `true` or `false`. */
-export type Given = ReadonlyMap<string, readonly string[]>
+export type FlagValues = ReadonlyMap<string, readonly string[]>
 
 export interface Invocation {
   readonly command: CustomCommand
   /** The arguments after the command's name. */
   readonly args: readonly string[]
   /** The flags before the command's name. */
-  readonly globals: Given
+  readonly globals: FlagValues
 }
 
 /** Resolves with the exit code. */

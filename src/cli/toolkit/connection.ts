@@ -3,7 +3,7 @@ import { escaped } from '../../lib/escaped.ts'
 import { Quartermaster } from '../../sdk/index.ts'
 import type { ApiError, Outcome } from '../../sdk/outcome.ts'
 import type { Connection } from '../../sdk/send.ts'
-import { exit, type Given, UsageError } from './command.ts'
+import { exit, type FlagValues, UsageError } from './command.ts'
 import { io, note } from './io.ts'
 import { findProfile } from './profiles.ts'
 import { harmless } from './terminal.ts'
@@ -13,7 +13,7 @@ export const defaultUrl = 'http://127.0.0.1:4600'
 export type KeyConnection = Connection & { readonly token: string }
 
 /** The address and the key, from flags, the environment or a profile, in this order of precedence. */
-export async function connectionOf(given: Given): Promise<KeyConnection> {
+export async function connectionOf(given: FlagValues): Promise<KeyConnection> {
   const { env } = io()
   const named = given.get('profile')?.[0] ?? (env.QM_PROFILE || undefined)
   const explicit = {
@@ -82,7 +82,7 @@ export interface Session {
 }
 
 /** A client for the platform that is set by the flags, the environment or a profile. */
-export async function openSession(given: Given): Promise<Session> {
+export async function openSession(given: FlagValues): Promise<Session> {
   const connection = await connectionOf(given)
   return { connection, qm: new Quartermaster(connection) }
 }

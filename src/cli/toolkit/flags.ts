@@ -1,4 +1,4 @@
-import type { Command, Field, Flag, Given } from './command.ts'
+import type { Command, Field, Flag, FlagValues } from './command.ts'
 import { parseArguments } from './parse.ts'
 
 /** For every command that connects to a platform. */
@@ -70,5 +70,5 @@ export const choicesIn = ({ type }: Pick<Field, 'type'>): string[] =>
   [...type.matchAll(/"([^"]+)"/g)].map(([, choice = '']) => choice)
 
 /** Parses the arguments of a generated command. */
-export const readFlags = (command: Command, args: readonly string[]): Given =>
+export const readFlags = (command: Command, args: readonly string[]): FlagValues =>
   parseArguments(flagsOf(command), args, { most: 0, hint: ' Give values with flags: --name value.' }).given

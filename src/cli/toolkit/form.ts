@@ -1,5 +1,5 @@
 import { askChoice, askText } from './ask.ts'
-import { type Flag, type Given, UsageError } from './command.ts'
+import { type Flag, type FlagValues, UsageError } from './command.ts'
 import { io, note } from './io.ts'
 import { parseArguments } from './parse.ts'
 import { readSource } from './request.ts'
@@ -21,7 +21,7 @@ export type Input = Record<string, unknown>
 export interface ToolArguments {
   readonly input: Input
   /** The flags that are not arguments of the tool. */
-  readonly given: Given
+  readonly given: FlagValues
 }
 
 /**

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
 import { send } from '../../sdk/send.ts'
 import type { ServerEvent } from '../../sdk/streams.ts'
-import { type Command, exit, type Given, UsageError } from './command.ts'
+import { type Command, exit, type FlagValues, UsageError } from './command.ts'
 import { connectionOf, Refused, report } from './connection.ts'
 import { flagOf } from './flags.ts'
 import { io, say } from './io.ts'
@@ -18,7 +18,7 @@ import { withProgress } from './terminal.ts'
 const isImport = /^import-/
 
 /** Sends one operation to the platform and prints the response. Resolves with the exit code. */
-export async function runOperation(command: Command, given: Given, globals: Given): Promise<number> {
+export async function runOperation(command: Command, given: FlagValues, globals: FlagValues): Promise<number> {
   const common = commonOf(command, given, globals)
   const request = await requestOf(command, given)
   const connection = await connectionOf(common)
@@ -49,7 +49,7 @@ export async function runOperation(command: Command, given: Given, globals: Give
 }
 
 /** The flags that are not fields of the operation. `--url` after `create-webhook` is the webhook's, before it the platform's. */
-function commonOf({ fields }: Command, given: Given, globals: Given): Given {
+function commonOf({ fields }: Command, given: FlagValues, globals: FlagValues): FlagValues {
   const own = [...given].filter(([name]) => !fields.some((field) => flagOf(field) === name))
   const twice = own.find(([name]) => globals.has(name))
   if (twice) throw new UsageError(`--${twice[0]} is given twice.`)
@@ -61,7 +61,7 @@ async function watch(events: AsyncIterable<ServerEvent<unknown>>): Promise<never
   throw new Refused({ code: 'NETWORK', message: 'The platform ended the stream.' })
 }
 
-async function openUpload(given: Given): Promise<globalThis.ReadableStream<Uint8Array>> {
+async function openUpload(given: FlagValues): Promise<globalThis.ReadableStream<Uint8Array>> {
   const path = given.get('file')?.[0]
   if (path === undefined) throw new UsageError('--file is missing: the file to upload, or - for standard input.')
   if (path === '-') return Readable.toWeb(io().stdin) as globalThis.ReadableStream<Uint8Array>

@@ -1,11 +1,11 @@
 import { CommanderError, Option, Command as Parser } from 'commander'
 import { didYouMean } from '../../lib/nearest.ts'
-import { type Flag, type Given, type Invocation, UsageError } from './command.ts'
+import { type Flag, type FlagValues, type Invocation, UsageError } from './command.ts'
 
 export interface Arguments {
   /** The arguments that are not flags. */
   readonly words: readonly string[]
-  readonly given: Given
+  readonly given: FlagValues
 }
 
 export interface ParseOptions {
@@ -50,7 +50,11 @@ export function readArguments({ command, args, globals }: Invocation, most?: num
   return { words, given: withGlobals(command, given, globals) }
 }
 
-export function withGlobals({ name, flags }: Invocation['command'], given: Given, globals: Given): Given {
+export function withGlobals(
+  { name, flags }: Invocation['command'],
+  given: FlagValues,
+  globals: FlagValues,
+): FlagValues {
   for (const flag of globals.keys()) {
     if (!flags.some((one) => one.name === flag)) throw new UsageError(`"${name}" does not take --${flag}.`)
     if (given.has(flag)) throw new UsageError(`--${flag} is given twice.`)
@@ -60,7 +64,7 @@ export function withGlobals({ name, flags }: Invocation['command'], given: Given
 
 export const textOf = ({ given }: Pick<Arguments, 'given'>, name: string): string | undefined => given.get(name)?.[0]
 
-export const isSet = (given: Given, name: string): boolean => given.has(name) && given.get(name)?.[0] !== 'false'
+export const isSet = (given: FlagValues, name: string): boolean => given.has(name) && given.get(name)?.[0] !== 'false'
 
 function optionsOf(flag: Flag, flags: readonly Flag[], args: readonly string[], given: Map<string, string[]>) {
   const { name, short, value, optional, negatable, repeats, choices } = flag

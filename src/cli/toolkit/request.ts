@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import type { Request } from '../../sdk/send.ts'
-import { type Command, type Field, type Given, UsageError } from './command.ts'
+import { type Command, type Field, type FlagValues, UsageError } from './command.ts'
 import { flagOf } from './flags.ts'
 import { io } from './io.ts'
 
 /** Sorts the flags into the path, the query and the body of the request. */
-export async function requestOf(command: Command, given: Given): Promise<Request> {
+export async function requestOf(command: Command, given: FlagValues): Promise<Request> {
   const texts = await readSources(command, given)
   const parts: Record<Field['where'], Record<string, unknown>> = { path: {}, query: {}, body: bodyOf(texts) }
   for (const field of command.fields) {
@@ -30,7 +30,7 @@ export async function requestOf(command: Command, given: Given): Promise<Request
 }
 
 /** Resolves `@file` to the file's content and `-` to standard input. `@@` is a literal at sign. */
-export async function readSources({ fields }: Command, given: Given): Promise<Map<string, string[]>> {
+export async function readSources({ fields }: Command, given: FlagValues): Promise<Map<string, string[]>> {
   const sources = new Set(['body', ...fields.map(flagOf)])
   const result = new Map<string, string[]>()
   let usedBy: string | undefined

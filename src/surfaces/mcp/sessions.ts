@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { wholeSlice } from '../../lib/characters.ts'
 import { isObject, type JsonObject } from '../../lib/json.ts'
 import { abilitiesOf, type ClientAbilities, type LogLevel } from '../../model/client-request.ts'
-import type { RequestContext as Asking } from '../../operations/operation.ts'
+import type { RequestContext } from '../../operations/operation.ts'
 
 const prefix = 'qm1.'
 /** How many sessions' log levels are stored. The oldest are dropped first. */
@@ -12,7 +12,7 @@ const longestName = 100
 const longestId = 2000
 
 /** The client's name and version; undefined if it sends no name. */
-export function clientNameOf(info: unknown): Asking['client'] | undefined {
+export function clientNameOf(info: unknown): RequestContext['client'] | undefined {
   if (!isObject(info) || typeof info.name !== 'string' || info.name === '') return undefined
   const { name, version } = info
   return {
@@ -38,7 +38,7 @@ export class McpSessions {
     return abilitiesOf(saidIn(id))
   }
 
-  client(id: string | undefined): Asking['client'] | undefined {
+  client(id: string | undefined): RequestContext['client'] | undefined {
     return id === undefined ? undefined : clientNameOf(saidIn(id)?.client)
   }
 

@@ -111,17 +111,17 @@ export class Conversation {
   resume(): void {
     const last = this.#state.turns.at(-1)
     if (!this.#listening.signal.aborted || !last?.generationId || isOver(last)) return
-    void this.#follow(last.key, last.generationId, this.#anew())
+    void this.#follow(last.key, last.generationId, this.#startOver())
   }
 
-  #anew(): AbortSignal {
+  #startOver(): AbortSignal {
     this.#listening.abort()
     this.#listening = new AbortController()
     return this.#listening.signal
   }
 
   begin(): void {
-    this.#anew()
+    this.#startOver()
     this.#preface = []
     this.#setNow(nothing)
     this.#onStarted(null)
@@ -129,7 +129,7 @@ export class Conversation {
 
   /** Opens the conversation that ends with a run. */
   async open(generationId: string): Promise<void> {
-    const signal = this.#anew()
+    const signal = this.#startOver()
     this.#set({ ...nothing, isLoading: true })
     try {
       const run = await ask(qm.agents.getGeneration({ path: { generation_id: generationId }, signal }))
@@ -144,7 +144,7 @@ export class Conversation {
   }
 
   async send(text: string): Promise<void> {
-    const signal = this.#anew()
+    const signal = this.#startOver()
     const before = this.#state.turns
     const turn = newTurn(text)
     this.#setNow({ turns: [...before, turn], problem: undefined })
@@ -237,7 +237,7 @@ export class Conversation {
     const turn = this.#state.turns.at(-1)
     if (!turn || isOver(turn)) return
     if (turn.generationId === null) {
-      this.#anew()
+      this.#startOver()
       return this.#change(turn.key, (one) => ({ ...one, status: 'cancelled', stopReason: 'cancelled' }))
     }
     const { data, error } = await qm.agents.cancelGeneration({ path: { generation_id: turn.generationId } })
@@ -251,7 +251,7 @@ export class Conversation {
     if (!turn?.generationId) return
     const path = { agent_id: this.#agentId, generation_id: turn.generationId }
     const result = await ask(qm.agents.submitToolOutputs({ path, body: { tool_outputs: [...outputs], async: true } }))
-    const signal = this.#anew()
+    const signal = this.#startOver()
     this.#change(turn.key, (one) => ({ ...one, status: 'in_progress', required: undefined }))
     void this.#follow(turn.key, result.id, signal)
   }
