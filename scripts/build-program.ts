@@ -56,6 +56,7 @@ async function build(): Promise<void> {
       main: 'src/main.ts',
       config: 'src/config.ts',
       sdk: 'src/sdk/index.ts',
+      xml: 'src/xml/index.ts',
       cli: 'src/cli/main.ts',
       ...Object.fromEntries(workers.map((file) => [basename(file, '.ts'), file])),
     },

@@ -29,6 +29,7 @@ const order: readonly (readonly string[])[] = [
   ['json-schema'],
   ['model'],
   ['lib'],
+  ['xml'],
 ]
 const root = new URL('../src', import.meta.url).pathname
 const statement =

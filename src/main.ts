@@ -46,7 +46,7 @@ import { dashboard, isBuilt } from './surfaces/dashboard/dashboard.ts'
 import { signInRoutes } from './surfaces/dashboard/sign-in.ts'
 import { McpEndpoints } from './surfaces/mcp/endpoint.ts'
 import { ServerRequest } from './surfaces/mcp/server-request.ts'
-import { toolLists } from './surfaces/mcp/tool-list.ts'
+import { serverTools, toolLists } from './surfaces/mcp/tool-list.ts'
 import { openapi } from './surfaces/rest/openapi.ts'
 import { reference } from './surfaces/rest/reference.ts'
 import { restRoutes } from './surfaces/rest/rest.ts'
@@ -202,6 +202,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     limits: { fileBytes: config.fileLimit },
     dispatch: (request) => dispatch(request, dispatchDeps),
     linkToApproval: (id, home) => coordinator.linkTo({ id }, home),
+    serverTools: (server, request) => serverTools(new ServerRequest(server, request, deps)),
     toolLists: (server, request) => toolLists(new ServerRequest(server, request, deps)),
   }
   const closeParts = async () => {

@@ -259,6 +259,23 @@ export const customCommands: readonly CustomCommand[] = [
     load: async () => (await import('./commands/eval.ts')).run,
   },
   {
+    name: 'xml',
+    summary: 'Run the use_mcp_tool blocks in the text of an assistant',
+    usage: ['[--servers <slug,…>] [--run-fenced] [--json] < message.txt', '--prompt [--servers <slug,…>]'],
+    about:
+      'Reads the text from standard input, runs its blocks one after the other, and prints the results for the model. Exits with 1 if a block fails. With --prompt, prints the part of a system prompt that describes your servers and tools.',
+    flags: [
+      { name: 'servers', value: 'slug,…', help: 'Servers that blocks can name. Default: all you can use.' },
+      { name: 'run-fenced', help: 'Also run blocks inside code fences' },
+      { name: 'prompt', help: 'Print the tool section of a system prompt' },
+      { name: 'json', help: 'Print the results as JSON' },
+      ...platformFlags,
+      helpFlag,
+    ],
+    examples: ['xml < message.txt', 'xml --prompt --servers support'],
+    load: async () => (await import('./commands/xml.ts')).run,
+  },
+  {
     name: 'replay',
     summary: 'Serve a scripted language model, for testing agents',
     usage: ['<script.yaml> [--port <port>]'],

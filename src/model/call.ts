@@ -16,7 +16,7 @@ export type CallStatus = z.infer<typeof CallStatus>
 /** Whether a call with this status reached its tool. All others were refused by validation, a policy or a person. */
 export const wasExecuted = (status: string): boolean => status === 'success' || status === 'execution_error'
 
-export const surfaces = ['rest', 'mcp', 'cli', 'sdk', 'agent', 'web'] as const
+export const surfaces = ['rest', 'mcp', 'xml', 'cli', 'sdk', 'agent', 'web'] as const
 export const Surface = z.enum(surfaces)
 export type Surface = z.infer<typeof Surface>
 

@@ -179,6 +179,19 @@ export const catalogue = {
     message: (d: { tool_name: string; known: readonly string[]; hint?: string }) =>
       `There is no tool "${d.tool_name}"${d.hint === undefined ? '' : ' on this server'}.${d.hint ?? (d.known.length > 0 ? ` Available tools: ${quoted(d.known)}.` : '')}`,
   },
+  UNKNOWN_SERVER: {
+    status: 404,
+    recorded: 'validation_error',
+    says: 'An XML block names a server that does not exist, is disabled, or that this key cannot use.',
+    message: (d: { server_name: string; known: readonly string[] }) =>
+      `There is no server "${d.server_name}".${d.known.length > 0 ? ` Available servers: ${quoted(d.known)}.` : ' You cannot use any server.'}`,
+  },
+  UNKNOWN_RESOURCE: {
+    status: 404,
+    recorded: 'validation_error',
+    says: 'An XML block names a resource that the server does not have.',
+    message: (d: { server_name: string; uri: string }) => `The server "${d.server_name}" has no resource "${d.uri}".`,
+  },
   TOOL_NOT_ACTIVE: {
     status: 400,
     says: 'A model called a tool that is not in `active_tool_ids` in this step.',
@@ -315,6 +328,12 @@ export const catalogue = {
     says: 'The request body is larger than the limit.',
     message: (d: { limit: number }) =>
       `The request body is larger than the limit of ${d.limit} bytes. Operators can raise it with QM_BODY_LIMIT for JSON and QM_FILE_LIMIT for files.`,
+  },
+  MESSAGE_TOO_LARGE: {
+    status: 413,
+    says: 'The message with XML blocks is larger than 1 MiB.',
+    message: (d: { limit: number }) =>
+      `The message is larger than the limit of ${d.limit} bytes. Send the part of it that has the blocks.`,
   },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
@@ -481,6 +500,11 @@ export const catalogue = {
     says: 'The URL of an http tool returned an error status.',
     message: (d: { tool_status_code: number; tool_url: string; tool_method: string; tool_response_body?: unknown }) =>
       `The tool's URL returned status ${d.tool_status_code} for ${d.tool_method}.`,
+  },
+  TOOL_FAILED: {
+    status: 502,
+    says: 'The tool ran and reported an error in its result.',
+    message: (_: Record<never, never>) => 'The tool reported an error. Its result says what went wrong.',
   },
   TOOL_UNREACHABLE: {
     status: 502,

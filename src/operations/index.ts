@@ -30,6 +30,7 @@ import * as typesOfTools from './tool-types.ts'
 import * as tools from './tools.ts'
 import { toolOperations } from './tools.ts'
 import * as webhooks from './webhooks.ts'
+import * as xml from './xml.ts'
 
 const isOperation = (value: unknown): value is Operation => isObject(value) && 'route' in value && 'perform' in value
 
@@ -72,7 +73,7 @@ export function operationsFor(types: ToolTypes): Operations {
     ...[projects, apiKeys, accessPolicies, checkAccess, ofTools, tools, typesOfTools, definitions],
     { importMcpServers: importMcpServers(ofTools.createTool) },
     ...[servers, resolve, footprint, skills, skillFiles, aiProviders, agents, generations, documents, files, calls],
-    ...[webhooks, approvals, approvalRules, callStats, secrets],
+    ...[webhooks, approvals, approvalRules, callStats, secrets, xml],
   ].flatMap((module) => (Object.values(module) as unknown[]).filter(isOperation))
   return {
     types,

@@ -35,6 +35,7 @@ import { Server, ServerApp } from '../model/server.ts'
 import { Skill } from '../model/skill.ts'
 import { Level } from '../model/tool.ts'
 import { Delivery, DeliverySummary, Webhook, WebhookEvent, WebhookWithSecret } from '../model/webhook.ts'
+import { XmlPrompt, XmlResult, XmlResults } from '../model/xml-result.ts'
 import { Execute } from '../tools/http.ts'
 import { Recording, Tested } from './ai-providers.ts'
 import { CurrentApiKey } from './api-keys.ts'
@@ -125,6 +126,9 @@ const named: Readonly<Record<string, NamedSchema>> = {
   WebhookDeliverySummary: name(DeliverySummary, 'A delivery without its body.'),
   WebhookEvent: name(WebhookEvent, 'An event that webhooks can receive.'),
   WebhookWithSecret: name(WebhookWithSecret, 'A webhook with its signing secret.'),
+  XmlPrompt: name(XmlPrompt, 'The tool section of a system prompt for an agent that writes XML.'),
+  XmlResult: name(XmlResult, 'The outcome of one block of an XML message.'),
+  XmlResults: name(XmlResults, 'The outcome of an XML message.'),
 }
 
 function name(schema: z.ZodType, description: string): NamedSchema {

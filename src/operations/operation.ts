@@ -9,7 +9,7 @@ import type { Vault } from '../credentials/vault.ts'
 import type { VisibilityFacts, Visible } from '../db/page.ts'
 import type { CallRequest } from '../dispatch/call.ts'
 import type { Schemas } from '../json-schema/schema.ts'
-import { isObject, type JsonObject } from '../lib/json.ts'
+import { isObject, type Json, type JsonObject } from '../lib/json.ts'
 import { type GenerationRef, type Live, type OnWait, type Surface, type Transport, transportOf } from '../model/call.ts'
 import { DatabaseUnavailable } from '../model/database-unavailable.ts'
 import { PlatformError } from '../model/errors.ts'
@@ -76,11 +76,20 @@ export interface OperationDeps {
    * The page on which a person decides on an approval: below the configured public URL, or the address the caller used.
    */
   linkToApproval(id: string, home: string | undefined): string | undefined
+  /** The tools of a server, as this caller sees and calls them. */
+  serverTools(server: Server, request: RequestContext): ServerTools
   /** The tools that a server lists, in each mode. */
   toolLists(
     server: Server,
     request: RequestContext,
   ): Promise<{ readonly direct: readonly JsonObject[]; readonly agent: readonly JsonObject[] }>
+}
+
+export interface ServerTools {
+  /** Each tool as MCP's `tools/list` describes it. */
+  list(): Promise<readonly JsonObject[]>
+  /** Throws a `PlatformError` if the call is refused or fails. */
+  call(name: string, input: JsonObject, live: Live): Promise<JsonObject & { content: Json[]; isError?: boolean }>
 }
 
 export type Context = OperationDeps & RequestContext

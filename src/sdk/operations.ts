@@ -86,6 +86,8 @@ import type {
   WebhookDeliverySummaryPage,
   WebhookPage,
   WebhookWithSecret,
+  XmlPrompt,
+  XmlResults,
 } from './types.ts'
 
 export const routes = {
@@ -130,8 +132,10 @@ export const routes = {
   servers: {
     createServer: 'POST /servers',
     deleteServer: 'DELETE /servers/{server_id}',
+    executeXml: 'POST /xml/execute',
     getServer: 'GET /servers/{server_id}',
     getServerFootprint: 'GET /servers/{server_id}/footprint',
+    getXmlPrompt: 'GET /xml/prompt',
     listServers: 'GET /servers',
     resolveActions: 'POST /servers/{server_id}/resolve',
     updateServer: 'PATCH /servers/{server_id}',
@@ -472,10 +476,30 @@ export interface Operations {
     createServer: { body: NewServer; answer: Server }
     /** Delete an MCP server */
     deleteServer: { path: { server_id: string }; answer: null }
+    /** Run the use_mcp_tool blocks in the text of an assistant, one after the other */
+    executeXml: {
+      body: {
+        /** The text of the assistant, at most 1 MiB */
+        text: string
+        /** The servers that blocks can name, by slug; by default, all you can use */
+        servers?: Array<string>
+        /** Whether to run blocks inside code fences, for models that wrap their calls in one */
+        fenced?: 'skip' | 'run'
+      }
+      answer: XmlResults
+    }
     /** Get an MCP server, by its id or slug */
     getServer: { path: { server_id: string }; answer: Server }
     /** Get the token cost of a server’s tool list, in direct and agent mode */
     getServerFootprint: { path: { server_id: string }; answer: ServerFootprint }
+    /** Get the part of a system prompt that describes your servers and tools to an agent that writes XML */
+    getXmlPrompt: {
+      query?: {
+        /** Slugs, separated by commas; by default, all you can use */
+        servers?: string
+      }
+      answer: XmlPrompt
+    }
     /** List MCP servers */
     listServers: {
       query?: {
@@ -1007,6 +1031,8 @@ export type PlatformErrorCode =
   | 'RESOURCE_NOT_FOUND'
   | 'GENERATION_NOT_FOUND'
   | 'UNKNOWN_TOOL'
+  | 'UNKNOWN_SERVER'
+  | 'UNKNOWN_RESOURCE'
   | 'TOOL_NOT_ACTIVE'
   | 'ROUTE_NOT_FOUND'
   | 'METHOD_NOT_ALLOWED'
@@ -1028,6 +1054,7 @@ export type PlatformErrorCode =
   | 'WEBHOOK_DISABLED'
   | 'TOO_MANY_WEBHOOKS'
   | 'BODY_TOO_LARGE'
+  | 'MESSAGE_TOO_LARGE'
   | 'UNSUPPORTED_MEDIA_TYPE'
   | 'RANGE_NOT_SATISFIABLE'
   | 'TOOL_CALL_NOT_SUPPORTED'
@@ -1053,6 +1080,7 @@ export type PlatformErrorCode =
   | 'MODEL_UNAVAILABLE'
   | 'MODEL_ANSWER_INVALID'
   | 'TOOL_HTTP_ERROR'
+  | 'TOOL_FAILED'
   | 'TOOL_UNREACHABLE'
   | 'TOOL_PROTOCOL_ERROR'
   | 'TOOL_SCHEMA_INVALID'

@@ -1047,7 +1047,7 @@ export interface StopCondition {
 export type StopReason = 'end_turn' | 'max_steps' | 'stop_condition' | 'depth_limit' | 'cancelled' | 'error'
 
 /** How a request reached the platform. */
-export type Surface = 'rest' | 'mcp' | 'cli' | 'sdk' | 'agent' | 'web'
+export type Surface = 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'web'
 
 /** A registered tool, with one action or several. */
 export interface Tool {
@@ -1185,4 +1185,38 @@ export type WebhookPage = Page<Webhook>
 export interface WebhookWithSecret extends Webhook {
   /** The signing secret, `whsec_…`; only returned here */
   secret: string
+}
+
+/** The tool section of a system prompt for an agent that writes XML. */
+export interface XmlPrompt {
+  prompt: string
+}
+
+/** The outcome of one block of an XML message. */
+export interface XmlResult {
+  tag: 'use_mcp_tool' | 'access_mcp_resource'
+  server_name: string | null
+  tool_name: string | null
+  uri: string | null
+  /** skipped: the block was not run, because it is quoted, cut off, or follows one that failed */
+  status: 'success' | 'error' | 'denied' | 'skipped'
+  /** What the model reads */
+  text: string
+  images?: Array<{
+    mime_type: string
+    /** Base64 */
+    data: string
+  }>
+  /** Set if the status is error or denied */
+  error?: { code: string; message: string; details: Record<string, unknown> }
+  /** Whether to correct the block, to ask for permission, or to try again later */
+  error_class?: 'invalid_parameters' | 'permission' | 'server'
+}
+
+/** The outcome of an XML message. */
+export interface XmlResults {
+  /** All results as one message for the model */
+  text: string
+  /** One for each block, in the order of the message */
+  results: Array<XmlResult>
 }

@@ -12,8 +12,27 @@ import { type ToolResult, toErrorResult } from './results.ts'
 import { isOutput, type ServerRequest } from './server-request.ts'
 import { knowledgeIndex, loadSkill } from './skills.ts'
 
-/** Calls a tool of a server, including the built-in ones for agent mode and skills. */
+/** Calls a tool of a server for an MCP client. Errors become results, so that the model sees them. */
 export async function callTool(
+  request: ServerRequest,
+  name: string,
+  input: JsonObject,
+  live: Live,
+): Promise<ToolResult> {
+  try {
+    return await runTool(request, name, input, live)
+  } catch (error) {
+    const fault = faultOf(error, live)
+    if (fault) throw fault
+    if (!(error instanceof PlatformError)) throw error
+    // MCP reports an unknown tool as a protocol error.
+    if (error.code === 'UNKNOWN_TOOL') throw new ProtocolError(ProtocolErrorCode.InvalidParams, error.message)
+    return toErrorResult(error)
+  }
+}
+
+/** Calls a tool of a server, including the built-in ones for agent mode and skills. */
+export async function runTool(
   request: ServerRequest,
   name: string,
   input: JsonObject,
@@ -22,30 +41,23 @@ export async function callTool(
   if (request.server.retrieve_skill && name === 'GET_KNOWLEDGE_INDEX')
     return request.internal(name, input, () => knowledgeIndex(input, request))
   if (request.server.retrieve_skill && name === 'LOAD_SKILL') return loadSkill(input, request)
-  try {
-    if (request.server.result_limit !== null && name === 'READ_RESULT')
-      return await request.internal(name, input, () => readResult(input, request))
-    if (request.server.agent_mode && name === 'RESOLVE_ACTIONS')
-      return await request.internal(name, input, () => resolveActions(input, request))
-    if (request.server.agent_mode && name === 'EXECUTE_ACTION') return await executeAction(input, request, live)
-    // Blocked actions go to dispatch as well, which reports why they are blocked.
-    const action = request.server.agent_mode
-      ? undefined
-      : (request.peek(name) ?? (await request.find(name)) ?? (await request.findWithheld(name)))
-    if (!action) {
-      const unknown = await unknownTool(name, request)
-      await request.refused('UNKNOWN_TOOL', input, unknown)
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, unknown.message)
-    }
-    const payload = await unwrapped(input, action, request)
-    const answered = await request.call(action, payload, live)
-    return isOutput(answered) ? await toFittingResult(answered, request) : answered
-  } catch (error) {
-    const fault = faultOf(error, live)
-    if (fault) throw fault
-    if (error instanceof PlatformError) return toErrorResult(error)
-    throw error
+  if (request.server.result_limit !== null && name === 'READ_RESULT')
+    return request.internal(name, input, () => readResult(input, request))
+  if (request.server.agent_mode && name === 'RESOLVE_ACTIONS')
+    return request.internal(name, input, () => resolveActions(input, request))
+  if (request.server.agent_mode && name === 'EXECUTE_ACTION') return executeAction(input, request, live)
+  // Blocked actions go to dispatch as well, which reports why they are blocked.
+  const action = request.server.agent_mode
+    ? undefined
+    : (request.peek(name) ?? (await request.find(name)) ?? (await request.findWithheld(name)))
+  if (!action) {
+    const unknown = await unknownTool(name, request)
+    await request.refused('UNKNOWN_TOOL', input, unknown)
+    throw unknown
   }
+  const payload = await unwrapped(input, action, request)
+  const answered = await request.call(action, payload, live)
+  return isOutput(answered) ? toFittingResult(answered, request) : answered
 }
 
 /** Some agents send `{ input_payload: … }` instead of the fields themselves. */

@@ -1,6 +1,8 @@
 import type { NamedAction } from '../../catalogue/server-catalogue.ts'
 import type { JsonObject } from '../../lib/json.ts'
+import type { ServerTools } from '../../operations/operation.ts'
 import { agentTools } from './agent-mode.ts'
+import { runTool } from './call-tool.ts'
 import { readResultTool } from './large-results.ts'
 import { type ListPage, listed, pageOf, ToolListing } from './listing.ts'
 import type { ServerRequest } from './server-request.ts'
@@ -26,9 +28,17 @@ const described = (tool: ToolListing | NamedAction, { server: { result_limit } }
   tool instanceof ToolListing ? tool : listed(tool, result_limit === null ? 'whole' : 'cut')
 
 export async function listTools(request: ServerRequest, cursor: string | undefined): Promise<ListPage> {
-  const tools = await toolsIn(request.server.agent_mode ? 'agent' : 'direct', request)
+  const tools = await toolsIn(modeOf(request), request)
   return pageOf(tools, (tool) => described(tool, request), cursor)
 }
+
+/** The tools of a server for surfaces other than MCP. */
+export const serverTools = (request: ServerRequest): ServerTools => ({
+  list: async () => (await toolsIn(modeOf(request), request)).map((tool) => described(tool, request).value),
+  call: (name, input, live) => runTool(request, name, input, live),
+})
+
+const modeOf = ({ server }: ServerRequest): Mode => (server.agent_mode ? 'agent' : 'direct')
 
 /** The tools of both modes. */
 export async function toolLists(request: ServerRequest): Promise<Record<Mode, readonly JsonObject[]>> {
