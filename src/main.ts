@@ -51,6 +51,7 @@ import { openapi } from './surfaces/rest/openapi.ts'
 import { reference } from './surfaces/rest/reference.ts'
 import { restRoutes } from './surfaces/rest/rest.ts'
 import { createHandler } from './surfaces/routes.ts'
+import { sealStoredTools } from './tools/seal-stored-tools.ts'
 import type { ToolDeps, ToolType } from './tools/tool-type.ts'
 import { ToolTypes } from './tools/tool-types.ts'
 import { publishApproval, publishRun } from './webhooks/events.ts'
@@ -113,6 +114,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     throw error
   })
   const vault = await openVault(config, store, log)
+  await sealStoredTools(store.tools, types, vault, log)
   const models = createModels({
     outbound,
     vault,

@@ -1,6 +1,9 @@
 import { PlatformError } from '../model/errors.ts'
 import { sealedAt } from '../store/sealed.ts'
 import type { Secrets } from '../store/secrets.ts'
+import type { StoredTool, ToolRecord } from '../store/tools.ts'
+import { revealSecrets } from './config-secrets.ts'
+import { openConfig } from './sealed-config.ts'
 import { referencedSecrets, withSecrets } from './secret-references.ts'
 import type { Vault } from './vault.ts'
 
@@ -28,6 +31,17 @@ export class Credentials {
 
   constructor(options: CredentialsOptions) {
     this.#options = options
+  }
+
+  /** Decrypts the config of a stored tool. If that fails, the secrets stay masked, and the tool cannot be called. */
+  open({ secrets, ...tool }: StoredTool): { readonly tool: ToolRecord; readonly fault?: PlatformError } {
+    try {
+      const config = revealSecrets(openConfig({ config: tool.config, secrets }, tool.id, this.#options.vault))
+      return { tool: { ...tool, config } }
+    } catch (error) {
+      if (!(error instanceof PlatformError)) throw error
+      return { tool, fault: error }
+    }
   }
 
   /** Replaces each `${{ secrets.NAME }}` in the config of a tool by the value in the tool's project. */

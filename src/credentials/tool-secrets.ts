@@ -22,13 +22,16 @@ const harmless = /^(accept|content|cache|if|user-agent|host|origin|referer|range
 /** Looks like a generated key: long, no whitespace, letters and digits, and neither a URL nor a path. */
 const secretValue = /^(?!\w+:\/\/|\/)(?=\S*\d)(?=\S*[A-Za-z])\S{16,}$/
 
+/** `${input:token}` or `${TOKEN}`, which an imported file left to be filled in. */
+const isUnfilled = /^\$\{[^{}]*\}$/
+
 /** Values of headers, variables or query parameters whose name or format suggests a secret. */
 export const secretsIn = (values: Values): string[] =>
   Object.entries(values ?? {}).flatMap(([name, value]) => {
     if (harmless.test(name) || value.includes('${{')) return []
     if (/^[a-z][a-z0-9+.-]*:\/\//i.test(value)) return secretsInUrl(value)
     const [, scheme = '', bare = ''] = /^(\w+\s+)?(.*)$/s.exec(value) ?? []
-    if (!isSecretName(name) && !secretValue.test(bare)) return []
+    if (isUnfilled.test(bare) || (!isSecretName(name) && !secretValue.test(bare))) return []
     return scheme === '' ? [value] : [value, bare, ...userAndPassword(scheme, bare)]
   })
 

@@ -43,7 +43,10 @@ export interface ToolRow {
   type: string
   type_alias: string | null
   description: string | null
+  /** JSON. Secret values are masked, and stored in `secrets`. */
   config: string
+  /** Encrypted. Empty if the config has no secrets, null if nobody has looked for them since the column exists. */
+  secrets: string | null
   many_actions: number
   preset_parameters: string | null
   app: string | null

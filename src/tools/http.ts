@@ -56,6 +56,8 @@ export const http = defineToolType({
 
   secrets: ({ execute }) => secretsOf(execute),
 
+  destination: ({ execute }) => authority(execute.url).toLowerCase(),
+
   masked: ({ parameters, execute }) => ({
     parameters,
     execute: { ...execute, url: maskedUrl(execute.url), ...maskedValues({ headers: execute.headers }) },

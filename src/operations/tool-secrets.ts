@@ -1,0 +1,80 @@
+import { isDeepStrictEqual } from 'node:util'
+import { hideSecrets, maskedPaths, restoreSecrets, secretTexts } from '../credentials/config-secrets.ts'
+import { sealConfig } from '../credentials/sealed-config.ts'
+import { masked } from '../credentials/tool-secrets.ts'
+import type { Fault, PlatformError } from '../model/errors.ts'
+import type { ToolDraft } from '../model/tool.ts'
+import type { SealedDraft, StoredTool, ToolRecord } from '../store/tools.ts'
+import type { ToolType } from '../tools/tool-type.ts'
+import type { ToolTypes } from '../tools/tool-types.ts'
+import type { Context } from './operation.ts'
+
+/** A tool before it is changed, as it is stored and with its secrets. */
+export interface ToolBefore {
+  readonly stored: StoredTool
+  readonly tool: ToolRecord
+  /** Set if its secrets cannot be decrypted. */
+  readonly fault?: PlatformError
+}
+
+/** The config for people who can change the tool. A row whose secrets are not sealed yet has them in its config. */
+export const shownConfig = ({ config, secrets }: Pick<StoredTool, 'config' | 'secrets'>, type: ToolType): object =>
+  secrets === null ? hideSecrets(config, type.secrets(config)).config : config
+
+export const sealed = async (
+  draft: ToolDraft,
+  id: string,
+  { toolTypes, vault }: Pick<Context, 'toolTypes' | 'vault'>,
+): Promise<SealedDraft> => ({
+  ...draft,
+  ...(await sealConfig(draft.config, toolTypes.of(draft).secrets(draft.config), id, vault)),
+})
+
+export interface Unmasked {
+  /** The fields of the new config, with the secrets that masks stand for. */
+  readonly fields: Readonly<Record<string, unknown>>
+  /** Paths of secrets that the caller did not send. */
+  readonly kept: readonly string[]
+  readonly faults: readonly Fault[]
+}
+
+/** Applies a change to the config of a tool. Fields and masks that stay the same keep their secrets. */
+export function unmask(
+  sent: Readonly<Record<string, unknown>>,
+  type: ToolType,
+  before: ToolBefore | undefined,
+  types: ToolTypes,
+): Unmasked {
+  if (!before) return { fields: sent, kept: [], faults: [] }
+  const shown = shownConfig(before.stored, types.of(before.stored))
+  const fields = { ...shown, ...sent }
+  // Tools of another type may send the secrets anywhere.
+  if (before.tool.type !== type.type) return { fields, kept: [], faults: [] }
+  if (before.fault && JSON.stringify(fields).includes(masked)) throw before.fault
+  const texts = secretTexts(shown, before.tool.config)
+  const { config, restored, unknown } = restoreSecrets(fields, { config: shown, texts })
+  return { fields: { ...config }, kept: restored, faults: unknown.map((path) => ({ path, message: sendAgain })) }
+}
+
+const sendAgain = 'is masked: send the value again'
+
+/** Reports masks that stand for no secret, and secrets that would be sent elsewhere than before. */
+export function checkSecrets(
+  config: object,
+  type: ToolType,
+  before: ToolBefore | undefined,
+  kept: readonly string[],
+): Fault[] {
+  const isMoved =
+    before !== undefined &&
+    kept.length > 0 &&
+    !isDeepStrictEqual(destinationOf(type, config), destinationOf(type, before.tool.config))
+  const message = 'must be sent again, because the tool would send it to another destination'
+  return [
+    ...maskedPaths(config, type.secrets(config)).map((path) => ({ path, message: sendAgain })),
+    ...(isMoved ? kept.map((path) => ({ path, message })) : []),
+  ]
+}
+
+const destinationOf = (type: ToolType, config: object): unknown =>
+  type.destination ? type.destination(config) : type.addresses?.(config).map((url) => URL.parse(url)?.origin ?? url)
