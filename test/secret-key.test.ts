@@ -263,6 +263,19 @@ test('a secret that another process encrypted with the previous key meanwhile is
   expect(usedNow).not.toContain(used[0])
 })
 
+test('a key file that another process has created since the start is used', async () => {
+  await using place = await somewhere('sqlite')
+  const store = await place.open()
+  const open = () => Vault.open({ secretKey: undefined, data: place.data, settings: store.settings })
+  const [first, second, third] = [await open(), await open(), await open()]
+
+  const sealed = await first.seal('x', 'p')
+
+  expect(second.open(sealed, 'p')).toBe('x')
+  expect(first.open(await third.seal('y', 'p'), 'p')).toBe('y')
+  await store.close()
+})
+
 test('a key file can be replaced by a key in the environment, and by another key file', async () => {
   await using place = await somewhere('sqlite')
   const file = join(place.data, 'secret.key')
