@@ -173,7 +173,7 @@ describe('a change of a tool', () => {
       'execute.headers.authorization must be sent again',
     ])
     expect(await errors(stdio.id, { mcp: { ...stdio.mcp, command: 'printenv' } })).toEqual([
-      'mcp.args.1 must be sent again',
+      'mcp.args[1] must be sent again',
       'mcp.env.TOKEN must be sent again',
     ])
     expect(await errors(stdio.id, { mcp: { ...stdio.mcp, args: ['-e'] } })).toEqual([

@@ -271,17 +271,17 @@ export const commands: readonly Command[] = [
         parts: [
           { name: 'execute.url', type: 'string', description: 'URL of the request. {name} is replaced by the argument of that name; other arguments go into the query or a JSON body', required: true },
           { name: 'execute.method', type: '"GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE"' },
-          { name: 'execute.headers', type: 'object', description: 'Sent with every request' },
+          { name: 'execute.headers', type: 'object', description: 'Sent with every request. Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one' },
         ],
       },
       {
         ...{ name: 'mcp', type: 'object | null', description: 'The MCP server of an mcp tool', where: 'body', reads: 'JSON' },
         parts: [
           { name: 'mcp.url', type: 'string', description: 'Where the server listens, with Streamable HTTP or SSE' },
-          { name: 'mcp.headers', type: 'object', description: 'Sent with every request to it' },
+          { name: 'mcp.headers', type: 'object', description: 'Sent with every request to it. Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one' },
           { name: 'mcp.command', type: 'string', description: 'A program that speaks MCP on its standard input and output' },
           { name: 'mcp.args', type: 'string[]' },
-          { name: 'mcp.env', type: 'object' },
+          { name: 'mcp.env', type: 'object', description: 'Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one' },
           { name: 'mcp.cwd', type: 'string' },
           { name: 'mcp.required', type: 'boolean', description: 'The platform contacts the server at each start, and does not start while it is unreachable' },
         ],
@@ -418,17 +418,17 @@ export const commands: readonly Command[] = [
         parts: [
           { name: 'execute.url', type: 'string', description: 'URL of the request. {name} is replaced by the argument of that name; other arguments go into the query or a JSON body', required: true },
           { name: 'execute.method', type: '"GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE"' },
-          { name: 'execute.headers', type: 'object', description: 'Sent with every request' },
+          { name: 'execute.headers', type: 'object', description: 'Sent with every request. Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one' },
         ],
       },
       {
         ...{ name: 'mcp', type: 'object | null', description: 'The MCP server of an mcp tool', where: 'body', reads: 'JSON' },
         parts: [
           { name: 'mcp.url', type: 'string', description: 'Where the server listens, with Streamable HTTP or SSE' },
-          { name: 'mcp.headers', type: 'object', description: 'Sent with every request to it' },
+          { name: 'mcp.headers', type: 'object', description: 'Sent with every request to it. Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one' },
           { name: 'mcp.command', type: 'string', description: 'A program that speaks MCP on its standard input and output' },
           { name: 'mcp.args', type: 'string[]' },
-          { name: 'mcp.env', type: 'object' },
+          { name: 'mcp.env', type: 'object', description: 'Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one' },
           { name: 'mcp.cwd', type: 'string' },
           { name: 'mcp.required', type: 'boolean', description: 'The platform contacts the server at each start, and does not start while it is unreachable' },
         ],

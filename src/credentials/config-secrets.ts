@@ -83,8 +83,8 @@ export function restoreSecrets(sent: object, before: HiddenConfig): Restored {
     const secret = text.includes(masked) ? previous.get(path.join('\0')) : undefined
     if (secret === undefined) return text
     const whole = unmasked(text, textAt(before.config as Json, path), secret)
-    if (whole === undefined) unknown.push(path.join('.'))
-    else restored.push(path.join('.'))
+    if (whole === undefined) unknown.push(printed(path))
+    else restored.push(printed(path))
     return whole ?? text
   })
   return { config: config as object, restored, unknown }
@@ -95,7 +95,7 @@ export function maskedPaths(config: object, secrets: readonly string[]): string[
   const paths: string[] = []
   const masks = secrets.filter((secret) => secret.includes(masked))
   mapTexts(config as Json, (text, path) => {
-    if (masks.some((mask) => text.includes(mask))) paths.push(path.join('.'))
+    if (masks.some((mask) => text.includes(mask))) paths.push(printed(path))
     return text
   })
   return paths
@@ -123,6 +123,10 @@ function hiddenParts(shown: string, whole: string): string[] | undefined {
   const pattern = shown.split(masked).map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
   return new RegExp(`^${pattern.join('(.*?)')}$`, 's').exec(whole)?.slice(1)
 }
+
+/** `mcp.args[1]` */
+const printed = (path: readonly string[]) =>
+  path.map((key, index) => (/^\d+$/.test(key) ? `[${key}]` : index === 0 ? key : `.${key}`)).join('')
 
 function mapTexts(value: Json, change: (text: string, path: string[]) => string, path: string[] = []): Json {
   if (typeof value === 'string') return change(value, path)

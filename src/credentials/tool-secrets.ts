@@ -84,8 +84,11 @@ export function maskedUrl(url: string): string {
 
 const isPlaceholder = (value: string) => /^\{[A-Za-z0-9_.-]+\}$/.test(value)
 
-/** The placeholder for a value that is only shown to people who can edit it. */
+/** The placeholder for a value that is not shown. A client that sends it back keeps the value. */
 export const masked = '[hidden]'
+
+/** For the descriptions of fields that can contain credentials. */
+export const aboutCredentials = `Reference a secret as \${{ secrets.NAME }}. Credentials are encrypted and shown as ${masked}; leave ${masked} to keep one`
 
 /** Masks the values of headers and variables, for people who cannot edit them. Keeps the names. */
 export const maskedValues = ({ headers, env }: { readonly headers?: Values; readonly env?: Values }) => ({

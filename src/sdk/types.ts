@@ -538,7 +538,7 @@ export interface HttpExecute {
   /** URL of the request. {name} is replaced by the argument of that name; other arguments go into the query or a JSON body */
   url: string
   method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Sent with every request */
+  /** Sent with every request. Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one */
   headers?: Record<string, string>
 }
 
@@ -547,7 +547,7 @@ export interface HttpExecuteInput {
   /** URL of the request. {name} is replaced by the argument of that name; other arguments go into the query or a JSON body */
   url: string
   method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Sent with every request */
+  /** Sent with every request. Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one */
   headers?: Record<string, string>
 }
 
@@ -555,11 +555,12 @@ export interface HttpExecuteInput {
 export interface McpAddress {
   /** Where the server listens, with Streamable HTTP or SSE */
   url?: string
-  /** Sent with every request to it */
+  /** Sent with every request to it. Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one */
   headers?: Record<string, string>
   /** A program that speaks MCP on its standard input and output */
   command?: string
   args?: Array<string>
+  /** Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one */
   env?: Record<string, string>
   cwd?: string
   /** The platform contacts the server at each start, and does not start while it is unreachable */
