@@ -1648,6 +1648,7 @@ export const commands: readonly Command[] = [
       { name: 'description', type: 'string | null', where: 'body', reads: 'text or null' },
       { name: 'value', type: 'string', description: 'The value. It is encrypted, and no operation returns it', where: 'body', reads: 'text' },
       { name: 'env', type: 'string', description: 'Environment variable of the platform that has the value. It must be listed in QM_SECRET_VARIABLES', where: 'body', reads: 'text' },
+      { name: 'file', type: 'string', description: 'Name of a file in the folder QM_SECRET_FILES that has the value. It is read again when it changes', where: 'body', reads: 'text' },
     ],
   },
   {
@@ -1695,6 +1696,7 @@ export const commands: readonly Command[] = [
       { name: 'description', type: 'string | null', where: 'body', reads: 'text or null' },
       { name: 'value', type: 'string', description: 'The value. It is encrypted, and no operation returns it', where: 'body', reads: 'text' },
       { name: 'env', type: 'string', description: 'Environment variable of the platform that has the value. It must be listed in QM_SECRET_VARIABLES', where: 'body', reads: 'text' },
+      { name: 'file', type: 'string', description: 'Name of a file in the folder QM_SECRET_FILES that has the value. It is read again when it changes', where: 'body', reads: 'text' },
     ],
   },
 ]

@@ -363,10 +363,12 @@ export interface SecretRow {
   project_id: string
   name: string
   description: string | null
-  /** Encrypted. Null if `env` is set. */
+  /** Encrypted. Null if `env` or `file` is set. */
   value: string | null
   /** The environment variable that has the value. */
   env: string | null
+  /** The name of the file that has the value. */
+  file: string | null
   rotated_at: number
   created_at: number
   updated_at: number

@@ -750,6 +750,8 @@ export interface NewSecret {
   value?: string
   /** Environment variable of the platform that has the value. It must be listed in QM_SECRET_VARIABLES */
   env?: string
+  /** Name of a file in the folder QM_SECRET_FILES that has the value. It is read again when it changes */
+  file?: string
 }
 
 /** The body of create-server. */
@@ -916,10 +918,12 @@ export interface Secret {
   /** Reference the secret by this name: ${{ secrets.NAME }} */
   name: string
   description: string | null
-  /** Where the value is: in the database, or in the environment */
-  source: 'stored' | 'env'
+  /** Where the value is: in the database, in the environment, or in a file */
+  source: 'stored' | 'env' | 'file'
   /** The environment variable that has the value, if source is env */
   env: string | null
+  /** The file that has the value, if source is file */
+  file: string | null
   /** When the value was last set */
   rotated_at: string
   created_at: string
