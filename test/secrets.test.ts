@@ -54,7 +54,7 @@ describe.each(engines)('a secret on %s', (engine) => {
     expect(row?.value).toMatch(/^v1\./)
   })
 
-  test('can be rotated: the next call sends the new value', async () => {
+  test('can be rotated: the next call sends the new value, without the line break at its end', async () => {
     await using database = await freshDatabase(engine)
     await using service = await startService(mirror)
     await using platform = await startPlatform(
@@ -64,7 +64,7 @@ describe.each(engines)('a secret on %s', (engine) => {
     const tool = await create(platform, '/tools', httpTool(service.url))
 
     await platform.post(`/tools/${tool.id}/call`, { input: {} })
-    const rotated = await platform.patch(`/secrets/${id}`, { value: next })
+    const rotated = await platform.patch(`/secrets/${id}`, { value: `${next}\n` })
     const { body } = await platform.post(`/tools/${tool.id}/call`, { input: {} })
 
     expect(service.received.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${value}`, `Bearer ${next}`])
@@ -184,6 +184,7 @@ test('an operator can keep the value in an environment variable that QM_SECRET_V
     await send({ name: 'C', env: 'TEST_CRM_TOKEN', value }),
     await send({ name: 'D' }),
     await send({ name: 'E', value: 'short' }),
+    await send({ name: 'E', value: 'shorter\n' }),
     await send({ name: 'not a name', value }),
   ]
   const tool = await create(platform, '/tools', httpTool(service.url))
@@ -193,12 +194,13 @@ test('an operator can keep the value in an environment variable that QM_SECRET_V
   delete process.env.TEST_CRM_TOKEN
 
   expect(made.body).toMatchObject({ source: 'env', env: 'TEST_CRM_TOKEN' })
-  expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400, 400, 400])
+  expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400, 400, 400, 400])
   expect(answers.map(({ body }) => body.error.details.errors[0].message)).toEqual([
     expect.stringContaining('QM_SECRET_VARIABLES'),
     expect.stringContaining('not bound to a project'),
     expect.stringContaining('cannot be combined'),
     expect.stringContaining('is missing'),
+    expect.stringContaining('at least 8 characters'),
     expect.stringContaining('at least 8 characters'),
     expect.stringContaining('letters, digits and underscores'),
   ])

@@ -1646,7 +1646,7 @@ export const commands: readonly Command[] = [
       { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
       { name: 'name', type: 'string', description: 'Reference the secret by this name: ${{ secrets.NAME }}', required: true, where: 'body', reads: 'text' },
       { name: 'description', type: 'string | null', where: 'body', reads: 'text or null' },
-      { name: 'value', type: 'string', description: 'The value. It is encrypted, and no operation returns it', where: 'body', reads: 'text' },
+      { name: 'value', type: 'string', description: 'The value. It is encrypted, and no operation returns it. A line break at its end is removed', where: 'body', reads: 'text' },
       { name: 'env', type: 'string', description: 'Environment variable of the platform that has the value. It must be listed in QM_SECRET_VARIABLES', where: 'body', reads: 'text' },
       { name: 'file', type: 'string', description: 'Name of a file in the folder QM_SECRET_FILES that has the value. It is read again when it changes', where: 'body', reads: 'text' },
     ],
@@ -1694,7 +1694,7 @@ export const commands: readonly Command[] = [
     fields: [
       { name: 'secret_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'description', type: 'string | null', where: 'body', reads: 'text or null' },
-      { name: 'value', type: 'string', description: 'The value. It is encrypted, and no operation returns it', where: 'body', reads: 'text' },
+      { name: 'value', type: 'string', description: 'The value. It is encrypted, and no operation returns it. A line break at its end is removed', where: 'body', reads: 'text' },
       { name: 'env', type: 'string', description: 'Environment variable of the platform that has the value. It must be listed in QM_SECRET_VARIABLES', where: 'body', reads: 'text' },
       { name: 'file', type: 'string', description: 'Name of a file in the folder QM_SECRET_FILES that has the value. It is read again when it changes', where: 'body', reads: 'text' },
     ],

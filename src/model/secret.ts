@@ -18,7 +18,7 @@ export const SecretValue = Text.min(
   `must have at least ${shortestSecret} characters: shorter values cannot be redacted in outputs`,
 )
   .max(65_536)
-  .describe('The value. It is encrypted, and no operation returns it')
+  .describe('The value. It is encrypted, and no operation returns it. A line break at its end is removed')
 
 export const SecretEnv = z
   .string()

@@ -3,7 +3,7 @@ import { referencedSecrets } from '../credentials/secret-references.ts'
 import { PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
 import { Id, Paging, pageOf } from '../model/page.ts'
-import { Secret, SecretEnv, SecretFields, SecretFile, SecretValue } from '../model/secret.ts'
+import { Secret, SecretEnv, SecretFields, SecretFile, SecretValue, shortestSecret } from '../model/secret.ts'
 import { sealedAt } from '../store/sealed.ts'
 import type { SecretSource } from '../store/secrets.ts'
 import type { Store } from '../store/store.ts'
@@ -116,7 +116,7 @@ async function sourceOf({ value, env, file }: Sent, id: string, context: Context
   )
   if (first === undefined) return undefined
   if (second !== undefined) throw invalid(second, `cannot be combined with ${first}: send one of them`)
-  if (value !== undefined) return { value: await context.vault.seal(value, sealedAt.secret(id)), env: null, file: null }
+  if (value !== undefined) return { value: await sealed(value, id, context), env: null, file: null }
   // The environment and the files belong to the operator, and all projects share them.
   if (context.principal.projectId !== null) throw invalid(first, 'is for keys that are not bound to a project')
   if (env !== undefined && !context.secretSources.variables.includes(env)) {
@@ -126,6 +126,13 @@ async function sourceOf({ value, env, file }: Sent, id: string, context: Context
     throw invalid('file', 'cannot be used: an operator must set QM_SECRET_FILES to the folder of the file')
   }
   return { value: null, env: env ?? null, file: file ?? null }
+}
+
+/** A line break at the end comes from the file or program that the value was read from. */
+async function sealed(value: string, id: string, { vault }: Context): Promise<string> {
+  const whole = value.replace(/\r?\n$/, '')
+  if (whole.length < shortestSecret) throw invalid('value', `must have at least ${shortestSecret} characters`)
+  return vault.seal(whole, sealedAt.secret(id))
 }
 
 const invalid = (path: string, message: string) =>

@@ -746,7 +746,7 @@ export interface NewSecret {
   /** Reference the secret by this name: ${{ secrets.NAME }} */
   name: string
   description?: string | null
-  /** The value. It is encrypted, and no operation returns it */
+  /** The value. It is encrypted, and no operation returns it. A line break at its end is removed */
   value?: string
   /** Environment variable of the platform that has the value. It must be listed in QM_SECRET_VARIABLES */
   env?: string
