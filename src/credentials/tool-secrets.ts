@@ -1,4 +1,4 @@
-import { isSecretName } from './names.ts'
+import { isHarmlessName, isSecretName } from './names.ts'
 
 type Values = Readonly<Record<string, string>> | undefined
 
@@ -17,8 +17,6 @@ interface Address {
   readonly args?: readonly string[] | undefined
 }
 
-/** Headers that are never secret, even if their value looks like a key. */
-const harmless = /^(accept|content|cache|if|user-agent|host|origin|referer|range|date|mcp-protocol)\b/i
 /** Looks like a generated key: long, no whitespace, letters and digits, and neither a URL nor a path. */
 const secretValue = /^(?!\w+:\/\/|\/)(?=\S*\d)(?=\S*[A-Za-z])\S{16,}$/
 
@@ -28,7 +26,7 @@ const isUnfilled = /^\$\{[^{}]*\}$/
 /** Values of headers, variables or query parameters whose name or format suggests a secret. */
 export const secretsIn = (values: Values): string[] =>
   Object.entries(values ?? {}).flatMap(([name, value]) => {
-    if (harmless.test(name) || value.includes('${{')) return []
+    if (isHarmlessName(name) || value.includes('${{')) return []
     if (/^[a-z][a-z0-9+.-]*:\/\//i.test(value)) return secretsInUrl(value)
     const [, scheme = '', bare = ''] = /^(\w+\s+)?(.*)$/s.exec(value) ?? []
     if (isUnfilled.test(bare) || (!isSecretName(name) && !secretValue.test(bare))) return []
