@@ -16,9 +16,12 @@ const next = 'tr0ub4dor-and-three-more'
 /** A service that returns everything it was sent. */
 const mirror = ({ headers, url }: Received) => ({ body: JSON.stringify({ headers, url }) })
 
+const pin = 'open-sesame-4711'
+
 const toolAt = (url: string) => ({
   name: 'crm',
   parameters: {},
+  preset_parameters: { password: pin, units: 'metric', nested: { api_key: [pin] } },
   execute: {
     url: `${url}/v1?key=${key}&units=metric`,
     method: 'GET',
@@ -39,6 +42,7 @@ async function register(platform: TestPlatform, tool: object) {
 }
 
 const sentOf = ({ received }: Service) => received.map(({ headers, url }) => `${headers.authorization} ${url}`)
+const withoutPresets = { preset_parameters: null }
 
 async function rowsOf(platform: Platform) {
   const { rows } = await sql<{ config: string; secrets: string }>`select * from tools`.execute(platform.store.engine.db)
@@ -60,11 +64,19 @@ describe.each(engines)('credentials in the config of a tool, on %s,', (engine) =
     const called = await platform.post(`/tools/${made.id}/call`, { input: {} })
     const rows = await rowsOf(platform.platform)
 
-    for (const one of [...answers, ...listed.body.data]) expect(one.execute).toEqual(shownAt(service.url))
-    expect(sentOf(service)).toEqual([`Bearer ${token} /v1?key=${key}&units=metric`])
+    for (const one of [...answers, ...listed.body.data]) {
+      expect(one.execute).toEqual(shownAt(service.url))
+      expect(one.preset_parameters).toEqual({
+        password: '[hidden]',
+        units: 'metric',
+        nested: { api_key: ['[hidden]'] },
+      })
+    }
+    expect(sentOf(service)[0]).toMatch(`Bearer ${token} /v1?key=${key}&units=metric&password=${pin}`)
+    expect(called.body.url).toContain('password=[redacted]')
     expect(called.body.headers.authorization).toBe('[redacted]')
     expect(rows[0]?.secrets).toMatch(/^v1\./)
-    expect(JSON.stringify(rows)).not.toMatch(new RegExp(`${token}|${key}`))
+    expect(JSON.stringify(rows)).not.toMatch(new RegExp(`${token}|${key}|${pin}`))
   })
 
   test('of tools that were stored before are encrypted at the next start, by one of several processes', async () => {
@@ -82,15 +94,15 @@ describe.each(engines)('credentials in the config of a tool, on %s,', (engine) =
         ),
       )
     await (await start()).close()
-    const { name, ...config } = toolAt(service.url)
+    const { name, preset_parameters, ...config } = toolAt(service.url)
     const store = await openStore(database.options)
     const [project] = (await store.projects.list({ limit: 1, offset: 0 }, undefined)).data
     for (const [index, row] of [
       { type: 'http', config },
       { type: 'gone', config: { key } },
     ].entries()) {
-      await sql`insert into tools (id, project_id, name, type, config, pin_definitions, level, ask_destructive, created_at, updated_at)
-        values (${`tool_${index}`}, ${project?.id}, ${`${name}-${index}`}, ${row.type}, ${JSON.stringify(row.config)}, 0, 'open', 0, 1, 1)`.execute(
+      await sql`insert into tools (id, project_id, name, type, config, preset_parameters, pin_definitions, level, ask_destructive, created_at, updated_at)
+        values (${`tool_${index}`}, ${project?.id}, ${`${name}-${index}`}, ${row.type}, ${JSON.stringify(row.config)}, ${JSON.stringify(preset_parameters)}, 0, 'open', 0, 1, 1)`.execute(
         store.engine.db,
       )
     }
@@ -110,8 +122,8 @@ describe.each(engines)('credentials in the config of a tool, on %s,', (engine) =
     if (database.options.data === undefined) await rm(data, { recursive: true, force: true })
 
     expect(listed.data.map(({ execute }) => execute)).toContainEqual(shownAt(service.url))
-    expect(JSON.stringify(listed)).not.toMatch(new RegExp(`${token}|${key}`))
-    expect(sentOf(service)).toEqual([`Bearer ${token} /v1?key=${key}&units=metric`])
+    expect(JSON.stringify(listed)).not.toMatch(new RegExp(`${token}|${key}|${pin}`))
+    expect(sentOf(service)[0]).toMatch(`Bearer ${token} /v1?key=${key}&units=metric&password=${pin}`)
     expect(rows.filter(({ secrets }) => secrets?.startsWith('v1.'))).toHaveLength(1)
     // What is secret in a tool of an unknown type is unknown, too.
     expect(rows.filter(({ secrets }) => secrets === null)).toHaveLength(1)
@@ -122,7 +134,7 @@ describe('a change of a tool', () => {
   test('keeps the credentials whose masks are sent back, and replaces the others', async () => {
     await using service = await startService(mirror)
     await using platform = await startPlatform()
-    const { id, execute } = await register(platform, toolAt(service.url))
+    const { id, execute } = await register(platform, { ...toolAt(service.url), ...withoutPresets })
     const call = () => platform.post(`/tools/${id}/call`, { input: {} })
 
     const kept = await platform.patch(`/tools/${id}`, {
@@ -171,6 +183,8 @@ describe('a change of a tool', () => {
 
     expect(await errors(http.id, { execute: { ...http.execute, url: elsewhere.url } })).toEqual([
       'execute.headers.authorization must be sent again',
+      'preset_parameters.password must be sent again',
+      'preset_parameters.nested.api_key[0] must be sent again',
     ])
     expect(await errors(stdio.id, { mcp: { ...stdio.mcp, command: 'printenv' } })).toEqual([
       'mcp.args[1] must be sent again',
@@ -215,7 +229,7 @@ test('a tool whose credentials cannot be decrypted is listed, and can be called 
   const listed = await platform.get('/tools')
   const broken = await call()
   const kept = await platform.patch(`/tools/${id}`, { execute: { ...execute, method: 'POST' } })
-  const repaired = await platform.patch(`/tools/${id}`, { execute: toolAt(service.url).execute })
+  const repaired = await platform.patch(`/tools/${id}`, toolAt(service.url))
   const works = await call()
 
   expect(listed.body.data[0].execute).toEqual(shownAt(service.url))

@@ -1,5 +1,6 @@
 import type { FilledConfig } from '../credentials/credentials.ts'
 import { Redactor } from '../credentials/redactor.ts'
+import { secretPresets } from '../credentials/sealed-config.ts'
 import { Cached } from '../db/cached.ts'
 import type { Check, Schemas } from '../json-schema/schema.ts'
 import { InvalidSchema } from '../json-schema/schema-compiler.ts'
@@ -158,7 +159,8 @@ export class Catalogue {
   /** Fills the values of secrets into the config of a tool. */
   async #fill(tool: ToolRecord): Promise<ToolEntry['filled']> {
     const { config, secrets, fault } = await this.#deps.credentials.fill(tool)
-    const redactor = new Redactor([...this.typeOf(tool).secrets(config), ...secrets])
+    const own = [...this.typeOf(tool).secrets(config), ...secretPresets(tool.preset_parameters)]
+    const redactor = new Redactor([...own, ...secrets])
     return { config, redactor, ...(fault && { fault }) }
   }
 

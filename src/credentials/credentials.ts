@@ -2,8 +2,7 @@ import { PlatformError } from '../model/errors.ts'
 import { sealedAt } from '../store/sealed.ts'
 import type { NamedSecret, Secrets } from '../store/secrets.ts'
 import type { StoredTool, ToolRecord } from '../store/tools.ts'
-import { revealSecrets } from './config-secrets.ts'
-import { openConfig } from './sealed-config.ts'
+import { openParts } from './sealed-config.ts'
 import { type SecretFiles, UnreadableFile } from './secret-files.ts'
 import { referencedSecrets, withSecrets } from './secret-references.ts'
 import type { Vault } from './vault.ts'
@@ -36,11 +35,10 @@ export class Credentials {
     this.#options = options
   }
 
-  /** Decrypts the config of a stored tool. If that fails, the secrets stay masked, and the tool cannot be called. */
+  /** Decrypts the secrets of a stored tool. If that fails, the secrets stay masked, and the tool cannot be called. */
   open({ secrets, ...tool }: StoredTool): { readonly tool: ToolRecord; readonly fault?: PlatformError } {
     try {
-      const config = revealSecrets(openConfig({ config: tool.config, secrets }, tool.id, this.#options.vault))
-      return { tool: { ...tool, config } }
+      return { tool: { ...tool, ...openParts({ ...tool, secrets }, tool.id, this.#options.vault) } }
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error
       return { tool, fault: error }

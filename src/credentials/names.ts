@@ -3,8 +3,8 @@
  * - `sent`: the value of a header, variable or query parameter. It is encrypted, masked and redacted. Broad: a missed
  *   credential could leak through a response.
  * - `rotates`: such a value may change without a new approval. Narrow: any other value is part of what was approved.
- * - `field`: a field in the arguments or the result of a call. It is hidden in call records. Common names only: a field
- *   that is wrongly hidden is missing there.
+ * - `field`: a field in the arguments, the presets or the result of a call. It is hidden in call records. Common names
+ *   only: a field that is wrongly hidden is missing there.
  *
  * A name matches as a `whole`, by its `last` words (`X-Api-Key`), by its `end` (`mysig`), or if the word is any `part` of
  * it. Case, dashes and underscores do not matter.

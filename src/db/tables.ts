@@ -45,7 +45,7 @@ export interface ToolRow {
   description: string | null
   /** JSON. Secret values are masked, and stored in `secrets`. */
   config: string
-  /** Encrypted. Empty if the config has no secrets, null if nobody has looked for them since the column exists. */
+  /** Those of the config and the presets, encrypted. Empty if there are none, null in rows from before this column. */
   secrets: string | null
   many_actions: number
   preset_parameters: string | null

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { hideSecrets, maskedPaths, restoreSecrets, secretTexts } from '../credentials/config-secrets.ts'
-import { sealConfig } from '../credentials/sealed-config.ts'
+import { maskedPaths, restoreSecrets, secretTexts } from '../credentials/config-secrets.ts'
+import { fieldsOf, hideParts, partsOf, sealParts, secretPresets, type ToolParts } from '../credentials/sealed-config.ts'
 import { masked } from '../credentials/tool-secrets.ts'
 import type { Fault, PlatformError } from '../model/errors.ts'
 import type { ToolDraft } from '../model/tool.ts'
@@ -17,9 +17,9 @@ export interface ToolBefore {
   readonly fault?: PlatformError
 }
 
-/** The config for people who can change the tool. A row whose secrets are not sealed yet has them in its config. */
-export const shownConfig = ({ config, secrets }: Pick<StoredTool, 'config' | 'secrets'>, type: ToolType): object =>
-  secrets === null ? hideSecrets(config, type.secrets(config)).config : config
+/** A tool for people who can change it: its secrets are masked. A row from before they were sealed still has them. */
+export const withMasks = (tool: StoredTool, type: ToolType): StoredTool =>
+  tool.secrets === null ? { ...tool, ...partsOf(hideParts(tool, type.secrets(tool.config)).config) } : tool
 
 export const sealed = async (
   draft: ToolDraft,
@@ -27,18 +27,18 @@ export const sealed = async (
   { toolTypes, vault }: Pick<Context, 'toolTypes' | 'vault'>,
 ): Promise<SealedDraft> => ({
   ...draft,
-  ...(await sealConfig(draft.config, toolTypes.of(draft).secrets(draft.config), id, vault)),
+  ...(await sealParts(draft, toolTypes.of(draft).secrets(draft.config), id, vault)),
 })
 
 export interface Unmasked {
-  /** The fields of the new config, with the secrets that masks stand for. */
+  /** The fields of the config and the presets, with the secrets that masks stand for. */
   readonly fields: Readonly<Record<string, unknown>>
   /** Paths of secrets that the caller did not send. */
   readonly kept: readonly string[]
   readonly faults: readonly Fault[]
 }
 
-/** Applies a change to the config of a tool. Fields and masks that stay the same keep their secrets. */
+/** Applies a change to the config and the presets of a tool. Fields and masks that stay the same keep their secrets. */
 export function unmask(
   sent: Readonly<Record<string, unknown>>,
   type: ToolType,
@@ -46,12 +46,12 @@ export function unmask(
   types: ToolTypes,
 ): Unmasked {
   if (!before) return { fields: sent, kept: [], faults: [] }
-  const shown = shownConfig(before.stored, types.of(before.stored))
+  const shown = fieldsOf(withMasks(before.stored, types.of(before.stored)))
   const fields = { ...shown, ...sent }
   // Tools of another type may send the secrets anywhere.
   if (before.tool.type !== type.type) return { fields, kept: [], faults: [] }
   if (before.fault && JSON.stringify(fields).includes(masked)) throw before.fault
-  const texts = secretTexts(shown, before.tool.config)
+  const texts = secretTexts(shown, fieldsOf(before.tool))
   const { config, restored, unknown } = restoreSecrets(fields, { config: shown, texts })
   return { fields: { ...config }, kept: restored, faults: unknown.map((path) => ({ path, message: sendAgain })) }
 }
@@ -60,7 +60,7 @@ const sendAgain = 'is masked: send the value again'
 
 /** Reports masks that stand for no secret, and secrets that would be sent elsewhere than before. */
 export function checkSecrets(
-  config: object,
+  parts: ToolParts,
   type: ToolType,
   before: ToolBefore | undefined,
   kept: readonly string[],
@@ -68,10 +68,11 @@ export function checkSecrets(
   const isMoved =
     before !== undefined &&
     kept.length > 0 &&
-    !isDeepStrictEqual(destinationOf(type, config), destinationOf(type, before.tool.config))
+    !isDeepStrictEqual(destinationOf(type, parts.config), destinationOf(type, before.tool.config))
   const message = 'must be sent again, because the tool would send it to another destination'
+  const secrets = [...type.secrets(parts.config), ...secretPresets(parts.preset_parameters)]
   return [
-    ...maskedPaths(config, type.secrets(config)).map((path) => ({ path, message: sendAgain })),
+    ...maskedPaths(fieldsOf(parts), secrets).map((path) => ({ path, message: sendAgain })),
     ...(isMoved ? kept.map((path) => ({ path, message })) : []),
   ]
 }

@@ -32,7 +32,7 @@ import {
   requireAllowed,
 } from './operation.ts'
 import { presentConfig, readConfig, sentFields, shownFields } from './tool-config.ts'
-import { checkSecrets, sealed, shownConfig, type ToolBefore, unmask } from './tool-secrets.ts'
+import { checkSecrets, sealed, type ToolBefore, unmask, withMasks } from './tool-secrets.ts'
 
 export const tool: RecordKind<StoredTool> = {
   name: 'tool',
@@ -346,11 +346,11 @@ function withoutRawAnswer(error: unknown, principal: Principal): unknown {
 
 /** A tool as the API shows it, with defaults filled in. Its credentials are masked for everyone. */
 function present(record: StoredTool, { toolTypes, toolDeps }: Pick<Context, 'toolTypes' | 'toolDeps'>): Tool {
-  const { type_alias, config: _, secrets: __, many_actions: ___, ...rest } = record
   const type = toolTypes.of(record)
+  const { type_alias, config, secrets: _, many_actions: __, ...rest } = withMasks(record, type)
   return {
     ...rest,
-    ...presentConfig(toolTypes, shownConfig(record, type)),
+    ...presentConfig(toolTypes, config),
     type: type_alias ?? record.type,
     app: appOf(record),
     auto_approve: autoApprovesAll(record, type, toolDeps),
@@ -396,7 +396,7 @@ async function checked(
   const unmasked = unmask(given, type, before, toolTypes)
   const { config, faults } = readConfig(toolTypes, type, unmasked.fields)
   const draft: ToolDraft = {
-    ...pick({ ...empty, ...before?.tool, ...given }, generalFields),
+    ...pick({ ...empty, ...before?.tool, ...given, ...presetsIn(unmasked.fields) }, generalFields),
     type: type.type,
     type_alias: wanted === type.type ? (sent.type ? null : (before?.tool.type_alias ?? null)) : wanted,
     config: config ?? {},
@@ -406,12 +406,15 @@ async function checked(
     ...faults,
     ...unmasked.faults,
     ...checkName(draft, type),
-    ...(config && unmasked.faults.length === 0 ? checkSecrets(config, type, before, unmasked.kept) : []),
+    ...(config && unmasked.faults.length === 0 ? checkSecrets(draft, type, before, unmasked.kept) : []),
     ...(config ? ((await type.check?.(draft, toolDeps)) ?? []) : []),
   ]
   if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
   return draft
 }
+
+const presetsIn = ({ preset_parameters }: Readonly<Record<string, unknown>>) =>
+  preset_parameters === undefined ? {} : { preset_parameters }
 
 const generalFields = ['name', ...(Object.keys(empty) as (keyof typeof empty)[])] as const
 

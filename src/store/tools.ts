@@ -20,16 +20,14 @@ export interface ToolRecord<Config extends object = object> extends ToolDraft<Co
   readonly secrets?: never
 }
 
-/** The config with its secrets masked, and the secrets, encrypted. Empty if there are none. */
-export interface SealedConfig {
-  readonly config: object
+/** The parts of a tool that can contain secrets, with masks, and the secrets, encrypted. Empty if there are none. */
+export interface SealedParts extends Pick<ToolDraft, 'config' | 'preset_parameters'> {
   readonly secrets: string
 }
 
 /** A tool as the database has it. Safe to show to people who can change the tool. */
-export interface StoredTool extends Omit<ToolDraft, 'config'>, Registered {
-  readonly config: object
-  /** Null if the row is older than this column, and its secrets are still in the config. */
+export interface StoredTool extends ToolDraft, Registered {
+  /** Null if the row is older than this column, and its secrets are not sealed yet. */
   readonly secrets: string | null
 }
 
@@ -58,7 +56,7 @@ const toTool = (row: ToolRow): StoredTool => ({
 })
 
 /** A draft whose secrets are sealed. */
-export type SealedDraft = Omit<ToolDraft, 'config'> & SealedConfig
+export type SealedDraft = ToolDraft & SealedParts
 
 const toColumns = (draft: SealedDraft) => ({
   name: draft.name,
@@ -141,25 +139,30 @@ export class Tools {
     return rows.map(toTool)
   }
 
-  /** Tools whose secrets are not sealed yet, with ids after `last`. The config is JSON text. */
-  unsealed(last: string, limit: number): Promise<Pick<ToolRow, 'id' | 'type' | 'config'>[]> {
-    return this.#engine.db
+  /** Tools whose secrets are not sealed yet, with ids after `last`. */
+  async unsealed(last: string, limit: number): Promise<StoredTool[]> {
+    const rows = await this.#engine.db
       .selectFrom('tools')
-      .select(['id', 'type', 'config'])
+      .selectAll()
       .where('secrets', 'is', null)
       .where('id', '>', last)
       .orderBy('id')
       .limit(limit)
       .execute()
+    return rows.map(toTool)
   }
 
   /** False if the tool has changed since it was read. */
-  async seal({ id, config }: Pick<ToolRow, 'id' | 'config'>, sealed: SealedConfig): Promise<boolean> {
+  async seal({ id, updated_at }: StoredTool, sealed: SealedParts): Promise<boolean> {
     const { numUpdatedRows } = await this.#engine.db
       .updateTable('tools')
-      .set({ config: JSON.stringify(sealed.config), secrets: sealed.secrets })
+      .set({
+        config: JSON.stringify(sealed.config),
+        preset_parameters: print(sealed.preset_parameters),
+        secrets: sealed.secrets,
+      })
       .where('id', '=', id)
-      .where('config', '=', config)
+      .where('updated_at', '=', Date.parse(updated_at))
       .where('secrets', 'is', null)
       .executeTakeFirst()
     if (numUpdatedRows === 0n) return false

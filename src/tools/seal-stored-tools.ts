@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { sealConfig } from '../credentials/sealed-config.ts'
+import { sealParts } from '../credentials/sealed-config.ts'
 import type { Vault } from '../credentials/vault.ts'
 import { PlatformError } from '../model/errors.ts'
 import type { Tools } from '../store/tools.ts'
@@ -23,9 +23,8 @@ export async function sealStoredTools(
     for (const row of found) {
       const type = types.find(row.type)
       if (!type) continue
-      const config = JSON.parse(row.config)
       try {
-        const next = await sealConfig(config, type.secrets(config), row.id, vault)
+        const next = await sealParts(row, type.secrets(row.config), row.id, vault)
         if ((await tools.seal(row, next)) && next.secrets !== '') sealed++
       } catch (error) {
         if (!(error instanceof PlatformError)) throw error
