@@ -8,6 +8,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { newId } from '../src/model/ids.ts'
 import { openStore } from '../src/store/store.ts'
 import { end, launch, median, program } from './measure.ts'
 
@@ -37,7 +38,7 @@ try {
   const store = await openStore({ data })
   const { data: projects } = await store.projects.list({ limit: 1, offset: 0 }, undefined)
   for (let n = 0; n < tools; n++) {
-    await store.tools.create(projects[0]?.id ?? '', {
+    await store.tools.create(projects[0]?.id ?? '', newId('tool'), {
       name: `tool-${n}`,
       type: 'http',
       description: `Does thing number ${n} for a customer`,
@@ -45,6 +46,7 @@ try {
         parameters: { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] },
         execute: { url: `https://api.example.com/things/${n}/{id}`, method: 'GET' },
       },
+      secrets: '',
       many_actions: false,
       preset_parameters: null,
       app: null,

@@ -164,6 +164,11 @@ const settings = {
       .optional(),
     help: 'Environment variables that secrets can be read from, separated by commas; by default, none',
   },
+  secretFiles: {
+    variable: 'QM_SECRET_FILES',
+    schema: z.string().min(1).optional(),
+    help: 'Folder with files that secrets can be read from, such as /run/secrets: one value per file. Changes are noticed within seconds',
+  },
   allowStdio: {
     variable: 'QM_ALLOW_STDIO',
     schema: yesOrNo.default(false),

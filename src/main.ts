@@ -17,6 +17,7 @@ import { ServerCatalogues } from './catalogue/server-catalogue.ts'
 import type { Config } from './config.ts'
 import { Credentials } from './credentials/credentials.ts'
 import { openVault } from './credentials/open-vault.ts'
+import { SecretFiles } from './credentials/secret-files.ts'
 import type { Vault } from './credentials/vault.ts'
 import { conclude } from './dispatch/conclude.ts'
 import type { DispatchDeps } from './dispatch/deps.ts'
@@ -51,6 +52,7 @@ import { openapi } from './surfaces/rest/openapi.ts'
 import { reference } from './surfaces/rest/reference.ts'
 import { restRoutes } from './surfaces/rest/rest.ts'
 import { createHandler } from './surfaces/routes.ts'
+import { sealStoredTools } from './tools/seal-stored-tools.ts'
 import type { ToolDeps, ToolType } from './tools/tool-type.ts'
 import { ToolTypes } from './tools/tool-types.ts'
 import { publishApproval, publishRun } from './webhooks/events.ts'
@@ -113,6 +115,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     throw error
   })
   const vault = await openVault(config, store, log)
+  await sealStoredTools(store.tools, types, vault, log)
   const models = createModels({
     outbound,
     vault,
@@ -140,13 +143,22 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
   const lineage = new Lineage(
     await store.settings.establish('lineage_key', () => randomBytes(32).toString('base64url')),
   )
+  const secretFiles = new SecretFiles({
+    folder: config.secretFiles,
+    onChange: () => void store.changes.publish('secrets', []).catch(() => {}),
+  })
   const toolDeps: ToolDeps = {
     outbound,
     upstreams,
     lineage,
     schemas,
     allowStdio: config.allowStdio,
-    credentials: new Credentials({ secrets: store.secrets, vault, variables: variablesOf(config.secretVariables) }),
+    credentials: new Credentials({
+      secrets: store.secrets,
+      vault,
+      variables: variablesOf(config.secretVariables),
+      files: secretFiles,
+    }),
     platformActions,
     perform: (name, input, asker) => perform(name, input, asker, deps),
   }
@@ -192,7 +204,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     schemas,
     toolDeps,
     toolTypes: types,
-    secretVariables: config.secretVariables ?? [],
+    secretSources: { variables: config.secretVariables ?? [], hasFiles: config.secretFiles !== undefined },
     operations: operations.byName,
     vault,
     models,
@@ -206,6 +218,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     toolLists: (server, request) => toolLists(new ServerRequest(server, request, deps)),
   }
   const closeParts = async () => {
+    secretFiles.close()
     await jobs.stop()
     await semantic?.close()
     await models.close()

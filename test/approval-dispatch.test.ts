@@ -9,6 +9,7 @@ import { Lineage } from '../src/http/lineage.ts'
 import { Outbound } from '../src/http/outbound.ts'
 import { Schemas } from '../src/json-schema/schema.ts'
 import { Upstreams } from '../src/mcp/client/upstreams.ts'
+import { newId } from '../src/model/ids.ts'
 import type { Outcome } from '../src/model/outcome.ts'
 import type { Principal } from '../src/model/principal.ts'
 import type { Store } from '../src/store/store.ts'
@@ -71,11 +72,12 @@ const requestFor = (id: string, toolId: string, more: Partial<CallRequest> = {})
 
 async function prepare(store: Store, url: string) {
   const { id: projectId } = await store.projects.create('default')
-  const tool = await store.tools.create(projectId, {
+  const tool = await store.tools.create(projectId, newId('tool'), {
     name: 'pay',
     type: 'http',
     description: null,
     config: { parameters: {}, execute: { url, method: 'POST' } },
+    secrets: '',
     many_actions: false,
     preset_parameters: null,
     app: null,
@@ -201,7 +203,7 @@ test('a call that needs no approval is checked against rules in memory, and requ
   const { toolId } = await prepare(store, service.url)
   const tool = await store.tools.find(toolId)
   if (!tool) throw new Error('not found')
-  await store.tools.update(toolId, { ...tool, auto_approve: true })
+  await store.tools.update(toolId, { ...tool, secrets: '', auto_approve: true })
 
   await dispatch(requestFor('call_1', toolId), host)
   const known = host.coordinator.rules.peek(tool.project_id)

@@ -61,6 +61,7 @@ describe('apply', () => {
     const none = await platform.get('/tools')
     const first = await runCli(['apply', home.at('q.yaml')], environment)
     const second = await runCli(['apply', home.at('q.yaml')], environment)
+    const rotated = await runCli(['apply', home.at('q.yaml')], { ...environment, WEATHER_KEY: 'w2' })
 
     expect(dry.code, dry.stderr).toBe(0)
     expect(none.body.total).toBe(0)
@@ -68,13 +69,16 @@ describe('apply', () => {
     expect(JSON.parse(first.stdout).changes).toHaveLength(7)
     expect(first.code, first.stderr).toBe(0)
     expect(JSON.parse(second.stdout)).toEqual({ dry_run: false, changes: [], unchanged: 7 })
+    expect(JSON.parse(rotated.stdout).changes).toEqual([
+      { kind: 'tools', name: 'get-weather', change: 'update', fields: ['execute'] },
+    ])
     const [agent] = (await platform.get('/agents')).body.data
     const tools = (await platform.get('/tools')).body.data
     const [skill] = (await platform.get('/skills')).body.data
     expect(agent.tool_ids.sort()).toEqual(tools.map(({ id }: { id: string }) => id).sort())
     expect((await platform.get('/servers/support')).body).toMatchObject({ agent_mode: true, skill_ids: [skill.id] })
     expect(tools.find(({ name }: { name: string }) => name === 'get-weather').execute.headers).toEqual({
-      Authorization: 'Bearer w1',
+      Authorization: '[hidden]',
     })
     expect(first.stdout).not.toContain('sk-from-file')
   })

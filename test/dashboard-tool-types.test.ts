@@ -5,7 +5,7 @@ import { defineToolType, done, formHints, toolTypes } from '../src/main.ts'
 import { listen } from '../src/server/listen.ts'
 import { faultsOf } from './axe.ts'
 import { launchBrowser, signIn, browserTest as test, visit } from './browser.ts'
-import { adminKey, startPlatform, type TestPlatform } from './kit.ts'
+import { adminKey, startPlatform, startService, type TestPlatform } from './kit.ts'
 
 vi.setConfig({ testTimeout: 90_000 })
 
@@ -154,6 +154,29 @@ test('the form of an http tool has its method, headers and input', async () => {
   })
   expect((await find('weather')).execute).not.toHaveProperty('headers')
   expect(complaints).toEqual([])
+})
+
+test('the form of a tool shows masks instead of credentials, and keeps them', async () => {
+  await using service = await startService()
+  const execute = { url: service.url, method: 'GET', headers: { Authorization: 'Bearer correct-horse-battery' } }
+  const { id } = (await platform.post('/tools', { name: 'crm', parameters: {}, execute })).body
+  await using visitor = await at(`/tools/${id}`)
+  const { page } = visitor
+
+  await page.getByRole('tab', { name: 'Settings' }).click()
+  await page.getByLabel('Description').fill('Customers')
+  const shown = await page.getByLabel('Headers: value 1').inputValue()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved', { exact: true }).waitFor()
+  await page.getByLabel('URL').fill('https://elsewhere.example.com')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('must be sent again').first().waitFor()
+  await platform.post(`/tools/${id}/call`, { input: {} })
+
+  expect(shown).toBe('[hidden]')
+  expect(await page.content()).not.toContain('correct-horse')
+  expect(await find('crm')).toMatchObject({ description: 'Customers', execute: { url: service.url } })
+  expect(service.received[0]?.headers.authorization).toBe('Bearer correct-horse-battery')
 })
 
 test('a platform tool gets the actions that are checked', async () => {

@@ -174,7 +174,7 @@ test('credentials that a tool echoes are redacted for models', async () => {
 describe('a secret in a URL or in program arguments', () => {
   const caller = ['pol_caller']
 
-  test('is visible only to keys that can change the tool', async () => {
+  test('is masked for everyone, and all that may be confidential for keys that cannot change the tool', async () => {
     await using platform = await startPlatform({ QM_ALLOW_STDIO: 'true' })
     const web = await register(platform, {
       name: 'web',
@@ -201,7 +201,8 @@ describe('a secret in a URL or in program arguments', () => {
     expect((await one(web, key)).execute.url).toBe('https://api.example.com/v1/{city}?key=[hidden]&units={units}')
     expect((await one(mcp, key)).mcp.url).toBe('https://[hidden]@mcp.example.com/mcp?key=[hidden]')
     expect((await one(program, key)).mcp.args).toEqual(['[hidden]', '[hidden]', '[hidden]'])
-    expect(leaks([await one(web), await one(mcp), await one(program)])).toEqual([token, query])
+    expect(leaks([await one(web), await one(mcp), await one(program)])).toEqual([])
+    expect((await one(program)).mcp.args).toEqual(['--api-key', '[hidden]', '--token=[hidden]'])
   })
 })
 

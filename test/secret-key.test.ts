@@ -79,7 +79,10 @@ async function fill(platform: Platform, url: string) {
   })
   const webhook = await ask(platform, '/webhooks', { name: 'pager', url, events: ['*'] })
   const rotated = await ask(platform, `/webhooks/${webhook.id}/rotate-secret`, {})
-  return { provider: provider.id as string, webhook: webhook.id as string, secrets: [rotated.secret, webhook.secret] }
+  const execute = { url, method: 'GET', headers: { authorization: `Bearer ${apiKey}`, 'x-team': 'tools' } }
+  const tool = await ask(platform, '/tools', { name: 'models', parameters: {}, execute })
+  const ids = { provider: provider.id as string, webhook: webhook.id as string, tool: tool.id as string }
+  return { ...ids, secrets: [rotated.secret, webhook.secret] }
 }
 
 /** The ids of the keys that encrypt anything in the database, in any column. */
@@ -110,12 +113,13 @@ describe.each(engines)('the secret key, on %s,', (engine) => {
     await second.close()
     const third = await place.start({ QM_SECRET_KEY: after })
     await ask(third, `/ai-providers/${made.provider}/test`, {})
+    await ask(third, `/tools/${made.tool}/call`, { input: {} })
     const secrets = await webhookSecrets(third, made.webhook)
     const usedNow = await keysUsed(third.store)
     const sealed = await ask(third, '/webhooks', { name: 'another', url: models.url, events: ['*'] })
     await third.close()
 
-    expect(models.asked[0]).toBe(`Bearer ${apiKey} support`)
+    expect(models.asked).toEqual([`Bearer ${apiKey} support`, `Bearer ${apiKey} tools`])
     expect(secrets).toEqual(made.secrets)
     expect(used).toHaveLength(1)
     expect(usedNow).toHaveLength(1)
@@ -148,7 +152,7 @@ describe.each(engines)('the secret key, on %s,', (engine) => {
       expect(await webhookSecrets({ store, vault: alone }, made.webhook)).toEqual(made.secrets)
       expect(await keysUsed(store)).toEqual(used)
     }
-    expect(await (await Vault.open(keys)).renew(store)).toEqual({ renewed: 4, unreadable: [], missing: [] })
+    expect(await (await Vault.open(keys)).renew(store)).toEqual({ renewed: 5, unreadable: [], missing: [] })
     const done = await Vault.open({ ...keys, previousSecretKey: undefined })
     expect(await done.findFault()).toBeUndefined()
     expect(await webhookSecrets({ store, vault: done }, made.webhook)).toEqual(made.secrets)
@@ -184,7 +188,7 @@ describe.each(engines)('the secret key, on %s,', (engine) => {
     const faults = await Promise.all(vaults.map((vault) => vault.findFault()))
     const fitting = vaults.filter((_, i) => faults[i] === undefined)
 
-    expect(renewals.map(({ renewed }) => renewed).sort()).toEqual([0, 0, 4])
+    expect(renewals.map(({ renewed }) => renewed).sort()).toEqual([0, 0, 5])
     expect(await keysUsed(store)).toHaveLength(1)
     expect(fitting).toHaveLength(1)
     expect(await webhookSecrets({ store, vault: fitting[0] as Vault }, made.webhook)).toEqual(made.secrets)
@@ -202,7 +206,7 @@ describe.each(engines)('the secret key, on %s,', (engine) => {
     const vaults = await Promise.all([1, 2, 3].map(() => Vault.open(keys)))
     const renewals = await Promise.all(vaults.map((vault) => vault.renew(store)))
 
-    expect(renewals.reduce((sum, { renewed }) => sum + renewed, 0)).toBe(4)
+    expect(renewals.reduce((sum, { renewed }) => sum + renewed, 0)).toBe(5)
     for (const vault of vaults) {
       expect(await webhookSecrets({ store, vault }, made.webhook)).toEqual(made.secrets)
       expect(vault.open(await vault.seal('x', 'p'), 'p')).toBe('x')
@@ -259,6 +263,19 @@ test('a secret that another process encrypted with the previous key meanwhile is
   expect(usedNow).not.toContain(used[0])
 })
 
+test('a key file that another process has created since the start is used', async () => {
+  await using place = await somewhere('sqlite')
+  const store = await place.open()
+  const open = () => Vault.open({ secretKey: undefined, data: place.data, settings: store.settings })
+  const [first, second, third] = [await open(), await open(), await open()]
+
+  const sealed = await first.seal('x', 'p')
+
+  expect(second.open(sealed, 'p')).toBe('x')
+  expect(first.open(await third.seal('y', 'p'), 'p')).toBe('y')
+  await store.close()
+})
+
 test('a key file can be replaced by a key in the environment, and by another key file', async () => {
   await using place = await somewhere('sqlite')
   const file = join(place.data, 'secret.key')
@@ -293,7 +310,7 @@ test('a secret that cannot be decrypted does not prevent the rotation of the oth
   const vault = await Vault.open(keys)
   const renewal = await vault.renew(store)
 
-  expect(renewal).toEqual({ renewed: 3, unreadable: [sealedAt.providerKey(made.provider)], missing: [] })
+  expect(renewal).toEqual({ renewed: 4, unreadable: [sealedAt.providerKey(made.provider)], missing: [] })
   expect(await webhookSecrets({ store, vault }, made.webhook)).toEqual(made.secrets)
   await store.close()
 })

@@ -1,4 +1,7 @@
-import { describe, expect, test } from 'vitest'
+import { mkdir, mkdtempDisposable, rename, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test, vi } from 'vitest'
 import { startListening } from './clients.ts'
 import { engines, freshDatabase } from './engines.ts'
 import { type Received, startPlatform, startService, type TestPlatform } from './kit.ts'
@@ -51,7 +54,7 @@ describe.each(engines)('a secret on %s', (engine) => {
     expect(row?.value).toMatch(/^v1\./)
   })
 
-  test('can be rotated: the next call sends the new value', async () => {
+  test('can be rotated: the next call sends the new value, without the line break at its end', async () => {
     await using database = await freshDatabase(engine)
     await using service = await startService(mirror)
     await using platform = await startPlatform(
@@ -61,7 +64,7 @@ describe.each(engines)('a secret on %s', (engine) => {
     const tool = await create(platform, '/tools', httpTool(service.url))
 
     await platform.post(`/tools/${tool.id}/call`, { input: {} })
-    const rotated = await platform.patch(`/secrets/${id}`, { value: next })
+    const rotated = await platform.patch(`/secrets/${id}`, { value: `${next}\n` })
     const { body } = await platform.post(`/tools/${tool.id}/call`, { input: {} })
 
     expect(service.received.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${value}`, `Bearer ${next}`])
@@ -181,6 +184,7 @@ test('an operator can keep the value in an environment variable that QM_SECRET_V
     await send({ name: 'C', env: 'TEST_CRM_TOKEN', value }),
     await send({ name: 'D' }),
     await send({ name: 'E', value: 'short' }),
+    await send({ name: 'E', value: 'shorter\n' }),
     await send({ name: 'not a name', value }),
   ]
   const tool = await create(platform, '/tools', httpTool(service.url))
@@ -190,17 +194,79 @@ test('an operator can keep the value in an environment variable that QM_SECRET_V
   delete process.env.TEST_CRM_TOKEN
 
   expect(made.body).toMatchObject({ source: 'env', env: 'TEST_CRM_TOKEN' })
-  expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400, 400, 400])
+  expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400, 400, 400, 400])
   expect(answers.map(({ body }) => body.error.details.errors[0].message)).toEqual([
     expect.stringContaining('QM_SECRET_VARIABLES'),
     expect.stringContaining('not bound to a project'),
     expect.stringContaining('cannot be combined'),
     expect.stringContaining('is missing'),
     expect.stringContaining('at least 8 characters'),
+    expect.stringContaining('at least 8 characters'),
     expect.stringContaining('letters, digits and underscores'),
   ])
   expect(service.received.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${value}`])
   expect(unset.body.error.code).toBe('SECRET_VARIABLE_NOT_SET')
+})
+
+test('an operator can keep the value in a file of the folder QM_SECRET_FILES, which is read again when it changes', async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'quartermaster-'))
+  const files = join(folder.path, 'secrets')
+  // Kubernetes mounts secrets like this, and swaps the link when they change.
+  const mount = async (version: string, content: string) => {
+    await mkdir(join(files, `..${version}`), { recursive: true })
+    await writeFile(join(files, `..${version}`, 'crm-token'), content)
+    await symlink(`..${version}`, join(files, '..new'))
+    await rename(join(files, '..new'), join(files, '..data'))
+  }
+  await mount('1', `${value}\n`)
+  await symlink('..data/crm-token', join(files, 'crm-token'))
+  await writeFile(join(folder.path, 'outside'), next)
+  await symlink('../outside', join(files, 'escaped'))
+  await using service = await startService(mirror)
+  await using platform = await startPlatform({ QM_SECRET_FILES: files })
+  const made = await create(platform, '/secrets', { name: 'TOKEN', file: 'crm-token' })
+  const tool = await create(platform, '/tools', httpTool(service.url))
+  const call = () => platform.post(`/tools/${tool.id}/call`, { input: {} })
+  const sent = () => service.received.at(-1)?.headers.authorization
+
+  const first = await call()
+  await mount('2', next)
+  await vi.waitFor(async () => {
+    await call()
+    expect(sent()).toBe(`Bearer ${next}`)
+  }, 20_000)
+  const count = service.received.length
+  const reasons: string[] = []
+  for (const file of ['escaped', 'none']) {
+    await platform.patch(`/secrets/${made.id}`, { file })
+    const { status, body } = await call()
+    reasons.push(`${status} ${body.error.code} ${body.error.details.reason}`)
+  }
+
+  expect(first.body.headers.authorization).toBe('[redacted]')
+  expect(made).toMatchObject({ source: 'file', file: 'crm-token', env: null })
+  expect(service.received[0]?.headers.authorization).toBe(`Bearer ${value}`)
+  expect(reasons).toEqual(Array(2).fill('422 SECRET_FILE_UNREADABLE is missing'))
+  expect(service.received).toHaveLength(count)
+})
+
+test('a secret file has a plain name, an unbound key and a folder that the operator has set', async () => {
+  await using platform = await startPlatform({ QM_SECRET_FILES: tmpdir() })
+  await using without = await startPlatform()
+  const key = await platform.keyFor([{ effect: 'Allow', action: ['secrets:*'] }], { project_id: platform.projectId })
+  const send = (file: string, at = platform, options = {}) =>
+    at.post('/secrets', { project_id: at.projectId, name: 'A', file }, options)
+
+  const names = ['..', '.', '../passwd', '/etc/passwd', 'a/b', 'a\\b', '.hidden', '..data', 'a\0b', '']
+  const answers = await Promise.all(names.map((name) => send(name)))
+  const bound = await send('token', platform, { key })
+  const unset = await send('token', without)
+  const both = await platform.post('/secrets', { project_id: platform.projectId, name: 'A', file: 'a', value })
+
+  expect(answers.map(({ status }) => status)).toEqual(names.map(() => 400))
+  expect(bound.body.error.message).toContain('not bound to a project')
+  expect(unset.body.error.message).toContain('QM_SECRET_FILES')
+  expect(both.body.error.message).toContain('cannot be combined with value')
 })
 
 test('models cannot create or rotate secrets through platform tools', async () => {

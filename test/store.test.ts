@@ -16,18 +16,19 @@ import { FolderInUse, openSqlite } from '../src/db/sqlite.ts'
 import type { CallEnd, CallRow } from '../src/db/tables.ts'
 import { firstIdAt, newId } from '../src/model/ids.ts'
 import type { Tags } from '../src/model/page.ts'
-import type { ToolDraft } from '../src/model/tool.ts'
 import { openStore, type Store, type StoreOptions } from '../src/store/store.ts'
+import type { SealedDraft } from '../src/store/tools.ts'
 import { emptyDatabase, engines, freshDatabase, freshStore } from './engines.ts'
 
 const window = { limit: 50, offset: 0 }
 const firstTime = Date.UTC(2026, 0, 1)
 
-const draft = (fields: Partial<ToolDraft> = {}): ToolDraft => ({
+const draft = (fields: Partial<SealedDraft> = {}): SealedDraft => ({
   name: 'weather',
   type: 'http',
   description: null,
   config: {},
+  secrets: '',
   many_actions: false,
   preset_parameters: null,
   app: null,
@@ -349,7 +350,7 @@ describe.each(engines)('projects on %s', (engine) => {
     await using fresh = await freshStore(engine)
     const { projects, tools, apiKeys, documents } = fresh.store
     const project = await projects.create('Shop')
-    await tools.create(project.id, draft())
+    await tools.create(project.id, newId('tool'), draft())
     await apiKeys.create(key('Ada', { project_id: project.id }))
     await documents.create(project.id, { path: '/a', content: '', tags: {} })
 
@@ -536,7 +537,7 @@ describe.each(engines)('tools on %s', (engine) => {
     const { tools, projects } = fresh.store
     const project = await projects.create('Shop')
 
-    const made = await tools.create(project.id, full)
+    const made = await tools.create(project.id, newId('tool'), full)
     const found = await tools.find(made.id)
     const changed = await tools.update(made.id, draft({ name: 'forecast', auto_approve: true }))
     await tools.remove(made.id)
@@ -556,7 +557,8 @@ describe.each(engines)('tools on %s', (engine) => {
     await using fresh = await freshStore(engine)
     const { tools, projects } = fresh.store
     const shop = await projects.create('Shop')
-    const make = (fields: Partial<ToolDraft>) => tools.create(shop.id, draft({ name: 'create_contact', ...fields }))
+    const make = (fields: Partial<SealedDraft>) =>
+      tools.create(shop.id, newId('tool'), draft({ name: 'create_contact', ...fields }))
     const taken = { code: 'NAME_TAKEN', details: { kind: 'tool' } }
 
     const salesforce = await make({ app: 'salesforce' })
@@ -644,7 +646,7 @@ describe.each(engines)('tools on %s', (engine) => {
       type_alias: 'soat',
     })
     const again = draft({ name: 'crm', app: 'other', many_actions: true })
-    await expect(store.tools.create('proj_1', again)).rejects.toMatchObject({ code: 'NAME_TAKEN' })
+    await expect(store.tools.create('proj_1', newId('tool'), again)).rejects.toMatchObject({ code: 'NAME_TAKEN' })
     await store.close()
   })
 
@@ -652,15 +654,15 @@ describe.each(engines)('tools on %s', (engine) => {
     await using fresh = await freshStore(engine)
     const { tools, projects } = fresh.store
     const [shop, bank] = [await projects.create('Shop'), await projects.create('Bank')]
-    await tools.create(shop.id, draft({ name: 'weather' }))
-    const other = await tools.create(shop.id, draft({ name: 'news' }))
+    await tools.create(shop.id, newId('tool'), draft({ name: 'weather' }))
+    const other = await tools.create(shop.id, newId('tool'), draft({ name: 'news' }))
     const taken = { code: 'NAME_TAKEN', details: { kind: 'tool', name: 'weather' } }
 
-    const again = tools.create(shop.id, draft({ name: 'weather' }))
+    const again = tools.create(shop.id, newId('tool'), draft({ name: 'weather' }))
     await expect(again).rejects.toMatchObject(taken)
     const renamed = tools.update(other.id, draft({ name: 'weather' }))
     await expect(renamed).rejects.toMatchObject(taken)
-    const elsewhere = await tools.create(bank.id, draft({ name: 'weather' }))
+    const elsewhere = await tools.create(bank.id, newId('tool'), draft({ name: 'weather' }))
 
     expect(elsewhere.name).toBe('weather')
   })
@@ -669,9 +671,9 @@ describe.each(engines)('tools on %s', (engine) => {
     await using fresh = await freshStore(engine)
     const { tools, projects } = fresh.store
     const [shop, bank] = [await projects.create('Shop'), await projects.create('Bank')]
-    const weather = await tools.create(shop.id, draft({ name: 'weather' }))
-    const client = await tools.create(shop.id, draft({ name: 'ask', type: 'client' }))
-    const other = await tools.create(bank.id, draft({ name: 'weather' }))
+    const weather = await tools.create(shop.id, newId('tool'), draft({ name: 'weather' }))
+    const client = await tools.create(shop.id, newId('tool'), draft({ name: 'ask', type: 'client' }))
+    const other = await tools.create(bank.id, newId('tool'), draft({ name: 'weather' }))
 
     const byProject = await tools.list({ ...window, project_id: bank.id }, undefined)
     const byType = await tools.list({ ...window, type: 'client' }, undefined)

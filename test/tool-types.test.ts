@@ -56,9 +56,9 @@ test('tools of a custom type are registered, changed and listed like others', as
   const made = await register(platform)
   const changed = await platform.patch(`/tools/${made.id}`, { volume: 11 })
 
-  expect(made).toMatchObject({ type: 'shout', app: 'tools', shout: { suffix: '!', token }, volume: 3 })
+  expect(made).toMatchObject({ type: 'shout', app: 'tools', shout: { suffix: '!', token: '[hidden]' }, volume: 3 })
   expect(made).toMatchObject({ execute: null, mcp: null, actions: null, parameters: null })
-  expect(changed.body).toMatchObject({ shout: { suffix: '!', token }, volume: 11 })
+  expect(changed.body).toMatchObject({ shout: { suffix: '!', token: '[hidden]' }, volume: 11 })
   expect((await platform.get('/tools?type=shout')).body.data).toEqual([changed.body])
   expect((await platform.post('/tools', { ...tool })).body.error.code).toBe('NAME_TAKEN')
 })

@@ -209,7 +209,7 @@ describe('a tool record', () => {
   })
 })
 
-test('presets and credentials of a tool are visible only to keys that can change it', async () => {
+test('presets of a tool are visible only to keys that can change it, and its credentials to nobody', async () => {
   await using platform = await startPlatform()
   const execute = { url: 'http://127.0.0.1:1/', headers: { Authorization: 'Bearer of-the-tool' } }
   const id = await register(platform, weather('x', { execute, preset_parameters: { city: 'Recife' } }))
@@ -223,7 +223,10 @@ test('presets and credentials of a tool are visible only to keys that can change
   for (const tool of seen) {
     expect(tool).toMatchObject({ execute: { headers: { Authorization: '[hidden]' } }, preset_parameters: null })
   }
-  expect((await platform.get(`/tools/${id}`)).body).toMatchObject({ execute, preset_parameters: { city: 'Recife' } })
+  expect((await platform.get(`/tools/${id}`)).body).toMatchObject({
+    execute: { url: execute.url, headers: { Authorization: '[hidden]' } },
+    preset_parameters: { city: 'Recife' },
+  })
 })
 
 test('an asynchronous schema is refused, and a recursive one works', async () => {

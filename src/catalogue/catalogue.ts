@@ -1,5 +1,6 @@
 import type { FilledConfig } from '../credentials/credentials.ts'
 import { Redactor } from '../credentials/redactor.ts'
+import { secretPresets } from '../credentials/sealed-config.ts'
 import { Cached } from '../db/cached.ts'
 import type { Check, Schemas } from '../json-schema/schema.ts'
 import { InvalidSchema } from '../json-schema/schema-compiler.ts'
@@ -7,7 +8,7 @@ import type { JsonObject } from '../lib/json.ts'
 import { PlatformError } from '../model/errors.ts'
 import { type Action, higherLevel, type Level } from '../model/tool.ts'
 import type { Store } from '../store/store.ts'
-import type { ToolRecord } from '../store/tools.ts'
+import type { StoredTool, ToolRecord } from '../store/tools.ts'
 import type { ActionDefinition, Filled, ToolDeps, ToolType } from '../tools/tool-type.ts'
 import type { ToolTypes } from '../tools/tool-types.ts'
 import { watchDefinitions } from './definitions.ts'
@@ -49,15 +50,18 @@ const cacheTimeOf = ({ tool, type, unreachable }: ToolEntry): number =>
 /** The default app of tools with a single action. */
 export const commonApp = 'tools'
 
-export const appOf = (tool: Pick<ToolRecord, 'app' | 'name' | 'many_actions'>) =>
+export const appOf = (tool: Pick<StoredTool, 'app' | 'name' | 'many_actions'>) =>
   tool.app ?? (tool.many_actions ? tool.name.toLowerCase() : commonApp)
 
 /** By default, actions at level `open` run immediately and all others need approval. */
-const autoApproveOf = (tool: Pick<ToolRecord, 'auto_approve'>, level: Level) => tool.auto_approve ?? level === 'open'
+const autoApproveOf = (tool: Pick<StoredTool, 'auto_approve'>, level: Level) => tool.auto_approve ?? level === 'open'
 
 /** Whether every action of a tool runs without approval. Individual actions of a platform tool can have higher levels. */
-export const autoApprovesAll = (tool: ToolRecord, type: ToolType, deps: ToolDeps): boolean =>
-  autoApproveOf(tool, higherLevel(tool.level, type.level?.(tool.config, deps) ?? 'open'))
+export const autoApprovesAll = (
+  tool: Pick<StoredTool, 'auto_approve' | 'level' | 'config'>,
+  type: ToolType,
+  deps: ToolDeps,
+): boolean => autoApproveOf(tool, higherLevel(tool.level, type.level?.(tool.config, deps) ?? 'open'))
 
 /** The current actions of all tools, cached until a tool changes. */
 export class Catalogue {
@@ -119,7 +123,7 @@ export class Catalogue {
     return tool && lifetimeOf(tool, this.typeOf(tool)) === undefined ? this.find(toolId) : undefined
   }
 
-  typeOf(tool: Pick<ToolRecord, 'type'>): ToolType {
+  typeOf(tool: Pick<StoredTool, 'type'>): ToolType {
     return this.#types.of(tool)
   }
 
@@ -148,29 +152,37 @@ export class Catalogue {
       const last = this.#entries.last(toolId)
       if (!last || lifetimeOf(last.tool, last.type) === undefined) throw error
       // The server is unreachable. Keep its last known actions; only calls fail.
-      return { ...last, filled: await this.fill(last.tool), unreachable: true }
+      return { ...last, filled: await this.#fill(last.tool), unreachable: true }
     }
   }
 
   /** Fills the values of secrets into the config of a tool. */
-  async fill(tool: ToolRecord): Promise<ToolEntry['filled']> {
+  async #fill(tool: ToolRecord): Promise<ToolEntry['filled']> {
     const { config, secrets, fault } = await this.#deps.credentials.fill(tool)
-    const redactor = new Redactor([...this.typeOf(tool).secrets(config), ...secrets])
+    const own = [...this.typeOf(tool).secrets(config), ...secretPresets(tool.preset_parameters)]
+    const redactor = new Redactor([...own, ...secrets])
     return { config, redactor, ...(fault && { fault }) }
   }
 
-  /** The same, for use at once: throws if a secret is missing. */
-  async requireFilled(tool: ToolRecord): Promise<Filled> {
-    const filled = await this.fill(tool)
-    if (filled.fault) throw filled.fault
-    return filled
+  /** Decrypts the config of a tool and fills in the values of its secrets. */
+  async #open(stored: StoredTool): Promise<Pick<ToolEntry, 'tool' | 'filled'>> {
+    const { tool, fault } = this.#deps.credentials.open(stored)
+    const filled = await this.#fill(tool)
+    return { tool, filled: fault ? { ...filled, fault } : filled }
   }
 
-  async describe(tool: ToolRecord): Promise<ToolEntry> {
+  /** The same, for use at once: throws if a secret is missing. */
+  async requireFilled(stored: StoredTool): Promise<Pick<ToolEntry, 'tool' | 'filled'>> {
+    const opened = await this.#open(stored)
+    if (opened.filled.fault) throw opened.filled.fault
+    return opened
+  }
+
+  async describe(stored: StoredTool): Promise<ToolEntry> {
+    const { tool, filled } = await this.#open(stored)
     const type = this.typeOf(tool)
     const lifetime = lifetimeOf(tool, type)
     const actions = new Map<string, PreparedAction>()
-    const filled = await this.fill(tool)
     // Without its credentials, another system cannot be asked.
     if (filled.fault && lifetime !== undefined) throw filled.fault
     const listed = await type.actions(tool, this.#deps, filled)
@@ -207,7 +219,7 @@ export class Catalogue {
 
 const nothing: ReadonlySet<string> = new Set()
 
-const lifetimeOf = (tool: ToolRecord, type: ToolType) => type.lifetime?.(tool.config)
+const lifetimeOf = (tool: Pick<StoredTool, 'config'>, type: ToolType) => type.lifetime?.(tool.config)
 
 /** Removes the tool's credentials from the definition, because an upstream server may echo what it was sent. */
 function withoutSecrets(sketch: ActionDefinition, redactor: Redactor): ActionDefinition {

@@ -1,5 +1,5 @@
 import type { Store } from '../store/store.ts'
-import type { ToolRecord } from '../store/tools.ts'
+import type { StoredTool } from '../store/tools.ts'
 import { appOf, type Catalogue, commonApp } from './catalogue.ts'
 
 const maxListed = 10
@@ -9,7 +9,7 @@ const maxListed = 10
  * an app that would be empty without it. Servers that offer everything, or an app with other tools, do not count.
  */
 export async function dependentsOf(
-  tool: ToolRecord,
+  tool: StoredTool,
   { store, catalogue }: { readonly store: Store; readonly catalogue: Catalogue },
 ): Promise<string[]> {
   const app = appOf(tool)

@@ -1,6 +1,6 @@
 import { StartError } from '../model/start-error.ts'
 import type { Store } from '../store/store.ts'
-import type { ToolRecord } from '../store/tools.ts'
+import type { StoredTool } from '../store/tools.ts'
 import type { ToolTypes } from '../tools/tool-types.ts'
 import type { Catalogue } from './catalogue.ts'
 
@@ -9,7 +9,7 @@ import type { Catalogue } from './catalogue.ts'
  * start, instead of users seeing failed calls.
  */
 export async function contactRequired(store: Store, catalogue: Catalogue, types: ToolTypes): Promise<void> {
-  const required: ToolRecord[] = []
+  const required: StoredTool[] = []
   for (const type of types.all) {
     if (!type.required) continue
     required.push(...(await store.tools.ofType(type.type)).filter(({ config }) => type.required?.(config)))
@@ -24,7 +24,7 @@ export async function contactRequired(store: Store, catalogue: Catalogue, types:
   )
 }
 
-async function reasonMissing(tool: ToolRecord, catalogue: Catalogue): Promise<string | undefined> {
+async function reasonMissing(tool: StoredTool, catalogue: Catalogue): Promise<string | undefined> {
   try {
     await catalogue.find(tool.id)
     return undefined

@@ -2,7 +2,7 @@ import { Cached } from '../db/cached.ts'
 import type { Server } from '../model/server.ts'
 import type { Action } from '../model/tool.ts'
 import type { Store } from '../store/store.ts'
-import type { ToolRecord } from '../store/tools.ts'
+import type { StoredTool, ToolRecord } from '../store/tools.ts'
 import type { ToolType } from '../tools/tool-type.ts'
 import type { Catalogue, PreparedAction } from './catalogue.ts'
 import { serverNames } from './names.ts'
@@ -92,8 +92,8 @@ export class ServerCatalogues {
     return { named, byName: new Map(named), all: named.map(([, one]) => one), withheld: new Map(withheld), complete }
   }
 
-  async #toolsOf(projectId: string): Promise<ToolRecord[]> {
-    const tools: ToolRecord[] = []
+  async #toolsOf(projectId: string): Promise<StoredTool[]> {
+    const tools: StoredTool[] = []
     for (let offset = 0; ; offset += 500) {
       const page = await this.#store.tools.list({ project_id: projectId, limit: 500, offset }, undefined)
       tools.push(...page.data)

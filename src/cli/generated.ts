@@ -271,17 +271,17 @@ export const commands: readonly Command[] = [
         parts: [
           { name: 'execute.url', type: 'string', description: 'URL of the request. {name} is replaced by the argument of that name; other arguments go into the query or a JSON body', required: true },
           { name: 'execute.method', type: '"GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE"' },
-          { name: 'execute.headers', type: 'object', description: 'Sent with every request' },
+          { name: 'execute.headers', type: 'object', description: 'Sent with every request. Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one' },
         ],
       },
       {
         ...{ name: 'mcp', type: 'object | null', description: 'The MCP server of an mcp tool', where: 'body', reads: 'JSON' },
         parts: [
           { name: 'mcp.url', type: 'string', description: 'Where the server listens, with Streamable HTTP or SSE' },
-          { name: 'mcp.headers', type: 'object', description: 'Sent with every request to it' },
+          { name: 'mcp.headers', type: 'object', description: 'Sent with every request to it. Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one' },
           { name: 'mcp.command', type: 'string', description: 'A program that speaks MCP on its standard input and output' },
           { name: 'mcp.args', type: 'string[]' },
-          { name: 'mcp.env', type: 'object' },
+          { name: 'mcp.env', type: 'object', description: 'Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one' },
           { name: 'mcp.cwd', type: 'string' },
           { name: 'mcp.required', type: 'boolean', description: 'The platform contacts the server at each start, and does not start while it is unreachable' },
         ],
@@ -418,17 +418,17 @@ export const commands: readonly Command[] = [
         parts: [
           { name: 'execute.url', type: 'string', description: 'URL of the request. {name} is replaced by the argument of that name; other arguments go into the query or a JSON body', required: true },
           { name: 'execute.method', type: '"GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE"' },
-          { name: 'execute.headers', type: 'object', description: 'Sent with every request' },
+          { name: 'execute.headers', type: 'object', description: 'Sent with every request. Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one' },
         ],
       },
       {
         ...{ name: 'mcp', type: 'object | null', description: 'The MCP server of an mcp tool', where: 'body', reads: 'JSON' },
         parts: [
           { name: 'mcp.url', type: 'string', description: 'Where the server listens, with Streamable HTTP or SSE' },
-          { name: 'mcp.headers', type: 'object', description: 'Sent with every request to it' },
+          { name: 'mcp.headers', type: 'object', description: 'Sent with every request to it. Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one' },
           { name: 'mcp.command', type: 'string', description: 'A program that speaks MCP on its standard input and output' },
           { name: 'mcp.args', type: 'string[]' },
-          { name: 'mcp.env', type: 'object' },
+          { name: 'mcp.env', type: 'object', description: 'Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one' },
           { name: 'mcp.cwd', type: 'string' },
           { name: 'mcp.required', type: 'boolean', description: 'The platform contacts the server at each start, and does not start while it is unreachable' },
         ],
@@ -1669,8 +1669,9 @@ export const commands: readonly Command[] = [
       { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
       { name: 'name', type: 'string', description: 'Reference the secret by this name: ${{ secrets.NAME }}', required: true, where: 'body', reads: 'text' },
       { name: 'description', type: 'string | null', where: 'body', reads: 'text or null' },
-      { name: 'value', type: 'string', description: 'The value. It is encrypted, and no operation returns it', where: 'body', reads: 'text' },
+      { name: 'value', type: 'string', description: 'The value. It is encrypted, and no operation returns it. A line break at its end is removed', where: 'body', reads: 'text' },
       { name: 'env', type: 'string', description: 'Environment variable of the platform that has the value. It must be listed in QM_SECRET_VARIABLES', where: 'body', reads: 'text' },
+      { name: 'file', type: 'string', description: 'Name of a file in the folder QM_SECRET_FILES that has the value. It is read again when it changes', where: 'body', reads: 'text' },
     ],
   },
   {
@@ -1716,8 +1717,9 @@ export const commands: readonly Command[] = [
     fields: [
       { name: 'secret_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'description', type: 'string | null', where: 'body', reads: 'text or null' },
-      { name: 'value', type: 'string', description: 'The value. It is encrypted, and no operation returns it', where: 'body', reads: 'text' },
+      { name: 'value', type: 'string', description: 'The value. It is encrypted, and no operation returns it. A line break at its end is removed', where: 'body', reads: 'text' },
       { name: 'env', type: 'string', description: 'Environment variable of the platform that has the value. It must be listed in QM_SECRET_VARIABLES', where: 'body', reads: 'text' },
+      { name: 'file', type: 'string', description: 'Name of a file in the folder QM_SECRET_FILES that has the value. It is read again when it changes', where: 'body', reads: 'text' },
     ],
   },
 ]

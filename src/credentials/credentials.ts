@@ -1,6 +1,9 @@
 import { PlatformError } from '../model/errors.ts'
 import { sealedAt } from '../store/sealed.ts'
-import type { Secrets } from '../store/secrets.ts'
+import type { NamedSecret, Secrets } from '../store/secrets.ts'
+import type { StoredTool, ToolRecord } from '../store/tools.ts'
+import { openParts } from './sealed-config.ts'
+import { type SecretFiles, UnreadableFile } from './secret-files.ts'
 import { referencedSecrets, withSecrets } from './secret-references.ts'
 import type { Vault } from './vault.ts'
 
@@ -20,6 +23,8 @@ export interface CredentialsOptions {
   readonly vault: Pick<Vault, 'open'>
   /** The environment variables that secrets can be read from, by name. */
   readonly variables: Readonly<Record<string, string | undefined>>
+  /** The files that secrets can be read from. By default, none. */
+  readonly files?: Pick<SecretFiles, 'read'>
 }
 
 /** The only place that reads the values of secrets. */
@@ -28,6 +33,16 @@ export class Credentials {
 
   constructor(options: CredentialsOptions) {
     this.#options = options
+  }
+
+  /** Decrypts the secrets of a stored tool. If that fails, the secrets stay masked, and the tool cannot be called. */
+  open({ secrets, ...tool }: StoredTool): { readonly tool: ToolRecord; readonly fault?: PlatformError } {
+    try {
+      return { tool: { ...tool, ...openParts({ ...tool, secrets }, tool.id, this.#options.vault) } }
+    } catch (error) {
+      if (!(error instanceof PlatformError)) throw error
+      return { tool, fault: error }
+    }
   }
 
   /** Replaces each `${{ secrets.NAME }}` in the config of a tool by the value in the tool's project. */
@@ -49,14 +64,25 @@ export class Credentials {
     return { config: withSecrets(config, values), secrets, ...(fault && { fault }) }
   }
 
-  #valueOf(name: string, found: Awaited<ReturnType<Secrets['named']>>): string {
+  #valueOf(name: string, found: readonly NamedSecret[]): string {
     const row = found.find((one) => one.name === name)
     if (!row) throw new PlatformError('SECRET_NOT_FOUND', { secret: name })
     if (row.value !== null) return this.#options.vault.open(row.value, sealedAt.secret(row.id))
+    if (row.file !== null) return this.#inFile(name, row.file)
     const variable = row.env ?? ''
     const value = this.#options.variables[variable]
     if (value === undefined || value === '')
       throw new PlatformError('SECRET_VARIABLE_NOT_SET', { secret: name, variable })
     return value
+  }
+
+  #inFile(secret: string, file: string): string {
+    try {
+      if (!this.#options.files) throw new UnreadableFile('cannot be used here')
+      return this.#options.files.read(file)
+    } catch (error) {
+      if (!(error instanceof UnreadableFile)) throw error
+      throw new PlatformError('SECRET_FILE_UNREADABLE', { secret, file, reason: error.message }, { cause: error })
+    }
   }
 }

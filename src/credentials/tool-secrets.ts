@@ -1,4 +1,4 @@
-import { isSecretName } from './names.ts'
+import { isHarmlessName, isSecretName } from './names.ts'
 
 type Values = Readonly<Record<string, string>> | undefined
 
@@ -17,18 +17,19 @@ interface Address {
   readonly args?: readonly string[] | undefined
 }
 
-/** Headers that are never secret, even if their value looks like a key. */
-const harmless = /^(accept|content|cache|if|user-agent|host|origin|referer|range|date|mcp-protocol)\b/i
 /** Looks like a generated key: long, no whitespace, letters and digits, and neither a URL nor a path. */
 const secretValue = /^(?!\w+:\/\/|\/)(?=\S*\d)(?=\S*[A-Za-z])\S{16,}$/
+
+/** `${input:token}` or `${TOKEN}`, which an imported file left to be filled in. */
+const isUnfilled = /^\$\{[^{}]*\}$/
 
 /** Values of headers, variables or query parameters whose name or format suggests a secret. */
 export const secretsIn = (values: Values): string[] =>
   Object.entries(values ?? {}).flatMap(([name, value]) => {
-    if (harmless.test(name) || value.includes('${{')) return []
+    if (isHarmlessName(name) || value.includes('${{')) return []
     if (/^[a-z][a-z0-9+.-]*:\/\//i.test(value)) return secretsInUrl(value)
     const [, scheme = '', bare = ''] = /^(\w+\s+)?(.*)$/s.exec(value) ?? []
-    if (!isSecretName(name) && !secretValue.test(bare)) return []
+    if (isUnfilled.test(bare) || (!isSecretName(name) && !secretValue.test(bare))) return []
     return scheme === '' ? [value] : [value, bare, ...userAndPassword(scheme, bare)]
   })
 
@@ -81,8 +82,11 @@ export function maskedUrl(url: string): string {
 
 const isPlaceholder = (value: string) => /^\{[A-Za-z0-9_.-]+\}$/.test(value)
 
-/** The placeholder for a value that is only shown to people who can edit it. */
+/** The placeholder for a value that is not shown. A client that sends it back keeps the value. */
 export const masked = '[hidden]'
+
+/** For the descriptions of fields that can contain credentials. */
+export const aboutCredentials = `Reference a secret as \${{ secrets.NAME }}. Credentials are encrypted and shown as ${masked}; leave ${masked} to keep one`
 
 /** Masks the values of headers and variables, for people who cannot edit them. Keeps the names. */
 export const maskedValues = ({ headers, env }: { readonly headers?: Values; readonly env?: Values }) => ({

@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes, scrypt } from 'node:crypto'
-import { link, mkdir, open, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { readFileSync, statSync } from 'node:fs'
+import { link, mkdir, open, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { PlatformError } from '../model/errors.ts'
@@ -87,6 +88,7 @@ export class Vault {
   open(sealed: string, place: string): string {
     const [version, keyId] = sealed.split('.')
     if (version !== 'v1' || keyId === undefined) throw new PlatformError('SECRET_UNREADABLE', { place })
+    this.#findKeyFile()
     const key = [this.#key, this.#previous].find((one) => one && idOf(one) === keyId)
     if (key === undefined) throw this.#mismatch(keyId)
     const text = openWith(key, sealed, place)
@@ -132,12 +134,19 @@ export class Vault {
   async #check(): Promise<void> {
     const { settings, data } = this.#options
     const stored = await settings.find(check)
+    this.#findKeyFile()
     // Creating a key here would hide that the right one is missing.
     if (this.#key === undefined && stored !== undefined) throw this.#mismatch(idIn(stored))
     const key = this.#key ?? (await makeKeyFile(data))
     this.#key = key
     const sealed = stored ?? (await settings.establish(check, () => sealWith(key, checkText, checkPlace)))
     if (!opens(key, sealed)) throw this.#mismatch(idIn(sealed))
+  }
+
+  /** Another process with the same data folder may have created the key file since this one started. */
+  #findKeyFile(): void {
+    const { secretKey, data } = this.#options
+    if (secretKey === undefined) this.#key ??= readKeyFile(data)
   }
 
   #mismatch(wanted: string): PlatformError<'SECRET_KEY_WRONG'> {
@@ -206,21 +215,26 @@ function asBytes(text: string): Buffer | undefined {
   return undefined
 }
 
-async function readKeyFile(data: string): Promise<Buffer | undefined> {
+function readKeyFile(data: string): Buffer | undefined {
   const path = join(data, keyFile)
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined
-    throw new StartError(`Cannot read ${path}: ${error.message}.`, { cause: error })
-  })
+  const text = readText(path)
   if (text === undefined) return undefined
   const key = asBytes(text.trim())
   if (!key)
     throw new StartError(`${path} is not a key: it must contain 32 bytes in hex or base64. Restore it from a backup.`)
-  const { mode } = await stat(path)
-  if (process.platform !== 'win32' && (mode & 0o007) !== 0) {
+  if (process.platform !== 'win32' && (statSync(path).mode & 0o007) !== 0) {
     throw new StartError(`${path} is readable by other users on this machine. Run chmod 600 on it.`)
   }
   return key
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw new StartError(`Cannot read ${path}: ${(error as Error).message}.`, { cause: error })
+  }
 }
 
 /** Creates the key file atomically and never replaces an existing one, because another process may create it too. */
@@ -243,7 +257,7 @@ async function makeKeyFile(data: string): Promise<Buffer> {
     await rm(draft, { force: true })
   }
   await settleFolder(data)
-  return (await readKeyFile(data)) as Buffer
+  return readKeyFile(data) as Buffer
 }
 
 /**

@@ -43,7 +43,10 @@ export interface ToolRow {
   type: string
   type_alias: string | null
   description: string | null
+  /** JSON. Secret values are masked, and stored in `secrets`. */
   config: string
+  /** Those of the config and the presets, encrypted. Empty if there are none, null in rows from before this column. */
+  secrets: string | null
   many_actions: number
   preset_parameters: string | null
   app: string | null
@@ -360,10 +363,12 @@ export interface SecretRow {
   project_id: string
   name: string
   description: string | null
-  /** Encrypted. Null if `env` is set. */
+  /** Encrypted. Null if `env` or `file` is set. */
   value: string | null
   /** The environment variable that has the value. */
   env: string | null
+  /** The name of the file that has the value. */
+  file: string | null
   rotated_at: number
   created_at: number
   updated_at: number

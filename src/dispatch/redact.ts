@@ -1,12 +1,11 @@
 import { ownKeys, type Reader, shownInput } from '../approvals/sensitive.ts'
-import { isSecretField } from '../credentials/names.ts'
+import { isSecretField, secretFieldWithin } from '../credentials/names.ts'
 import { hidden, type Redactor } from '../credentials/redactor.ts'
 import { isObject, type Json } from '../lib/json.ts'
 import type { Approval } from '../model/approval.ts'
 
 /** Most texts contain none of these, and this test is far cheaper than walking the value. */
-const suspicious =
-  /pass(?:word|wd|phrase)|secret|token|api[-_]?key|private[-_]?key|authorization|cookie|credentials|bearer|\bsk_/i
+const suspicious = new RegExp(`${secretFieldWithin.source}|bearer|\\bsk_`, 'i')
 
 /** Redacts JSON text: values of fields with a secret name, the platform's API keys, and known secrets of the tool. */
 export function redact(text: string, secrets?: Redactor): string {

@@ -377,6 +377,12 @@ export const catalogue = {
     message: (d: { secret: string; variable: string }) =>
       `The secret "${d.secret}" is read from the environment variable ${d.variable}, which is not set for the platform or not listed in QM_SECRET_VARIABLES.`,
   },
+  SECRET_FILE_UNREADABLE: {
+    status: 422,
+    says: 'A secret is read from a file that is missing, empty, too large or outside of QM_SECRET_FILES.',
+    message: (d: { secret: string; file: string; reason: string }) =>
+      `The secret "${d.secret}" is read from the file "${d.file}", which ${d.reason}. An operator must put it into the folder QM_SECRET_FILES.`,
+  },
   MODEL_CONTEXT_TOO_LONG: {
     status: 422,
     says: 'The conversation is longer than the model’s context window.',

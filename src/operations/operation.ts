@@ -58,8 +58,8 @@ export interface OperationDeps {
   readonly schemas: Schemas
   readonly toolDeps: ToolDeps
   readonly toolTypes: ToolTypes
-  /** The environment variables that secrets can be read from. */
-  readonly secretVariables: readonly string[]
+  /** The environment variables that secrets can be read from, and whether there is a folder of files. */
+  readonly secretSources: { readonly variables: readonly string[]; readonly hasFiles: boolean }
   readonly vault: Vault
   readonly models: Models
   readonly webhooks: Webhooks

@@ -3,7 +3,7 @@ import { referencedSecrets } from '../credentials/secret-references.ts'
 import { PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
 import { Id, Paging, pageOf } from '../model/page.ts'
-import { Secret, SecretEnv, SecretFields, SecretValue } from '../model/secret.ts'
+import { Secret, SecretEnv, SecretFields, SecretFile, SecretValue, shortestSecret } from '../model/secret.ts'
 import { sealedAt } from '../store/sealed.ts'
 import type { SecretSource } from '../store/secrets.ts'
 import type { Store } from '../store/store.ts'
@@ -16,7 +16,7 @@ export const secret: RecordKind<Secret> = {
 }
 
 const { name, description } = SecretFields
-const sources = { value: SecretValue.optional(), env: SecretEnv.optional() }
+const sources = { value: SecretValue.optional(), env: SecretEnv.optional(), file: SecretFile.optional() }
 
 export const createSecret = creates({
   name: 'create-secret',
@@ -28,10 +28,10 @@ export const createSecret = creates({
   kind: 'secret',
   input: z.strictObject({ project_id: Id.optional(), name, description: description.optional(), ...sources }),
   output: Secret,
-  async run({ value, env, ...input }, context) {
+  async run({ value, env, file, ...input }, context) {
     const id = newId('sec')
-    const source = await sourceOf({ value, env }, id, context)
-    if (!source) throw invalid('value', 'is missing: send value, or env')
+    const source = await sourceOf({ value, env, file }, id, context)
+    if (!source) throw invalid('value', 'is missing: send value, env or file')
     const draft = { name: input.name, description: input.description ?? null, ...source }
     return context.store.secrets.create(context.projectId, id, draft)
   },
@@ -69,8 +69,8 @@ export const updateSecret = acts({
   on: secret,
   input: z.strictObject({ id: Id, description: description.optional(), ...sources }),
   output: Secret,
-  async run({ id, value, env, description }, context) {
-    const source = await sourceOf({ value, env }, id, context)
+  async run({ id, value, env, file, description }, context) {
+    const source = await sourceOf({ value, env, file }, id, context)
     const change = { ...source, ...(description !== undefined && { description }) }
     return (await context.store.secrets.update(id, change)) ?? context.target
   },
@@ -106,20 +106,33 @@ async function dependentsOf({ project_id, name }: Secret, store: Store): Promise
 interface Sent {
   readonly value?: string | undefined
   readonly env?: string | undefined
+  readonly file?: string | undefined
 }
 
-/** Encrypts the value, or checks the variable. Undefined if neither was sent. */
-async function sourceOf({ value, env }: Sent, id: string, context: Context): Promise<SecretSource | undefined> {
-  const { vault, principal, secretVariables } = context
-  if (value !== undefined && env !== undefined) throw invalid('env', 'cannot be combined with value: send one of them')
-  if (value !== undefined) return { value: await vault.seal(value, sealedAt.secret(id)), env: null }
-  if (env === undefined) return undefined
-  // The environment belongs to the operator, and all projects share it.
-  if (principal.projectId !== null) throw invalid('env', 'is for keys that are not bound to a project')
-  if (!secretVariables.includes(env)) {
+/** Encrypts the value, or checks the variable or file. Undefined if none was sent. */
+async function sourceOf({ value, env, file }: Sent, id: string, context: Context): Promise<SecretSource | undefined> {
+  const [first, second] = Object.entries({ value, env, file }).flatMap(([name, sent]) =>
+    sent === undefined ? [] : name,
+  )
+  if (first === undefined) return undefined
+  if (second !== undefined) throw invalid(second, `cannot be combined with ${first}: send one of them`)
+  if (value !== undefined) return { value: await sealed(value, id, context), env: null, file: null }
+  // The environment and the files belong to the operator, and all projects share them.
+  if (context.principal.projectId !== null) throw invalid(first, 'is for keys that are not bound to a project')
+  if (env !== undefined && !context.secretSources.variables.includes(env)) {
     throw invalid('env', `is not listed in QM_SECRET_VARIABLES: an operator must add "${env}"`)
   }
-  return { value: null, env }
+  if (file !== undefined && !context.secretSources.hasFiles) {
+    throw invalid('file', 'cannot be used: an operator must set QM_SECRET_FILES to the folder of the file')
+  }
+  return { value: null, env: env ?? null, file: file ?? null }
+}
+
+/** A line break at the end comes from the file or program that the value was read from. */
+async function sealed(value: string, id: string, { vault }: Context): Promise<string> {
+  const whole = value.replace(/\r?\n$/, '')
+  if (whole.length < shortestSecret) throw invalid('value', `must have at least ${shortestSecret} characters`)
+  return vault.seal(whole, sealedAt.secret(id))
 }
 
 const invalid = (path: string, message: string) =>

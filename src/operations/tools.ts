@@ -15,7 +15,7 @@ import { type Wait, Waiting } from '../model/outcome.ts'
 import { Id, iso, Paging, pageOf, Text } from '../model/page.ts'
 import type { Principal } from '../model/principal.ts'
 import { jsonObject, Level, type Output, Tool, type ToolDraft, ToolFields } from '../model/tool.ts'
-import type { ToolRecord } from '../store/tools.ts'
+import type { StoredTool, ToolRecord } from '../store/tools.ts'
 import type { ToolType } from '../tools/tool-type.ts'
 import { maskedConfig, type ToolTypes } from '../tools/tool-types.ts'
 import {
@@ -32,8 +32,9 @@ import {
   requireAllowed,
 } from './operation.ts'
 import { presentConfig, readConfig, sentFields, shownFields } from './tool-config.ts'
+import { checkSecrets, sealed, type ToolBefore, unmask, withMasks } from './tool-secrets.ts'
 
-export const tool: RecordKind<ToolRecord> = {
+export const tool: RecordKind<StoredTool> = {
   name: 'tool',
   find: (id, store) => store.tools.find(id),
   resource: toolResource,
@@ -87,7 +88,8 @@ export function toolOperations(types: ToolTypes) {
       const draft = await checked(input, undefined, context)
       authorize(draft, undefined, { projectId, kind: 'tool', id: '*' }, context)
       await authorizeSecrets(draft, undefined, projectId, context)
-      return present(await context.store.tools.create(projectId, draft), context)
+      const id = newId('tool')
+      return present(await context.store.tools.create(projectId, id, await sealed(draft, id, context)), context)
     },
   })
 
@@ -133,11 +135,15 @@ export function toolOperations(types: ToolTypes) {
     input: z.strictObject({ id: Id, name: name.optional(), type: Type.optional(), ...fields }),
     output: Shown,
     async run({ id, ...change }, context) {
-      const next = await checked(change, context.target, context)
-      authorize(next, context.target, toolResource(context.target), context)
-      await authorizeSecrets(next, context.target, context.target.project_id, context)
-      const updated = await context.store.tools.update(id, next)
-      return present(updated ?? context.target, context)
+      const { target } = context
+      const before = { stored: target, ...context.toolDeps.credentials.open(target) }
+      const next = await checked(change, before, context)
+      authorize(next, before.tool, toolResource(target), context)
+      await authorizeSecrets(next, before.tool, target.project_id, context)
+      if (target.secrets !== null && isDeepStrictEqual({ ...before.tool, ...next }, before.tool)) {
+        return present(target, context)
+      }
+      return present((await context.store.tools.update(id, await sealed(next, id, context))) ?? target, context)
     },
   })
 
@@ -213,7 +219,10 @@ export const refreshTool = acts({
   }),
   async run(_, { catalogue, target, toolDeps: deps }) {
     const type = catalogue.typeOf(target)
-    if (type.refresh) await type.refresh(target, deps, await catalogue.requireFilled(target))
+    if (type.refresh) {
+      const { tool, filled } = await catalogue.requireFilled(target)
+      await type.refresh(tool, deps, filled)
+    }
     // Throws if the server is unreachable, instead of returning its previous tools.
     await catalogue.describe(target)
     const views = await viewActions(catalogue, target)
@@ -239,7 +248,10 @@ export const getToolHealth = acts({
   output: Health,
   async run(_, { catalogue, target, toolDeps: deps }) {
     const type = catalogue.typeOf(target)
-    if (type.health) return type.health(target, deps, await catalogue.requireFilled(target))
+    if (type.health) {
+      const { tool, filled } = await catalogue.requireFilled(target)
+      return type.health(tool, deps, filled)
+    }
     return { state: 'unknown' as const, failures: 0, error: null, tools: null, era: null }
   },
 })
@@ -282,12 +294,12 @@ export const callTool: Operation = {
 
 async function recordUnread(sent: unknown, error: PlatformError, context: Context): Promise<void> {
   const { id, input } = isObject(sent) ? sent : {}
-  const { principal, store, catalogue } = context
+  const { principal, store, catalogue, toolDeps } = context
   const { data: toolId } = Id.safeParse(id)
   const found = toolId === undefined ? undefined : await store.tools.find(toolId)
   // The record must not reveal that a tool exists to callers who cannot call it.
   const may = found && evaluate(principal, 'tools:CallTool', toolResource(found)).allowed
-  const target = may ? { tool: found, type: catalogue.typeOf(found) } : 'UNKNOWN_TOOL'
+  const target = may ? { tool: toolDeps.credentials.open(found).tool, type: catalogue.typeOf(found) } : 'UNKNOWN_TOOL'
   await recordAttempt(
     store.calls,
     { ...context, id: newId('call'), projectId: principal.projectId, target, input: input ?? null },
@@ -332,26 +344,27 @@ function withoutRawAnswer(error: unknown, principal: Principal): unknown {
   return new PlatformError('TOOL_HTTP_ERROR', details, { cause: error })
 }
 
-/** A tool as the API shows it, with defaults filled in. */
-function present(record: ToolRecord, { toolTypes, toolDeps }: Pick<Context, 'toolTypes' | 'toolDeps'>): Tool {
-  const { type_alias, config, many_actions: _, ...rest } = record
+/** A tool as the API shows it, with defaults filled in. Its credentials are masked for everyone. */
+function present(record: StoredTool, { toolTypes, toolDeps }: Pick<Context, 'toolTypes' | 'toolDeps'>): Tool {
+  const type = toolTypes.of(record)
+  const { type_alias, config, secrets: _, many_actions: __, ...rest } = withMasks(record, type)
   return {
     ...rest,
     ...presentConfig(toolTypes, config),
     type: type_alias ?? record.type,
     app: appOf(record),
-    auto_approve: autoApprovesAll(record, toolTypes.of(record), toolDeps),
+    auto_approve: autoApprovesAll(record, type, toolDeps),
   }
 }
 
-/** Hides presets and credentials from callers who cannot change the tool. */
-function presentTo(record: ToolRecord, context: Pick<Context, 'principal' | 'toolTypes' | 'toolDeps'>): Tool {
+/** For callers who cannot change the tool, also hides presets and everything else that may be confidential. */
+function presentTo(record: StoredTool, context: Pick<Context, 'principal' | 'toolTypes' | 'toolDeps'>): Tool {
   if (evaluate(context.principal, 'tools:UpdateTool', toolResource(record)).allowed) return present(record, context)
   const config = maskedConfig(context.toolTypes.of(record), record.config)
   return { ...present({ ...record, config }, context), preset_parameters: null }
 }
 
-async function viewActions(catalogue: Catalogue, record: ToolRecord): Promise<z.infer<typeof ActionView>[]> {
+async function viewActions(catalogue: Catalogue, record: StoredTool): Promise<z.infer<typeof ActionView>[]> {
   const { type, actions } = (await catalogue.find(record.id)) ?? (await catalogue.describe(record))
   const named = agentNames([...actions.values()].map(({ action }) => ({ action, many: type.many })))
   return [...named].map(([toolName, action]) => ({
@@ -373,29 +386,35 @@ type SentFields = Partial<Omit<ToolDraft, 'config'>> & Readonly<Record<string, u
 /** Validates a tool and reports everything that is wrong with it. */
 async function checked(
   sent: SentFields,
-  before: ToolRecord | undefined,
+  before: ToolBefore | undefined,
   { toolTypes, toolDeps }: Pick<Context, 'toolTypes' | 'toolDeps'>,
 ): Promise<ToolDraft> {
   const given = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined))
-  const wanted = sent.type ?? before?.type ?? ''
+  const wanted = sent.type ?? before?.tool.type ?? ''
   const type = toolTypes.find(wanted)
   if (!type) throw new PlatformError('TOOL_TYPE_UNAVAILABLE', { type: wanted })
-  const { config, faults } = readConfig(toolTypes, type, { ...before?.config, ...given })
+  const unmasked = unmask(given, type, before, toolTypes)
+  const { config, faults } = readConfig(toolTypes, type, unmasked.fields)
   const draft: ToolDraft = {
-    ...pick({ ...empty, ...before, ...given }, generalFields),
+    ...pick({ ...empty, ...before?.tool, ...given, ...presetsIn(unmasked.fields) }, generalFields),
     type: type.type,
-    type_alias: wanted === type.type ? (sent.type ? null : (before?.type_alias ?? null)) : wanted,
+    type_alias: wanted === type.type ? (sent.type ? null : (before?.tool.type_alias ?? null)) : wanted,
     config: config ?? {},
     many_actions: type.many,
   }
   const errors = [
     ...faults,
+    ...unmasked.faults,
     ...checkName(draft, type),
+    ...(config && unmasked.faults.length === 0 ? checkSecrets(draft, type, before, unmasked.kept) : []),
     ...(config ? ((await type.check?.(draft, toolDeps)) ?? []) : []),
   ]
   if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
   return draft
 }
+
+const presetsIn = ({ preset_parameters }: Readonly<Record<string, unknown>>) =>
+  preset_parameters === undefined ? {} : { preset_parameters }
 
 const generalFields = ['name', ...(Object.keys(empty) as (keyof typeof empty)[])] as const
 

@@ -538,7 +538,7 @@ export interface HttpExecute {
   /** URL of the request. {name} is replaced by the argument of that name; other arguments go into the query or a JSON body */
   url: string
   method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Sent with every request */
+  /** Sent with every request. Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one */
   headers?: Record<string, string>
 }
 
@@ -547,7 +547,7 @@ export interface HttpExecuteInput {
   /** URL of the request. {name} is replaced by the argument of that name; other arguments go into the query or a JSON body */
   url: string
   method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Sent with every request */
+  /** Sent with every request. Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one */
   headers?: Record<string, string>
 }
 
@@ -555,11 +555,12 @@ export interface HttpExecuteInput {
 export interface McpAddress {
   /** Where the server listens, with Streamable HTTP or SSE */
   url?: string
-  /** Sent with every request to it */
+  /** Sent with every request to it. Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one */
   headers?: Record<string, string>
   /** A program that speaks MCP on its standard input and output */
   command?: string
   args?: Array<string>
+  /** Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one */
   env?: Record<string, string>
   cwd?: string
   /** The platform contacts the server at each start, and does not start while it is unreachable */
@@ -745,10 +746,12 @@ export interface NewSecret {
   /** Reference the secret by this name: ${{ secrets.NAME }} */
   name: string
   description?: string | null
-  /** The value. It is encrypted, and no operation returns it */
+  /** The value. It is encrypted, and no operation returns it. A line break at its end is removed */
   value?: string
   /** Environment variable of the platform that has the value. It must be listed in QM_SECRET_VARIABLES */
   env?: string
+  /** Name of a file in the folder QM_SECRET_FILES that has the value. It is read again when it changes */
+  file?: string
 }
 
 /** The body of create-server. */
@@ -915,10 +918,12 @@ export interface Secret {
   /** Reference the secret by this name: ${{ secrets.NAME }} */
   name: string
   description: string | null
-  /** Where the value is: in the database, or in the environment */
-  source: 'stored' | 'env'
+  /** Where the value is: in the database, in the environment, or in a file */
+  source: 'stored' | 'env' | 'file'
   /** The environment variable that has the value, if source is env */
   env: string | null
+  /** The file that has the value, if source is file */
+  file: string | null
   /** When the value was last set */
   rotated_at: string
   created_at: string

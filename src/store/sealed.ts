@@ -7,6 +7,7 @@ export const sealedAt = {
   providerKey: (id: string) => `ai_providers/${id}/api_key`,
   providerHeaders: (id: string) => `ai_providers/${id}/headers`,
   secret: (id: string) => `secrets/${id}/value`,
+  toolSecrets: (id: string) => `tools/${id}/secrets`,
   webhookSecret: (id: string) => `webhooks/${id}/secret`,
 }
 
@@ -15,6 +16,7 @@ const columns = [
   { table: 'ai_providers', column: 'api_key', at: sealedAt.providerKey },
   { table: 'ai_providers', column: 'headers', at: sealedAt.providerHeaders },
   { table: 'secrets', column: 'value', at: sealedAt.secret },
+  { table: 'tools', column: 'secrets', at: sealedAt.toolSecrets },
   { table: 'webhooks', column: 'secret', at: sealedAt.webhookSecret },
   { table: 'webhooks', column: 'previous_secret', at: sealedAt.webhookSecret },
 ] as const
@@ -72,7 +74,7 @@ export class Sealed {
       columns.map(({ table, column }) =>
         sql<{ id: string }>`
           select distinct substr(${sql.ref(column)}, 4, ${idLength}) as id from ${sql.table(table)}
-          where ${sql.ref(column)} is not null`.execute(this.#engine.db),
+          where ${sql.ref(column)} like 'v1.%'`.execute(this.#engine.db),
       ),
     )
     return new Set(found.flatMap(({ rows }) => rows.map(({ id }) => id)))

@@ -11,15 +11,17 @@ const toSecret = (row: SecretRow): Secret => ({
   project_id: row.project_id,
   name: row.name,
   description: row.description,
-  source: row.env === null ? 'stored' : 'env',
+  source: row.env !== null ? 'env' : row.file !== null ? 'file' : 'stored',
   env: row.env,
+  file: row.file,
   rotated_at: iso(row.rotated_at),
   created_at: iso(row.created_at),
   updated_at: iso(row.updated_at),
 })
 
-/** The value, encrypted, or the environment variable that has it. */
-export type SecretSource = Pick<SecretRow, 'value' | 'env'>
+/** The value, encrypted, or the environment variable or file that has it. */
+export type SecretSource = Pick<SecretRow, 'value' | 'env' | 'file'>
+export type NamedSecret = Pick<SecretRow, 'id' | 'name'> & SecretSource
 export type SecretDraft = Pick<SecretRow, 'name' | 'description'> & SecretSource
 
 export class Secrets {
@@ -56,10 +58,10 @@ export class Secrets {
   }
 
   /** The secrets of a project with these names, and where their values are. */
-  named(projectId: string, names: readonly string[]): Promise<Pick<SecretRow, 'id' | 'name' | 'value' | 'env'>[]> {
+  named(projectId: string, names: readonly string[]): Promise<NamedSecret[]> {
     return this.#db
       .selectFrom('secrets')
-      .select(['id', 'name', 'value', 'env'])
+      .select(['id', 'name', 'value', 'env', 'file'])
       .where('project_id', '=', projectId)
       .where('name', 'in', names)
       .execute()
@@ -67,7 +69,7 @@ export class Secrets {
 
   async update(id: string, change: Partial<SecretDraft>): Promise<Secret | undefined> {
     const now = Date.now()
-    const isRotated = change.value !== undefined || change.env !== undefined
+    const isRotated = change.value !== undefined
     const row = await uniquely(this.#engine, 'secret', change.name ?? '', () =>
       this.#db
         .updateTable('secrets')

@@ -4,21 +4,36 @@ import { parse, print } from '../db/json.ts'
 import { pageOfRows, type Visible } from '../db/page.ts'
 import type { ToolRow } from '../db/tables.ts'
 import { uniquely } from '../db/unique.ts'
-import { newId } from '../model/ids.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
 import type { Tool, ToolDraft } from '../model/tool.ts'
 
-/** A tool as it was registered, without defaults. */
-export interface ToolRecord<Config extends object = object> extends ToolDraft<Config> {
+interface Registered {
   readonly id: string
   readonly project_id: string
   readonly created_at: string
   readonly updated_at: string
 }
 
-export type ToolName = Pick<ToolRecord, 'id' | 'name' | 'type' | 'app' | 'many_actions'>
+/** A tool as it was registered, without defaults. `Credentials.open` makes one from a stored tool. */
+export interface ToolRecord<Config extends object = object> extends ToolDraft<Config>, Registered {
+  /** Keeps a stored tool from being used in its place: its secrets are masked. */
+  readonly secrets?: never
+}
 
-const toTool = (row: ToolRow): ToolRecord => ({
+/** The parts of a tool that can contain secrets, with masks, and the secrets, encrypted. Empty if there are none. */
+export interface SealedParts extends Pick<ToolDraft, 'config' | 'preset_parameters'> {
+  readonly secrets: string
+}
+
+/** A tool as the database has it. Safe to show to people who can change the tool. */
+export interface StoredTool extends ToolDraft, Registered {
+  /** Null if the row is older than this column, and its secrets are not sealed yet. */
+  readonly secrets: string | null
+}
+
+export type ToolName = Pick<StoredTool, 'id' | 'name' | 'type' | 'app' | 'many_actions'>
+
+const toTool = (row: ToolRow): StoredTool => ({
   id: row.id,
   project_id: row.project_id,
   name: row.name,
@@ -26,6 +41,7 @@ const toTool = (row: ToolRow): ToolRecord => ({
   type_alias: row.type_alias,
   description: row.description,
   config: JSON.parse(row.config),
+  secrets: row.secrets,
   many_actions: row.many_actions === 1,
   preset_parameters: parse(row.preset_parameters),
   app: row.app,
@@ -39,12 +55,16 @@ const toTool = (row: ToolRow): ToolRecord => ({
   updated_at: iso(row.updated_at),
 })
 
-const toColumns = (draft: ToolDraft) => ({
+/** A draft whose secrets are sealed. */
+export type SealedDraft = ToolDraft & SealedParts
+
+const toColumns = (draft: SealedDraft) => ({
   name: draft.name,
   type: draft.type,
   type_alias: draft.type_alias ?? null,
   description: draft.description,
   config: JSON.stringify(draft.config),
+  secrets: draft.secrets,
   many_actions: Number(draft.many_actions),
   preset_parameters: print(draft.preset_parameters),
   app: draft.app,
@@ -65,10 +85,10 @@ export class Tools {
     this.#changes = changes
   }
 
-  async create(projectId: string, draft: ToolDraft): Promise<ToolRecord> {
+  async create(projectId: string, id: string, draft: SealedDraft): Promise<StoredTool> {
     const now = Date.now()
     const row: ToolRow = {
-      id: newId('tool', now),
+      id,
       project_id: projectId,
       ...toColumns(draft),
       created_at: now,
@@ -79,7 +99,7 @@ export class Tools {
     return toTool(row)
   }
 
-  async find(id: string): Promise<ToolRecord | undefined> {
+  async find(id: string): Promise<StoredTool | undefined> {
     const row = await this.#engine.db.selectFrom('tools').selectAll().where('id', '=', id).executeTakeFirst()
     return row && toTool(row)
   }
@@ -87,7 +107,7 @@ export class Tools {
   list(
     filter: { project_id?: string; type?: string; name?: string } & Window,
     visible: Visible,
-  ): Promise<Page<ToolRecord>> {
+  ): Promise<Page<StoredTool>> {
     let where = this.#engine.db.selectFrom('tools')
     if (filter.project_id) where = where.where('project_id', '=', filter.project_id)
     if (filter.type) where = where.where('type', '=', filter.type)
@@ -102,8 +122,8 @@ export class Tools {
     return rows.map((row) => ({ ...row, many_actions: row.many_actions === 1 }))
   }
 
-  /** Tools of a project whose config contains a text. In the text, `_` and `%` match anything. */
-  async containing(projectId: string, text: string): Promise<Pick<ToolRecord, 'name' | 'config'>[]> {
+  /** Tools of a project whose config, with its secrets masked, contains a text. In the text, `_` and `%` match anything. */
+  async containing(projectId: string, text: string): Promise<Pick<StoredTool, 'name' | 'config'>[]> {
     const rows = await this.#engine.db
       .selectFrom('tools')
       .select(['name', 'config'])
@@ -114,12 +134,43 @@ export class Tools {
     return rows.map(({ name, config }) => ({ name, config: JSON.parse(config) }))
   }
 
-  async ofType(type: string): Promise<ToolRecord[]> {
+  async ofType(type: string): Promise<StoredTool[]> {
     const rows = await this.#engine.db.selectFrom('tools').selectAll().where('type', '=', type).orderBy('id').execute()
     return rows.map(toTool)
   }
 
-  async update(id: string, draft: ToolDraft): Promise<ToolRecord | undefined> {
+  /** Tools whose secrets are not sealed yet, with ids after `last`. */
+  async unsealed(last: string, limit: number): Promise<StoredTool[]> {
+    const rows = await this.#engine.db
+      .selectFrom('tools')
+      .selectAll()
+      .where('secrets', 'is', null)
+      .where('id', '>', last)
+      .orderBy('id')
+      .limit(limit)
+      .execute()
+    return rows.map(toTool)
+  }
+
+  /** False if the tool has changed since it was read. */
+  async seal({ id, updated_at }: StoredTool, sealed: SealedParts): Promise<boolean> {
+    const { numUpdatedRows } = await this.#engine.db
+      .updateTable('tools')
+      .set({
+        config: JSON.stringify(sealed.config),
+        preset_parameters: print(sealed.preset_parameters),
+        secrets: sealed.secrets,
+      })
+      .where('id', '=', id)
+      .where('updated_at', '=', Date.parse(updated_at))
+      .where('secrets', 'is', null)
+      .executeTakeFirst()
+    if (numUpdatedRows === 0n) return false
+    await this.#changes.publish('tools', [id])
+    return true
+  }
+
+  async update(id: string, draft: SealedDraft): Promise<StoredTool | undefined> {
     const row = await uniquely(this.#engine, 'tool', draft.name, () =>
       this.#engine.db
         .updateTable('tools')

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { withoutCredentials } from '../credentials/names.ts'
 import type { Redactor } from '../credentials/redactor.ts'
-import { maskedUrl, maskedValues, secretsIn, secretsInUrl } from '../credentials/tool-secrets.ts'
+import { aboutCredentials, maskedUrl, maskedValues, secretsIn, secretsInUrl } from '../credentials/tool-secrets.ts'
 import { lineageHeader } from '../http/lineage.ts'
 import type { OutboundResponse } from '../http/outbound.ts'
 import { excessOf, type Json, type JsonObject } from '../lib/json.ts'
@@ -32,7 +32,7 @@ export const Execute = z
       .meta({ title: 'Method', default: 'POST' })
       .register(formHints, { initial: 'GET' }),
     headers: Headers.optional()
-      .meta({ title: 'Headers', description: 'Sent with every request' })
+      .meta({ title: 'Headers', description: `Sent with every request. ${aboutCredentials}` })
       .register(formHints, { add: 'Add a header' }),
   })
   .meta({ title: 'Request', description: 'How an http tool makes its request' })
@@ -55,6 +55,8 @@ export const http = defineToolType({
   ],
 
   secrets: ({ execute }) => secretsOf(execute),
+
+  destination: ({ execute }) => authority(execute.url).toLowerCase(),
 
   masked: ({ parameters, execute }) => ({
     parameters,

@@ -55,6 +55,8 @@ export const mcp = defineToolType({
 
   secrets: ({ mcp }) => secretsAt(mcp),
 
+  destination: ({ mcp: { url = '', command, args, cwd } }) => [URL.parse(url)?.origin, command, args, cwd],
+
   masked: ({ mcp }) => ({
     mcp: {
       ...mcp,

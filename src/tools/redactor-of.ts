@@ -1,4 +1,5 @@
 import { Redactor } from '../credentials/redactor.ts'
+import { secretPresets } from '../credentials/sealed-config.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import type { ToolType } from './tool-type.ts'
 
@@ -8,7 +9,7 @@ const known = new WeakMap<object, Redactor>()
 export function redactorOf(tool: ToolRecord, type: ToolType): Redactor {
   let redactor = known.get(tool)
   if (!redactor) {
-    redactor = new Redactor(type.secrets(tool.config))
+    redactor = new Redactor([...type.secrets(tool.config), ...secretPresets(tool.preset_parameters)])
     known.set(tool, redactor)
   }
   return redactor

@@ -132,8 +132,17 @@ export interface ToolType<Config extends object = object> {
   check?(draft: ToolDraft<Config>, deps: ToolDeps): readonly Fault[] | Promise<readonly Fault[]>
   /** Throws if the caller cannot register such a tool. */
   authorize?(change: ToolChange<Config>, deps: ToolDeps): void
-  /** Secret values in the config. They are redacted in results, errors, the call log and the server log. */
+  /**
+   * Secret texts in the config. They are encrypted in the database, masked in every response, and redacted in results,
+   * errors, the call log and the server log. A client that changes a tool can send the mask `[hidden]` back to keep one,
+   * so the schema of a field with a secret should accept that text.
+   */
   secrets(config: Config): readonly string[]
+  /**
+   * Where a call sends the secrets of the config. If it changes, masks no longer stand for them: nobody who cannot read a
+   * secret should be able to send it elsewhere. By default, the origins of `addresses`.
+   */
+  destination?(config: Config): unknown
   /** The config for callers who cannot change the tool. By default, the config with its secrets redacted. */
   masked?(config: Config): Config
   /**

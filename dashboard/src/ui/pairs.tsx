@@ -10,12 +10,14 @@ export const fromPairs = (pairs: Pairs): Record<string, string> =>
 export function PairsField({
   label,
   hint,
+  error,
   pairs,
   onChange,
   add,
 }: {
   label: string
   hint?: string
+  error?: string | undefined
   pairs: Pairs
   onChange: (pairs: Pairs) => void
   add: string
@@ -53,7 +55,11 @@ export function PairsField({
           {add}
         </Button>
       </div>
-      {hint && <p className="mt-1 text-xs text-soft">{hint}</p>}
+      {error ? (
+        <p className="mt-1 text-xs text-bad">{error}</p>
+      ) : (
+        hint && <p className="mt-1 text-xs text-soft">{hint}</p>
+      )}
     </fieldset>
   )
 }

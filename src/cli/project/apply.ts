@@ -75,8 +75,7 @@ async function perform({ changes }: Plan, work: Work, json: boolean): Promise<vo
   const done: Change[] = []
   for (const one of changes) {
     try {
-      if (one.change !== 'none') await withProgress(`${one.kind.section}/${one.name} …`, carryOut(one, work))
-      done.push(one)
+      done.push(await withProgress(`${one.kind.section}/${one.name} …`, carryOut(one, work)))
     } catch (error) {
       const made = done.filter(({ change }) => change !== 'none')
       if (made.length > 0 || !isForPeople(json)) show(done, json, false)
@@ -95,14 +94,14 @@ interface Work {
   readonly projectId: string | undefined
 }
 
-async function carryOut(
-  { kind, name, change, fields, id = '' }: Change,
-  { project, session, ids, projectId }: Work,
-): Promise<void> {
+/** Returns the change that was made. */
+async function carryOut(planned: Change, { project, session, ids, projectId }: Work): Promise<Change> {
+  const { kind, name, change, fields, masked = [], id = '', updatedAt } = planned
+  if (change === 'none' && masked.length === 0) return planned
   const pathFor = (operation: string) => ({ [parameterOf(operation)]: id })
   if (change === 'delete') {
     await sendOperation(session, kind.remove, { path: pathFor(kind.remove) })
-    return
+    return planned
   }
   const declared = project.sections.get(kind.section)?.get(name) ?? {}
   const input = inputOf(kind, name, declared, finder(ids, project))
@@ -110,9 +109,14 @@ async function carryOut(
     const body = { ...input, ...(projectId && { project_id: projectId }) }
     const made = (await sendOperation(session, kind.create, { body })) as Fields
     ids.set(`${kind.section}/${name}`, String(made.id))
-    return
+    return planned
   }
   // A change of a provider's address requires its secrets again, so they are always sent.
-  const sent = Object.entries(input).filter(([field]) => fields.includes(field) || kind.secrets.includes(field))
-  await sendOperation(session, kind.update, { path: pathFor(kind.update), body: Object.fromEntries(sent) })
+  const names = [...fields, ...masked, ...kind.secrets]
+  const body = Object.fromEntries(Object.entries(input).filter(([field]) => names.includes(field)))
+  const updated = (await sendOperation(session, kind.update, { path: pathFor(kind.update), body })) as Fields
+  // The platform changes nothing if the secrets are the same.
+  return change === 'none' && updated.updated_at !== updatedAt
+    ? { ...planned, change: 'update', fields: masked }
+    : planned
 }

@@ -17,7 +17,10 @@ export interface Change {
   readonly change: 'create' | 'update' | 'delete' | 'none'
   /** The fields that differ. */
   readonly fields: readonly string[]
+  /** Fields that look the same, but contain masked secrets. Only the platform can tell whether these differ. */
+  readonly masked?: readonly string[]
   readonly id?: string
+  readonly updatedAt?: unknown
 }
 
 export interface Plan {
@@ -150,14 +153,34 @@ async function compare(
   const read = parsed(kind, input)
   const wanted = (read.success ? read.data : input) as Fields
   const fields = Object.keys(input).filter((field) => !isSame(kind, field, wanted[field], record))
-  return { kind, name, id, change: fields.length > 0 ? 'update' : 'none', fields }
+  const masked = Object.keys(input).filter((field) => hasMask(record[field]) && !kind.secrets.includes(field))
+  const change = fields.length > 0 ? 'update' : 'none'
+  return { kind, name, id, change, fields, masked, updatedAt: record.updated_at }
 }
+
+const mask = '[hidden]'
+const hasMask = (value: unknown) => (JSON.stringify(value) ?? '').includes(mask)
 
 function isSame(kind: Kind, field: string, wanted: unknown, record: Fields): boolean {
   if (kind.secrets.includes(field)) return isSameSecret(field, wanted, record)
-  if (isDeepStrictEqual(plain(wanted), plain(record[field]))) return true
+  if (isSameUnmasked(plain(wanted), plain(record[field]))) return true
   // A script is stored as text, whatever its original form.
   return field === 'script' && isDeepStrictEqual(asScript(wanted), asScript(record[field]))
+}
+
+/** Compares values. A mask stands for any text. */
+function isSameUnmasked(wanted: unknown, shown: unknown): boolean {
+  if (typeof wanted === 'string' && typeof shown === 'string' && shown.includes(mask)) {
+    const parts = shown.split(mask).map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+    return new RegExp(`^${parts.join('.+')}$`, 's').test(wanted)
+  }
+  if (typeof wanted !== 'object' || typeof shown !== 'object' || !wanted || !shown) return wanted === shown
+  const keys = Object.keys(wanted)
+  return (
+    Array.isArray(wanted) === Array.isArray(shown) &&
+    keys.length === Object.keys(shown).length &&
+    keys.every((key) => Object.hasOwn(shown, key) && isSameUnmasked((wanted as Fields)[key], (shown as Fields)[key]))
+  )
 }
 
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value ?? null))

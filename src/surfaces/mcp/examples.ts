@@ -1,3 +1,4 @@
+import { isSecretName } from '../../credentials/names.ts'
 import { isObject, type Json, type JsonObject } from '../../lib/json.ts'
 
 /** The most characters that hints may add to the schema of one action. */
@@ -47,18 +48,20 @@ function usual(values: readonly (Json | undefined)[]): Json[] {
     .map(([value]) => value)
 }
 
-/** Fields for personal data, credentials or free text. Their values are never used. */
+/** Fields for personal data or free text. Their values are never used, and neither are those of credentials. */
 const privateParts =
-  /name|mail|phone|mobile|address|street|postal|birth|gender|passport|account|person|people|contact|customer|patient|employee|recipient|secret|token|passw|passphrase|auth|cookie|credential|session|signature/
+  /name|mail|phone|mobile|address|street|postal|birth|gender|passport|account|person|people|contact|customer|patient|employee|recipient/
 const privateWords = new Set(
-  'zip age dob ssn tax iban bic card cvv pin otp code key user users client member owner assignee attendee attendees sender to cc bcc from salary amount lat lon lng latitude longitude ip q query search text note notes title subject message body content description comment summary prompt'.split(
+  'zip age dob ssn tax iban bic card cvv pin otp code user users client member owner assignee attendee attendees sender to cc bcc from salary amount lat lon lng latitude longitude ip q query search text note notes title subject message body content description comment summary prompt'.split(
     ' ',
   ),
 )
 
 const isPrivateField = (field: string): boolean => {
   const words = field.replaceAll(/([a-z\d])([A-Z])/g, '$1_$2').toLowerCase()
-  return privateParts.test(words) || words.split(/[^a-z]+/).some((word) => privateWords.has(word))
+  return (
+    isSecretName(field) || privateParts.test(words) || words.split(/[^a-z]+/).some((word) => privateWords.has(word))
+  )
 }
 
 const oneWord = /^[\p{L}\p{N}#_./:+-]{1,40}$/u

@@ -54,7 +54,7 @@ export function Secrets() {
           {
             name: 'Source',
             wideOnly: true,
-            cell: ({ env }) => (env ? <Badge>environment: {env}</Badge> : <Badge>stored</Badge>),
+            cell: ({ env, file }) => <Badge>{env ? `environment: ${env}` : file ? `file: ${file}` : 'stored'}</Badge>,
           },
           {
             name: 'Rotated',

@@ -212,13 +212,14 @@ function ObjectPart({ path, schema, root, value, isAlone = false, faultOf, onCha
 }
 
 /** Keeps its own state, because pairs without a name are not part of the value. */
-function PairsPart({ label, schema, value, onChange }: PartProps & { label: string }) {
+function PairsPart({ label, schema, path, value, faultOf, onChange }: PartProps & { label: string }) {
   const [pairs, setPairs] = useState(() => toPairs(value as Record<string, string> | undefined))
   return (
     <PairsField
       label={label}
       add={hintsOf(schema).add ?? 'Add'}
       {...(schema.description && { hint: schema.description })}
+      error={faultOf(path)}
       pairs={pairs}
       onChange={(next) => {
         setPairs(next)
