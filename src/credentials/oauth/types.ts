@@ -48,6 +48,7 @@ export interface AuthorizationServer {
   readonly revocation_endpoint?: string
   readonly userinfo_endpoint?: string
   readonly scopes_supported?: readonly string[]
+  readonly response_types_supported?: readonly string[]
   readonly grant_types_supported?: readonly string[]
   readonly code_challenge_methods_supported?: readonly string[]
   readonly token_endpoint_auth_methods_supported?: readonly string[]
