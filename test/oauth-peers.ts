@@ -119,7 +119,13 @@ export interface Received {
   readonly body: string
 }
 
-type Reply = { readonly status?: number; readonly headers?: Record<string, string>; readonly body?: unknown }
+interface Reply {
+  readonly status?: number
+  readonly headers?: Record<string, string>
+  readonly body?: unknown
+  /** Sends the headers and half of the body, and then nothing. */
+  readonly stalls?: boolean
+}
 
 /** Answers what the script says, by method and path, and 404 otherwise. Remembers what it received. */
 export async function startScripted(script: (url: string) => Record<string, Reply | ((request: Received) => Reply)>) {
@@ -133,9 +139,10 @@ export async function startScripted(script: (url: string) => Record<string, Repl
     const arrived = { method, path, headers, body: Buffer.concat(chunks).toString() }
     received.push(arrived)
     const found = replies[`${method} ${path.split('?')[0]}`] ?? { status: 404, body: { message: 'Not found' } }
-    const { status = 200, headers: extra, body } = typeof found === 'function' ? found(arrived) : found
+    const { status = 200, headers: extra, body, stalls } = typeof found === 'function' ? found(arrived) : found
     response.writeHead(status, { 'content-type': 'application/json', ...extra })
-    response.end(typeof body === 'string' ? body : JSON.stringify(body ?? {}))
+    if (stalls) response.write('{')
+    else response.end(typeof body === 'string' ? body : JSON.stringify(body ?? {}))
   })
   replies = script(url)
   return { url, received, script: replies, [Symbol.asyncDispose]: close }
