@@ -13,10 +13,12 @@ import type {
 
 /** Refreshes once. Whether a rejection is final is for the caller to decide: another process may have refreshed meanwhile. */
 export async function refresh(request: RefreshRequest, context: OAuthContext): Promise<Tokens> {
-  const { refreshToken, scopes } = request
+  const { server, refreshToken, scopes } = request
+  const { refreshEndpoint = server.token_endpoint } = server.quirks ?? {}
   const response = await requestToken(
     {
       ...request,
+      server: { ...server, token_endpoint: refreshEndpoint },
       credential: 'refresh token',
       secrets: [refreshToken],
       send: ({ as, client, auth, options }) =>

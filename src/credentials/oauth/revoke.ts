@@ -36,9 +36,11 @@ type Fetch = typeof globalThis.fetch
 
 async function send(request: RevokeRequest, endpoint: string, token: string, fetch: Fetch): Promise<Response> {
   const { server, client, accessToken, refreshToken } = request
-  const { revocation = 'rfc7009' } = server.quirks ?? {}
-  if (revocation === 'bearer') return fetch(endpoint, { method: 'POST', headers: { authorization: `Bearer ${token}` } })
-  if (revocation === 'github') return removeGrant(client, endpoint, accessToken ?? token, fetch)
+  const revocation = server.quirks?.revocation
+  const bearer = accessToken ?? token
+  if (revocation === 'bearer')
+    return fetch(endpoint, { method: 'POST', headers: { authorization: `Bearer ${bearer}` } })
+  if (revocation === 'github') return removeGrant(client, endpoint, bearer, fetch)
   const peer = peerOf(server, client)
   return oauth.revocationRequest(peer.as, peer.client, await authenticate(client), token, {
     ...optionsWith((url, init) => fetch(url, init)),
@@ -52,6 +54,7 @@ const removeGrant = ({ clientId, clientSecret = '' }: OAuthClient, endpoint: str
     method: 'DELETE',
     headers: {
       accept: 'application/vnd.github+json',
+      'content-type': 'application/json',
       authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`,
     },
     body: JSON.stringify({ access_token: token }),

@@ -38,7 +38,7 @@ export function standardize(body: JsonObject, quirks: Quirks | undefined): JsonO
   const stated: JsonObject = isObject(inner) ? { ...outer, ...inner } : body
   const { access_token, refresh_token, expires_in, scope, token_type, ...rest } = stated
   const seconds = secondsIn(expires_in)
-  const scopes = scopesIn(scope, quirks?.scopeDelimiter)
+  const scopes = scopesIn(scope, quirks !== undefined)
   return {
     ...rest,
     ...(isToken(access_token) && { access_token }),
@@ -59,9 +59,9 @@ function secondsIn(value: Json | undefined): number | undefined {
   return typeof seconds === 'number' && seconds > 0 ? Math.min(Math.ceil(seconds), maxSeconds) : undefined
 }
 
-function scopesIn(value: Json | undefined, delimiter: string | undefined): string | undefined {
+function scopesIn(value: Json | undefined, withCommas: boolean): string | undefined {
   const texts = Array.isArray(value) ? value : [value]
-  const separator = delimiter === ',' ? /[\s,]+/ : /\s+/
+  const separator = withCommas ? /[\s,]+/ : /\s+/
   const scopes = texts.flatMap((text) => (typeof text === 'string' ? text.split(separator) : [])).filter(isScope)
   return scopes.length > 0 ? [...new Set(scopes)].join(' ') : undefined
 }

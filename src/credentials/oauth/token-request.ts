@@ -114,7 +114,6 @@ function adapted(
   { method, headers, body }: oauth.CustomFetchOptions<'POST', URLSearchParams>,
   { quirks }: AuthorizationServer,
 ): RequestInit {
-  for (const [name, value] of Object.entries(quirks?.tokenParameters ?? {})) body.set(name, value)
   if (!quirks?.jsonTokenRequest) return { method, headers, body }
   return {
     method,
