@@ -4,6 +4,7 @@ import { apiKeyAuthenticator, combined } from './access/authenticator.ts'
 import { DashboardSessions } from './access/dashboard-sessions.ts'
 import { firstKeyShown, firstStart } from './access/first-start.ts'
 import { Keys } from './access/keys.ts'
+import { People } from './access/people.ts'
 import { RateLimit } from './access/rate-limit.ts'
 import { modelOf } from './agents/model-of.ts'
 import type { Models } from './agents/models/model.ts'
@@ -71,6 +72,8 @@ export interface Platform {
   readonly models: Models
   /** Handles one HTTP request. */
   handle(exchange: Exchange): Promise<void>
+  /** Tells the platform the URL that it is reachable at, for links, unless QM_PUBLIC_URL is set. */
+  onListening(url: string): void
   /** Handles a request without a port, for programs that embed the platform. */
   fetch(request: Request | URL | string, init?: RequestInit): Promise<Response>
   /** The first admin key, if this start generated it. */
@@ -161,7 +164,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
         log.warn({ err }, 'could not send the webhook event of an approval'),
       ),
   })
-  const authenticator = combined([apiKeyAuthenticator(new Keys(store), store.changes)])
+  const authenticator = combined([new People(store), apiKeyAuthenticator(new Keys(store), store.changes)])
   const dispatchDeps: DispatchDeps = {
     catalogue,
     calls: store.calls,
@@ -182,6 +185,8 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     onRest: (run, result) => publishRun(run, result, webhooks),
   })
   metrics.watchGenerations(() => runner.running)
+  let address: string | undefined
+  const publicUrl = () => (config.publicUrl ?? address)?.replace(/\/+$/, '')
   const deps: OperationDeps = {
     store,
     authenticator,
@@ -201,6 +206,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     version,
     limits: { fileBytes: config.fileLimit },
     dispatch: (request) => dispatch(request, dispatchDeps),
+    publicUrl,
     linkToApproval: (id, home) => coordinator.linkTo({ id }, home),
     toolLists: (server, request) => toolLists(new ServerRequest(server, request, deps)),
   }
@@ -254,6 +260,9 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     vault,
     models,
     handle,
+    onListening: (url) => {
+      address = url
+    },
     fetch: (request, init) => fetchFrom(handle, new Request(request, init)),
     adminKey,
     hasDashboard: isBuilt(pages),

@@ -43,7 +43,7 @@ export class DashboardSessions {
     })
     const token = randomBytes(32).toString('base64url')
     const expiresAt = now + lasts
-    const session = { token_hash: hashKey(token), api_key_id: principal.id, created_at: now, expires_at: expiresAt }
+    const session = { token_hash: hashKey(token), principal_id: principal.id, created_at: now, expires_at: expiresAt }
     await this.#store.webSessions.create(session)
     return { principal, token, expiresAt }
   }
@@ -51,7 +51,7 @@ export class DashboardSessions {
   async authenticate(token: string, now = Date.now()): Promise<SignedIn> {
     const session = await this.#store.webSessions.find(hashKey(token))
     const isOver = !session || session.expires_at <= now
-    const principal = isOver ? undefined : await this.#authenticator.resume(session.api_key_id)
+    const principal = isOver ? undefined : await this.#authenticator.resume(session.principal_id, session.created_at)
     if (!session || !principal) throw new PlatformError('UNAUTHENTICATED', { reason: 'signed out' })
     const expiresAt = now + lasts
     if (expiresAt - session.expires_at > grain) await this.#store.webSessions.extend(session.token_hash, expiresAt)

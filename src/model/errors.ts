@@ -221,9 +221,9 @@ export const catalogue = {
   },
   LAST_ADMIN_KEY: {
     status: 409,
-    says: 'The change would leave no key that can create admin keys, and nobody could get back in.',
+    says: 'The change would leave no key and no person that can create admin keys, and nobody could get back in.',
     message: (_: Record<never, never>) =>
-      'This change would lock everyone out: no remaining key could create admin keys. Create another admin key first (access_policy_ids ["pol_administrator"], no project_id).',
+      'This change would lock everyone out: no remaining key or person could create admin keys. Create another admin key first (access_policy_ids ["pol_administrator"], no project_id).',
   },
   ACTION_WITHHELD: {
     status: 409,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { evaluate } from '../access/evaluate.ts'
-import { descends, isOnePerson, type KeyLine } from '../access/key-line.ts'
+import { descends, isOnePerson, type KeyLine, lineOf } from '../access/key-line.ts'
 import { checkEdited } from '../approvals/edit.ts'
 import { shown } from '../dispatch/redact.ts'
 import { canonical, hashOf } from '../lib/canonical.ts'
@@ -166,7 +166,7 @@ interface Verdict {
 async function decide(context: Context & { readonly target: Approval }, verdict: Verdict): Promise<Approval> {
   const { store, principal } = context
   for (let seen = context.target; ; ) {
-    const line = await store.apiKeys.ancestorsOf([principal.id, ...seen.decisions.map(({ by }) => by.id)])
+    const line = await lineOf([principal.id, ...seen.decisions.map(({ by }) => by.id)], store)
     requireAnother(seen, principal.id, line)
     if (seen.status !== 'pending' || Date.parse(seen.expires_at) <= Date.now()) throw decidedAlready(seen)
     if (verdict.args_hash !== undefined && verdict.args_hash !== seen.args_hash) {

@@ -72,6 +72,8 @@ export interface OperationDeps {
   readonly permissions: ReadonlySet<string>
   readonly runner: Runner
   dispatch(request: CallRequest): Promise<Outcome>
+  /** The platform's base URL: configured, or the address it listens on. Undefined if it does not listen. */
+  publicUrl(): string | undefined
   /**
    * The page on which a person decides on an approval: below the configured public URL, or the address the caller used.
    */

@@ -31,6 +31,7 @@ import type {
   CallSummaryPage,
   CreatedApiKey,
   CurrentApiKey,
+  CurrentUser,
   DefinitionChangePage,
   Document,
   DocumentChanges,
@@ -44,6 +45,7 @@ import type {
   GenerationResult,
   GenerationStatus,
   GenerationTrace,
+  InvitedUser,
   NewAccessPolicy,
   NewAgent,
   NewAgentGeneration,
@@ -79,6 +81,10 @@ import type {
   ToolHealth,
   ToolPage,
   ToolTypePage,
+  User,
+  UserChanges,
+  UserPage,
+  UserRole,
   Webhook,
   WebhookChanges,
   WebhookDelivery,
@@ -103,6 +109,16 @@ export const routes = {
     getCurrentApiKey: 'GET /api-keys/current',
     listApiKeys: 'GET /api-keys',
     updateApiKey: 'PATCH /api-keys/{api_key_id}',
+  },
+  users: {
+    deleteUser: 'DELETE /users/{user_id}',
+    getCurrentUser: 'GET /users/current',
+    getUser: 'GET /users/{user_id}',
+    inviteUser: 'POST /users',
+    listUsers: 'GET /users',
+    reinviteUser: 'POST /users/{user_id}/invitation',
+    signOutUser: 'POST /users/{user_id}/sign-out',
+    updateUser: 'PATCH /users/{user_id}',
   },
   accessPolicies: {
     checkAccess: 'POST /access/check',
@@ -285,6 +301,45 @@ export interface Operations {
     }
     /** Change an API key */
     updateApiKey: { path: { api_key_id: string }; body?: ApiKeyChanges; answer: ApiKey }
+  }
+  users: {
+    /** Delete a person and sign them out; API keys that they created keep working */
+    deleteUser: { path: { user_id: string }; answer: null }
+    /** Get the person you are signed in as; no permission required */
+    getCurrentUser: { answer: CurrentUser }
+    /** Get a person */
+    getUser: { path: { user_id: string }; answer: User }
+    /** Invite a person to the dashboard; the link is only returned here */
+    inviteUser: {
+      body: {
+        /** The only project that they can access; by default, they can access all */
+        project_id?: string | null
+        email: string
+        /** By default, the first part of the email address */
+        name?: string
+        role?: UserRole
+        /** Instead of a role: any access policies */
+        access_policy_ids?: Array<string>
+      }
+      answer: InvitedUser
+    }
+    /** List people */
+    listUsers: {
+      query?: {
+        project_id?: string
+        /** Maximum number of items to return */
+        limit?: number
+        /** Number of items to skip */
+        offset?: number
+      }
+      answer: UserPage
+    }
+    /** Create a new invitation link, also to reset a password; an earlier link stops working */
+    reinviteUser: { path: { user_id: string }; answer: InvitedUser }
+    /** End all sessions of a person */
+    signOutUser: { path: { user_id: string }; answer: null }
+    /** Change a person’s name, role or status; disabling signs them out immediately */
+    updateUser: { path: { user_id: string }; body?: UserChanges; answer: User }
   }
   accessPolicies: {
     /** Check whether a key is allowed to do something, and which policy decides */
