@@ -6,6 +6,7 @@ import { firstKeyShown, firstStart } from './access/first-start.ts'
 import { Keys } from './access/keys.ts'
 import { People } from './access/people.ts'
 import { RateLimit } from './access/rate-limit.ts'
+import { SignInAttempts } from './access/sign-in-attempts.ts'
 import { modelOf } from './agents/model-of.ts'
 import type { Models } from './agents/models/model.ts'
 import { createModels } from './agents/models/models.ts'
@@ -228,6 +229,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
   await runner.work()
   const warm = keepWarm({ ...deps, log })
   const sessions = new DashboardSessions(store, authenticator)
+  const signIn = { store, authenticator, attempts: new SignInAttempts() }
   const admit = createAdmit({
     ...{ authenticator, sessions, lineage },
     rateLimit: new RateLimit(config.rateLimit),
@@ -238,7 +240,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
   const endpoints = new McpEndpoints({ deps, admit, authenticator, log, version, bodyLimit })
   const handle = createHandler({
     rest: restRoutes({ operations: all, deps, admit, metrics, log, bodyLimit, closing: closing.signal }),
-    signIn: signInRoutes({ sessions, log, closing: closing.signal, version }),
+    signIn: signInRoutes({ sessions, signIn, log, closing: closing.signal, version }),
     mcp: (exchange, server) => endpoints.handle(exchange, server),
     dashboard: dashboard(pages),
     openapi: once(() => JSON.stringify(openapi(all, permissions, version))),

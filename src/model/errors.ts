@@ -70,10 +70,11 @@ export const catalogue = {
   UNAUTHENTICATED: {
     status: 401,
     recorded: 'permission_denied',
-    says: 'No API key was sent, the key is unknown, revoked or expired, or the dashboard session has ended.',
-    message: (d: { reason: 'missing' | 'unknown' | 'expired' | 'signed out' }) =>
+    says: 'No API key was sent, the key is unknown, revoked or expired, the dashboard session has ended, or a password is not correct.',
+    message: (d: { reason: 'missing' | 'unknown' | 'expired' | 'signed out' | 'password' }) =>
       ({
         'signed out': 'Your session has ended. Sign in again.',
+        password: 'The email address or the password is not correct.',
         missing: 'An API key is required. Send it as "Authorization: Bearer sk_…".',
         unknown: 'This API key is not valid. Check that you copied all of it. It may also have been revoked.',
         expired: 'This API key has expired. Ask an administrator for a new one.',
@@ -82,9 +83,17 @@ export const catalogue = {
   },
   KEY_GONE: {
     status: 403,
-    says: 'The API key that started a run was revoked or has expired, so the run cannot continue.',
-    message: (d: { name: string }) =>
-      `The API key "${d.name}" that started this run was revoked or has expired. Start a new run with a valid key.`,
+    says: 'The API key that started a run was revoked or has expired, or the person who started it lost access, so the run cannot continue.',
+    message: (d: { name: string; kind?: 'user' }) =>
+      d.kind === 'user'
+        ? `"${d.name}" started this run and has no access any more. Someone with access must start a new run.`
+        : `The API key "${d.name}" that started this run was revoked or has expired. Start a new run with a valid key.`,
+  },
+  INVITATION_NOT_VALID: {
+    status: 403,
+    says: 'An invitation link was already used, has expired, or was replaced by a new one.',
+    message: (_: Record<never, never>) =>
+      'This invitation link is not valid: it was already used, has expired, or was replaced. Ask the person who sent it for a new one.',
   },
   FOREIGN_ORIGIN: {
     status: 403,
@@ -147,11 +156,13 @@ export const catalogue = {
   },
   SELF_APPROVAL: {
     status: 403,
-    says: 'You cannot decide on your own call. The key that made it cannot, and neither can a key that it created, directly or through other keys.',
-    message: (d: { approval_id: string; reason: 'same key' | 'created by the requester' }) =>
-      d.reason === 'same key'
-        ? `${d.approval_id} was requested with this same API key. Someone else must decide on it, with their own key.`
-        : `Your key was created by the key that made the call, so both count as one person. Someone else must decide on ${d.approval_id}: with the key that created the requester's key, or with another key created by that one.`,
+    says: 'You cannot decide on your own call. The person or key that made it cannot, and neither can a key that they created, directly or through other keys.',
+    message: (d: { approval_id: string; reason: 'same key' | 'same person' | 'created by the requester' }) =>
+      d.reason === 'same person'
+        ? `You made the call that ${d.approval_id} is about. Someone else must decide on it.`
+        : d.reason === 'same key'
+          ? `${d.approval_id} was requested with this same API key. Someone else must decide on it, with their own key.`
+          : `Your key was created by the key that made the call, or by the person who made it, so both count as one person. Someone else must decide on ${d.approval_id}: with the key that created the requester's key, or with another key created by that one.`,
   },
   PERSON_REQUIRED: {
     status: 403,
@@ -280,11 +291,11 @@ export const catalogue = {
   },
   SECOND_PERSON_REQUIRED: {
     status: 409,
-    says: 'Two different people must approve, and this person already has. A key and the keys it created count as one person.',
+    says: 'Two different people must approve, and this person already has. A person and the keys they created count as one person, and so do a key and the keys it created.',
     message: (d: { approval_id: string; approved_by?: string }) =>
       d.approved_by === undefined
         ? `You have already approved ${d.approval_id}. It needs two people, so someone else must also approve it.`
-        : `"${d.approved_by}" has already approved ${d.approval_id}, and one of your two keys created the other, so both count as one person. It needs two people, so someone else must also approve it.`,
+        : `"${d.approved_by}" has already approved ${d.approval_id}, and both of you count as one person, because the same person created your keys or one key created the other. It needs two people, so someone else must also approve it.`,
   },
   OUTCOME_UNKNOWN: {
     status: 409,

@@ -74,9 +74,8 @@ export const reinviteUser = acts({
     // Anyone with the link can sign in as this person.
     await requireInvitable(target.access_policy_ids, target.project_id, context)
     const { token, ...invitation } = newInvitation()
-    const before = (await store.users.ancestorsOf([id])).get(id) ?? []
-    const ancestors = new Set([...before, ...(await whoMaySignInInstead(target.project_id, context))])
-    const invited = (await store.users.invite(id, invitation, [...ancestors])) ?? target
+    const ancestors = await whoMaySignInInstead(target.project_id, context)
+    const invited = (await store.users.invite(id, invitation, ancestors)) ?? target
     return { ...invited, invitation_url: invitationUrl(context.publicUrl(), token) }
   },
 })

@@ -1050,6 +1050,7 @@ export type PlatformErrorCode =
   | 'ANSWER_NOT_AWAITED'
   | 'UNAUTHENTICATED'
   | 'KEY_GONE'
+  | 'INVITATION_NOT_VALID'
   | 'FOREIGN_ORIGIN'
   | 'FORGED_REQUEST'
   | 'FORBIDDEN'

@@ -130,9 +130,10 @@ export class Users {
   }
 
   /** Replaces the open invitation, and forgets the company account, which is linked again at the next sign-in with it. */
-  invite(id: string, invitation: Invitation, ancestors: readonly string[]): Promise<User | undefined> {
-    const change = { ...invitation, ancestors: JSON.stringify(ancestors), sso_issuer: null, sso_subject: null }
-    return this.#write(id, change)
+  async invite(id: string, invitation: Invitation, ancestors: readonly string[]): Promise<User | undefined> {
+    const before = JSON.parse((await this.findRow('id', id))?.ancestors ?? '[]') as string[]
+    const all = JSON.stringify([...new Set([...before, ...ancestors])])
+    return this.#write(id, { ...invitation, ancestors: all, sso_issuer: null, sso_subject: null })
   }
 
   /** Uses an invitation: sets the password and ends all sessions. Undefined if it has been used or replaced. */
