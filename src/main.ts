@@ -19,6 +19,7 @@ import { ServerCatalogues } from './catalogue/server-catalogue.ts'
 import type { Config } from './config.ts'
 import { Credentials } from './credentials/credentials.ts'
 import { openVault } from './credentials/open-vault.ts'
+import { SingleSignOn } from './credentials/single-sign-on.ts'
 import type { Vault } from './credentials/vault.ts'
 import { conclude } from './dispatch/conclude.ts'
 import type { DispatchDeps } from './dispatch/deps.ts'
@@ -46,6 +47,7 @@ import { Metrics } from './server/metrics.ts'
 import { openStore, type Store } from './store/store.ts'
 import { dashboard, isBuilt } from './surfaces/dashboard/dashboard.ts'
 import { signInRoutes } from './surfaces/dashboard/sign-in.ts'
+import { singleSignOnRoutes } from './surfaces/dashboard/single-sign-on.ts'
 import { McpEndpoints } from './surfaces/mcp/endpoint.ts'
 import { ServerRequest } from './surfaces/mcp/server-request.ts'
 import { toolLists } from './surfaces/mcp/tool-list.ts'
@@ -186,6 +188,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     onRest: (run, result) => publishRun(run, result, webhooks),
   })
   metrics.watchGenerations(() => runner.running)
+  const singleSignOn = new SingleSignOn({ store, vault, outbound, authenticator })
   let address: string | undefined
   const publicUrl = () => (config.publicUrl ?? address)?.replace(/\/+$/, '')
   const deps: OperationDeps = {
@@ -201,6 +204,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     secretVariables: config.secretVariables ?? [],
     operations: operations.byName,
     vault,
+    singleSignOn,
     models,
     webhooks,
     permissions,
@@ -240,7 +244,10 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
   const endpoints = new McpEndpoints({ deps, admit, authenticator, log, version, bodyLimit })
   const handle = createHandler({
     rest: restRoutes({ operations: all, deps, admit, metrics, log, bodyLimit, closing: closing.signal }),
-    signIn: signInRoutes({ sessions, signIn, log, closing: closing.signal, version }),
+    signIn: [
+      ...signInRoutes({ sessions, signIn, log, closing: closing.signal, version }),
+      ...singleSignOnRoutes({ sessions, singleSignOn, store, log, publicUrl }),
+    ],
     mcp: (exchange, server) => endpoints.handle(exchange, server),
     dashboard: dashboard(pages),
     openapi: once(() => JSON.stringify(openapi(all, permissions, version))),

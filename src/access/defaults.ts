@@ -5,6 +5,7 @@ const reads = Object.entries({
   projects: ['GetProject', 'ListProjects'],
   'api-keys': ['GetApiKey', 'ListApiKeys'],
   users: ['GetUser', 'ListUsers'],
+  'sign-in-providers': ['GetSignInProvider', 'ListSignInProviders'],
   'access-policies': ['GetAccessPolicy', 'ListAccessPolicies'],
   tools: ['GetTool', 'ListTools', 'GetToolHealth', 'ListToolActions', 'ListDefinitionChanges'],
   servers: ['GetServer', 'ListServers', 'GetServerFootprint'],

@@ -95,6 +95,30 @@ export const catalogue = {
     message: (_: Record<never, never>) =>
       'This invitation link is not valid: it was already used, has expired, or was replaced. Ask the person who sent it for a new one.',
   },
+  SIGN_IN_REFUSED: {
+    status: 403,
+    says: 'A person could not sign in with a company account. `reason` says why.',
+    message: (d: {
+      reason:
+        | 'not invited'
+        | 'email not verified'
+        | 'domain not allowed'
+        | 'disabled'
+        | 'other account'
+        | 'cancelled'
+        | 'expired'
+    }) =>
+      ({
+        'not invited': 'You have not been invited yet. Ask an owner of this platform for an invitation.',
+        'email not verified':
+          'Your company account has no verified email address, so it cannot be matched with an invitation.',
+        'domain not allowed': 'The domain of your email address is not allowed to sign in here.',
+        disabled: 'Your account is disabled. Ask an owner of this platform.',
+        'other account': 'Your email address is linked to another company account. Ask an owner to invite you again.',
+        cancelled: 'The sign-in was cancelled.',
+        expired: 'The sign-in took too long, or was started in another browser. Try again.',
+      })[d.reason],
+  },
   FOREIGN_ORIGIN: {
     status: 403,
     says: 'The request comes from another website, or it reached the platform under a host name that is not its own.',
@@ -486,6 +510,16 @@ export const catalogue = {
     says: 'The provider returned a response that does not match its API.',
     message: (d: { provider: string; reason: string; excerpt?: string }) =>
       `"${d.provider}" returned an invalid response: ${d.reason}. Check that its type and base_url match.`,
+  },
+  PUBLIC_URL_REQUIRED: {
+    status: 500,
+    says: 'Signing in with a company account needs the public URL of the platform.',
+    message: (_: Record<never, never>) => 'Set QM_PUBLIC_URL to the URL under which people open the platform.',
+  },
+  SIGN_IN_PROVIDER_FAILED: {
+    status: 502,
+    says: 'The sign-in provider could not be reached, or its answer is not valid.',
+    message: (d: { provider: string; reason: string }) => ended(`Signing in with "${d.provider}" failed: ${d.reason}`),
   },
   TOOL_HTTP_ERROR: {
     status: 502,

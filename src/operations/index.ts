@@ -24,6 +24,7 @@ import * as projects from './projects.ts'
 import * as resolve from './resolve.ts'
 import * as secrets from './secrets.ts'
 import * as servers from './servers.ts'
+import * as signInProviders from './sign-in-providers.ts'
 import * as skillFiles from './skill-files.ts'
 import * as skills from './skills.ts'
 import * as typesOfTools from './tool-types.ts'
@@ -70,7 +71,18 @@ export interface Operations {
 export function operationsFor(types: ToolTypes): Operations {
   const ofTools = toolOperations(types)
   const all = [
-    ...[projects, apiKeys, users, accessPolicies, checkAccess, ofTools, tools, typesOfTools, definitions],
+    ...[
+      projects,
+      apiKeys,
+      users,
+      signInProviders,
+      accessPolicies,
+      checkAccess,
+      ofTools,
+      tools,
+      typesOfTools,
+      definitions,
+    ],
     { importMcpServers: importMcpServers(ofTools.createTool) },
     ...[servers, resolve, footprint, skills, skillFiles, aiProviders, agents, generations, documents, files, calls],
     ...[webhooks, approvals, approvalRules, callStats, secrets],

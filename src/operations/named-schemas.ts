@@ -32,6 +32,7 @@ import {
 import { Project } from '../model/project.ts'
 import { Secret } from '../model/secret.ts'
 import { Server, ServerApp } from '../model/server.ts'
+import { SignInProviderView } from '../model/sign-in-provider.ts'
 import { Skill } from '../model/skill.ts'
 import { Level } from '../model/tool.ts'
 import { InvitedUser, Role, User, UserStatus } from '../model/user.ts'
@@ -114,6 +115,7 @@ const named: Readonly<Record<string, NamedSchema>> = {
   Server: name(Server, 'An MCP endpoint: which tools and skills it offers, and how.'),
   ServerApp: name(ServerApp, 'An app that a server offers, with all of its actions or some.'),
   ServerFootprint: name(Footprint, 'What the tool list of a server costs a model.'),
+  SignInProvider: name(SignInProviderView, 'A company account that people sign in with, without its client secret.'),
   Skill: name(Skill, 'A procedure that an agent can load.'),
   StepRule: name(StepRule, 'What differs at one step of a generation.'),
   StopCondition: name(StopCondition, 'What ends a generation early.'),

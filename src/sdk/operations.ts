@@ -57,6 +57,7 @@ import type {
   NewProject,
   NewSecret,
   NewServer,
+  NewSignInProvider,
   NewSkill,
   NewTool,
   NewWebhook,
@@ -70,6 +71,9 @@ import type {
   ServerChanges,
   ServerFootprint,
   ServerPage,
+  SignInProvider,
+  SignInProviderChanges,
+  SignInProviderPage,
   Skill,
   SkillChanges,
   SkillPage,
@@ -119,6 +123,14 @@ export const routes = {
     reinviteUser: 'POST /users/{user_id}/invitation',
     signOutUser: 'POST /users/{user_id}/sign-out',
     updateUser: 'PATCH /users/{user_id}',
+  },
+  signInProviders: {
+    createSignInProvider: 'POST /sign-in-providers',
+    deleteSignInProvider: 'DELETE /sign-in-providers/{sign_in_provider_id}',
+    getSignInProvider: 'GET /sign-in-providers/{sign_in_provider_id}',
+    listSignInProviders: 'GET /sign-in-providers',
+    testSignInProvider: 'POST /sign-in-providers/{sign_in_provider_id}/test',
+    updateSignInProvider: 'PATCH /sign-in-providers/{sign_in_provider_id}',
   },
   accessPolicies: {
     checkAccess: 'POST /access/check',
@@ -340,6 +352,34 @@ export interface Operations {
     signOutUser: { path: { user_id: string }; answer: null }
     /** Change a person’s name, role or status; disabling signs them out immediately */
     updateUser: { path: { user_id: string }; body?: UserChanges; answer: User }
+  }
+  signInProviders: {
+    /** Let people sign in with a company account (OpenID Connect) */
+    createSignInProvider: { body: NewSignInProvider; answer: SignInProvider }
+    /** Delete a sign-in provider; people who used it keep their accounts and sessions */
+    deleteSignInProvider: { path: { sign_in_provider_id: string }; answer: null }
+    /** Get a sign-in provider, without its client secret */
+    getSignInProvider: { path: { sign_in_provider_id: string }; answer: SignInProvider }
+    /** List sign-in providers, without their client secrets */
+    listSignInProviders: {
+      query?: {
+        /** Maximum number of items to return */
+        limit?: number
+        /** Number of items to skip */
+        offset?: number
+      }
+      answer: SignInProviderPage
+    }
+    /** Check that a sign-in provider can be reached and describes itself */
+    testSignInProvider: {
+      path: { sign_in_provider_id: string }
+      answer: {
+        /** Where people are sent to sign in */
+        authorization_endpoint: string
+      }
+    }
+    /** Change a sign-in provider; for another issuer, create a new one */
+    updateSignInProvider: { path: { sign_in_provider_id: string }; body?: SignInProviderChanges; answer: SignInProvider }
   }
   accessPolicies: {
     /** Check whether a key is allowed to do something, and which policy decides */
@@ -1051,6 +1091,7 @@ export type PlatformErrorCode =
   | 'UNAUTHENTICATED'
   | 'KEY_GONE'
   | 'INVITATION_NOT_VALID'
+  | 'SIGN_IN_REFUSED'
   | 'FOREIGN_ORIGIN'
   | 'FORGED_REQUEST'
   | 'FORBIDDEN'
@@ -1108,6 +1149,8 @@ export type PlatformErrorCode =
   | 'MODEL_KEY_REFUSED'
   | 'MODEL_UNAVAILABLE'
   | 'MODEL_ANSWER_INVALID'
+  | 'PUBLIC_URL_REQUIRED'
+  | 'SIGN_IN_PROVIDER_FAILED'
   | 'TOOL_HTTP_ERROR'
   | 'TOOL_UNREACHABLE'
   | 'TOOL_PROTOCOL_ERROR'

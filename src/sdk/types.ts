@@ -790,6 +790,24 @@ export interface NewServer {
   approval_timeout_seconds?: number | null
 }
 
+/** The body of create-sign-in-provider. */
+export interface NewSignInProvider {
+  /** Shown on the button of the sign-in page */
+  name: string
+  client_id: string
+  /** Null for public clients. It is encrypted and never returned */
+  client_secret?: string | null
+  /** The domains of email addresses that may sign in; empty for all */
+  allowed_domains?: Array<string>
+  /** The role of people who sign in for the first time; null if only invited people may sign in */
+  default_role?: UserRole | null
+  /** The only project that these people can access; null for all projects */
+  default_project_id?: string | null
+  enabled?: boolean
+  /** The issuer URL of the OpenID Connect provider */
+  issuer: string
+}
+
 /** The body of create-skill. */
 export interface NewSkill {
   project_id?: string
@@ -1018,6 +1036,33 @@ export interface ServerFootprint {
 }
 
 export type ServerPage = Page<Server>
+
+/** A company account that people sign in with, without its client secret. */
+export interface SignInProvider {
+  id: string
+  /** Shown on the button of the sign-in page */
+  name: string
+  /** The issuer URL of the OpenID Connect provider */
+  issuer: string
+  client_id: string
+  /** The domains of email addresses that may sign in; empty for all */
+  allowed_domains: Array<string>
+  /** The role of people who sign in for the first time; null if only invited people may sign in */
+  default_role: UserRole | null
+  /** The only project that these people can access; null for all projects */
+  default_project_id: string | null
+  enabled: boolean
+  has_client_secret: boolean
+  created_at: string
+  updated_at: string
+  /** Register this URL with the provider; null if the public URL is unknown */
+  redirect_uri: string | null
+}
+
+/** The body of update-sign-in-provider. */
+export type SignInProviderChanges = Partial<Omit<NewSignInProvider, 'issuer'>>
+
+export type SignInProviderPage = Page<SignInProvider>
 
 /** A procedure that an agent can load. */
 export interface Skill {

@@ -6,6 +6,7 @@ import { Settings } from './settings.ts'
 export const sealedAt = {
   providerKey: (id: string) => `ai_providers/${id}/api_key`,
   providerHeaders: (id: string) => `ai_providers/${id}/headers`,
+  signInProviderSecret: (id: string) => `sign_in_providers/${id}/client_secret`,
   secret: (id: string) => `secrets/${id}/value`,
   webhookSecret: (id: string) => `webhooks/${id}/secret`,
 }
@@ -14,6 +15,7 @@ export const sealedAt = {
 const columns = [
   { table: 'ai_providers', column: 'api_key', at: sealedAt.providerKey },
   { table: 'ai_providers', column: 'headers', at: sealedAt.providerHeaders },
+  { table: 'sign_in_providers', column: 'client_secret', at: sealedAt.signInProviderSecret },
   { table: 'secrets', column: 'value', at: sealedAt.secret },
   { table: 'webhooks', column: 'secret', at: sealedAt.webhookSecret },
   { table: 'webhooks', column: 'previous_secret', at: sealedAt.webhookSecret },

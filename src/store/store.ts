@@ -24,6 +24,7 @@ import { Sealed } from './sealed.ts'
 import { Secrets } from './secrets.ts'
 import { Servers } from './servers.ts'
 import { Settings } from './settings.ts'
+import { SignInProviders } from './sign-in-providers.ts'
 import { Skills } from './skills.ts'
 import { Tools } from './tools.ts'
 import { Users } from './users.ts'
@@ -66,6 +67,7 @@ export interface Store {
   readonly approvalRules: ApprovalRules
   readonly webSessions: WebSessions
   readonly users: Users
+  readonly signInProviders: SignInProviders
   readonly writeProbe: WriteProbe
   close(): Promise<void>
 }
@@ -112,6 +114,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     approvalRules: new ApprovalRules(engine, changes),
     webSessions: new WebSessions(engine),
     users: new Users(engine, changes),
+    signInProviders: new SignInProviders(engine),
     writeProbe: new WriteProbe(engine),
     async close() {
       await calls.idle()

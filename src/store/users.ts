@@ -74,7 +74,7 @@ export class Users {
       id: newId('usr', now),
       access_policy_ids: JSON.stringify(access_policy_ids),
       ancestors: JSON.stringify(ancestors),
-      signed_out_at: now,
+      signed_out_at: 0,
       created_at: now,
       updated_at: now,
     }
