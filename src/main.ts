@@ -4,7 +4,9 @@ import { apiKeyAuthenticator, combined } from './access/authenticator.ts'
 import { DashboardSessions } from './access/dashboard-sessions.ts'
 import { firstKeyShown, firstStart } from './access/first-start.ts'
 import { Keys } from './access/keys.ts'
+import { People } from './access/people.ts'
 import { RateLimit } from './access/rate-limit.ts'
+import { SignInAttempts } from './access/sign-in-attempts.ts'
 import { modelOf } from './agents/model-of.ts'
 import type { Models } from './agents/models/model.ts'
 import { createModels } from './agents/models/models.ts'
@@ -18,6 +20,7 @@ import type { Config } from './config.ts'
 import { Credentials } from './credentials/credentials.ts'
 import { openVault } from './credentials/open-vault.ts'
 import { SecretFiles } from './credentials/secret-files.ts'
+import { SingleSignOn } from './credentials/single-sign-on.ts'
 import type { Vault } from './credentials/vault.ts'
 import { conclude } from './dispatch/conclude.ts'
 import type { DispatchDeps } from './dispatch/deps.ts'
@@ -45,6 +48,7 @@ import { Metrics } from './server/metrics.ts'
 import { openStore, type Store } from './store/store.ts'
 import { dashboard, isBuilt } from './surfaces/dashboard/dashboard.ts'
 import { signInRoutes } from './surfaces/dashboard/sign-in.ts'
+import { singleSignOnRoutes } from './surfaces/dashboard/single-sign-on.ts'
 import { McpEndpoints } from './surfaces/mcp/endpoint.ts'
 import { ServerRequest } from './surfaces/mcp/server-request.ts'
 import { serverTools, toolLists } from './surfaces/mcp/tool-list.ts'
@@ -73,6 +77,8 @@ export interface Platform {
   readonly models: Models
   /** Handles one HTTP request. */
   handle(exchange: Exchange): Promise<void>
+  /** Tells the platform the URL that it is reachable at, for links, unless QM_PUBLIC_URL is set. */
+  onListening(url: string): void
   /** Handles a request without a port, for programs that embed the platform. */
   fetch(request: Request | URL | string, init?: RequestInit): Promise<Response>
   /** The first admin key, if this start generated it. */
@@ -173,7 +179,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
         log.warn({ err }, 'could not send the webhook event of an approval'),
       ),
   })
-  const authenticator = combined([apiKeyAuthenticator(new Keys(store), store.changes)])
+  const authenticator = combined([new People(store), apiKeyAuthenticator(new Keys(store), store.changes)])
   const dispatchDeps: DispatchDeps = {
     catalogue,
     calls: store.calls,
@@ -194,6 +200,9 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     onRest: (run, result) => publishRun(run, result, webhooks),
   })
   metrics.watchGenerations(() => runner.running)
+  const singleSignOn = new SingleSignOn({ store, vault, outbound, authenticator })
+  let address: string | undefined
+  const publicUrl = () => (config.publicUrl ?? address)?.replace(/\/+$/, '')
   const deps: OperationDeps = {
     store,
     authenticator,
@@ -207,12 +216,14 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     secretSources: { variables: config.secretVariables ?? [], hasFiles: config.secretFiles !== undefined },
     operations: operations.byName,
     vault,
+    singleSignOn,
     models,
     webhooks,
     permissions,
     version,
     limits: { fileBytes: config.fileLimit },
     dispatch: (request) => dispatch(request, dispatchDeps),
+    publicUrl,
     linkToApproval: (id, home) => coordinator.linkTo({ id }, home),
     serverTools: (server, request) => serverTools(new ServerRequest(server, request, deps)),
     toolLists: (server, request) => toolLists(new ServerRequest(server, request, deps)),
@@ -236,6 +247,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
   await runner.work()
   const warm = keepWarm({ ...deps, log })
   const sessions = new DashboardSessions(store, authenticator)
+  const signIn = { store, authenticator, attempts: new SignInAttempts() }
   const admit = createAdmit({
     ...{ authenticator, sessions, lineage },
     rateLimit: new RateLimit(config.rateLimit),
@@ -246,7 +258,10 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
   const endpoints = new McpEndpoints({ deps, admit, authenticator, log, version, bodyLimit })
   const handle = createHandler({
     rest: restRoutes({ operations: all, deps, admit, metrics, log, bodyLimit, closing: closing.signal }),
-    signIn: signInRoutes({ sessions, log, closing: closing.signal, version }),
+    signIn: [
+      ...signInRoutes({ sessions, signIn, log, closing: closing.signal, version }),
+      ...singleSignOnRoutes({ sessions, singleSignOn, store, log, publicUrl }),
+    ],
     mcp: (exchange, server) => endpoints.handle(exchange, server),
     dashboard: dashboard(pages),
     openapi: once(() => JSON.stringify(openapi(all, permissions, version))),
@@ -268,6 +283,9 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     vault,
     models,
     handle,
+    onListening: (url) => {
+      address = url
+    },
     fetch: (request, init) => fetchFrom(handle, new Request(request, init)),
     adminKey,
     hasDashboard: isBuilt(pages),

@@ -23,6 +23,8 @@ export interface Exchange {
   /** The body is not read until this or `chunks` is called, so that callers can be authenticated first. */
   read(limit: number): Promise<Buffer>
   chunks(): AsyncIterable<Uint8Array>
+  /** Adds a cookie to the reply, which has not been sent yet. Use this for several cookies. */
+  addCookie(cookie: string): void
   send(status: number, headers: ReplyHeaders, body?: string | Uint8Array): void
   stream(status: number, headers: ReplyHeaders): ReplyStream
   /** Whether the status has been sent. No other reply can follow then. */

@@ -21,6 +21,7 @@ class FetchExchange implements Exchange {
   readonly response: Promise<Response>
   readonly #request: Request
   readonly #gone = new AbortController()
+  readonly #cookies: string[] = []
   #answer!: (response: Response) => void
   fail!: (reason: unknown) => void
   isAnswered = false
@@ -77,11 +78,16 @@ class FetchExchange implements Exchange {
     }
   }
 
+  addCookie(cookie: string): void {
+    this.#cookies.push(cookie)
+  }
+
   send(status: number, headers: ReplyHeaders, body: string | Uint8Array = ''): void {
     if (this.isAnswered) return
     this.isAnswered = true
     const isEmpty = status === 204 || status === 304 || this.method === 'HEAD'
-    this.#answer(new Response(isEmpty ? null : (body as Uint8Array<ArrayBuffer>), { status, headers }))
+    const all = [...Object.entries(headers), ...this.#cookies.map((cookie): [string, string] => ['set-cookie', cookie])]
+    this.#answer(new Response(isEmpty ? null : (body as Uint8Array<ArrayBuffer>), { status, headers: all }))
   }
 
   stream(status: number, headers: ReplyHeaders): ReplyStream {

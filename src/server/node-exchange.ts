@@ -79,6 +79,10 @@ export class NodeExchange implements Exchange {
     }
   }
 
+  addCookie(cookie: string): void {
+    if (!this.#response.headersSent) this.#response.appendHeader('set-cookie', cookie)
+  }
+
   send(status: number, headers: ReplyHeaders, body: string | Uint8Array = ''): void {
     const response = this.#response
     if (response.headersSent || response.destroyed) return

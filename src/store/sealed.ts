@@ -6,6 +6,7 @@ import { Settings } from './settings.ts'
 export const sealedAt = {
   providerKey: (id: string) => `ai_providers/${id}/api_key`,
   providerHeaders: (id: string) => `ai_providers/${id}/headers`,
+  signInProviderSecret: (id: string) => `sign_in_providers/${id}/client_secret`,
   secret: (id: string) => `secrets/${id}/value`,
   toolSecrets: (id: string) => `tools/${id}/secrets`,
   webhookSecret: (id: string) => `webhooks/${id}/secret`,
@@ -15,6 +16,7 @@ export const sealedAt = {
 const columns = [
   { table: 'ai_providers', column: 'api_key', at: sealedAt.providerKey },
   { table: 'ai_providers', column: 'headers', at: sealedAt.providerHeaders },
+  { table: 'sign_in_providers', column: 'client_secret', at: sealedAt.signInProviderSecret },
   { table: 'secrets', column: 'value', at: sealedAt.secret },
   { table: 'tools', column: 'secrets', at: sealedAt.toolSecrets },
   { table: 'webhooks', column: 'secret', at: sealedAt.webhookSecret },

@@ -70,6 +70,7 @@ function withSample(platform: Platform): HttpServer {
       exchange.path.startsWith('/sample/')
         ? sendResponse(exchange, await company.fetch(toRequest(exchange)))
         : platform.handle(exchange),
+    onListening: (url) => platform.onListening(url),
   }
 }
 

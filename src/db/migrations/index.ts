@@ -20,6 +20,7 @@ import * as toolsPerApp from './2026-11-23-tools-per-app.ts'
 import * as toolConfig from './2026-11-24-tool-config.ts'
 import * as secrets from './2026-11-25-secrets.ts'
 import * as toolSecrets from './2026-11-26-tool-secrets.ts'
+import * as users from './2026-11-27-users.ts'
 
 export type MigrationStep = (db: Kysely<unknown>, engine: EngineName) => Promise<void>
 
@@ -45,4 +46,5 @@ export const migrations: Readonly<Record<string, MigrationStep>> = {
   '2026-11-24-tool-config': toolConfig.up,
   '2026-11-25-secrets': secrets.up,
   '2026-11-26-tool-secrets': toolSecrets.up,
+  '2026-11-27-users': users.up,
 }
