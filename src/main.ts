@@ -5,6 +5,7 @@ import { DashboardSessions } from './access/dashboard-sessions.ts'
 import { firstKeyShown, firstStart } from './access/first-start.ts'
 import { Keys } from './access/keys.ts'
 import { RateLimit } from './access/rate-limit.ts'
+import { Tokens, tokenAuthenticator } from './access/tokens.ts'
 import { modelOf } from './agents/model-of.ts'
 import type { Models } from './agents/models/model.ts'
 import { createModels } from './agents/models/models.ts'
@@ -16,6 +17,7 @@ import { contactRequired } from './catalogue/required.ts'
 import { ServerCatalogues } from './catalogue/server-catalogue.ts'
 import type { Config } from './config.ts'
 import { Credentials } from './credentials/credentials.ts'
+import { OauthServerKeys } from './credentials/oauth-server-keys.ts'
 import { openVault } from './credentials/open-vault.ts'
 import type { Vault } from './credentials/vault.ts'
 import { conclude } from './dispatch/conclude.ts'
@@ -41,12 +43,16 @@ import { createAdmit } from './server/admit.ts'
 import type { Exchange } from './server/exchange.ts'
 import { fetchFrom } from './server/fetch-exchange.ts'
 import { Metrics } from './server/metrics.ts'
+import { PublicUrl } from './server/public-url.ts'
 import { openStore, type Store } from './store/store.ts'
 import { dashboard, isBuilt } from './surfaces/dashboard/dashboard.ts'
 import { signInRoutes } from './surfaces/dashboard/sign-in.ts'
 import { McpEndpoints } from './surfaces/mcp/endpoint.ts'
 import { ServerRequest } from './surfaces/mcp/server-request.ts'
 import { toolLists } from './surfaces/mcp/tool-list.ts'
+import { challenge, resourcePath } from './surfaces/oauth/resources.ts'
+import { oauthRoutes, resourceRoutes } from './surfaces/oauth/routes.ts'
+import { signInByKey } from './surfaces/oauth/sign-in.ts'
 import { openapi } from './surfaces/rest/openapi.ts'
 import { reference } from './surfaces/rest/reference.ts'
 import { restRoutes } from './surfaces/rest/rest.ts'
@@ -71,6 +77,8 @@ export interface Platform {
   readonly models: Models
   /** Handles one HTTP request. */
   handle(exchange: Exchange): Promise<void>
+  /** Call this with the URL once the platform listens. Without QM_PUBLIC_URL, it is the issuer of OAuth tokens. */
+  listeningAt(url: string): void
   /** Handles a request without a port, for programs that embed the platform. */
   fetch(request: Request | URL | string, init?: RequestInit): Promise<Response>
   /** The first admin key, if this start generated it. */
@@ -161,7 +169,16 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
         log.warn({ err }, 'could not send the webhook event of an approval'),
       ),
   })
-  const authenticator = combined([apiKeyAuthenticator(new Keys(store), store.changes)])
+  const publicUrl = new PublicUrl(config)
+  const oauthKeys = new OauthServerKeys(store.oauthKeys, vault)
+  const apiKeys = apiKeyAuthenticator(new Keys(store), store.changes)
+  const holders = combined([apiKeys])
+  const issuer = { issuer: () => publicUrl.href, keys: () => oauthKeys.verifying() }
+  const tokens = new Tokens({ store, issuer, holders })
+  const authenticator = combined([
+    ...(config.oauth ? [tokenAuthenticator(tokens, holders, store.changes)] : []),
+    apiKeys,
+  ])
   const dispatchDeps: DispatchDeps = {
     catalogue,
     calls: store.calls,
@@ -229,10 +246,24 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     onLoopback: config.onLoopback,
   })
   const { bodyLimit } = config
-  const endpoints = new McpEndpoints({ deps, admit, authenticator, log, version, bodyLimit })
+  const endpoints = new McpEndpoints({
+    ...{ deps, admit, authenticator, log, version, bodyLimit },
+    ...(config.oauth && { challenge: (server, host, scope) => challenge(server, host, publicUrl, scope) }),
+    audienceOf: (slug) => publicUrl.href + resourcePath(slug),
+  })
+  const authorizationServer = oauthRoutes({
+    ...{ store, vault, publicUrl, holders, log, version },
+    keys: oauthKeys,
+    fetch: outbound.client({ project: undefined, credentials: ['oauth clients'] }).fetch,
+    acceptsHost: (host) => config.oauthClientHosts?.includes(host) ?? true,
+    allowRegistration: config.oauthRegistration,
+    methods: [signInByKey(sessions)],
+    findServer: (reference) => deps.serverCatalogues.findServer(reference),
+  })
   const handle = createHandler({
     rest: restRoutes({ operations: all, deps, admit, metrics, log, bodyLimit, closing: closing.signal }),
     signIn: signInRoutes({ sessions, log, closing: closing.signal, version }),
+    oauth: config.oauth ? [...authorizationServer, ...resourceRoutes(publicUrl)] : [],
     mcp: (exchange, server) => endpoints.handle(exchange, server),
     dashboard: dashboard(pages),
     openapi: once(() => JSON.stringify(openapi(all, permissions, version))),
@@ -254,6 +285,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     vault,
     models,
     handle,
+    listeningAt: (url) => publicUrl.listeningAt(url),
     fetch: (request, init) => fetchFrom(handle, new Request(request, init)),
     adminKey,
     hasDashboard: isBuilt(pages),

@@ -34,18 +34,27 @@ export class DashboardSessions {
 
   /** `from` is the client's address. Failed attempts are rate limited per address. */
   async signIn(key: string, from: string, now = Date.now()): Promise<SignedIn & { readonly token: string }> {
-    this.#requirePatience(from, now)
-    // Keys contain no whitespace, but pasted text may.
-    const headers = { authorization: `Bearer ${key.replaceAll(/\s/g, '')}` }
-    const principal = await this.#authenticator.authenticate(headers).catch((error: unknown) => {
-      this.#countFailure(from, now)
-      throw error
-    })
+    const principal = await this.identify(key, from, now)
     const token = randomBytes(32).toString('base64url')
     const expiresAt = now + lasts
     const session = { token_hash: hashKey(token), api_key_id: principal.id, created_at: now, expires_at: expiresAt }
     await this.#store.webSessions.create(session)
     return { principal, token, expiresAt }
+  }
+
+  /** Checks a key that a person has typed in. An access token is no such key, because it is for one endpoint only. */
+  async identify(key: string, from: string, now = Date.now()): Promise<Principal> {
+    this.#requirePatience(from, now)
+    // Keys contain no whitespace, but pasted text may.
+    const headers = { authorization: `Bearer ${key.replaceAll(/\s/g, '')}` }
+    try {
+      const principal = await this.#authenticator.authenticate(headers)
+      if (principal.token) throw new PlatformError('UNAUTHENTICATED', { reason: 'unknown' })
+      return principal
+    } catch (error) {
+      this.#countFailure(from, now)
+      throw error
+    }
   }
 
   async authenticate(token: string, now = Date.now()): Promise<SignedIn> {

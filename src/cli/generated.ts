@@ -472,6 +472,13 @@ export const commands: readonly Command[] = [
       { name: 'result_limit', type: 'integer | null', description: 'Results with more bytes of text than this are truncated, and the model reads the rest with READ_RESULT; null turns this off', where: 'body', reads: 'JSON' },
       { name: 'auto_approve', type: 'boolean | null', description: 'If false, every call through this server needs approval; otherwise the tools decide', where: 'body', reads: 'flag' },
       { name: 'approval_timeout_seconds', type: 'number | null', description: 'Time to decide, unless the rule or the tool sets it', where: 'body', reads: 'JSON' },
+      {
+        ...{ name: 'access', type: 'object', description: 'Which credentials it accepts, and whose', where: 'body', reads: 'JSON' },
+        parts: [
+          { name: 'access.methods', type: '("api_key" | "oauth")[]', description: 'The credentials it accepts: API keys, OAuth access tokens, or both', required: true },
+          { name: 'access.users', type: 'string[] | null', description: 'Ids of the only users and API keys that may use it; null for all whose access policies allow it', required: true },
+        ],
+      },
     ],
   },
   {
@@ -557,6 +564,13 @@ export const commands: readonly Command[] = [
       { name: 'result_limit', type: 'integer | null', description: 'Results with more bytes of text than this are truncated, and the model reads the rest with READ_RESULT; null turns this off', where: 'body', reads: 'JSON' },
       { name: 'auto_approve', type: 'boolean | null', description: 'If false, every call through this server needs approval; otherwise the tools decide', where: 'body', reads: 'flag' },
       { name: 'approval_timeout_seconds', type: 'number | null', description: 'Time to decide, unless the rule or the tool sets it', where: 'body', reads: 'JSON' },
+      {
+        ...{ name: 'access', type: 'object', description: 'Which credentials it accepts, and whose', where: 'body', reads: 'JSON' },
+        parts: [
+          { name: 'access.methods', type: '("api_key" | "oauth")[]', description: 'The credentials it accepts: API keys, OAuth access tokens, or both', required: true },
+          { name: 'access.users', type: 'string[] | null', description: 'Ids of the only users and API keys that may use it; null for all whose access policies allow it', required: true },
+        ],
+      },
     ],
   },
   {

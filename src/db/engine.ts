@@ -13,6 +13,7 @@ export interface ChangeEvent {
     | 'tools'
     | 'secrets'
     | 'servers'
+    | 'oauth_grants'
     | 'skills'
     | 'calls'
     | 'approvals'

@@ -776,6 +776,13 @@ export interface NewServer {
   auto_approve?: boolean | null
   /** Time to decide, unless the rule or the tool sets it */
   approval_timeout_seconds?: number | null
+  /** Which credentials it accepts, and whose */
+  access?: {
+    /** The credentials it accepts: API keys, OAuth access tokens, or both */
+    methods: Array<'api_key' | 'oauth'>
+    /** Ids of the only users and API keys that may use it; null for all whose access policies allow it */
+    users: Array<string> | null
+  }
 }
 
 /** The body of create-skill. */
@@ -969,6 +976,13 @@ export interface Server {
   auto_approve: boolean | null
   /** Time to decide, unless the rule or the tool sets it */
   approval_timeout_seconds: number | null
+  /** Which credentials it accepts, and whose */
+  access: {
+    /** The credentials it accepts: API keys, OAuth access tokens, or both */
+    methods: Array<'api_key' | 'oauth'>
+    /** Ids of the only users and API keys that may use it; null for all whose access policies allow it */
+    users: Array<string> | null
+  }
   /** The path of the endpoint */
   url: string
   created_at: string

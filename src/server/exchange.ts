@@ -1,7 +1,8 @@
 /** Names in lower case. Repeated headers are joined as HTTP specifies. */
 export type RequestHeaders = Readonly<Record<string, string | undefined>>
 
-export type ReplyHeaders = Readonly<Record<string, string>>
+/** A list is sent as several headers of that name, which only `set-cookie` needs. */
+export type ReplyHeaders = Readonly<Record<string, string | readonly string[]>>
 
 /**
  * One HTTP request and its reply. All surfaces are written against this interface. There are two implementations:

@@ -81,16 +81,19 @@ class FetchExchange implements Exchange {
     if (this.isAnswered) return
     this.isAnswered = true
     const isEmpty = status === 204 || status === 304 || this.method === 'HEAD'
-    this.#answer(new Response(isEmpty ? null : (body as Uint8Array<ArrayBuffer>), { status, headers }))
+    this.#answer(new Response(isEmpty ? null : (body as Uint8Array<ArrayBuffer>), { status, headers: pairs(headers) }))
   }
 
   stream(status: number, headers: ReplyHeaders): ReplyStream {
     const stream = new FetchStream(() => this.#gone.abort())
-    if (!this.isAnswered) this.#answer(new Response(stream.body, { status, headers }))
+    if (!this.isAnswered) this.#answer(new Response(stream.body, { status, headers: pairs(headers) }))
     this.isAnswered = true
     return stream
   }
 }
+
+const pairs = (headers: ReplyHeaders): [string, string][] =>
+  Object.entries(headers).flatMap(([name, value]) => [value].flat().map((one): [string, string] => [name, one]))
 
 class FetchStream implements ReplyStream {
   readonly body: ReadableStream<Uint8Array>

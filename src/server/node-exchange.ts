@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { PlatformError } from '../model/errors.ts'
 import type { Exchange, ReplyHeaders, ReplyStream, RequestHeaders } from './exchange.ts'
 
@@ -84,12 +84,14 @@ export class NodeExchange implements Exchange {
     if (response.headersSent || response.destroyed) return
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength
     const hasBody = status !== 204 && status !== 304
-    response.writeHead(status, hasBody ? { 'content-length': length, ...headers } : headers)
+    const all = headers as OutgoingHttpHeaders
+    response.writeHead(status, hasBody ? { 'content-length': length, ...all } : all)
     response.end(hasBody ? body : undefined)
   }
 
   stream(status: number, headers: ReplyHeaders): ReplyStream {
-    if (!this.#response.headersSent && !this.#response.destroyed) this.#response.writeHead(status, headers)
+    if (!this.#response.headersSent && !this.#response.destroyed)
+      this.#response.writeHead(status, headers as OutgoingHttpHeaders)
     return new NodeStream(this.#response)
   }
 }
