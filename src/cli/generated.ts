@@ -1711,4 +1711,27 @@ export const commands: readonly Command[] = [
       { name: 'env', type: 'string', description: 'Environment variable of the platform that has the value. It must be listed in QM_SECRET_VARIABLES', where: 'body', reads: 'text' },
     ],
   },
+  {
+    name: 'list-oauth-grants',
+    module: 'oauth-grants',
+    route: 'GET /oauth-grants',
+    permission: 'oauth-grants:ListOauthGrants',
+    summary: 'List the apps that may use MCP servers in somebody’s name; everyone sees their own',
+    fields: [
+      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'granted_by', type: 'string', description: 'Only those that this user or API key gave', where: 'query', reads: 'text' },
+      { name: 'limit', type: 'integer', description: 'Maximum number of items to return', default: '50', where: 'query', reads: 'JSON' },
+      { name: 'offset', type: 'integer', description: 'Number of items to skip', default: '0', where: 'query', reads: 'JSON' },
+    ],
+  },
+  {
+    name: 'revoke-oauth-grant',
+    module: 'oauth-grants',
+    route: 'DELETE /oauth-grants/{oauth_grant_id}',
+    permission: 'oauth-grants:RevokeOauthGrant',
+    summary: 'Revoke the access of an app: its tokens stop working at once; everyone can revoke their own',
+    fields: [
+      { name: 'oauth_grant_id', type: 'string', required: true, where: 'path', reads: 'text' },
+    ],
+  },
 ]

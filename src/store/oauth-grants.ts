@@ -52,13 +52,6 @@ export class OauthGrants {
     return pageOfRows(where, filter, visible, toGrant)
   }
 
-  /** The people or keys that gave these grants, by grant. */
-  async givers(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    if (ids.length === 0) return new Map()
-    const query = this.#engine.db.selectFrom('oauth_grants').select(['id', 'principal_id']).where('id', 'in', ids)
-    return new Map((await query.execute()).map((row) => [row.id, row.principal_id]))
-  }
-
   /** No change event: this does not affect what the grant allows. */
   async touch(id: string, change: Partial<Pick<OauthGrantRow, 'last_used_at' | 'expires_at'>>): Promise<void> {
     await this.#engine.db.updateTable('oauth_grants').set(change).where('id', '=', id).execute()
