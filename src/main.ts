@@ -4,7 +4,9 @@ import { apiKeyAuthenticator, combined } from './access/authenticator.ts'
 import { DashboardSessions } from './access/dashboard-sessions.ts'
 import { firstKeyShown, firstStart } from './access/first-start.ts'
 import { Keys } from './access/keys.ts'
+import { People } from './access/people.ts'
 import { RateLimit } from './access/rate-limit.ts'
+import { SignInAttempts } from './access/sign-in-attempts.ts'
 import { Tokens, tokenAuthenticator } from './access/tokens.ts'
 import { modelOf } from './agents/model-of.ts'
 import type { Models } from './agents/models/model.ts'
@@ -19,6 +21,7 @@ import type { Config } from './config.ts'
 import { Credentials } from './credentials/credentials.ts'
 import { OauthServerKeys } from './credentials/oauth-server-keys.ts'
 import { openVault } from './credentials/open-vault.ts'
+import { SingleSignOn } from './credentials/single-sign-on.ts'
 import type { Vault } from './credentials/vault.ts'
 import { conclude } from './dispatch/conclude.ts'
 import type { DispatchDeps } from './dispatch/deps.ts'
@@ -47,12 +50,13 @@ import { PublicUrl } from './server/public-url.ts'
 import { openStore, type Store } from './store/store.ts'
 import { dashboard, isBuilt } from './surfaces/dashboard/dashboard.ts'
 import { signInRoutes } from './surfaces/dashboard/sign-in.ts'
+import { singleSignOnRoutes } from './surfaces/dashboard/single-sign-on.ts'
 import { McpEndpoints } from './surfaces/mcp/endpoint.ts'
 import { ServerRequest } from './surfaces/mcp/server-request.ts'
 import { toolLists } from './surfaces/mcp/tool-list.ts'
 import { challenge, resourcePath } from './surfaces/oauth/resources.ts'
 import { oauthRoutes, resourceRoutes } from './surfaces/oauth/routes.ts'
-import { signInByKey } from './surfaces/oauth/sign-in.ts'
+import { signInMethods } from './surfaces/oauth/sign-in.ts'
 import { openapi } from './surfaces/rest/openapi.ts'
 import { reference } from './surfaces/rest/reference.ts'
 import { restRoutes } from './surfaces/rest/rest.ts'
@@ -77,8 +81,8 @@ export interface Platform {
   readonly models: Models
   /** Handles one HTTP request. */
   handle(exchange: Exchange): Promise<void>
-  /** Call this with the URL once the platform listens. Without QM_PUBLIC_URL, it is the issuer of OAuth tokens. */
-  listeningAt(url: string): void
+  /** Tells the platform the URL that it listens on, for links and as the issuer of tokens, unless QM_PUBLIC_URL is set. */
+  onListening(url: string): void
   /** Handles a request without a port, for programs that embed the platform. */
   fetch(request: Request | URL | string, init?: RequestInit): Promise<Response>
   /** The first admin key, if this start generated it. */
@@ -172,11 +176,13 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
   const publicUrl = new PublicUrl(config)
   const oauthKeys = new OauthServerKeys(store.oauthKeys, vault)
   const apiKeys = apiKeyAuthenticator(new Keys(store), store.changes)
-  const holders = combined([apiKeys])
+  const people = new People(store)
+  const holders = combined([people, apiKeys])
   const issuer = { issuer: () => publicUrl.href, keys: () => oauthKeys.verifying() }
   const tokens = new Tokens({ store, issuer, holders })
   const authenticator = combined([
     ...(config.oauth ? [tokenAuthenticator(tokens, holders, store.changes)] : []),
+    people,
     apiKeys,
   ])
   const dispatchDeps: DispatchDeps = {
@@ -199,6 +205,9 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     onRest: (run, result) => publishRun(run, result, webhooks),
   })
   metrics.watchGenerations(() => runner.running)
+  const singleSignOn = new SingleSignOn({ store, vault, outbound, authenticator })
+  let address: string | undefined
+  const linkUrl = () => (config.publicUrl ?? address)?.replace(/\/+$/, '')
   const deps: OperationDeps = {
     store,
     authenticator,
@@ -212,12 +221,14 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     secretVariables: config.secretVariables ?? [],
     operations: operations.byName,
     vault,
+    singleSignOn,
     models,
     webhooks,
     permissions,
     version,
     limits: { fileBytes: config.fileLimit },
     dispatch: (request) => dispatch(request, dispatchDeps),
+    publicUrl: linkUrl,
     linkToApproval: (id, home) => coordinator.linkTo({ id }, home),
     toolLists: (server, request) => toolLists(new ServerRequest(server, request, deps)),
   }
@@ -239,6 +250,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
   await runner.work()
   const warm = keepWarm({ ...deps, log })
   const sessions = new DashboardSessions(store, authenticator)
+  const signIn = { store, authenticator, attempts: new SignInAttempts() }
   const admit = createAdmit({
     ...{ authenticator, sessions, lineage },
     rateLimit: new RateLimit(config.rateLimit),
@@ -257,12 +269,17 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     fetch: outbound.client({ project: undefined, credentials: ['oauth clients'] }).fetch,
     acceptsHost: (host) => config.oauthClientHosts?.includes(host) ?? true,
     allowRegistration: config.oauthRegistration,
-    methods: [signInByKey(sessions)],
+    methods: () => signInMethods(signIn),
+    providers: () => store.signInProviders.listEnabled(),
+    sessions,
     findServer: (reference) => deps.serverCatalogues.findServer(reference),
   })
   const handle = createHandler({
     rest: restRoutes({ operations: all, deps, admit, metrics, log, bodyLimit, closing: closing.signal }),
-    signIn: signInRoutes({ sessions, log, closing: closing.signal, version }),
+    signIn: [
+      ...signInRoutes({ sessions, signIn, log, closing: closing.signal, version }),
+      ...singleSignOnRoutes({ sessions, singleSignOn, store, log, publicUrl: linkUrl }),
+    ],
     oauth: config.oauth ? [...authorizationServer, ...resourceRoutes(publicUrl)] : [],
     mcp: (exchange, server) => endpoints.handle(exchange, server),
     dashboard: dashboard(pages),
@@ -285,7 +302,10 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     vault,
     models,
     handle,
-    listeningAt: (url) => publicUrl.listeningAt(url),
+    onListening: (url) => {
+      address = url
+      publicUrl.listeningAt(url)
+    },
     fetch: (request, init) => fetchFrom(handle, new Request(request, init)),
     adminKey,
     hasDashboard: isBuilt(pages),

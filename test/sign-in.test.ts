@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { apiKeyAuthenticator } from '../src/access/authenticator.ts'
 import { csrfTokenOf, DashboardSessions } from '../src/access/dashboard-sessions.ts'
 import { Keys } from '../src/access/keys.ts'
+import { verifyKey } from '../src/access/sign-in.ts'
+import { SignInAttempts } from '../src/access/sign-in-attempts.ts'
 import { startListening } from './clients.ts'
 import { engines, freshStore } from './engines.ts'
 import { adminKey, startPlatform, startService, type TestPlatform } from './kit.ts'
@@ -31,7 +33,7 @@ describe('a dashboard session', () => {
     expect(answer.headers.get('cache-control')).toBe('no-store')
     const told = await platform.get(path, { key: null, headers })
     expect(told.body).toMatchObject({
-      key: { id: 'key_environment', project_id: null },
+      principal: { kind: 'api_key', id: 'key_environment', project_id: null, email: null },
       csrf_token: headers['x-quartermaster-csrf'],
       version: expect.any(String),
     })
@@ -162,11 +164,13 @@ describe.each(engines)('a session on %s', (engine) => {
       ...{ id: 'key_1', name: 'of a test', project_id: null, key_hash: hashKey('sk_1'), key_prefix: 'sk_1' },
       ...{ access_policy_ids: [], rate_limit: null, expires_at: null },
     })
-    const sessions = new DashboardSessions(store, apiKeyAuthenticator(new Keys(store), store.changes))
+    const authenticator = apiKeyAuthenticator(new Keys(store), store.changes)
+    const sessions = new DashboardSessions(store, authenticator)
     const hour = 60 * 60 * 1000
     const start = Date.now()
 
-    const { token } = await sessions.signIn('sk_1', '', start)
+    const signIn = { store, authenticator, attempts: new SignInAttempts() }
+    const { token } = await sessions.start(await verifyKey('sk_1', '', signIn), start)
 
     await sessions.authenticate(token, start + 11 * hour)
     await sessions.authenticate(token, start + 22 * hour)

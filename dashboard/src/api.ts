@@ -29,7 +29,14 @@ export class Failure extends Error {
 }
 
 export interface Session {
-  readonly key: { readonly id: string; readonly name: string; readonly project_id: string | null }
+  readonly principal: {
+    readonly kind: 'api_key' | 'user'
+    readonly id: string
+    readonly name: string
+    readonly project_id: string | null
+    readonly email: string | null
+    readonly role: string | null
+  }
   readonly csrf_token: string
   readonly expires_at: string
   readonly version: string

@@ -1,4 +1,4 @@
-import type { ChangeEvents } from '../db/change-events.ts'
+import type { ChangeEvents, Topic } from '../db/change-events.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Keys } from './keys.ts'
 
@@ -9,8 +9,11 @@ import type { Keys } from './keys.ts'
 export interface Authenticator {
   /** The principal of a request, from its headers. Throws `UNAUTHENTICATED` if there is none. */
   authenticate(headers: Readonly<Record<string, string | undefined>>): Promise<Principal>
-  /** The principal of an existing session. Counts as use. Throws if it has expired; undefined if it was removed. */
-  resume(id: string): Promise<Principal | undefined>
+  /**
+   * The principal of a session that began at a time. Counts as use. Throws if the principal has expired; undefined if it
+   * was removed, or if the session was ended.
+   */
+  resume(id: string, since: number): Promise<Principal | undefined>
   /** The principal with its current permissions; undefined once it has no access any more. */
   principal(id: string): Promise<Principal | undefined>
   /**
@@ -36,7 +39,7 @@ export function combined(sources: readonly [...IdentitySource[], IdentitySource]
   const ofId = (id: string) => sources.find((source) => source.owns(id)) ?? last
   return {
     authenticate: (headers) => ofToken(bearerToken(headers.authorization)).authenticate(headers),
-    resume: (id) => ofId(id).resume(id),
+    resume: (id, since) => ofId(id).resume(id, since),
     principal: (id) => ofId(id).principal(id),
     onChange: (principal, listener) => ofId(principal.id).onChange(principal, listener),
   }
@@ -49,20 +52,28 @@ export const apiKeyAuthenticator = (keys: Keys, changes: ChangeEvents): Identity
   authenticate: ({ authorization }) => keys.authenticate(bearerToken(authorization)),
   resume: (id) => keys.holderOf(id),
   principal: (id) => keys.principal(id),
-  onChange({ id, grants, expiresAt }, listener) {
-    const about = (own: readonly string[]) => (ids: readonly string[]) => {
-      if (ids.length === 0 || ids.some((changed) => own.includes(changed))) listener()
-    }
-    const stops = [
-      changes.subscribe('api_keys', about([id])),
-      changes.subscribe('access_policies', about(grants.map(({ policyId }) => policyId))),
-      atTime(expiresAt, listener),
-    ]
-    return () => {
-      for (const stop of stops) stop()
-    }
-  },
+  onChange: (principal, listener) => onChangeOf('api_keys', principal, changes, listener),
 })
+
+/** Calls the listener when the principal, a record of this topic, or one of its policies changes, and when it expires. */
+export function onChangeOf(
+  topic: Topic,
+  { id, grants, expiresAt }: Principal,
+  changes: ChangeEvents,
+  listener: () => void,
+): () => void {
+  const about = (own: readonly string[]) => (ids: readonly string[]) => {
+    if (ids.length === 0 || ids.some((changed) => own.includes(changed))) listener()
+  }
+  const stops = [
+    changes.subscribe(topic, about([id])),
+    changes.subscribe('access_policies', about(grants.map(({ policyId }) => policyId))),
+    atTime(expiresAt, listener),
+  ]
+  return () => {
+    for (const stop of stops) stop()
+  }
+}
 
 export const bearerToken = (header: string | undefined): string | undefined =>
   /^Bearer +(\S+) *$/i.exec(header ?? '')?.[1]

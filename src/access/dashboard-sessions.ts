@@ -10,57 +10,40 @@ const lasts = 12 * hours
 /** Each use extends a session, but the new expiry is written at most this often. */
 const grain = 10 * 60 * 1000
 
-const maxFailures = 20
-const minute = 60_000
-
 export interface SignedIn {
   readonly principal: Principal
   readonly expiresAt: number
 }
 
 /**
- * Sessions of the dashboard. The browser holds a random token; the database holds its hash and the id of the API key that
- * was used to sign in. A session has the current permissions of that key, and ends when the key is revoked.
+ * Sessions of the dashboard. The browser holds a random token; the database holds its hash and the id of the person, or of
+ * the API key that was used to sign in. A session has their current permissions, and ends when they lose access.
  */
 export class DashboardSessions {
   readonly #store: Store
   readonly #authenticator: Authenticator
-  readonly #failures = new Map<string, { start: number; count: number }>()
 
   constructor(store: Store, authenticator: Authenticator) {
     this.#store = store
     this.#authenticator = authenticator
   }
 
-  /** `from` is the client's address. Failed attempts are rate limited per address. */
-  async signIn(key: string, from: string, now = Date.now()): Promise<SignedIn & { readonly token: string }> {
-    const principal = await this.identify(key, from, now)
+  /**
+   * Starts a session. `since` is when the principal's credentials were about to be checked: if the password changes after
+   * that, the session is over.
+   */
+  async start(principal: Principal, since: number): Promise<SignedIn & { readonly token: string }> {
     const token = randomBytes(32).toString('base64url')
-    const expiresAt = now + lasts
-    const session = { token_hash: hashKey(token), api_key_id: principal.id, created_at: now, expires_at: expiresAt }
+    const expiresAt = since + lasts
+    const session = { token_hash: hashKey(token), principal_id: principal.id, created_at: since, expires_at: expiresAt }
     await this.#store.webSessions.create(session)
     return { principal, token, expiresAt }
-  }
-
-  /** Checks a key that a person has typed in. An access token is no such key, because it is for one endpoint only. */
-  async identify(key: string, from: string, now = Date.now()): Promise<Principal> {
-    this.#requirePatience(from, now)
-    // Keys contain no whitespace, but pasted text may.
-    const headers = { authorization: `Bearer ${key.replaceAll(/\s/g, '')}` }
-    try {
-      const principal = await this.#authenticator.authenticate(headers)
-      if (principal.token) throw new PlatformError('UNAUTHENTICATED', { reason: 'unknown' })
-      return principal
-    } catch (error) {
-      this.#countFailure(from, now)
-      throw error
-    }
   }
 
   async authenticate(token: string, now = Date.now()): Promise<SignedIn> {
     const session = await this.#store.webSessions.find(hashKey(token))
     const isOver = !session || session.expires_at <= now
-    const principal = isOver ? undefined : await this.#authenticator.resume(session.api_key_id)
+    const principal = isOver ? undefined : await this.#authenticator.resume(session.principal_id, session.created_at)
     if (!session || !principal) throw new PlatformError('UNAUTHENTICATED', { reason: 'signed out' })
     const expiresAt = now + lasts
     if (expiresAt - session.expires_at > grain) await this.#store.webSessions.extend(session.token_hash, expiresAt)
@@ -71,23 +54,10 @@ export class DashboardSessions {
     return this.#store.webSessions.remove(hashKey(token))
   }
 
-  #requirePatience(from: string, now: number): void {
-    const window = this.#failures.get(from)
-    if (!window || now - window.start >= minute || window.count < maxFailures) return
-    const seconds = Math.max(1, Math.ceil((window.start + minute - now) / 1000))
-    throw new PlatformError('TOO_MANY_SIGN_INS', { retry_after_seconds: seconds })
-  }
-
-  #countFailure(from: string, now: number): void {
-    const last = this.#failures.get(from)
-    const window = last && now - last.start < minute ? last : { start: now, count: 0 }
-    window.count++
-    if (this.#failures.size > 10_000) this.#forgetOld(now)
-    this.#failures.set(from, window)
-  }
-
-  #forgetOld(now: number): void {
-    for (const [from, { start }] of this.#failures) if (now - start >= minute) this.#failures.delete(from)
+  /** Ends all sessions of a key or person. */
+  async signOutEverywhere({ id, kind }: Principal): Promise<void> {
+    if (kind === 'user') await this.#store.users.signOut(id)
+    await this.#store.webSessions.removeOf(id)
   }
 }
 

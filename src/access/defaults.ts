@@ -1,5 +1,26 @@
 import type { PolicyDocument } from '../model/access-policy.ts'
 
+/** The permission of every operation that only reads. */
+const reads = Object.entries({
+  projects: ['GetProject', 'ListProjects'],
+  'api-keys': ['GetApiKey', 'ListApiKeys'],
+  users: ['GetUser', 'ListUsers'],
+  'sign-in-providers': ['GetSignInProvider', 'ListSignInProviders'],
+  'access-policies': ['GetAccessPolicy', 'ListAccessPolicies'],
+  tools: ['GetTool', 'ListTools', 'GetToolHealth', 'ListToolActions', 'ListDefinitionChanges'],
+  servers: ['GetServer', 'ListServers', 'GetServerFootprint'],
+  skills: ['GetSkill', 'ListSkills', 'ExportSkill'],
+  'ai-providers': ['GetAiProvider', 'GetAiProviderRecording', 'ListAiProviders'],
+  agents: ['GetAgent', 'ListAgents', 'GetGeneration', 'ListGenerations'],
+  documents: ['GetDocument', 'ListDocuments'],
+  files: ['GetFile', 'ListFiles', 'ReadFile', 'DownloadFile'],
+  calls: ['GetCall', 'ListCalls'],
+  webhooks: ['GetWebhook', 'ListWebhooks', 'GetWebhookDelivery', 'ListWebhookDeliveries'],
+  approvals: ['GetApproval', 'ListApprovals'],
+  'approval-rules': ['GetApprovalRule', 'ListApprovalRules'],
+  secrets: ['GetSecret', 'ListSecrets'],
+}).flatMap(([module, names]) => names.map((name) => `${module}:${name}`))
+
 /** Access policies that exist in every installation. */
 export const defaultPolicies: readonly { id: string; name: string; description: string; document: PolicyDocument }[] = [
   {
@@ -12,11 +33,15 @@ export const defaultPolicies: readonly { id: string; name: string; description: 
     id: 'pol_editor',
     name: 'editor',
     description:
-      'Can manage and call tools and read the call log, but cannot manage keys, access policies or projects.',
+      'Can manage and call tools and read the call log, but cannot manage keys, people, access policies or projects.',
     document: {
       statement: [
         { effect: 'Allow', action: ['*'], resource: ['*'] },
-        { effect: 'Deny', action: ['api-keys:*', 'access-policies:*'], resource: ['*'] },
+        {
+          effect: 'Deny',
+          action: ['api-keys:*', 'users:*', 'sign-in-providers:*', 'access-policies:*'],
+          resource: ['*'],
+        },
         {
           effect: 'Deny',
           action: ['projects:CreateProject', 'projects:UpdateProject', 'projects:DeleteProject'],
@@ -52,5 +77,11 @@ export const defaultPolicies: readonly { id: string; name: string; description: 
         },
       ],
     },
+  },
+  {
+    id: 'pol_viewer',
+    name: 'viewer',
+    description: 'Can see everything, but cannot change anything or call tools.',
+    document: { statement: [{ effect: 'Allow', action: reads, resource: ['*'] }] },
   },
 ]

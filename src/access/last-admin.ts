@@ -4,13 +4,16 @@ import type { Principal } from '../model/principal.ts'
 import { evaluate } from './evaluate.ts'
 
 /** Whether it can create a key with full access. `CreateApiKey` alone is not enough: the new key would have no policies. */
-const isAdmin = (key: Principal): boolean =>
+export const isAdmin = (key: Principal): boolean =>
   evaluate(key, 'api-keys:CreateApiKey', { projectId: null, kind: 'api-key', id: '*' }).allowed &&
   evaluate(key, 'access-policies:AttachAccessPolicy', { projectId: null, kind: 'access-policy', id: '*' }).allowed
 
 const endOf = ({ expiresAt }: Principal): number => expiresAt ?? Number.POSITIVE_INFINITY
 
-/** Rejects a change that removes the last admin key or makes it expire sooner: only the operator could restore access. */
+/**
+ * Rejects a change that removes the last administrator, a key or a person, or makes its key expire sooner: only the
+ * operator could restore access.
+ */
 export const keepAnAdmin: Guard = (before, after) => {
   const admins = new Map(before.filter(isAdmin).map((key) => [key.id, endOf(key)]))
   if (admins.size === 0) return

@@ -45,7 +45,7 @@ export class Tokens {
   readonly #deps: TokenDeps
 
   constructor(deps: TokenDeps) {
-    const clearOn = ['oauth_grants', 'api_keys', 'access_policies'] as const
+    const clearOn = ['oauth_grants', 'api_keys', 'users', 'access_policies'] as const
     this.#deps = deps
     this.#byToken = new Cached(deps.store.changes, {
       clearOn,

@@ -261,7 +261,10 @@ async function principalOf(
   authenticator: Authenticator,
 ): Promise<Principal> {
   const principal = await authenticator.principal(started_by.id)
-  if (!principal) throw new PlatformError('KEY_GONE', { name: started_by.name })
+  if (!principal) {
+    const kind = started_by.id.startsWith('usr_') ? { kind: 'user' as const } : {}
+    throw new PlatformError('KEY_GONE', { name: started_by.name, ...kind })
+  }
   return { ...principal, projectId: project_id, boundaries: settings.boundaries }
 }
 

@@ -9,6 +9,7 @@ export type EngineName = 'sqlite' | 'postgres'
 export interface ChangeEvent {
   readonly topic:
     | 'api_keys'
+    | 'users'
     | 'access_policies'
     | 'tools'
     | 'secrets'

@@ -4,10 +4,10 @@ import type { Principal } from '../model/principal.ts'
 import type { Engine } from './engine.ts'
 import type { Tables } from './tables.ts'
 
-/** Compares the keys without a project before and after a change, and throws if the change is not allowed. */
+/** Compares the keys and people without a project before and after a change, and throws if it is not allowed. */
 export type Guard = (before: readonly Principal[], after: readonly Principal[]) => void
 
-/** Changes keys or access policies if the guard allows it. Changes are serialized across all processes. */
+/** Changes keys, people or access policies if the guard allows it. Changes are serialized across all processes. */
 export function guarded<Result>(
   { db: database }: Engine,
   guard: Guard | undefined,
@@ -21,19 +21,25 @@ export function guarded<Result>(
       .set((row) => ({ value: row.ref('value') }))
       .where('name', '=', 'first_start')
       .execute()
-    const before = await unboundKeys(tx)
+    const before = await unboundPrincipals(tx)
     const result = await change(tx)
-    guard(before, await unboundKeys(tx))
+    guard(before, await unboundPrincipals(tx))
     return result
   })
 }
 
-async function unboundKeys(tx: Transaction<Tables>): Promise<Principal[]> {
+async function unboundPrincipals(tx: Transaction<Tables>): Promise<Principal[]> {
   const keys = await tx
     .selectFrom('api_keys')
     .select(['id', 'name', 'access_policy_ids', 'rate_limit', 'expires_at'])
     .where('project_id', 'is', null)
     .where((row) => row.or([row('expires_at', 'is', null), row('expires_at', '>', Date.now())]))
+    .execute()
+  const people = await tx
+    .selectFrom('users')
+    .select(['id', 'name', 'access_policy_ids'])
+    .where('project_id', 'is', null)
+    .where('status', '=', 'active')
     .execute()
   const policies = await tx
     .selectFrom('access_policies')
@@ -46,14 +52,15 @@ async function unboundKeys(tx: Transaction<Tables>): Promise<Principal[]> {
       { policyId: id, statements: (JSON.parse(document) as PolicyDocument).statement },
     ]),
   )
-  return keys.map((key) => ({
-    kind: 'api_key',
-    id: key.id,
-    name: key.name,
-    projectId: null,
-    rateLimit: key.rate_limit,
-    expiresAt: key.expires_at,
-    endUserId: null,
-    grants: (JSON.parse(key.access_policy_ids) as string[]).flatMap((id) => grants.get(id) ?? []),
-  }))
+  const grantsOf = (ids: string) => (JSON.parse(ids) as string[]).flatMap((id) => grants.get(id) ?? [])
+  return [
+    ...keys.map(({ id, name, access_policy_ids, rate_limit, expires_at }) => ({
+      ...{ kind: 'api_key' as const, id, name, projectId: null, endUserId: null },
+      ...{ rateLimit: rate_limit, expiresAt: expires_at, grants: grantsOf(access_policy_ids) },
+    })),
+    ...people.map(({ id, name, access_policy_ids }) => ({
+      ...{ kind: 'user' as const, id, name, projectId: null, endUserId: id },
+      ...{ rateLimit: null, expiresAt: null, grants: grantsOf(access_policy_ids) },
+    })),
+  ]
 }

@@ -45,7 +45,7 @@ function listen(url: string, onEvent: (event: ChangeEvent) => void, processId: s
       await next.query(`listen ${channel}`)
       if (missed)
         for (const topic of [
-          ...(['api_keys', 'access_policies', 'tools', 'servers', 'skills', 'jobs'] as const),
+          ...(['api_keys', 'users', 'access_policies', 'tools', 'servers', 'skills', 'jobs'] as const),
           ...(['approvals', 'approval_rules', 'generations'] as const),
         ])
           onEvent({ topic, ids: [] })

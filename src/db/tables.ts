@@ -370,9 +370,52 @@ export interface SecretRow {
   updated_at: number
 }
 
+export interface UserRow {
+  id: string
+  project_id: string | null
+  /** In lower case. */
+  email: string
+  name: string
+  access_policy_ids: string
+  status: string
+  /** With its parameters: see `access/password.ts`. */
+  password_hash: string | null
+  /** The company account: issuer and subject identify it, an email address may change hands. */
+  sso_issuer: string | null
+  sso_subject: string | null
+  invitation_hash: string | null
+  invitation_expires_at: number | null
+  /** The key or person that sent the invitation. */
+  created_by: string | null
+  /** JSON: the principals that may be this person, because they have seen an invitation link. See `access/key-line.ts`. */
+  ancestors: string
+  /** Sessions that began before are over. */
+  signed_out_at: number
+  last_seen_at: number | null
+  created_at: number
+  updated_at: number
+}
+
+export interface SignInProviderRow {
+  id: string
+  name: string
+  issuer: string
+  client_id: string
+  /** Encrypted. Null for public clients. */
+  client_secret: string | null
+  allowed_domains: string
+  /** Null if only invited people may sign in. */
+  default_role: string | null
+  default_project_id: string | null
+  enabled: number
+  created_at: number
+  updated_at: number
+}
+
 export interface WebSessionRow {
   token_hash: string
-  api_key_id: string
+  /** An API key or a person. */
+  principal_id: string
   created_at: number
   expires_at: number
 }
@@ -461,6 +504,8 @@ export interface OauthKeyRow {
 export interface Tables {
   projects: ProjectRow
   api_keys: ApiKeyRow
+  users: UserRow
+  sign_in_providers: SignInProviderRow
   access_policies: AccessPolicyRow
   tools: ToolRow
   documents: DocumentRow

@@ -70,14 +70,15 @@ export const catalogue = {
   UNAUTHENTICATED: {
     status: 401,
     recorded: 'permission_denied',
-    says: 'No API key or access token was sent, it is unknown, revoked, expired or not accepted here, or the dashboard session has ended.',
-    message: (d: { reason: 'missing' | 'unknown' | 'expired' | 'signed out' | 'token' | 'method' }) =>
+    says: 'No API key or access token was sent, it is unknown, revoked, expired or not accepted here, the dashboard session has ended, or a password is not correct.',
+    message: (d: { reason: 'missing' | 'unknown' | 'expired' | 'signed out' | 'password' | 'token' | 'method' }) =>
       ({
         token:
           'This access token is not valid here: it has expired, was revoked, or was issued for something else. Get a new one from the authorization server.',
         method:
           'This MCP server does not accept this kind of credential. Its administrator chooses between API keys and OAuth.',
         'signed out': 'Your session has ended. Sign in again.',
+        password: 'The email address or the password is not correct.',
         missing: 'An API key is required. Send it as "Authorization: Bearer sk_…".',
         unknown: 'This API key is not valid. Check that you copied all of it. It may also have been revoked.',
         expired: 'This API key has expired. Ask an administrator for a new one.',
@@ -92,9 +93,41 @@ export const catalogue = {
   },
   KEY_GONE: {
     status: 403,
-    says: 'The API key that started a run was revoked or has expired, so the run cannot continue.',
-    message: (d: { name: string }) =>
-      `The API key "${d.name}" that started this run was revoked or has expired. Start a new run with a valid key.`,
+    says: 'The API key that started a run was revoked or has expired, or the person who started it lost access, so the run cannot continue.',
+    message: (d: { name: string; kind?: 'user' }) =>
+      d.kind === 'user'
+        ? `"${d.name}" started this run and has no access any more. Someone with access must start a new run.`
+        : `The API key "${d.name}" that started this run was revoked or has expired. Start a new run with a valid key.`,
+  },
+  INVITATION_NOT_VALID: {
+    status: 403,
+    says: 'An invitation link was already used, has expired, or was replaced by a new one.',
+    message: (_: Record<never, never>) =>
+      'This invitation link is not valid: it was already used, has expired, or was replaced. Ask the person who sent it for a new one.',
+  },
+  SIGN_IN_REFUSED: {
+    status: 403,
+    says: 'A person could not sign in with a company account. `reason` says why.',
+    message: (d: {
+      reason:
+        | 'not invited'
+        | 'email not verified'
+        | 'domain not allowed'
+        | 'disabled'
+        | 'other account'
+        | 'cancelled'
+        | 'expired'
+    }) =>
+      ({
+        'not invited': 'You have not been invited yet. Ask an owner of this platform for an invitation.',
+        'email not verified':
+          'Your company account has no verified email address, so it cannot be matched with an invitation.',
+        'domain not allowed': 'The domain of your email address is not allowed to sign in here.',
+        disabled: 'Your account is disabled. Ask an owner of this platform.',
+        'other account': 'Your email address is linked to another company account. Ask an owner to invite you again.',
+        cancelled: 'The sign-in was cancelled.',
+        expired: 'The sign-in took too long, or was started in another browser. Try again.',
+      })[d.reason],
   },
   FOREIGN_ORIGIN: {
     status: 403,
@@ -157,11 +190,13 @@ export const catalogue = {
   },
   SELF_APPROVAL: {
     status: 403,
-    says: 'You cannot decide on your own call. The key that made it cannot, and neither can a key that it created, directly or through other keys.',
-    message: (d: { approval_id: string; reason: 'same key' | 'created by the requester' }) =>
-      d.reason === 'same key'
-        ? `${d.approval_id} was requested with this same API key. Someone else must decide on it, with their own key.`
-        : `Your key was created by the key that made the call, so both count as one person. Someone else must decide on ${d.approval_id}: with the key that created the requester's key, or with another key created by that one.`,
+    says: 'You cannot decide on your own call. The person or key that made it cannot, and neither can a key that they created, directly or through other keys.',
+    message: (d: { approval_id: string; reason: 'same key' | 'same person' | 'created by the requester' }) =>
+      d.reason === 'same person'
+        ? `You made the call that ${d.approval_id} is about. Someone else must decide on it.`
+        : d.reason === 'same key'
+          ? `${d.approval_id} was requested with this same API key. Someone else must decide on it, with their own key.`
+          : `Your key was created by the key that made the call, or by the person who made it, so both count as one person. Someone else must decide on ${d.approval_id}: with the key that created the requester's key, or with another key created by that one.`,
   },
   PERSON_REQUIRED: {
     status: 403,
@@ -231,9 +266,9 @@ export const catalogue = {
   },
   LAST_ADMIN_KEY: {
     status: 409,
-    says: 'The change would leave no key that can create admin keys, and nobody could get back in.',
+    says: 'The change would leave no key and no person that can create admin keys, and nobody could get back in.',
     message: (_: Record<never, never>) =>
-      'This change would lock everyone out: no remaining key could create admin keys. Create another admin key first (access_policy_ids ["pol_administrator"], no project_id).',
+      'This change would lock everyone out: no remaining key or person could create admin keys. Create another admin key first (access_policy_ids ["pol_administrator"], no project_id).',
   },
   ACTION_WITHHELD: {
     status: 409,
@@ -290,11 +325,11 @@ export const catalogue = {
   },
   SECOND_PERSON_REQUIRED: {
     status: 409,
-    says: 'Two different people must approve, and this person already has. A key and the keys it created count as one person.',
+    says: 'Two different people must approve, and this person already has. A person and the keys they created count as one person, and so do a key and the keys it created.',
     message: (d: { approval_id: string; approved_by?: string }) =>
       d.approved_by === undefined
         ? `You have already approved ${d.approval_id}. It needs two people, so someone else must also approve it.`
-        : `"${d.approved_by}" has already approved ${d.approval_id}, and one of your two keys created the other, so both count as one person. It needs two people, so someone else must also approve it.`,
+        : `"${d.approved_by}" has already approved ${d.approval_id}, and both of you count as one person, because the same person created your keys or one key created the other. It needs two people, so someone else must also approve it.`,
   },
   OUTCOME_UNKNOWN: {
     status: 409,
@@ -485,6 +520,16 @@ export const catalogue = {
     says: 'The provider returned a response that does not match its API.',
     message: (d: { provider: string; reason: string; excerpt?: string }) =>
       `"${d.provider}" returned an invalid response: ${d.reason}. Check that its type and base_url match.`,
+  },
+  PUBLIC_URL_REQUIRED: {
+    status: 500,
+    says: 'Signing in with a company account needs the public URL of the platform.',
+    message: (_: Record<never, never>) => 'Set QM_PUBLIC_URL to the URL under which people open the platform.',
+  },
+  SIGN_IN_PROVIDER_FAILED: {
+    status: 502,
+    says: 'The sign-in provider could not be reached, or its answer is not valid.',
+    message: (d: { provider: string; reason: string }) => ended(`Signing in with "${d.provider}" failed: ${d.reason}`),
   },
   TOOL_HTTP_ERROR: {
     status: 502,

@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import { evaluate } from '../access/evaluate.ts'
+import { lineOf } from '../access/key-line.ts'
 import { hashKey } from '../access/keys.ts'
 import { keepAnAdmin } from '../access/last-admin.ts'
 import { ApiKey, ApiKeyFields, NewApiKeyAnswer } from '../model/api-key.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
 import { newSecretKey } from '../model/ids.ts'
 import { Id, iso, Paging, pageOf } from '../model/page.ts'
-import { accessPolicy } from './access-policies.ts'
+import { requireDenials, requireGrantable } from './granting.ts'
 import { acts, type Context, lists, operation, type RecordKind, requireAllowed } from './operation.ts'
 
 export const apiKey: RecordKind<ApiKey> = {
@@ -50,7 +50,8 @@ export const createApiKey = operation({
       expires_at: key.expires_at === null ? principal.expiresAt : inFuture(key.expires_at),
     }
     requireNoLooser(limits, context)
-    const ancestors = [...((await store.apiKeys.ancestorsOf([principal.id])).get(principal.id) ?? []), principal.id]
+    const line = await lineOf([principal.id], store)
+    const ancestors = [...(line.get(principal.id) ?? []), principal.id]
     if (ancestors.length > maxLineDepth) {
       const message = `your key was created through ${maxLineDepth} levels of keys, which is the limit: use one of the keys above it`
       throw new PlatformError('VALIDATION_FAILED', { errors: [{ path: '', message }] })
@@ -97,7 +98,7 @@ export const getCurrentApiKey = operation({
   output: CurrentApiKey,
   async run(_, { store, principal, version }) {
     const key = await store.apiKeys.find(principal.id)
-    if (!key) throw new PlatformError('UNAUTHENTICATED', { reason: 'unknown' })
+    if (!key) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'api-key', id: 'current' })
     const project = key.project_id === null ? undefined : await store.projects.find(key.project_id)
     const policies = await store.accessPolicies.findMany(key.access_policy_ids)
     return {
@@ -185,55 +186,4 @@ function requireNoLooser(
     errors.push({ path: 'expires_at', message: `must not be later than ${until}, when your own key expires` })
   }
   if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
-}
-
-/** Keys inherit every Deny of the key that creates them. Otherwise a new key would be a way around it. */
-function requireDenials(ids: readonly string[], { principal }: Context): void {
-  if (ids.length === 0) return
-  const missing = principal.grants.find(
-    ({ policyId, statements }) => !ids.includes(policyId) && statements.some(({ effect }) => effect === 'Deny'),
-  )
-  if (!missing) return
-  throw new PlatformError('FORBIDDEN', {
-    permission: 'access-policies:AttachAccessPolicy',
-    layer: 'access policy',
-    resource: `qm:*:access-policy:${missing.policyId}`,
-    reason: `"${missing.policyId}" restricts your key, so every key that you give access must have it as well.`,
-  })
-}
-
-/**
- * Prevents privilege escalation: you can grant a policy only if your key has it or can attach it. The policy must
- * belong to the key's project, or to no project.
- */
-async function requireGrantable(
-  ids: readonly string[],
-  projectId: string | null,
-  { principal, store }: Context,
-): Promise<void> {
-  const found = new Map((await store.accessPolicies.findMany(ids)).map((policy) => [policy.id, policy]))
-  const errors = ids.flatMap((id, index) => {
-    const policy = found.get(id)
-    const fits = policy && (policy.project_id === null || policy.project_id === projectId)
-    return fits ? [] : [{ path: `access_policy_ids[${index}]`, message: `there is no access policy "${id}" here` }]
-  })
-  if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
-
-  const permission = 'access-policies:AttachAccessPolicy'
-  for (const policy of found.values()) {
-    const holds = principal.grants.some(({ policyId }) => policyId === policy.id)
-    // A policy without a project is checked as if it belonged to the caller's project.
-    const resource = {
-      ...accessPolicy.resource(policy),
-      ...(policy.project_id === null && { projectId: principal.projectId }),
-    }
-    if (!holds && !evaluate(principal, permission, resource).allowed) {
-      throw new PlatformError('FORBIDDEN', {
-        permission,
-        layer: 'access policy',
-        resource: `qm:${policy.project_id ?? '*'}:access-policy:${policy.id}`,
-        reason: `You can only grant access policies that your own key has, and it does not have "${policy.id}".`,
-      })
-    }
-  }
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { evaluate } from '../access/evaluate.ts'
-import { descends, isOnePerson, type KeyLine } from '../access/key-line.ts'
+import { descends, isOnePerson, type KeyLine, lineOf } from '../access/key-line.ts'
 import { checkEdited } from '../approvals/edit.ts'
 import { shown } from '../dispatch/redact.ts'
 import { canonical, hashOf } from '../lib/canonical.ts'
@@ -8,6 +8,7 @@ import type { JsonObject } from '../lib/json.ts'
 import { Approval, ApprovalStatus, ApprovalSummary, type Decision, grantMs } from '../model/approval.ts'
 import { PlatformError } from '../model/errors.ts'
 import { Id, iso, Paging, pageOf, Text } from '../model/page.ts'
+import type { Principal } from '../model/principal.ts'
 import { jsonObject } from '../model/tool.ts'
 import type { ApprovalFilter, DecisionResult } from '../store/approvals.ts'
 import { acts, type Context, type EventStream, lists, operation, type RecordKind, requireAllowed } from './operation.ts'
@@ -166,8 +167,8 @@ interface Verdict {
 async function decide(context: Context & { readonly target: Approval }, verdict: Verdict): Promise<Approval> {
   const { store, principal } = context
   for (let seen = context.target; ; ) {
-    const line = await store.apiKeys.ancestorsOf([principal.id, ...seen.decisions.map(({ by }) => by.id)])
-    requireAnother(seen, principal.id, line)
+    const line = await lineOf([principal.id, ...seen.decisions.map(({ by }) => by.id)], store)
+    requireAnother(seen, principal, line)
     if (seen.status !== 'pending' || Date.parse(seen.expires_at) <= Date.now()) throw decidedAlready(seen)
     if (verdict.args_hash !== undefined && verdict.args_hash !== seen.args_hash) {
       throw new PlatformError('APPROVAL_CHANGED', { approval_id: seen.id, args_hash: seen.args_hash })
@@ -188,10 +189,11 @@ async function resumeRun({ status, generation_id }: Approval, { runner, store }:
   if (run) await runner.resume(run)
 }
 
-function requireAnother({ id: approval_id, principal }: Approval, decider: string, line: KeyLine): void {
-  const isSame = decider === principal.id
-  if (!isSame && !descends(decider, principal.id, line)) return
-  throw new PlatformError('SELF_APPROVAL', { approval_id, reason: isSame ? 'same key' : 'created by the requester' })
+function requireAnother({ id: approval_id, principal }: Approval, { id, kind }: Principal, line: KeyLine): void {
+  const isSame = id === principal.id
+  if (!isSame && !descends(id, principal.id, line)) return
+  const same = kind === 'user' ? 'same person' : 'same key'
+  throw new PlatformError('SELF_APPROVAL', { approval_id, reason: isSame ? same : 'created by the requester' })
 }
 
 /** The state of an approval after a decision. Only approvals of the current arguments count. */

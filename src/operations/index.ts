@@ -25,17 +25,27 @@ import * as projects from './projects.ts'
 import * as resolve from './resolve.ts'
 import * as secrets from './secrets.ts'
 import * as servers from './servers.ts'
+import * as signInProviders from './sign-in-providers.ts'
 import * as skillFiles from './skill-files.ts'
 import * as skills from './skills.ts'
 import * as typesOfTools from './tool-types.ts'
 import * as tools from './tools.ts'
 import { toolOperations } from './tools.ts'
+import * as users from './users.ts'
 import * as webhooks from './webhooks.ts'
 
 const isOperation = (value: unknown): value is Operation => isObject(value) && 'route' in value && 'perform' in value
 
 /** Operations that control access. As platform actions they need approval unless the tool says otherwise. */
-const administrative = new Set(['api-keys', 'access-policies', 'projects', 'secrets', 'oauth-grants'])
+const administrative = new Set([
+  'api-keys',
+  'users',
+  'sign-in-providers',
+  'access-policies',
+  'projects',
+  'secrets',
+  'oauth-grants',
+])
 
 const levelOf = ({ permission }: Operation): Level =>
   administrative.has(permission.slice(0, permission.indexOf(':'))) ? 'administrative' : 'open'
@@ -70,7 +80,18 @@ export interface Operations {
 export function operationsFor(types: ToolTypes): Operations {
   const ofTools = toolOperations(types)
   const all = [
-    ...[projects, apiKeys, accessPolicies, checkAccess, ofTools, tools, typesOfTools, definitions],
+    ...[
+      projects,
+      apiKeys,
+      users,
+      signInProviders,
+      accessPolicies,
+      checkAccess,
+      ofTools,
+      tools,
+      typesOfTools,
+      definitions,
+    ],
     { importMcpServers: importMcpServers(ofTools.createTool) },
     ...[servers, resolve, footprint, skills, skillFiles, aiProviders, agents, generations, documents, files, calls],
     ...[webhooks, approvals, approvalRules, callStats, secrets, oauthGrants],

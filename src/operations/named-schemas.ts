@@ -33,8 +33,10 @@ import { OauthGrant } from '../model/oauth-grant.ts'
 import { Project } from '../model/project.ts'
 import { Secret } from '../model/secret.ts'
 import { Server, ServerAccess, ServerApp } from '../model/server.ts'
+import { SignInProviderView } from '../model/sign-in-provider.ts'
 import { Skill } from '../model/skill.ts'
 import { Level } from '../model/tool.ts'
+import { InvitedUser, Role, User, UserStatus } from '../model/user.ts'
 import { Delivery, DeliverySummary, Webhook, WebhookEvent, WebhookWithSecret } from '../model/webhook.ts'
 import { Execute } from '../tools/http.ts'
 import { Recording, Tested } from './ai-providers.ts'
@@ -47,6 +49,7 @@ import type { Operation } from './operation.ts'
 import { Candidate } from './resolve.ts'
 import { ToolTypeView } from './tool-types.ts'
 import { ActionView, Health } from './tools.ts'
+import { CurrentUser } from './users.ts'
 
 export interface NamedSchema {
   readonly schema: z.ZodType
@@ -81,6 +84,7 @@ const named: Readonly<Record<string, NamedSchema>> = {
   CallSummary: name(CallSummary, 'A call without its request and response.'),
   CreatedApiKey: name(NewApiKeyAnswer, 'A new API key, with its value.'),
   CurrentApiKey: name(CurrentApiKey, 'The API key that you use, with its project and access policies.'),
+  CurrentUser: name(CurrentUser, 'The person that you are signed in as, with their project and access policies.'),
   DefinitionChange: name(DefinitionChange, 'An action whose definition changed after it was accepted.'),
   Document: name(Document, 'A text document.'),
   DocumentMatch: name(DocumentMatch, 'A document that a search found.'),
@@ -95,6 +99,7 @@ const named: Readonly<Record<string, NamedSchema>> = {
   GenerationTrace: name(TraceNode, 'A generation with the generations that it started.'),
   HttpExecute: name(Execute, 'How an http tool makes its request.'),
   McpAddress: name(McpAddress, 'Where an MCP server is: a URL, or a program to run.'),
+  InvitedUser: name(InvitedUser, 'A person with the link to accept the invitation.'),
   Message: name(InputMessage, 'A message of a conversation.'),
   MessageContent: name(Content, 'The content of a message: text, parts, or where to take it from.'),
   MessagePart: name(Part, 'A text or an image in a message.'),
@@ -113,6 +118,7 @@ const named: Readonly<Record<string, NamedSchema>> = {
   ServerAccess: name(ServerAccess, 'Which credentials a server accepts, and whose.'),
   ServerApp: name(ServerApp, 'An app that a server offers, with all of its actions or some.'),
   ServerFootprint: name(Footprint, 'What the tool list of a server costs a model.'),
+  SignInProvider: name(SignInProviderView, 'A company account that people sign in with, without its client secret.'),
   Skill: name(Skill, 'A procedure that an agent can load.'),
   StepRule: name(StepRule, 'What differs at one step of a generation.'),
   StopCondition: name(StopCondition, 'What ends a generation early.'),
@@ -123,6 +129,9 @@ const named: Readonly<Record<string, NamedSchema>> = {
   ToolLevel: name(Level, 'How sensitive a tool is.'),
   ToolType: name(ToolTypeView, 'A type that a tool can have, and the fields of its tools.'),
   Usage: name(Usage, 'Tokens and their cost.'),
+  User: name(User, 'A person who signs in to the dashboard.'),
+  UserRole: name(Role, 'A role of people, which is a built-in access policy.'),
+  UserStatus: name(UserStatus, 'Whether a person can sign in.'),
   Webhook: name(Webhook, 'A URL that events are sent to.'),
   WebhookDelivery: name(Delivery, 'One event sent to one webhook, with its body.'),
   WebhookDeliverySummary: name(DeliverySummary, 'A delivery without its body.'),

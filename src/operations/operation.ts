@@ -5,6 +5,7 @@ import type { Models } from '../agents/models/model.ts'
 import type { Runner } from '../agents/runner.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { ServerCatalogues } from '../catalogue/server-catalogue.ts'
+import type { SingleSignOn } from '../credentials/single-sign-on.ts'
 import type { Vault } from '../credentials/vault.ts'
 import type { VisibilityFacts, Visible } from '../db/page.ts'
 import type { CallRequest } from '../dispatch/call.ts'
@@ -61,6 +62,7 @@ export interface OperationDeps {
   /** The environment variables that secrets can be read from. */
   readonly secretVariables: readonly string[]
   readonly vault: Vault
+  readonly singleSignOn: SingleSignOn
   readonly models: Models
   readonly webhooks: Webhooks
   /** The version of the platform. */
@@ -72,6 +74,8 @@ export interface OperationDeps {
   readonly permissions: ReadonlySet<string>
   readonly runner: Runner
   dispatch(request: CallRequest): Promise<Outcome>
+  /** The platform's base URL: configured, or the address it listens on. Undefined if it does not listen. */
+  publicUrl(): string | undefined
   /**
    * The page on which a person decides on an approval: below the configured public URL, or the address the caller used.
    */

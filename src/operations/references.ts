@@ -26,6 +26,7 @@ const named: Readonly<Record<string, ReferencedKind>> = {
   access_policy_id: { table: 'access_policies', kind: 'access-policy', reads: 'access-policies:GetAccessPolicy' },
   approval_rule_id: { table: 'approval_rules', kind: 'approval-rule', reads: 'approval-rules:GetApprovalRule' },
   api_key_id: { table: 'api_keys', kind: 'api-key', reads: 'api-keys:GetApiKey' },
+  user_id: { table: 'users', kind: 'user', reads: 'users:GetUser' },
   secret_id: { table: 'secrets', kind: 'secret', reads: 'secrets:GetSecret' },
   webhook_id: { table: 'webhooks', kind: 'webhook', reads: 'webhooks:GetWebhook' },
   project_id: { table: 'projects', kind: 'project', reads: 'projects:GetProject' },

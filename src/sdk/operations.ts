@@ -31,6 +31,7 @@ import type {
   CallSummaryPage,
   CreatedApiKey,
   CurrentApiKey,
+  CurrentUser,
   DefinitionChangePage,
   Document,
   DocumentChanges,
@@ -44,6 +45,7 @@ import type {
   GenerationResult,
   GenerationStatus,
   GenerationTrace,
+  InvitedUser,
   NewAccessPolicy,
   NewAgent,
   NewAgentGeneration,
@@ -55,6 +57,7 @@ import type {
   NewProject,
   NewSecret,
   NewServer,
+  NewSignInProvider,
   NewSkill,
   NewTool,
   NewWebhook,
@@ -69,6 +72,9 @@ import type {
   ServerChanges,
   ServerFootprint,
   ServerPage,
+  SignInProvider,
+  SignInProviderChanges,
+  SignInProviderPage,
   Skill,
   SkillChanges,
   SkillPage,
@@ -80,6 +86,10 @@ import type {
   ToolHealth,
   ToolPage,
   ToolTypePage,
+  User,
+  UserChanges,
+  UserPage,
+  UserRole,
   Webhook,
   WebhookChanges,
   WebhookDelivery,
@@ -104,6 +114,24 @@ export const routes = {
     getCurrentApiKey: 'GET /api-keys/current',
     listApiKeys: 'GET /api-keys',
     updateApiKey: 'PATCH /api-keys/{api_key_id}',
+  },
+  users: {
+    deleteUser: 'DELETE /users/{user_id}',
+    getCurrentUser: 'GET /users/current',
+    getUser: 'GET /users/{user_id}',
+    inviteUser: 'POST /users',
+    listUsers: 'GET /users',
+    reinviteUser: 'POST /users/{user_id}/invitation',
+    signOutUser: 'POST /users/{user_id}/sign-out',
+    updateUser: 'PATCH /users/{user_id}',
+  },
+  signInProviders: {
+    createSignInProvider: 'POST /sign-in-providers',
+    deleteSignInProvider: 'DELETE /sign-in-providers/{sign_in_provider_id}',
+    getSignInProvider: 'GET /sign-in-providers/{sign_in_provider_id}',
+    listSignInProviders: 'GET /sign-in-providers',
+    testSignInProvider: 'POST /sign-in-providers/{sign_in_provider_id}/test',
+    updateSignInProvider: 'PATCH /sign-in-providers/{sign_in_provider_id}',
   },
   accessPolicies: {
     checkAccess: 'POST /access/check',
@@ -290,6 +318,73 @@ export interface Operations {
     }
     /** Change an API key */
     updateApiKey: { path: { api_key_id: string }; body?: ApiKeyChanges; answer: ApiKey }
+  }
+  users: {
+    /** Delete a person and sign them out; API keys that they created keep working */
+    deleteUser: { path: { user_id: string }; answer: null }
+    /** Get the person you are signed in as; no permission required */
+    getCurrentUser: { answer: CurrentUser }
+    /** Get a person */
+    getUser: { path: { user_id: string }; answer: User }
+    /** Invite a person to the dashboard; the link is only returned here */
+    inviteUser: {
+      body: {
+        /** The only project that they can access; by default, they can access all */
+        project_id?: string | null
+        email: string
+        /** By default, the first part of the email address */
+        name?: string
+        role?: UserRole
+        /** Instead of a role: any access policies */
+        access_policy_ids?: Array<string>
+      }
+      answer: InvitedUser
+    }
+    /** List people */
+    listUsers: {
+      query?: {
+        project_id?: string
+        /** Maximum number of items to return */
+        limit?: number
+        /** Number of items to skip */
+        offset?: number
+      }
+      answer: UserPage
+    }
+    /** Create a new invitation link, also to reset a password; an earlier link stops working */
+    reinviteUser: { path: { user_id: string }; answer: InvitedUser }
+    /** End all sessions of a person */
+    signOutUser: { path: { user_id: string }; answer: null }
+    /** Change a person’s name, role or status; disabling signs them out immediately */
+    updateUser: { path: { user_id: string }; body?: UserChanges; answer: User }
+  }
+  signInProviders: {
+    /** Let people sign in with a company account (OpenID Connect) */
+    createSignInProvider: { body: NewSignInProvider; answer: SignInProvider }
+    /** Delete a sign-in provider; people who used it keep their accounts and sessions */
+    deleteSignInProvider: { path: { sign_in_provider_id: string }; answer: null }
+    /** Get a sign-in provider, without its client secret */
+    getSignInProvider: { path: { sign_in_provider_id: string }; answer: SignInProvider }
+    /** List sign-in providers, without their client secrets */
+    listSignInProviders: {
+      query?: {
+        /** Maximum number of items to return */
+        limit?: number
+        /** Number of items to skip */
+        offset?: number
+      }
+      answer: SignInProviderPage
+    }
+    /** Check that a sign-in provider can be reached and describes itself */
+    testSignInProvider: {
+      path: { sign_in_provider_id: string }
+      answer: {
+        /** Where people are sent to sign in */
+        authorization_endpoint: string
+      }
+    }
+    /** Change a sign-in provider; for another issuer, create a new one */
+    updateSignInProvider: { path: { sign_in_provider_id: string }; body?: SignInProviderChanges; answer: SignInProvider }
   }
   accessPolicies: {
     /** Check whether a key is allowed to do something, and which policy decides */
@@ -1018,6 +1113,8 @@ export type PlatformErrorCode =
   | 'UNAUTHENTICATED'
   | 'INSUFFICIENT_SCOPE'
   | 'KEY_GONE'
+  | 'INVITATION_NOT_VALID'
+  | 'SIGN_IN_REFUSED'
   | 'FOREIGN_ORIGIN'
   | 'FORGED_REQUEST'
   | 'FORBIDDEN'
@@ -1075,6 +1172,8 @@ export type PlatformErrorCode =
   | 'MODEL_KEY_REFUSED'
   | 'MODEL_UNAVAILABLE'
   | 'MODEL_ANSWER_INVALID'
+  | 'PUBLIC_URL_REQUIRED'
+  | 'SIGN_IN_PROVIDER_FAILED'
   | 'TOOL_HTTP_ERROR'
   | 'TOOL_UNREACHABLE'
   | 'TOOL_PROTOCOL_ERROR'

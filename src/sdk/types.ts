@@ -367,6 +367,12 @@ export interface CurrentApiKey extends ApiKey {
   platform_version: string
 }
 
+/** The person that you are signed in as, with their project and access policies. */
+export interface CurrentUser extends User {
+  project: { id: string; name: string } | null
+  access_policies: Array<{ id: string; name: string }>
+}
+
 /** An action whose definition changed after it was accepted. */
 export interface DefinitionChange {
   /** The action’s name within its tool */
@@ -549,6 +555,12 @@ export interface HttpExecuteInput {
   method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Sent with every request */
   headers?: Record<string, string>
+}
+
+/** A person with the link to accept the invitation. */
+export interface InvitedUser extends User {
+  /** Send this link to the person. It works once, and is never shown again */
+  invitation_url: string
 }
 
 /** Where an MCP server is: a URL, or a program to run. */
@@ -778,6 +790,24 @@ export interface NewServer {
   approval_timeout_seconds?: number | null
   /** Which credentials it accepts, and whose */
   access?: ServerAccess
+}
+
+/** The body of create-sign-in-provider. */
+export interface NewSignInProvider {
+  /** Shown on the button of the sign-in page */
+  name: string
+  client_id: string
+  /** Null for public clients. It is encrypted and never returned */
+  client_secret?: string | null
+  /** The domains of email addresses that may sign in; empty for all */
+  allowed_domains?: Array<string>
+  /** The role of people who sign in for the first time; null if only invited people may sign in */
+  default_role?: UserRole | null
+  /** The only project that these people can access; null for all projects */
+  default_project_id?: string | null
+  enabled?: boolean
+  /** The issuer URL of the OpenID Connect provider */
+  issuer: string
 }
 
 /** The body of create-skill. */
@@ -1046,6 +1076,33 @@ export interface ServerFootprint {
 
 export type ServerPage = Page<Server>
 
+/** A company account that people sign in with, without its client secret. */
+export interface SignInProvider {
+  id: string
+  /** Shown on the button of the sign-in page */
+  name: string
+  /** The issuer URL of the OpenID Connect provider */
+  issuer: string
+  client_id: string
+  /** The domains of email addresses that may sign in; empty for all */
+  allowed_domains: Array<string>
+  /** The role of people who sign in for the first time; null if only invited people may sign in */
+  default_role: UserRole | null
+  /** The only project that these people can access; null for all projects */
+  default_project_id: string | null
+  enabled: boolean
+  has_client_secret: boolean
+  created_at: string
+  updated_at: string
+  /** Register this URL with the provider; null if the public URL is unknown */
+  redirect_uri: string | null
+}
+
+/** The body of update-sign-in-provider. */
+export type SignInProviderChanges = Partial<Omit<NewSignInProvider, 'issuer'>>
+
+export type SignInProviderPage = Page<SignInProvider>
+
 /** A procedure that an agent can load. */
 export interface Skill {
   id: string
@@ -1170,6 +1227,47 @@ export interface Usage {
   /** In US dollars, if the provider’s prices are known */
   cost: number | null
 }
+
+/** A person who signs in to the dashboard. */
+export interface User {
+  id: string
+  /** The only project this person can access, or null for all projects */
+  project_id: string | null
+  email: string
+  name: string
+  /** Null if the access policies are not those of one role */
+  role: UserRole | null
+  access_policy_ids: Array<string>
+  status: UserStatus
+  has_password: boolean
+  /** The issuer of the company account that this person signs in with */
+  sso_issuer: string | null
+  /** Null if there is no open invitation */
+  invitation_expires_at: string | null
+  /** The key or person that sent the invitation; null if SSO created the account */
+  created_by: string | null
+  last_seen_at: string | null
+  created_at: string
+  updated_at: string
+}
+
+/** The body of update-user. */
+export interface UserChanges {
+  name?: string
+  role?: UserRole
+  /** Instead of a role: any access policies */
+  access_policy_ids?: Array<string>
+  /** disabled: cannot sign in, and is signed out */
+  status?: 'active' | 'disabled'
+}
+
+export type UserPage = Page<User>
+
+/** owner: full access; editor: can manage tools, but not access; reviewer: can decide approvals; viewer: can read */
+export type UserRole = 'owner' | 'editor' | 'reviewer' | 'viewer'
+
+/** invited: has not signed in yet; disabled: cannot sign in */
+export type UserStatus = 'invited' | 'active' | 'disabled'
 
 /** A URL that events are sent to. */
 export interface Webhook {

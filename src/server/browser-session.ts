@@ -5,24 +5,41 @@ import type { Exchange } from './exchange.ts'
 type BrowserRequest = Pick<Exchange, 'method' | 'headers'>
 
 /** Browsers share cookies between all ports of a host, so two platforms on one host need different names. */
-function cookieName({ headers }: BrowserRequest): string {
+function cookieName({ headers }: BrowserRequest, purpose: string): string {
   const [, port] = /:(\d+)$/.exec(headers.host ?? '') ?? []
-  return port === undefined ? 'qm_session' : `qm_session_${port}`
+  return port === undefined ? `qm_${purpose}` : `qm_${purpose}_${port}`
 }
 
-export function sessionTokenOf(request: BrowserRequest): string | undefined {
+export const sessionTokenOf = (request: BrowserRequest): string | undefined => cookieOf(request, 'session')
+
+/** The value of one of our cookies. */
+export function cookieOf(request: BrowserRequest, purpose: string): string | undefined {
   const { cookie } = request.headers
   if (cookie === undefined) return undefined
-  const name = cookieName(request)
+  const name = cookieName(request, purpose)
   const cookies = cookie.split(';').map((one) => one.trim())
   return cookies.find((one) => one.startsWith(`${name}=`))?.slice(name.length + 1) || undefined
 }
 
 /** HttpOnly and SameSite=Strict: scripts cannot read it, and other sites cannot send it. */
-export function sessionCookie(token: string, request: BrowserRequest): string {
-  const isSecure = request.headers['x-forwarded-proto']?.startsWith('https')
-  const maxAge = token === '' ? 0 : 30 * 24 * 60 * 60
-  return `${cookieName(request)}=${token}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${maxAge}${isSecure ? '; Secure' : ''}`
+export const sessionCookie = (token: string, request: BrowserRequest): string =>
+  cookieText(request, { purpose: 'session', value: token, path: '/', sameSite: 'Strict', seconds: 30 * 24 * 60 * 60 })
+
+export interface Cookie {
+  readonly purpose: string
+  /** An empty value deletes the cookie. */
+  readonly value: string
+  readonly path: string
+  /** Lax cookies are also sent when another site sends the browser to a page of ours. */
+  readonly sameSite: 'Strict' | 'Lax'
+  readonly seconds: number
+}
+
+/** Scripts cannot read it. */
+export function cookieText(request: BrowserRequest, { purpose, value, path, sameSite, seconds }: Cookie): string {
+  const secure = request.headers['x-forwarded-proto']?.startsWith('https') ? '; Secure' : ''
+  const maxAge = value === '' ? 0 : seconds
+  return `${cookieName(request, purpose)}=${value}; Path=${path}; HttpOnly; SameSite=${sameSite}; Max-Age=${maxAge}${secure}`
 }
 
 const isSafe = (method: string) => method === 'GET' || method === 'HEAD'

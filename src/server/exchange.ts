@@ -1,8 +1,7 @@
 /** Names in lower case. Repeated headers are joined as HTTP specifies. */
 export type RequestHeaders = Readonly<Record<string, string | undefined>>
 
-/** A list is sent as several headers of that name, which only `set-cookie` needs. */
-export type ReplyHeaders = Readonly<Record<string, string | readonly string[]>>
+export type ReplyHeaders = Readonly<Record<string, string>>
 
 /**
  * One HTTP request and its reply. All surfaces are written against this interface. There are two implementations:
@@ -24,6 +23,8 @@ export interface Exchange {
   /** The body is not read until this or `chunks` is called, so that callers can be authenticated first. */
   read(limit: number): Promise<Buffer>
   chunks(): AsyncIterable<Uint8Array>
+  /** Adds a cookie to the reply, which has not been sent yet. Use this for several cookies. */
+  addCookie(cookie: string): void
   send(status: number, headers: ReplyHeaders, body?: string | Uint8Array): void
   stream(status: number, headers: ReplyHeaders): ReplyStream
   /** Whether the status has been sent. No other reply can follow then. */

@@ -21,6 +21,7 @@ class FetchExchange implements Exchange {
   readonly response: Promise<Response>
   readonly #request: Request
   readonly #gone = new AbortController()
+  readonly #cookies: string[] = []
   #answer!: (response: Response) => void
   fail!: (reason: unknown) => void
   isAnswered = false
@@ -77,23 +78,25 @@ class FetchExchange implements Exchange {
     }
   }
 
+  addCookie(cookie: string): void {
+    this.#cookies.push(cookie)
+  }
+
   send(status: number, headers: ReplyHeaders, body: string | Uint8Array = ''): void {
     if (this.isAnswered) return
     this.isAnswered = true
     const isEmpty = status === 204 || status === 304 || this.method === 'HEAD'
-    this.#answer(new Response(isEmpty ? null : (body as Uint8Array<ArrayBuffer>), { status, headers: pairs(headers) }))
+    const all = [...Object.entries(headers), ...this.#cookies.map((cookie): [string, string] => ['set-cookie', cookie])]
+    this.#answer(new Response(isEmpty ? null : (body as Uint8Array<ArrayBuffer>), { status, headers: all }))
   }
 
   stream(status: number, headers: ReplyHeaders): ReplyStream {
     const stream = new FetchStream(() => this.#gone.abort())
-    if (!this.isAnswered) this.#answer(new Response(stream.body, { status, headers: pairs(headers) }))
+    if (!this.isAnswered) this.#answer(new Response(stream.body, { status, headers }))
     this.isAnswered = true
     return stream
   }
 }
-
-const pairs = (headers: ReplyHeaders): [string, string][] =>
-  Object.entries(headers).flatMap(([name, value]) => [value].flat().map((one): [string, string] => [name, one]))
 
 class FetchStream implements ReplyStream {
   readonly body: ReadableStream<Uint8Array>

@@ -12,8 +12,8 @@ export interface Listening {
 
 export interface HttpServer {
   handle(exchange: Exchange): void | Promise<void>
-  /** Called with its URL once the port is open. */
-  listeningAt?(url: string): void
+  /** Called with the URL that it is reachable at. */
+  onListening?(url: string): void
 }
 
 export async function listen(platform: HttpServer, host: string, port: number): Promise<Listening> {
@@ -38,7 +38,7 @@ export async function listen(platform: HttpServer, host: string, port: number): 
   const { port: bound } = server.address() as AddressInfo
   const reachable = anyAddress.get(host) ?? host
   const url = `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${bound}`
-  platform.listeningAt?.(url)
+  platform.onListening?.(url)
   return {
     url,
     close: (seconds) => closeGently(server, connections, seconds),

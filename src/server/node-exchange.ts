@@ -1,4 +1,4 @@
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { PlatformError } from '../model/errors.ts'
 import type { Exchange, ReplyHeaders, ReplyStream, RequestHeaders } from './exchange.ts'
 
@@ -79,19 +79,21 @@ export class NodeExchange implements Exchange {
     }
   }
 
+  addCookie(cookie: string): void {
+    if (!this.#response.headersSent) this.#response.appendHeader('set-cookie', cookie)
+  }
+
   send(status: number, headers: ReplyHeaders, body: string | Uint8Array = ''): void {
     const response = this.#response
     if (response.headersSent || response.destroyed) return
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength
     const hasBody = status !== 204 && status !== 304
-    const all = headers as OutgoingHttpHeaders
-    response.writeHead(status, hasBody ? { 'content-length': length, ...all } : all)
+    response.writeHead(status, hasBody ? { 'content-length': length, ...headers } : headers)
     response.end(hasBody ? body : undefined)
   }
 
   stream(status: number, headers: ReplyHeaders): ReplyStream {
-    if (!this.#response.headersSent && !this.#response.destroyed)
-      this.#response.writeHead(status, headers as OutgoingHttpHeaders)
+    if (!this.#response.headersSent && !this.#response.destroyed) this.#response.writeHead(status, headers)
     return new NodeStream(this.#response)
   }
 }

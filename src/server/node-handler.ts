@@ -1,6 +1,6 @@
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
-import type { Exchange } from './exchange.ts'
+import type { Exchange, ReplyHeaders } from './exchange.ts'
 
 /** Where a request was sent, as the handler shall see it. */
 export interface NodeTarget {
@@ -17,7 +17,8 @@ export type NodeHandler = (request: IncomingMessage, response: ServerResponse) =
 
 export interface NodeReply {
   readonly status: number
-  readonly headers: Readonly<Record<string, string | readonly string[]>>
+  readonly headers: ReplyHeaders
+  readonly cookies: readonly string[]
   readonly body: Buffer
 }
 
@@ -75,11 +76,12 @@ class CollectedResponse extends ServerResponse {
     if (this.finished) return this
     if (typeof chunk === 'string' || chunk instanceof Uint8Array) this.write(chunk)
     this.finished = true
-    const headers: Record<string, string | readonly string[]> = {}
-    for (const [name, value] of Object.entries(this.getHeaders())) {
-      if (value !== undefined) headers[name] = typeof value === 'number' ? String(value) : value
-    }
-    this.#done({ status: this.statusCode, headers, body: Buffer.concat(this.#chunks) })
+    const { 'set-cookie': cookies = [], 'content-length': _, ...rest } = this.getHeaders()
+    const headers = Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, String(value)]))
+    this.#done({
+      ...{ status: this.statusCode, headers, body: Buffer.concat(this.#chunks) },
+      cookies: [cookies].flat().map(String),
+    })
     this.emit('finish')
     return this
   }

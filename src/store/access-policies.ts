@@ -78,14 +78,15 @@ export class AccessPolicies {
     return row && toPolicy(row)
   }
 
-  /** The keys that have the policy. */
+  /** The keys and people that have the policy. */
   async holders(id: string): Promise<string[]> {
-    const rows = await this.#engine.db
-      .selectFrom('api_keys')
-      .select('id')
-      .where('access_policy_ids', 'like', `%${JSON.stringify(id)}%`)
-      .execute()
-    return rows.map((row) => row.id)
+    const has = (table: 'api_keys' | 'users') =>
+      this.#engine.db
+        .selectFrom(table)
+        .select('id')
+        .where('access_policy_ids', 'like', `%${JSON.stringify(id)}%`)
+        .execute()
+    return [...(await has('api_keys')), ...(await has('users'))].map((row) => row.id)
   }
 
   async remove(id: string): Promise<void> {

@@ -11,6 +11,7 @@ export type NamedTable =
   | 'access_policies'
   | 'approval_rules'
   | 'api_keys'
+  | 'users'
   | 'webhooks'
   | 'secrets'
   | 'projects'

@@ -25,6 +25,7 @@ const contents = [
   'webhooks',
   'approval_rules',
   'api_keys',
+  'users',
   'access_policies',
 ] as const
 

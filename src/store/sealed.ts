@@ -8,6 +8,7 @@ export const sealedAt = {
   providerHeaders: (id: string) => `ai_providers/${id}/headers`,
   oauthArtifact: (id: string) => `oauth_artifacts/${id}/payload`,
   oauthKey: (id: string) => `oauth_keys/${id}/value`,
+  signInProviderSecret: (id: string) => `sign_in_providers/${id}/client_secret`,
   secret: (id: string) => `secrets/${id}/value`,
   webhookSecret: (id: string) => `webhooks/${id}/secret`,
 }
@@ -18,6 +19,7 @@ const columns = [
   { table: 'ai_providers', column: 'headers', at: sealedAt.providerHeaders },
   { table: 'oauth_artifacts', column: 'payload', at: sealedAt.oauthArtifact },
   { table: 'oauth_keys', column: 'value', at: sealedAt.oauthKey },
+  { table: 'sign_in_providers', column: 'client_secret', at: sealedAt.signInProviderSecret },
   { table: 'secrets', column: 'value', at: sealedAt.secret },
   { table: 'webhooks', column: 'secret', at: sealedAt.webhookSecret },
   { table: 'webhooks', column: 'previous_secret', at: sealedAt.webhookSecret },

@@ -27,8 +27,10 @@ import { Sealed } from './sealed.ts'
 import { Secrets } from './secrets.ts'
 import { Servers } from './servers.ts'
 import { Settings } from './settings.ts'
+import { SignInProviders } from './sign-in-providers.ts'
 import { Skills } from './skills.ts'
 import { Tools } from './tools.ts'
+import { Users } from './users.ts'
 import { Vectors } from './vectors.ts'
 import { WebSessions } from './web-sessions.ts'
 import { WebhookStore } from './webhooks.ts'
@@ -70,6 +72,8 @@ export interface Store {
   readonly approvals: Approvals
   readonly approvalRules: ApprovalRules
   readonly webSessions: WebSessions
+  readonly users: Users
+  readonly signInProviders: SignInProviders
   readonly writeProbe: WriteProbe
   close(): Promise<void>
 }
@@ -118,6 +122,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     approvals: new Approvals(engine, changes),
     approvalRules: new ApprovalRules(engine, changes),
     webSessions: new WebSessions(engine),
+    users: new Users(engine, changes),
+    signInProviders: new SignInProviders(engine),
     writeProbe: new WriteProbe(engine),
     async close() {
       await calls.idle()

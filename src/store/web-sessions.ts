@@ -29,6 +29,11 @@ export class WebSessions {
     await this.#engine.db.deleteFrom('web_sessions').where('token_hash', '=', tokenHash).execute()
   }
 
+  /** Ends all sessions of a key or person. */
+  async removeOf(principalId: string): Promise<void> {
+    await this.#engine.db.deleteFrom('web_sessions').where('principal_id', '=', principalId).execute()
+  }
+
   async sweep(now = Date.now()): Promise<void> {
     await this.#engine.db.deleteFrom('web_sessions').where('expires_at', '<', now).execute()
   }

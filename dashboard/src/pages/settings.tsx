@@ -31,8 +31,8 @@ export function Settings() {
             <Panel title="This session">
               <Facts
                 facts={[
-                  ['Key', session.key.name],
-                  ['Project', session.key.project_id ?? 'all projects'],
+                  ['Key', session.principal.name],
+                  ['Project', session.principal.project_id ?? 'all projects'],
                   ['Expires', `${when(session.expires_at)} (extended on use)`],
                 ]}
               />

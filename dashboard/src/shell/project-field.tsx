@@ -10,7 +10,7 @@ export function useNewProject(): { readonly inProject: { project_id?: string }; 
   const chosen = useProjectId()
   const [asked, setAsked] = useState('')
   if (chosen) return { inProject: { project_id: chosen }, field: null }
-  if (session?.key.project_id || projects.length < 2) return { inProject: {}, field: null }
+  if (session?.principal.project_id || projects.length < 2) return { inProject: {}, field: null }
   const id = asked || (projects[0]?.id ?? '')
   const field = (
     <Select

@@ -194,8 +194,8 @@ function Foot({ session }: { session: Session }) {
         Appearance <span className="text-xs">{theme === 'system' ? 'system' : theme}</span>
       </button>
       <div className="flex items-center justify-between gap-2 pl-2">
-        <span className="truncate text-soft" title={`Signed in with the key “${session.key.name}”`}>
-          {session.key.name}
+        <span className="truncate text-soft" title={`Signed in with the key “${session.principal.name}”`}>
+          {session.principal.name}
         </span>
         <IconButton label="Sign out" icon="out" onClick={leave} />
       </div>

@@ -66,11 +66,11 @@ const hasSample = async ({ sample, onLoopback }: Config, { store }: Platform) =>
 function withSample(platform: Platform): HttpServer {
   const company = sampleCompany()
   return {
-    listeningAt: (url) => platform.listeningAt(url),
     handle: async (exchange) =>
       exchange.path.startsWith('/sample/')
         ? sendResponse(exchange, await company.fetch(toRequest(exchange)))
         : platform.handle(exchange),
+    onListening: (url) => platform.onListening(url),
   }
 }
 

@@ -58,9 +58,10 @@ export class McpEndpoints {
     deps.deps.catalogue.onChange(toolsChanged)
     changes.subscribe('servers', toolsChanged)
     changes.subscribe('servers', skillsChanged)
-    // A key's policies determine which tools it can use, so changes of either matter.
+    // The policies of a key or person determine which tools it can use, so changes of either matter.
     changes.subscribe('access_policies', toolsChanged)
     changes.subscribe('api_keys', toolsChanged)
+    changes.subscribe('users', toolsChanged)
     changes.subscribe('skills', skillsChanged)
   }
 

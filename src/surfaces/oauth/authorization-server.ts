@@ -14,7 +14,7 @@ import { createProvider, type ProviderDeps } from './provider.ts'
 import { defaultScope, scopes } from './resources.ts'
 
 export type AuthorizationServerDeps = ProviderDeps &
-  Pick<InteractionDeps, 'findServer' | 'methods'> & { readonly version: string }
+  Pick<InteractionDeps, 'findServer' | 'holders' | 'methods' | 'providers' | 'sessions'> & { readonly version: string }
 
 const maxBody = 16 * 1024
 /** Of all clients together, a minute. Ids cost nothing to keep, so this only bounds the work. */
@@ -71,11 +71,9 @@ export class AuthorizationServer {
   }
 
   async #create(): Promise<Parts> {
-    const { store, holders, methods, publicUrl, findServer, keys } = this.#deps
     const provider = await createProvider({ ...this.#deps, fetch: this.#fetchDocument })
-    const csrfKey = await keys.derive('csrf')
-    const interactions = new Interactions({ provider, store, holders, methods, publicUrl, findServer, csrfKey })
-    return { provider, interactions }
+    const csrfKey = await this.#deps.keys.derive('csrf')
+    return { provider, interactions: new Interactions({ ...this.#deps, provider, csrfKey }) }
   }
 
   /** The provider sends no user agent, which some hosts refuse, and brings a connection of its own, which skips the guard. */
@@ -90,11 +88,10 @@ export class AuthorizationServer {
   /** Metadata. The path of an issuer with a path comes last, which the provider does not know. */
   async #describe(exchange: Exchange): Promise<void> {
     const path = /^\/\.well-known\/[\w-]+/.exec(exchange.path)?.[0] ?? exchange.path
-    const { status, headers, body } = await this.#ask(exchange, { path })
-    if (status !== 200) return exchange.send(status, headers, body)
-    const document = { ...JSON.parse(body.toString()), scopes_supported: ['openid', 'offline_access', ...scopes] }
-    const { 'content-length': _, ...rest } = headers
-    exchange.send(status, rest, JSON.stringify(document))
+    const reply = await this.#ask(exchange, { path })
+    if (reply.status !== 200) return sendReply(exchange, reply)
+    const document = { ...JSON.parse(reply.body.toString()), scopes_supported: ['openid', 'offline_access', ...scopes] }
+    sendReply(exchange, { ...reply, body: Buffer.from(JSON.stringify(document)) })
   }
 
   async #authorize(exchange: Exchange): Promise<void> {
@@ -125,7 +122,7 @@ export class AuthorizationServer {
         this.#sendErrorPage(response, error)
       }
     })
-    exchange.send(reply.status, reply.headers, reply.body)
+    sendReply(exchange, reply)
   }
 
   #sendErrorPage(response: ServerResponse, error: unknown): void {
@@ -139,8 +136,7 @@ export class AuthorizationServer {
   }
 
   async #pass(exchange: Exchange, change: Change = {}): Promise<void> {
-    const { status, headers, body } = await this.#ask(exchange, change)
-    exchange.send(status, headers, body)
+    sendReply(exchange, await this.#ask(exchange, change))
   }
 
   async #ask(exchange: Exchange, change: Change): Promise<NodeReply> {
@@ -157,6 +153,11 @@ export class AuthorizationServer {
     const { origin, path: mountPath } = this.#deps.publicUrl
     return runNodeHandler(exchange, { origin, mountPath, path, query, body }, handler)
   }
+}
+
+function sendReply(exchange: Exchange, { status, headers, cookies, body }: NodeReply): void {
+  for (const cookie of cookies) exchange.addCookie(cookie)
+  exchange.send(status, headers, body)
 }
 
 /** What the provider sees instead of what was sent. */

@@ -2,17 +2,18 @@ import { createHmac } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Client, errors, type Interaction, type Provider } from 'oidc-provider'
 import type { Authenticator } from '../../access/authenticator.ts'
+import type { DashboardSessions } from '../../access/dashboard-sessions.ts'
 import { acceptsKind, mayUseServer } from '../../access/server-access.ts'
 import { isSame } from '../../credentials/oauth-server-keys.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { newId } from '../../model/ids.ts'
 import type { Principal } from '../../model/principal.ts'
 import type { Server } from '../../model/server.ts'
-import { requireOwnPage } from '../../server/browser-session.ts'
+import { requireOwnPage, sessionTokenOf } from '../../server/browser-session.ts'
 import type { Exchange } from '../../server/exchange.ts'
 import type { PublicUrl } from '../../server/public-url.ts'
 import type { Store } from '../../store/store.ts'
-import { consentPage, type Form, noServerPage, pageHeaders, signInPage } from './pages.ts'
+import { consentPage, continuePage, type Form, noServerPage, pageHeaders, signInPage } from './pages.ts'
 import { interactionPath, routes } from './paths.ts'
 import { refreshSeconds } from './provider.ts'
 import { defaultScope, resourceAt, resourcePath, scopes as resourceScopes } from './resources.ts'
@@ -21,8 +22,11 @@ import type { SignInMethod } from './sign-in.ts'
 export interface InteractionDeps {
   readonly provider: Provider
   readonly store: Store
-  readonly holders: Pick<Authenticator, 'principal'>
-  readonly methods: readonly SignInMethod[]
+  readonly holders: Pick<Authenticator, 'principal' | 'resume'>
+  readonly methods: () => Promise<readonly SignInMethod[]>
+  /** Company accounts that people can sign in with. */
+  readonly providers: () => Promise<readonly { readonly id: string; readonly name: string }[]>
+  readonly sessions: Pick<DashboardSessions, 'authenticate'>
   readonly publicUrl: PublicUrl
   readonly csrfKey: Buffer
   readonly findServer: (reference: string) => Promise<Server | undefined>
@@ -51,7 +55,10 @@ export class Interactions {
     if (!client) throw new errors.InvalidClient('the client no longer exists')
     const form = this.#formOf(interaction)
     if (!exchange.path.endsWith(`/${interaction.uid}`)) throw new errors.SessionNotFound('another sign-in was started')
-    if (exchange.method !== 'POST') return this.#show(node, interaction, client, form)
+    if (exchange.method !== 'POST') {
+      const isBack = interaction.prompt.name === 'login' && (await this.#returned(exchange, node, form))
+      return isBack ? undefined : this.#show(node, interaction, client, form)
+    }
     requireOwnPage(exchange)
     if (!isSame(Buffer.from(fields.get('csrf') ?? ''), Buffer.from(form.csrf))) {
       throw new PlatformError('FORGED_REQUEST', { reason: 'token' })
@@ -59,9 +66,31 @@ export class Interactions {
     await this.#act(node, interaction, client, form, fields, exchange.peer)
   }
 
+  /**
+   * Back from signing in with a company account, which has started a session of the dashboard. Its cookie is Strict, so the
+   * browser sends it only if a page of ours asks: hence one more step.
+   */
+  async #returned(exchange: Exchange, node: Node, form: Form): Promise<boolean> {
+    const step = new URLSearchParams(exchange.query).get(returnStep)
+    if (step === 'back') {
+      sendPage(node, continuePage(form.base, `${form.action}?${returnStep}=in`))
+      return true
+    }
+    const token = step === 'in' ? sessionTokenOf(exchange) : undefined
+    const signedIn =
+      token === undefined ? undefined : await this.#deps.sessions.authenticate(token).catch(() => undefined)
+    if (signedIn) await this.#finish(node, { login: { accountId: signedIn.principal.id } })
+    return signedIn !== undefined
+  }
+
   async #show(node: Node, interaction: Interaction, client: Client, form: Form, fault?: string): Promise<void> {
     if (interaction.prompt.name === 'login') {
-      const html = signInPage(form, nameOf(client), this.#deps.methods, fault)
+      const returnTo = encodeURIComponent(`${form.action}?${returnStep}=back`)
+      const providers = (await this.#deps.providers()).map(({ id, name }) => ({
+        name,
+        url: `${form.base}/api/v1/dashboard/sso/${encodeURIComponent(id)}/start?return_to=${returnTo}`,
+      }))
+      const html = signInPage(form, nameOf(client), { methods: await this.#deps.methods(), providers }, fault)
       return sendPage(node, html, fault === undefined ? 200 : 400)
     }
     const redirect = String(interaction.params.redirect_uri)
@@ -101,7 +130,7 @@ export class Interactions {
     fields: URLSearchParams,
     from: string,
   ) {
-    const method = this.#deps.methods.find(({ id }) => id === fields.get('method'))
+    const method = (await this.#deps.methods()).find(({ id }) => id === fields.get('method'))
     if (!method) throw new errors.InvalidRequest('the form is not valid')
     try {
       const { id } = await method.signIn(fields, from)
@@ -176,6 +205,9 @@ export class Interactions {
     return { action: `${publicUrl.path}${interactionPath}/${uid}`, csrf, base: publicUrl.path }
   }
 }
+
+/** The parameter that says how far signing in with a company account has come. */
+const returnStep = 'sso'
 
 const asClient: Pick<Principal, 'kind'> = { kind: 'oauth' }
 

@@ -82,10 +82,16 @@ const field = ({ name, label, type, autocomplete, placeholder = '', hint }: Sign
  placeholder="${html(placeholder)}" required${isFirst ? ' autofocus' : ''}${hint ? ` aria-describedby="${html(name)}-hint"` : ''}>
 ${hint ? `<p class="hint" id="${html(name)}-hint">${html(hint)}</p>` : ''}`
 
+export interface SignInWays {
+  readonly methods: readonly SignInForm[]
+  /** Company accounts, with the URL that leads there. */
+  readonly providers: readonly { readonly name: string; readonly url: string }[]
+}
+
 export const signInPage = (
   form: Form,
   client: string,
-  methods: readonly SignInForm[],
+  { methods, providers }: SignInWays,
   fault: string | undefined,
 ): string =>
   layout(
@@ -93,6 +99,7 @@ export const signInPage = (
     form.base,
     `<h1>Sign in to connect ${html(client)}</h1>
 ${notice('bad', fault)}
+${providers.map(({ name, url }) => `<a class="button plain" href="${html(url)}">Continue with ${html(name)}</a>`).join('\n')}
 ${methods
   .map(
     ({ id, fields }, index) => `${open(form)}${hidden('method', id)}<div class="panel">
@@ -101,6 +108,15 @@ ${fields.map((one, place) => field(one, index === 0 && place === 0)).join('')}
   )
   .join('<p class="or soft">or</p>')}
 ${open(form)}<button class="quiet" name="do" value="deny" formnovalidate>Cancel</button></form>`,
+  )
+
+/** Goes on by itself. A redirect would not do: it would still count as coming from another site. */
+export const continuePage = (base: string, url: string): string =>
+  layout(
+    'Signing in',
+    base,
+    `<meta http-equiv="refresh" content="0; url=${html(url)}">
+<p>You are signed in. <a href="${html(url)}">Continue</a></p>`,
   )
 
 export interface ConsentView {

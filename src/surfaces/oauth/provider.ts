@@ -17,7 +17,7 @@ export interface ProviderDeps {
   readonly keys: OauthServerKeys
   readonly publicUrl: PublicUrl
   /** The people and keys that can sign in. */
-  readonly holders: Pick<Authenticator, 'principal'>
+  readonly holders: Pick<Authenticator, 'principal' | 'resume'>
   /** Fetches metadata documents of clients, behind the egress guard. */
   readonly fetch: typeof fetch
   /** Whether a client with this metadata URL is accepted. */
@@ -58,8 +58,12 @@ export async function createProvider(deps: ProviderDeps): Promise<Provider> {
       const id = ctx.oidc.result?.consent?.grantId
       return id === undefined ? undefined : ctx.oidc.provider.Grant.find(id)
     },
-    findAccount: async (_, id) => {
-      const principal = await deps.holders.principal(id)
+    findAccount: async ({ oidc }, id) => {
+      const since = oidc.session?.loginTs
+      // A new password, or signing out everywhere, also ends the session of this browser.
+      const principal = await (since === undefined
+        ? deps.holders.principal(id)
+        : deps.holders.resume(id, (since + 1) * 1000).catch(() => undefined))
       return principal && { accountId: id, claims: () => ({ sub: id }) }
     },
     renderError: (ctx, { error, error_description: description }) => {

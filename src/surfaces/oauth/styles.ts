@@ -34,7 +34,7 @@ label { font-weight: 500; font-size: 0.8125rem; margin-bottom: -0.375rem; }
 .hint { margin-top: -0.375rem; }
 .control { width: 100%; border: 1px solid var(--edge); border-radius: 6px; background: var(--panel); color: var(--ink); padding: 0.375rem 0.625rem; font: inherit; }
 .control::placeholder { color: var(--soft); }
-button { font: inherit; font-weight: 500; border: 1px solid transparent; border-radius: 6px; padding: 0.5rem 0.75rem; width: 100%; cursor: pointer; }
+button, .button { display: block; text-align: center; text-decoration: none; font: inherit; font-weight: 500; border: 1px solid transparent; border-radius: 6px; padding: 0.5rem 0.75rem; width: 100%; cursor: pointer; }
 .main { background: var(--accent); color: var(--on-accent); }
 .main:hover { filter: brightness(1.08); }
 .plain { background: var(--panel); color: var(--ink); border-color: var(--line); }

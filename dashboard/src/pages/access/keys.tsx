@@ -56,7 +56,7 @@ function useColumns(): Column<ApiKey>[] {
       cell: ({ id, name, key_prefix, expires_at, access_policy_ids, last_used_at }) => (
         <>
           <span className="font-medium break-words">{name}</span>{' '}
-          {session?.key.id === id && <Badge tone="accent">this session</Badge>}{' '}
+          {session?.principal.id === id && <Badge tone="accent">this session</Badge>}{' '}
           {expires_at && (
             <Badge tone={Date.parse(expires_at) < Date.now() ? 'bad' : 'plain'}>
               {Date.parse(expires_at) < Date.now() ? 'expired' : `expires ${when(expires_at)}`}
@@ -100,7 +100,7 @@ function useColumns(): Column<ApiKey>[] {
           onConfirm={() => remove.runAsync(id)}
         >
           Requests with this key stop working immediately
-          {session?.key.id === id ? ', and you will be signed out' : ''}. This cannot be undone.
+          {session?.principal.id === id ? ', and you will be signed out' : ''}. This cannot be undone.
         </ConfirmButton>
       ),
     },

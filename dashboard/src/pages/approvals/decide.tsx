@@ -86,8 +86,8 @@ export function Decide({ args, children, approval, isHeld, hasKeys, onDecided, o
     void queries.invalidateQueries({ queryKey: ['approval', id] })
   }, [tooLate, onLate, queries, id])
 
-  const isOwn = session?.key.id === principal.id
-  const hasApproved = approvedBy(approval).some(({ by }) => by.id === session?.key.id)
+  const isOwn = session?.principal.id === principal.id
+  const hasApproved = approvedBy(approval).some(({ by }) => by.id === session?.principal.id)
   const canReject = !isOwn && !isHeld && !decide.busy
   const canApprove = canReject && !hasApproved
 

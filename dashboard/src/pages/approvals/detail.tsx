@@ -40,7 +40,7 @@ function Whole({ approval, hasKeys, onDecided }: Props & { approval: Approval })
   const [late, setLate] = useState('')
   const { data: session } = useSession()
   const editor = approval.decisions.findLast(({ args_hash }) => args_hash === approval.args_hash)?.by
-  const isChanged = seen.args_hash !== approval.args_hash && editor?.id !== session?.key.id
+  const isChanged = seen.args_hash !== approval.args_hash && editor?.id !== session?.principal.id
   const runs = approval.edited_input ?? approval.input
   const isOpen = approval.status === 'pending' && Date.parse(approval.expires_at) > now
 
