@@ -230,7 +230,22 @@ const settings = {
       .string()
       .refine((url) => /^https?:/i.test(url) && URL.canParse(url), 'must be an http or https URL')
       .optional(),
-    help: 'Public URL of the platform, for links; by default, the address that the caller used',
+    help: 'Public URL of the platform, for links and as the OAuth issuer; by default, the address that the caller used (links) or that it listens on (OAuth)',
+  },
+  oauth: {
+    variable: 'QM_OAUTH',
+    schema: yesOrNo.default(true),
+    help: 'Let MCP clients connect with OAuth, through the built-in authorization server',
+  },
+  oauthClientHosts: {
+    variable: 'QM_OAUTH_CLIENT_HOSTS',
+    schema: list.optional(),
+    help: 'Hosts whose OAuth client metadata documents are accepted, separated by commas; by default, all. "none" accepts no documents',
+  },
+  oauthRegistration: {
+    variable: 'QM_OAUTH_REGISTRATION',
+    schema: yesOrNo.default(true),
+    help: 'Let OAuth clients register themselves; most editors need this',
   },
   drainSeconds: {
     variable: 'QM_DRAIN_SECONDS',

@@ -7,6 +7,7 @@ import { Keys } from './access/keys.ts'
 import { People } from './access/people.ts'
 import { RateLimit } from './access/rate-limit.ts'
 import { SignInAttempts } from './access/sign-in-attempts.ts'
+import { Tokens, tokenAuthenticator } from './access/tokens.ts'
 import { modelOf } from './agents/model-of.ts'
 import type { Models } from './agents/models/model.ts'
 import { createModels } from './agents/models/models.ts'
@@ -18,6 +19,7 @@ import { contactRequired } from './catalogue/required.ts'
 import { ServerCatalogues } from './catalogue/server-catalogue.ts'
 import type { Config } from './config.ts'
 import { Credentials } from './credentials/credentials.ts'
+import { OauthServerKeys } from './credentials/oauth-server-keys.ts'
 import { openVault } from './credentials/open-vault.ts'
 import { SecretFiles } from './credentials/secret-files.ts'
 import { SingleSignOn } from './credentials/single-sign-on.ts'
@@ -45,6 +47,7 @@ import { createAdmit } from './server/admit.ts'
 import type { Exchange } from './server/exchange.ts'
 import { fetchFrom } from './server/fetch-exchange.ts'
 import { Metrics } from './server/metrics.ts'
+import { PublicUrl } from './server/public-url.ts'
 import { openStore, type Store } from './store/store.ts'
 import { dashboard, isBuilt } from './surfaces/dashboard/dashboard.ts'
 import { signInRoutes } from './surfaces/dashboard/sign-in.ts'
@@ -52,6 +55,9 @@ import { singleSignOnRoutes } from './surfaces/dashboard/single-sign-on.ts'
 import { McpEndpoints } from './surfaces/mcp/endpoint.ts'
 import { ServerRequest } from './surfaces/mcp/server-request.ts'
 import { serverTools, toolLists } from './surfaces/mcp/tool-list.ts'
+import { challenge, resourcePath } from './surfaces/oauth/resources.ts'
+import { oauthRoutes, resourceRoutes } from './surfaces/oauth/routes.ts'
+import { signInMethods } from './surfaces/oauth/sign-in.ts'
 import { openapi } from './surfaces/rest/openapi.ts'
 import { reference } from './surfaces/rest/reference.ts'
 import { restRoutes } from './surfaces/rest/rest.ts'
@@ -77,7 +83,7 @@ export interface Platform {
   readonly models: Models
   /** Handles one HTTP request. */
   handle(exchange: Exchange): Promise<void>
-  /** Tells the platform the URL that it is reachable at, for links, unless QM_PUBLIC_URL is set. */
+  /** Tells the platform the URL that it listens on, for links and as the issuer of tokens, unless QM_PUBLIC_URL is set. */
   onListening(url: string): void
   /** Handles a request without a port, for programs that embed the platform. */
   fetch(request: Request | URL | string, init?: RequestInit): Promise<Response>
@@ -179,7 +185,18 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
         log.warn({ err }, 'could not send the webhook event of an approval'),
       ),
   })
-  const authenticator = combined([new People(store), apiKeyAuthenticator(new Keys(store), store.changes)])
+  const publicUrl = new PublicUrl(config)
+  const oauthKeys = new OauthServerKeys(store.oauthKeys, vault)
+  const apiKeys = apiKeyAuthenticator(new Keys(store), store.changes)
+  const people = new People(store)
+  const holders = combined([people, apiKeys])
+  const issuer = { issuer: () => publicUrl.href, keys: () => oauthKeys.verifying() }
+  const tokens = new Tokens({ store, issuer, holders })
+  const authenticator = combined([
+    ...(config.oauth ? [tokenAuthenticator(tokens, holders, store.changes)] : []),
+    people,
+    apiKeys,
+  ])
   const dispatchDeps: DispatchDeps = {
     catalogue,
     calls: store.calls,
@@ -202,7 +219,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
   metrics.watchGenerations(() => runner.running)
   const singleSignOn = new SingleSignOn({ store, vault, outbound, authenticator })
   let address: string | undefined
-  const publicUrl = () => (config.publicUrl ?? address)?.replace(/\/+$/, '')
+  const linkUrl = () => (config.publicUrl ?? address)?.replace(/\/+$/, '')
   const deps: OperationDeps = {
     store,
     authenticator,
@@ -223,7 +240,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     version,
     limits: { fileBytes: config.fileLimit },
     dispatch: (request) => dispatch(request, dispatchDeps),
-    publicUrl,
+    publicUrl: linkUrl,
     linkToApproval: (id, home) => coordinator.linkTo({ id }, home),
     serverTools: (server, request) => serverTools(new ServerRequest(server, request, deps)),
     toolLists: (server, request) => toolLists(new ServerRequest(server, request, deps)),
@@ -255,13 +272,29 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     onLoopback: config.onLoopback,
   })
   const { bodyLimit } = config
-  const endpoints = new McpEndpoints({ deps, admit, authenticator, log, version, bodyLimit })
+  const endpoints = new McpEndpoints({
+    ...{ deps, admit, authenticator, log, version, bodyLimit },
+    ...(config.oauth && { challenge: (server, host, scope) => challenge(server, host, publicUrl, scope) }),
+    audienceOf: (slug) => publicUrl.href + resourcePath(slug),
+  })
+  const authorizationServer = oauthRoutes({
+    ...{ store, vault, publicUrl, holders, log, version },
+    keys: oauthKeys,
+    fetch: outbound.client({ project: undefined, credentials: ['oauth clients'] }).fetch,
+    acceptsHost: (host) => config.oauthClientHosts?.includes(host) ?? true,
+    allowRegistration: config.oauthRegistration,
+    methods: () => signInMethods(signIn),
+    providers: () => store.signInProviders.listEnabled(),
+    sessions,
+    findServer: (reference) => deps.serverCatalogues.findServer(reference),
+  })
   const handle = createHandler({
     rest: restRoutes({ operations: all, deps, admit, metrics, log, bodyLimit, closing: closing.signal }),
     signIn: [
       ...signInRoutes({ sessions, signIn, log, closing: closing.signal, version }),
-      ...singleSignOnRoutes({ sessions, singleSignOn, store, log, publicUrl }),
+      ...singleSignOnRoutes({ sessions, singleSignOn, store, log, publicUrl: linkUrl }),
     ],
+    oauth: config.oauth ? [...authorizationServer, ...resourceRoutes(publicUrl)] : [],
     mcp: (exchange, server) => endpoints.handle(exchange, server),
     dashboard: dashboard(pages),
     openapi: once(() => JSON.stringify(openapi(all, permissions, version))),
@@ -285,6 +318,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     handle,
     onListening: (url) => {
       address = url
+      publicUrl.listeningAt(url)
     },
     fetch: (request, init) => fetchFrom(handle, new Request(request, init)),
     adminKey,

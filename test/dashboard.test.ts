@@ -572,6 +572,7 @@ const pages = () => [
   ['skills', '/skills'],
   ['skill', `/skills/${here.skillId}`],
   ['access', '/access'],
+  ['access-apps', '/access?tab=apps'],
   ['access-policies', '/access?tab=policies'],
   ['access-check', '/access?tab=check'],
   ['policy', '/access/policies/pol_editor'],

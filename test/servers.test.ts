@@ -324,7 +324,7 @@ describe('a server', () => {
     expect([same.status, other.status]).toEqual([200, 400])
   })
 
-  test('responds to a wrong key like REST', async () => {
+  test('responds to a wrong key like REST, and says where to get a token instead', async () => {
     await using platform = await startListening()
     await serve(platform, 'on')
     const ask = async (path: string, key?: string) => {
@@ -345,8 +345,11 @@ describe('a server', () => {
       const rest = await ask('/api/v1/tools', key)
 
       expect(rest).toMatchObject({ status: 401, challenge: expect.stringMatching(/^Bearer/) })
-      expect(await ask('/mcp/on', key)).toEqual(rest)
-      expect(await ask('/mcp', key)).toEqual(rest)
+      const metadata = (path: string) =>
+        `Bearer resource_metadata="${platform.url}${path}/.well-known/oauth-protected-resource"`
+      for (const path of ['/mcp/on', '/mcp']) {
+        expect(await ask(path, key)).toEqual({ ...rest, challenge: `${metadata(path)}, error="invalid_token"` })
+      }
     }
   })
 

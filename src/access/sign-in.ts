@@ -23,7 +23,12 @@ export function verifyKey(
 ): Promise<Principal> {
   // Keys contain no whitespace, but pasted text may.
   const headers = { authorization: `Bearer ${key.replaceAll(/\s/g, '')}` }
-  return attempts.attempt(from, now, () => authenticator.authenticate(headers))
+  return attempts.attempt(from, now, async () => {
+    const principal = await authenticator.authenticate(headers)
+    // An access token is no key: it is for one endpoint only.
+    if (principal.token) throw new PlatformError('UNAUTHENTICATED', { reason: 'unknown' })
+    return principal
+  })
 }
 
 /** The same error, after the same time, for unknown addresses, wrong passwords, and people who have none or are disabled. */

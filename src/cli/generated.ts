@@ -643,6 +643,13 @@ export const commands: readonly Command[] = [
       { name: 'result_limit', type: 'integer | null', description: 'Results with more bytes of text than this are truncated, and the model reads the rest with READ_RESULT; null turns this off', where: 'body', reads: 'JSON' },
       { name: 'auto_approve', type: 'boolean | null', description: 'If false, every call through this server needs approval; otherwise the tools decide', where: 'body', reads: 'flag' },
       { name: 'approval_timeout_seconds', type: 'number | null', description: 'Time to decide, unless the rule or the tool sets it', where: 'body', reads: 'JSON' },
+      {
+        ...{ name: 'access', type: 'object', description: 'Which credentials it accepts, and whose', where: 'body', reads: 'JSON' },
+        parts: [
+          { name: 'access.methods', type: '("api_key" | "oauth")[]', description: 'The credentials it accepts: API keys, OAuth access tokens, or both', required: true },
+          { name: 'access.users', type: 'string[] | null', description: 'Ids of the only users and API keys that may use it; null for all whose access policies allow it', required: true },
+        ],
+      },
     ],
   },
   {
@@ -751,6 +758,13 @@ export const commands: readonly Command[] = [
       { name: 'result_limit', type: 'integer | null', description: 'Results with more bytes of text than this are truncated, and the model reads the rest with READ_RESULT; null turns this off', where: 'body', reads: 'JSON' },
       { name: 'auto_approve', type: 'boolean | null', description: 'If false, every call through this server needs approval; otherwise the tools decide', where: 'body', reads: 'flag' },
       { name: 'approval_timeout_seconds', type: 'number | null', description: 'Time to decide, unless the rule or the tool sets it', where: 'body', reads: 'JSON' },
+      {
+        ...{ name: 'access', type: 'object', description: 'Which credentials it accepts, and whose', where: 'body', reads: 'JSON' },
+        parts: [
+          { name: 'access.methods', type: '("api_key" | "oauth")[]', description: 'The credentials it accepts: API keys, OAuth access tokens, or both', required: true },
+          { name: 'access.users', type: 'string[] | null', description: 'Ids of the only users and API keys that may use it; null for all whose access policies allow it', required: true },
+        ],
+      },
     ],
   },
   {
@@ -1891,6 +1905,29 @@ export const commands: readonly Command[] = [
       { name: 'value', type: 'string', description: 'The value. It is encrypted, and no operation returns it. A line break at its end is removed', where: 'body', reads: 'text' },
       { name: 'env', type: 'string', description: 'Environment variable of the platform that has the value. It must be listed in QM_SECRET_VARIABLES', where: 'body', reads: 'text' },
       { name: 'file', type: 'string', description: 'Name of a file in the folder QM_SECRET_FILES that has the value. It is read again when it changes', where: 'body', reads: 'text' },
+    ],
+  },
+  {
+    name: 'list-oauth-grants',
+    module: 'oauth-grants',
+    route: 'GET /oauth-grants',
+    permission: 'oauth-grants:ListOauthGrants',
+    summary: 'List the apps that may use MCP servers in somebody’s name; everyone sees their own',
+    fields: [
+      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'granted_by', type: 'string', description: 'Only those that this user or API key gave', where: 'query', reads: 'text' },
+      { name: 'limit', type: 'integer', description: 'Maximum number of items to return', default: '50', where: 'query', reads: 'JSON' },
+      { name: 'offset', type: 'integer', description: 'Number of items to skip', default: '0', where: 'query', reads: 'JSON' },
+    ],
+  },
+  {
+    name: 'revoke-oauth-grant',
+    module: 'oauth-grants',
+    route: 'DELETE /oauth-grants/{oauth_grant_id}',
+    permission: 'oauth-grants:RevokeOauthGrant',
+    summary: 'Revoke the access of an app: its tokens stop working at once; everyone can revoke their own',
+    fields: [
+      { name: 'oauth_grant_id', type: 'string', required: true, where: 'path', reads: 'text' },
     ],
   },
 ]

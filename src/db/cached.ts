@@ -7,6 +7,8 @@ export interface CachedOptions<V> {
   readonly removeOn?: readonly Topic[]
   /** How long a value stays fresh, in milliseconds. By default, until it is removed. */
   lifetime?(value: V): number
+  /** How many values to keep. At the limit the cache starts over. By default, as many as there are. */
+  readonly limit?: number
 }
 
 /**
@@ -20,9 +22,11 @@ export class Cached<V> {
   readonly #entries = new Map<string, { readonly value: V; expiresAt: number }>()
   readonly #loads = new Map<string, Promise<V | undefined>>()
   readonly #lifetime: CachedOptions<V>['lifetime']
+  readonly #limit: number
 
-  constructor(changes: ChangeEvents, { clearOn = [], removeOn = [], lifetime }: CachedOptions<V>) {
+  constructor(changes: ChangeEvents, { clearOn = [], removeOn = [], lifetime, limit }: CachedOptions<V>) {
     this.#lifetime = lifetime
+    this.#limit = limit ?? Number.POSITIVE_INFINITY
     for (const topic of clearOn) changes.subscribe(topic, () => this.clear())
     for (const topic of removeOn) changes.subscribe(topic, (ids) => this.#remove(ids))
   }
@@ -75,6 +79,7 @@ export class Cached<V> {
   }
 
   #keep(key: string, value: V): void {
+    if (this.#entries.size >= this.#limit) this.#entries.clear()
     const lifetime = this.#lifetime?.(value) ?? Number.POSITIVE_INFINITY
     this.#entries.set(key, { value, expiresAt: Date.now() + lifetime })
   }

@@ -14,6 +14,7 @@ export interface ChangeEvent {
     | 'tools'
     | 'secrets'
     | 'servers'
+    | 'oauth_grants'
     | 'skills'
     | 'calls'
     | 'approvals'

@@ -152,6 +152,7 @@ export interface ServerRow {
   result_limit: number | null
   auto_approve: number | null
   approval_timeout_seconds: number | null
+  access: string | null
   created_at: number
   updated_at: number
 }
@@ -471,6 +472,40 @@ export interface WebhookDeliveryRow {
   body: string
 }
 
+export interface OauthArtifactRow {
+  /** The kind and the hash of the value. */
+  id: string
+  kind: string
+  uid_hash: string | null
+  grant_id: string | null
+  payload: string
+  consumed_at: number | null
+  expires_at: number
+}
+
+export interface OauthGrantRow {
+  id: string
+  project_id: string | null
+  server_id: string | null
+  resource: string
+  scope: string
+  principal_id: string
+  principal_name: string
+  client_id: string
+  client_name: string
+  client_host: string | null
+  redirect_host: string
+  last_used_at: number | null
+  expires_at: number
+  created_at: number
+}
+
+export interface OauthKeyRow {
+  id: string
+  value: string
+  created_at: number
+}
+
 export interface Tables {
   projects: ProjectRow
   api_keys: ApiKeyRow
@@ -502,4 +537,7 @@ export interface Tables {
   webhook_deliveries: WebhookDeliveryRow
   web_sessions: WebSessionRow
   secrets: SecretRow
+  oauth_artifacts: OauthArtifactRow
+  oauth_grants: OauthGrantRow
+  oauth_keys: OauthKeyRow
 }

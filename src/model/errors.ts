@@ -70,9 +70,13 @@ export const catalogue = {
   UNAUTHENTICATED: {
     status: 401,
     recorded: 'permission_denied',
-    says: 'No API key was sent, the key is unknown, revoked or expired, the dashboard session has ended, or a password is not correct.',
-    message: (d: { reason: 'missing' | 'unknown' | 'expired' | 'signed out' | 'password' }) =>
+    says: 'No API key or access token was sent, it is unknown, revoked, expired or not accepted here, the dashboard session has ended, or a password is not correct.',
+    message: (d: { reason: 'missing' | 'unknown' | 'expired' | 'signed out' | 'password' | 'token' | 'method' }) =>
       ({
+        token:
+          'This access token is not valid here: it has expired, was revoked, or was issued for something else. Get a new one from the authorization server.',
+        method:
+          'This MCP server does not accept this kind of credential. Its administrator chooses between API keys and OAuth.',
         'signed out': 'Your session has ended. Sign in again.',
         password: 'The email address or the password is not correct.',
         missing: 'An API key is required. Send it as "Authorization: Bearer sk_…".',
@@ -80,6 +84,12 @@ export const catalogue = {
         expired: 'This API key has expired. Ask an administrator for a new one.',
       })[d.reason],
     headers: () => ({ 'www-authenticate': 'Bearer realm="quartermaster"' }),
+  },
+  INSUFFICIENT_SCOPE: {
+    status: 403,
+    says: 'The OAuth access token does not have the scope that this request needs.',
+    message: (d: { scope: string }) =>
+      `This access token does not have the scope "${d.scope}". Ask the authorization server for a token that has it.`,
   },
   KEY_GONE: {
     status: 403,

@@ -8,7 +8,7 @@ export interface Grant {
 
 /** The authenticated caller of a request. */
 export interface Principal {
-  readonly kind: 'api_key' | 'user'
+  readonly kind: 'api_key' | 'user' | 'oauth'
   readonly id: string
   readonly name: string
   /** The only project this principal can see, or null for all of them. */
@@ -22,4 +22,16 @@ export interface Principal {
   readonly rateLimit: number | null
   /** In milliseconds, or null for never. */
   readonly expiresAt: number | null
+  /** For an OAuth client: the person or key that it acts for. */
+  readonly actsFor?: string
+  /** For an OAuth client: what its token is good for. */
+  readonly token?: TokenLimits
+}
+
+export interface TokenLimits {
+  /** The URL of the one endpoint that accepts the token. */
+  readonly audience: string
+  /** That endpoint's server; null for the platform's own endpoint, undefined if only the URL is known. */
+  readonly serverId?: string | null
+  readonly scopes: readonly string[]
 }

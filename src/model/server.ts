@@ -10,6 +10,24 @@ export const ServerApp = z.strictObject({
 })
 export type ServerApp = z.infer<typeof ServerApp>
 
+/** Who may connect, beyond what access policies say. */
+export const ServerAccess = z.strictObject({
+  methods: z
+    .array(z.enum(['api_key', 'oauth']))
+    .min(1)
+    .max(2)
+    .refine((methods) => new Set(methods).size === methods.length, 'must not repeat a method')
+    .describe('The credentials it accepts: API keys, OAuth access tokens, or both'),
+  users: z
+    .array(Id)
+    .max(1000)
+    .nullable()
+    .describe('Ids of the only users and API keys that may use it; null for all whose access policies allow it'),
+})
+export type ServerAccess = z.infer<typeof ServerAccess>
+
+export const openAccess: ServerAccess = { methods: ['api_key', 'oauth'], users: null }
+
 export const ServerFields = {
   slug: z
     .string()
@@ -42,6 +60,7 @@ export const ServerFields = {
     .nullable()
     .describe('If false, every call through this server needs approval; otherwise the tools decide'),
   approval_timeout_seconds: ApprovalSeconds.nullable().describe('Time to decide, unless the rule or the tool sets it'),
+  access: ServerAccess.describe('Which credentials it accepts, and whose'),
 }
 
 /** An MCP endpoint of the platform, with what it offers. */

@@ -19,6 +19,7 @@ import * as footprint from './footprint.ts'
 import * as generations from './generations.ts'
 import { importMcpServers } from './import-mcp-servers.ts'
 import { inputSchema } from './json-schema.ts'
+import * as oauthGrants from './oauth-grants.ts'
 import { isAction, type Operation } from './operation.ts'
 import * as projects from './projects.ts'
 import * as resolve from './resolve.ts'
@@ -37,7 +38,15 @@ import * as xml from './xml.ts'
 const isOperation = (value: unknown): value is Operation => isObject(value) && 'route' in value && 'perform' in value
 
 /** Operations that control access. As platform actions they need approval unless the tool says otherwise. */
-const administrative = new Set(['api-keys', 'users', 'sign-in-providers', 'access-policies', 'projects', 'secrets'])
+const administrative = new Set([
+  'api-keys',
+  'users',
+  'sign-in-providers',
+  'access-policies',
+  'projects',
+  'secrets',
+  'oauth-grants',
+])
 
 const levelOf = ({ permission }: Operation): Level =>
   administrative.has(permission.slice(0, permission.indexOf(':'))) ? 'administrative' : 'open'
@@ -86,7 +95,7 @@ export function operationsFor(types: ToolTypes): Operations {
     ],
     { importMcpServers: importMcpServers(ofTools.createTool) },
     ...[servers, resolve, footprint, skills, skillFiles, aiProviders, agents, generations, documents, files, calls],
-    ...[webhooks, approvals, approvalRules, callStats, secrets, xml],
+    ...[webhooks, approvals, approvalRules, callStats, secrets, xml, oauthGrants],
   ].flatMap((module) => (Object.values(module) as unknown[]).filter(isOperation))
   return {
     types,

@@ -29,9 +29,10 @@ import {
   TraceNode,
   Usage,
 } from '../model/generation.ts'
+import { OauthGrant } from '../model/oauth-grant.ts'
 import { Project } from '../model/project.ts'
 import { Secret } from '../model/secret.ts'
-import { Server, ServerApp } from '../model/server.ts'
+import { Server, ServerAccess, ServerApp } from '../model/server.ts'
 import { SignInProviderView } from '../model/sign-in-provider.ts'
 import { Skill } from '../model/skill.ts'
 import { Level } from '../model/tool.ts'
@@ -104,6 +105,7 @@ const named: Readonly<Record<string, NamedSchema>> = {
   MessageContent: name(Content, 'The content of a message: text, parts, or where to take it from.'),
   MessagePart: name(Part, 'A text or an image in a message.'),
   ModelPrice: name(Price, 'US dollars per million tokens of a model.'),
+  OauthGrant: name(OauthGrant, 'Permission for an app to use an MCP server in somebody’s name.'),
   PendingApproval: name(PendingApproval, 'The answer to a call that does not wait for its approval.'),
   PendingToolCall: name(PendingToolCall, 'A call that a generation waits for the caller to make.'),
   PolicyCondition: name(Condition, 'When a statement of an access policy applies.'),
@@ -114,6 +116,7 @@ const named: Readonly<Record<string, NamedSchema>> = {
   Secret: name(Secret, 'A credential that tools reference by name, without its value.'),
   SensitiveArgument: name(Sensitive, 'An argument that is hidden or looks like a credential.'),
   Server: name(Server, 'An MCP endpoint: which tools and skills it offers, and how.'),
+  ServerAccess: name(ServerAccess, 'Which credentials a server accepts, and whose.'),
   ServerApp: name(ServerApp, 'An app that a server offers, with all of its actions or some.'),
   ServerFootprint: name(Footprint, 'What the tool list of a server costs a model.'),
   SignInProvider: name(SignInProviderView, 'A company account that people sign in with, without its client secret.'),

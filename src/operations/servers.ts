@@ -3,7 +3,7 @@ import { mayEver } from '../access/evaluate.ts'
 import { findMissing } from '../catalogue/missing.ts'
 import { PlatformError } from '../model/errors.ts'
 import { Id, Paging, pageOf } from '../model/page.ts'
-import { Server, ServerFields } from '../model/server.ts'
+import { openAccess, Server, ServerFields } from '../model/server.ts'
 import { acts, type Context, creates, lists, type RecordKind } from './operation.ts'
 
 export const server: RecordKind<Server> = {
@@ -39,6 +39,7 @@ export const createServer = creates({
       result_limit: null,
       auto_approve: null,
       approval_timeout_seconds: null,
+      access: openAccess,
       ...given(input),
       slug: input.slug,
     })

@@ -61,6 +61,7 @@ import type {
   NewSkill,
   NewTool,
   NewWebhook,
+  OauthGrantPage,
   Project,
   ProjectChanges,
   ProjectPage,
@@ -260,6 +261,10 @@ export const routes = {
     getSecret: 'GET /secrets/{secret_id}',
     listSecrets: 'GET /secrets',
     updateSecret: 'PATCH /secrets/{secret_id}',
+  },
+  oauthGrants: {
+    listOauthGrants: 'GET /oauth-grants',
+    revokeOauthGrant: 'DELETE /oauth-grants/{oauth_grant_id}',
   },
 } as const
 
@@ -1103,6 +1108,23 @@ export interface Operations {
     /** Rotate or describe a secret; the next call of a tool uses the new value */
     updateSecret: { path: { secret_id: string }; body?: SecretChanges; answer: Secret }
   }
+  oauthGrants: {
+    /** List the apps that may use MCP servers in somebody’s name; everyone sees their own */
+    listOauthGrants: {
+      query?: {
+        project_id?: string
+        /** Only those that this user or API key gave */
+        granted_by?: string
+        /** Maximum number of items to return */
+        limit?: number
+        /** Number of items to skip */
+        offset?: number
+      }
+      answer: OauthGrantPage
+    }
+    /** Revoke the access of an app: its tokens stop working at once; everyone can revoke their own */
+    revokeOauthGrant: { path: { oauth_grant_id: string }; answer: null }
+  }
 }
 
 /** All error codes of the platform. */
@@ -1113,6 +1135,7 @@ export type PlatformErrorCode =
   | 'PROJECT_REQUIRED'
   | 'ANSWER_NOT_AWAITED'
   | 'UNAUTHENTICATED'
+  | 'INSUFFICIENT_SCOPE'
   | 'KEY_GONE'
   | 'INVITATION_NOT_VALID'
   | 'SIGN_IN_REFUSED'

@@ -791,6 +791,8 @@ export interface NewServer {
   auto_approve?: boolean | null
   /** Time to decide, unless the rule or the tool sets it */
   approval_timeout_seconds?: number | null
+  /** Which credentials it accepts, and whose */
+  access?: ServerAccess
 }
 
 /** The body of create-sign-in-provider. */
@@ -869,6 +871,33 @@ export interface NewWebhook {
   events: Array<WebhookEvent | '*'>
   enabled?: boolean
 }
+
+/** Permission for an app to use an MCP server in somebody’s name. */
+export interface OauthGrant {
+  id: string
+  /** Null for the management endpoint of a key that is not bound to a project */
+  project_id: string | null
+  /** Null for the management endpoint, /mcp */
+  server_id: string | null
+  /** The URL that its tokens are valid for */
+  resource: string
+  scopes: Array<string>
+  granted_by: { id: string; name: string }
+  client: {
+    /** The name that the client gave itself */
+    name: string
+    /** The host that published the client; null if anyone could have registered it */
+    host: string | null
+    /** Where the authorization code was sent */
+    redirect_host: string
+  }
+  last_used_at: string | null
+  /** Extended each time the client refreshes its token */
+  expires_at: string
+  created_at: string
+}
+
+export type OauthGrantPage = Page<OauthGrant>
 
 /** The answer to a call that does not wait for its approval. */
 export interface PendingApproval {
@@ -1004,10 +1033,20 @@ export interface Server {
   auto_approve: boolean | null
   /** Time to decide, unless the rule or the tool sets it */
   approval_timeout_seconds: number | null
+  /** Which credentials it accepts, and whose */
+  access: ServerAccess
   /** The path of the endpoint */
   url: string
   created_at: string
   updated_at: string
+}
+
+/** Which credentials a server accepts, and whose. */
+export interface ServerAccess {
+  /** The credentials it accepts: API keys, OAuth access tokens, or both */
+  methods: Array<'api_key' | 'oauth'>
+  /** Ids of the only users and API keys that may use it; null for all whose access policies allow it */
+  users: Array<string> | null
 }
 
 /** An app that a server offers, with all of its actions or some. */

@@ -41,7 +41,10 @@ export function createAdmit(deps: AdmitDeps): Admit {
     const token = headers.authorization === undefined ? sessionTokenOf(exchange) : undefined
     if (token === undefined) {
       const surface = restSurface(headers['x-quartermaster-surface'])
-      return { principal: await authenticator.authenticate(headers), surface }
+      const principal = await authenticator.authenticate(headers)
+      // Tokens are issued for MCP endpoints.
+      if (principal.token) throw new PlatformError('UNAUTHENTICATED', { reason: 'token' })
+      return { principal, surface }
     }
     requireOwnPage(exchange)
     const { principal } = await sessions.authenticate(token)
@@ -57,7 +60,7 @@ export function createAdmit(deps: AdmitDeps): Admit {
       endpoint === 'mcp'
         ? { principal: await authenticator.authenticate(headers), surface: endpoint }
         : await identify(exchange)
-    const allowance = rateLimit.take(principal.id, principal.rateLimit)
+    const allowance = rateLimit.take(principal.actsFor ?? principal.id, principal.rateLimit)
     const parent = lineage.read(headers[lineageHeader])
     const caller: Caller = {
       principal,

@@ -6,6 +6,8 @@ import { Settings } from './settings.ts'
 export const sealedAt = {
   providerKey: (id: string) => `ai_providers/${id}/api_key`,
   providerHeaders: (id: string) => `ai_providers/${id}/headers`,
+  oauthArtifact: (id: string) => `oauth_artifacts/${id}/payload`,
+  oauthKey: (id: string) => `oauth_keys/${id}/value`,
   signInProviderSecret: (id: string) => `sign_in_providers/${id}/client_secret`,
   secret: (id: string) => `secrets/${id}/value`,
   toolSecrets: (id: string) => `tools/${id}/secrets`,
@@ -16,6 +18,8 @@ export const sealedAt = {
 const columns = [
   { table: 'ai_providers', column: 'api_key', at: sealedAt.providerKey },
   { table: 'ai_providers', column: 'headers', at: sealedAt.providerHeaders },
+  { table: 'oauth_artifacts', column: 'payload', at: sealedAt.oauthArtifact },
+  { table: 'oauth_keys', column: 'value', at: sealedAt.oauthKey },
   { table: 'sign_in_providers', column: 'client_secret', at: sealedAt.signInProviderSecret },
   { table: 'secrets', column: 'value', at: sealedAt.secret },
   { table: 'tools', column: 'secrets', at: sealedAt.toolSecrets },

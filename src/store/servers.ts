@@ -5,7 +5,7 @@ import type { ServerRow } from '../db/tables.ts'
 import { uniquely } from '../db/unique.ts'
 import { newId } from '../model/ids.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
-import type { Server, ServerApp, ServerDraft } from '../model/server.ts'
+import { openAccess, type Server, type ServerApp, type ServerDraft } from '../model/server.ts'
 
 const toServer = (row: ServerRow): Server => ({
   id: row.id,
@@ -22,6 +22,7 @@ const toServer = (row: ServerRow): Server => ({
   result_limit: row.result_limit,
   auto_approve: row.auto_approve === null ? null : row.auto_approve === 1,
   approval_timeout_seconds: row.approval_timeout_seconds,
+  access: row.access === null ? openAccess : JSON.parse(row.access),
   url: `/mcp/${row.slug}`,
   created_at: iso(row.created_at),
   updated_at: iso(row.updated_at),
@@ -40,6 +41,7 @@ const toColumns = (draft: ServerDraft) => ({
   result_limit: draft.result_limit,
   auto_approve: draft.auto_approve === null ? null : Number(draft.auto_approve),
   approval_timeout_seconds: draft.approval_timeout_seconds,
+  access: JSON.stringify(draft.access),
 })
 
 export class Servers {

@@ -18,6 +18,9 @@ import { Generations } from './generations.ts'
 import { IdempotencyKeys } from './idempotency-keys.ts'
 import { Journals } from './journal.ts'
 import { Names } from './names.ts'
+import { OauthArtifacts } from './oauth-artifacts.ts'
+import { OauthGrants } from './oauth-grants.ts'
+import { OauthKeys } from './oauth-keys.ts'
 import { Projects } from './projects.ts'
 import { Results } from './results.ts'
 import { Sealed } from './sealed.ts'
@@ -54,6 +57,9 @@ export interface Store {
   readonly aiProviders: AiProviders
   readonly idempotencyKeys: IdempotencyKeys
   readonly names: Names
+  readonly oauthArtifacts: OauthArtifacts
+  readonly oauthGrants: OauthGrants
+  readonly oauthKeys: OauthKeys
   readonly settings: Settings
   readonly sealed: Sealed
   readonly secrets: Secrets
@@ -101,6 +107,9 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     aiProviders: new AiProviders(engine),
     idempotencyKeys: new IdempotencyKeys(engine),
     names: new Names(engine),
+    oauthArtifacts: new OauthArtifacts(engine),
+    oauthGrants: new OauthGrants(engine, changes),
+    oauthKeys: new OauthKeys(engine),
     settings: new Settings(engine),
     sealed: new Sealed(engine),
     secrets: new Secrets(engine, changes),

@@ -9,7 +9,7 @@ import { type Fault, PlatformError } from '../model/errors.ts'
 import { done, Headers, type Output } from '../model/tool.ts'
 import { formHints } from './form-hints.ts'
 import { checkParameters, Parameters } from './parameters.ts'
-import { contextHeaders, defineToolType } from './tool-type.ts'
+import { defineToolType, identityHeaders } from './tool-type.ts'
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
@@ -96,7 +96,7 @@ export const http = defineToolType({
         'user-agent': 'quartermaster',
         ...(inBody && { 'content-type': 'application/json' }),
         ...own,
-        ...contextHeaders(context),
+        ...identityHeaders(tool, context),
         [lineageHeader]: lineage.print({ callId, depth }),
       },
       body: inBody ? JSON.stringify(rest) : undefined,

@@ -10,7 +10,7 @@ import { PlatformError } from '../model/errors.ts'
 import type { Output } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import { formHints } from './form-hints.ts'
-import { contextHeaders, defineToolType, type Filled, type ToolDeps } from './tool-type.ts'
+import { defineToolType, type Filled, identityHeaders, type ToolDeps } from './tool-type.ts'
 
 const { url, headers, command, args, env } = McpAddress.shape
 formHints.add(url, { placeholder: 'https://docs.example.com/mcp' })
@@ -106,7 +106,7 @@ export const mcp = defineToolType({
   async execute(call, deps): Promise<Output> {
     const { tool, action, input, signal, timeoutMs, live, callId, depth, context } = call
     const { name, schema } = action
-    const headers = { ...contextHeaders(context), [lineageHeader]: deps.lineage.print({ callId, depth }) }
+    const headers = { ...identityHeaders(tool, context), [lineageHeader]: deps.lineage.print({ callId, depth }) }
     const upstream = upstreamOf(tool, deps, call)
     const result = await upstream.call({ name, schema, input, signal, timeoutMs, live, headers })
     const value = withoutItsName(result as unknown as JsonObject)

@@ -72,9 +72,16 @@ export interface Execution<Config extends object = object> extends CallContext {
   readonly live: Live | undefined
 }
 
-/** `{ userId: 'u1' }` as `x-quartermaster-context-userid: u1`. */
-export const contextHeaders = (context: CallContext['context']): Record<string, string> | undefined =>
-  context &&
+/**
+ * Headers that say for whom a call is made. The project comes from the validated credential; no header of the caller is
+ * forwarded. `{ userId: 'u1' }` in the context of a run becomes `x-quartermaster-context-userid: u1`.
+ */
+export const identityHeaders = (
+  { project_id: projectId }: { readonly project_id: string },
+  context: CallContext['context'],
+): Record<string, string> => ({ ...(context && contextHeaders(context)), 'x-quartermaster-project': projectId })
+
+const contextHeaders = (context: NonNullable<CallContext['context']>) =>
   Object.fromEntries(
     Object.entries(context).map(([key, value]) => [`x-quartermaster-context-${key.toLowerCase()}`, value]),
   )

@@ -1,15 +1,15 @@
 import type { Logger } from 'pino'
 import type { Authenticator } from '../../access/authenticator.ts'
-import { evaluate } from '../../access/evaluate.ts'
+import { acceptsKind, mayUseServer } from '../../access/server-access.ts'
 import { excessOf, isObject, type JsonObject } from '../../lib/json.ts'
 import { PlatformError } from '../../model/errors.ts'
-import type { Principal } from '../../model/principal.ts'
+import type { Principal, TokenLimits } from '../../model/principal.ts'
 import type { Server } from '../../model/server.ts'
 import type { RequestContext as Caller, OperationDeps } from '../../operations/operation.ts'
 import type { Admit } from '../../server/admit.ts'
 import { textOf } from '../../server/body.ts'
-import { sendError } from '../../server/error-reply.ts'
-import type { Exchange } from '../../server/exchange.ts'
+import { errorReply } from '../../server/error-reply.ts'
+import { type Exchange, sendJson } from '../../server/exchange.ts'
 import { sendResponse, toRequest } from '../../server/web.ts'
 import { whileAllowed } from './access-loss.ts'
 import { givenUp } from './cancellation.ts'
@@ -29,6 +29,10 @@ export interface McpDeps {
   readonly log: Logger
   readonly version: string
   readonly bodyLimit: number
+  /** The `WWW-Authenticate` header that tells a client how to get a token for this endpoint. Absent without OAuth. */
+  readonly challenge?: (server: string | undefined, host: string | undefined, scope?: string) => string
+  /** The URL that tokens for a server must be issued for. Without a slug, for the platform's own endpoint. */
+  readonly audienceOf: (slug: string | undefined) => string
 }
 
 /** The MCP endpoints at /mcp/{server}: stateless, for both protocol versions. */
@@ -63,23 +67,39 @@ export class McpEndpoints {
 
   /** Without a reference, the platform's own endpoint. */
   async handle(exchange: Exchange, reference: string | undefined): Promise<void> {
-    const { admit, log } = this.#deps
+    const { admit } = this.#deps
     try {
       const { caller } = await admit(exchange, 'mcp')
       const client = this.#conversations.sessions.client(exchange.headers['mcp-session-id'])
       const view = await this.#viewFor(client ? { ...caller, client } : caller, reference)
-      if (exchange.method === 'POST') await this.#post(exchange, view, reference)
+      if (exchange.method === 'POST') await this.#post(exchange, view, reference, caller.principal)
       else if (listens(exchange)) this.#listeners.open(exchange, this.#lossOfAccess(exchange, view, reference))
       else await sendResponse(exchange, await this.#sdk.fetch(toRequest(exchange), undefined, view))
     } catch (error) {
-      sendError(exchange, error, log)
+      this.#sendFault(exchange, reference, error)
     }
   }
 
-  async #post(exchange: Exchange, view: McpServerView, reference: string | undefined): Promise<void> {
+  /** A client without a valid credential is told where to get one, whether or not the server exists. */
+  #sendFault(exchange: Exchange, reference: string | undefined, error: unknown): void {
+    const { challenge, log } = this.#deps
+    const { status, headers, text } = errorReply(error, log)
+    const scope = error instanceof PlatformError && error.code === 'INSUFFICIENT_SCOPE' ? callScope : undefined
+    const isTold = challenge && (status === 401 || scope !== undefined)
+    const told = isTold && { 'www-authenticate': challenge(reference, exchange.headers.host, scope) }
+    if (!exchange.isAnswered) sendJson(exchange, status, text, { ...headers, ...told })
+  }
+
+  async #post(
+    exchange: Exchange,
+    view: McpServerView,
+    reference: string | undefined,
+    { token }: Principal,
+  ): Promise<void> {
     const text = await readText(exchange, this.#deps.bodyLimit)
     if (typeof text !== 'string') return sendRefusal(exchange, text)
     const body = parse(text)
+    if (token) requireScope(token, body)
     const message = asMessage(body, exchange.headers)
     if (message && isToolsMethod(message.method)) {
       return answerTools(message, view, this.#conversations, exchange)
@@ -147,12 +167,28 @@ export class McpEndpoints {
   /** 404 if the server is disabled or the key cannot use it. */
   async #viewFor(caller: Caller, reference: string | undefined): Promise<McpServerView> {
     const { deps, version } = this.#deps
-    if (reference === undefined) return managementView({ ...deps, ...caller }, version)
+    if (reference === undefined) {
+      this.#requireAudience(caller.principal, undefined)
+      return managementView({ ...deps, ...caller }, version)
+    }
     const server = await deps.serverCatalogues.findServer(reference)
-    if (!server || !mayUse(caller.principal, server)) {
+    this.#requireAudience(caller.principal, server)
+    if (!server || !mayUseServer(caller.principal, server)) {
       throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'server', id: reference })
     }
     return new ServerView(new ServerRequest(server, caller, deps), version)
+  }
+
+  /** A token is good for one endpoint, and an endpoint may accept only keys or only tokens. */
+  #requireAudience(principal: Principal, server: Server | undefined): void {
+    const { token } = principal
+    if (token && !this.#fits(token, server)) throw new PlatformError('UNAUTHENTICATED', { reason: 'token' })
+    if (server && !acceptsKind(principal, server)) throw new PlatformError('UNAUTHENTICATED', { reason: 'method' })
+  }
+
+  #fits({ audience, serverId }: TokenLimits, server: Server | undefined): boolean {
+    const isSameServer = serverId === undefined || serverId === (server?.id ?? null)
+    return isSameServer && audience === this.#deps.audienceOf(server?.slug)
   }
 
   /**
@@ -168,7 +204,7 @@ export class McpEndpoints {
       () => lost.abort(),
       async (principal) => {
         const server = reference === undefined ? undefined : await deps.serverCatalogues.findServer(reference)
-        return reference === undefined || (server !== undefined && mayUse(principal, server))
+        return reference === undefined || (server !== undefined && mayUseServer(principal, server))
       },
     )
     exchange.gone.addEventListener('abort', stop)
@@ -198,8 +234,13 @@ function parse(text: string): unknown {
   }
 }
 
-const mayUse = (principal: Principal, { id, project_id: projectId, enabled }: Server): boolean =>
-  enabled && evaluate(principal, 'servers:UseServer', { projectId, kind: 'server', id }).allowed
+const callScope = 'mcp'
+
+/** `mcp:read` allows everything but calls. */
+function requireScope({ scopes }: TokenLimits, body: unknown): void {
+  const calls = [body].flat().some((message) => isObject(message) && message.method === 'tools/call')
+  if (calls && !scopes.includes(callScope)) throw new PlatformError('INSUFFICIENT_SCOPE', { scope: callScope })
+}
 
 /** Whether a 2025 client opens a stream for change notifications. */
 const listens = ({ method, headers }: Exchange): boolean =>

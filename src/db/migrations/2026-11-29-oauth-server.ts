@@ -1,0 +1,46 @@
+import type { Kysely } from 'kysely'
+
+/**
+ * The built-in authorization server. Artifacts (sessions, codes, refresh tokens) are found by the hash of their value, and
+ * their payload is encrypted. A grant is what a person has allowed one client to do. Keys sign tokens and client ids.
+ */
+export async function up(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('oauth_artifacts')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('kind', 'text', (column) => column.notNull())
+    .addColumn('uid_hash', 'text')
+    .addColumn('grant_id', 'text')
+    .addColumn('payload', 'text', (column) => column.notNull())
+    .addColumn('consumed_at', 'bigint')
+    .addColumn('expires_at', 'bigint', (column) => column.notNull())
+    .execute()
+  for (const column of ['uid_hash', 'grant_id', 'expires_at']) {
+    await db.schema.createIndex(`oauth_artifacts_${column}`).on('oauth_artifacts').column(column).execute()
+  }
+  await db.schema
+    .createTable('oauth_grants')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('project_id', 'text')
+    .addColumn('server_id', 'text')
+    .addColumn('resource', 'text', (column) => column.notNull())
+    .addColumn('scope', 'text', (column) => column.notNull())
+    .addColumn('principal_id', 'text', (column) => column.notNull())
+    .addColumn('principal_name', 'text', (column) => column.notNull())
+    .addColumn('client_id', 'text', (column) => column.notNull())
+    .addColumn('client_name', 'text', (column) => column.notNull())
+    .addColumn('client_host', 'text')
+    .addColumn('redirect_host', 'text', (column) => column.notNull())
+    .addColumn('last_used_at', 'bigint')
+    .addColumn('expires_at', 'bigint', (column) => column.notNull())
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .execute()
+  await db.schema.createIndex('oauth_grants_principal').on('oauth_grants').column('principal_id').execute()
+  await db.schema
+    .createTable('oauth_keys')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('value', 'text', (column) => column.notNull())
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .execute()
+  await db.schema.alterTable('servers').addColumn('access', 'text').execute()
+}
