@@ -225,7 +225,15 @@ const settings = {
       .string()
       .refine((url) => /^https?:/i.test(url) && URL.canParse(url), 'must be an http or https URL')
       .optional(),
-    help: 'Public URL of the platform, for links; by default, the address that the caller used',
+    help: 'Public URL of the platform, for links and for OAuth. By default, links use the address that the caller used, and OAuth the loopback address',
+  },
+  clientMetadataUrl: {
+    variable: 'QM_CLIENT_METADATA_URL',
+    schema: z
+      .string()
+      .refine((url) => URL.parse(url)?.protocol === 'https:', 'must be an https URL')
+      .optional(),
+    help: 'URL of the document that identifies the platform to authorization servers; by default, /connect/client-metadata.json below an https QM_PUBLIC_URL',
   },
   drainSeconds: {
     variable: 'QM_DRAIN_SECONDS',

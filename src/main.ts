@@ -12,9 +12,11 @@ import { Runner } from './agents/runner.ts'
 import { ApprovalCoordinator } from './approvals/coordinator.ts'
 import { expireApprovals } from './approvals/expiry.ts'
 import { Catalogue } from './catalogue/catalogue.ts'
+import { connectedTool, connectedToolsFor } from './catalogue/connected-tools.ts'
 import { contactRequired } from './catalogue/required.ts'
 import { ServerCatalogues } from './catalogue/server-catalogue.ts'
 import type { Config } from './config.ts'
+import { type ConnectionParts, createConnections } from './credentials/connections/connections.ts'
 import { Credentials } from './credentials/credentials.ts'
 import { openVault } from './credentials/open-vault.ts'
 import type { Vault } from './credentials/vault.ts'
@@ -41,7 +43,10 @@ import { createAdmit } from './server/admit.ts'
 import type { Exchange } from './server/exchange.ts'
 import { fetchFrom } from './server/fetch-exchange.ts'
 import { Metrics } from './server/metrics.ts'
+import { readTarget } from './store/connections.ts'
 import { openStore, type Store } from './store/store.ts'
+import type { ToolRecord } from './store/tools.ts'
+import { connectRoutes } from './surfaces/connect/connect.ts'
 import { dashboard, isBuilt } from './surfaces/dashboard/dashboard.ts'
 import { signInRoutes } from './surfaces/dashboard/sign-in.ts'
 import { McpEndpoints } from './surfaces/mcp/endpoint.ts'
@@ -53,7 +58,7 @@ import { restRoutes } from './surfaces/rest/rest.ts'
 import { createHandler } from './surfaces/routes.ts'
 import type { ToolDeps, ToolType } from './tools/tool-type.ts'
 import { ToolTypes } from './tools/tool-types.ts'
-import { publishApproval, publishRun } from './webhooks/events.ts'
+import { publishApproval, publishConnection, publishRun } from './webhooks/events.ts'
 import { Webhooks } from './webhooks/webhooks.ts'
 
 export { done } from './model/tool.ts'
@@ -68,9 +73,12 @@ export interface Platform {
   readonly store: Store
   readonly webhooks: Webhooks
   readonly vault: Vault
+  readonly connections: ConnectionParts
   readonly models: Models
   /** Handles one HTTP request. */
   handle(exchange: Exchange): Promise<void>
+  /** Tells the platform its own address, for links and redirects. Ignored if QM_PUBLIC_URL is set. */
+  listening(url: string): void
   /** Handles a request without a port, for programs that embed the platform. */
   fetch(request: Request | URL | string, init?: RequestInit): Promise<Response>
   /** The first admin key, if this start generated it. */
@@ -140,13 +148,30 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
   const lineage = new Lineage(
     await store.settings.establish('lineage_key', () => randomBytes(32).toString('base64url')),
   )
+  let listeningAt = `http://127.0.0.1:${config.port}`
+  /** Never from request headers, which a caller can forge. */
+  const publicUrl = () => (config.publicUrl ?? listeningAt).replace(/\/+$/, '')
+  const connectedTools = { store, types, fill: (tool: ToolRecord) => catalogue.fill(tool) }
+  const connections = createConnections({
+    ...{ store, vault, outbound, jobs, publicUrl },
+    publish: (event, connection, key) => publishConnection(event, connection, key, webhooks),
+    clientMetadataUrl: () => config.clientMetadataUrl ?? documentUrl(publicUrl()),
+    toolsFor: (projectId, target) => connectedToolsFor(projectId, readTarget(target), connectedTools),
+    findTool: async (id) => {
+      const tool = await store.tools.find(id)
+      return tool && connectedTool(tool, types.of(tool))
+    },
+  })
   const toolDeps: ToolDeps = {
     outbound,
     upstreams,
     lineage,
     schemas,
     allowStdio: config.allowStdio,
-    credentials: new Credentials({ secrets: store.secrets, vault, variables: variablesOf(config.secretVariables) }),
+    credentials: new Credentials({
+      ...{ secrets: store.secrets, vault, connections },
+      variables: variablesOf(config.secretVariables),
+    }),
     platformActions,
     perform: (name, input, asker) => perform(name, input, asker, deps),
   }
@@ -193,6 +218,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     toolDeps,
     toolTypes: types,
     secretVariables: config.secretVariables ?? [],
+    connections,
     operations: operations.byName,
     vault,
     models,
@@ -233,6 +259,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
   const handle = createHandler({
     rest: restRoutes({ operations: all, deps, admit, metrics, log, bodyLimit, closing: closing.signal }),
     signIn: signInRoutes({ sessions, log, closing: closing.signal, version }),
+    connect: connectRoutes({ flows: connections.flows, sessions, authenticator, store, log, publicUrl }),
     mcp: (exchange, server) => endpoints.handle(exchange, server),
     dashboard: dashboard(pages),
     openapi: once(() => JSON.stringify(openapi(all, permissions, version))),
@@ -244,7 +271,11 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
   })
 
   await webhooks.start()
-  const sweeps = [expireApprovals(store, log), runHousekeeping({ store, webhooks, config }, log)]
+  await connections.keeper.start()
+  const sweeps = [
+    expireApprovals(store, log),
+    runHousekeeping({ store, webhooks, keeper: connections.keeper, config }, log),
+  ]
 
   return {
     config,
@@ -252,8 +283,12 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     store,
     webhooks,
     vault,
+    connections,
     models,
     handle,
+    listening(url) {
+      listeningAt = url
+    },
     fetch: (request, init) => fetchFrom(handle, new Request(request, init)),
     adminKey,
     hasDashboard: isBuilt(pages),
@@ -301,6 +336,10 @@ function semanticIndexOf(
   void semantic.check()
   return semantic
 }
+
+/** Authorization servers fetch the document, so its URL must be public. */
+const documentUrl = (publicUrl: string) =>
+  publicUrl.startsWith('https:') ? `${publicUrl}/connect/client-metadata.json` : undefined
 
 /** The environment variables with these names. No other variable can be read as a secret. */
 const variablesOf = (names: readonly string[] = []) =>

@@ -17,6 +17,7 @@ export const defaultPolicies: readonly { id: string; name: string; description: 
       statement: [
         { effect: 'Allow', action: ['*'], resource: ['*'] },
         { effect: 'Deny', action: ['api-keys:*', 'access-policies:*'], resource: ['*'] },
+        { effect: 'Deny', action: ['connections:ActAs', 'connections:OverrideIssuer'], resource: ['*'] },
         {
           effect: 'Deny',
           action: ['projects:CreateProject', 'projects:UpdateProject', 'projects:DeleteProject'],

@@ -262,7 +262,8 @@ async function principalOf(
 ): Promise<Principal> {
   const principal = await authenticator.principal(started_by.id)
   if (!principal) throw new PlatformError('KEY_GONE', { name: started_by.name })
-  return { ...principal, projectId: project_id, boundaries: settings.boundaries }
+  const { boundaries, end_user_id: endUserId = principal.endUserId } = settings
+  return { ...principal, projectId: project_id, boundaries, endUserId }
 }
 
 /** Without an error, the run was cancelled. The status is written last, so that after a crash the next attempt does the rest. */

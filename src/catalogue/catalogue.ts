@@ -1,3 +1,4 @@
+import { type Authorization, ConnectionNeeded } from '../credentials/connections/authorization.ts'
 import type { FilledConfig } from '../credentials/credentials.ts'
 import { Redactor } from '../credentials/redactor.ts'
 import { Cached } from '../db/cached.ts'
@@ -10,6 +11,8 @@ import type { Store } from '../store/store.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import type { ActionDefinition, Filled, ToolDeps, ToolType } from '../tools/tool-type.ts'
 import type { ToolTypes } from '../tools/tool-types.ts'
+import { appOf } from './app.ts'
+import { connectedTool } from './connected-tools.ts'
 import { watchDefinitions } from './definitions.ts'
 import { presetsFor, shownSchema } from './presets.ts'
 
@@ -46,12 +49,6 @@ const longestWait = 2000
 const cacheTimeOf = ({ tool, type, unreachable }: ToolEntry): number =>
   unreachable ? lifetimeWhileAway : (lifetimeOf(tool, type) ?? Number.POSITIVE_INFINITY)
 
-/** The default app of tools with a single action. */
-export const commonApp = 'tools'
-
-export const appOf = (tool: Pick<ToolRecord, 'app' | 'name' | 'many_actions'>) =>
-  tool.app ?? (tool.many_actions ? tool.name.toLowerCase() : commonApp)
-
 /** By default, actions at level `open` run immediately and all others need approval. */
 const autoApproveOf = (tool: Pick<ToolRecord, 'auto_approve'>, level: Level) => tool.auto_approve ?? level === 'open'
 
@@ -74,6 +71,7 @@ export class Catalogue {
     this.#entries = new Cached(store.changes, { removeOn: ['tools'], lifetime: cacheTimeOf })
     store.changes.subscribe('tools', () => this.#changed())
     store.changes.subscribe('secrets', (projects) => this.#secretsChanged(projects))
+    store.changes.subscribe('connections', (ids) => this.#connectionsChanged(ids))
     deps.upstreams.onChange(() => {
       this.#entries.expire(({ tool, type }) => lifetimeOf(tool, type) !== undefined)
       this.#changed()
@@ -95,6 +93,13 @@ export class Catalogue {
       return isAffected
     })
     this.#deps.upstreams.release(ids)
+    this.#changed()
+  }
+
+  /** With a new connection, the list of a server that needs one can be read. */
+  #connectionsChanged(ids: readonly string[]): void {
+    const isInProject = ({ tool }: ToolEntry) => ids.includes(tool.project_id)
+    this.#entries.expire((entry) => isInProject(entry) && lifetimeOf(entry.tool, entry.type) !== undefined)
     this.#changed()
   }
 
@@ -131,7 +136,8 @@ export class Catalogue {
     const renewals = [...toolIds].flatMap((id) => {
       const entry = this.#entries.last(id)
       if (!entry?.type.refreshStale) return []
-      return [entry.type.refreshStale(entry.tool, this.#deps, entry.filled, freshFor)]
+      const { tool, type } = entry
+      return [this.requireFilled(tool).then((filled) => type.refreshStale?.(tool, this.#deps, filled, freshFor))]
     })
     if (renewals.length === 0) return
     const { promise: late, resolve } = Promise.withResolvers<void>()
@@ -154,16 +160,34 @@ export class Catalogue {
 
   /** Fills the values of secrets into the config of a tool. */
   async fill(tool: ToolRecord): Promise<ToolEntry['filled']> {
-    const { config, secrets, fault } = await this.#deps.credentials.fill(tool)
+    const { credentials } = this.#deps
+    const { config, secrets, fault } = await credentials.fill(tool)
     const redactor = new Redactor([...this.typeOf(tool).secrets(config), ...secrets])
-    return { config, redactor, ...(fault && { fault }) }
+    return { config, redactor, authorization: undefined, ...(fault && { fault }) }
   }
 
-  /** The same, for use at once: throws if a secret is missing. */
+  /** The same, for a request to another system: throws if a secret or a connection is missing. */
   async requireFilled(tool: ToolRecord): Promise<Filled> {
     const filled = await this.fill(tool)
     if (filled.fault) throw filled.fault
-    return filled
+    return { ...filled, authorization: await this.#authorizationOf(tool, filled) }
+  }
+
+  /** Lists are shared by all callers, so any connection of the project will do. */
+  async #authorizationOf(tool: ToolRecord, { config }: Filled): Promise<Authorization | undefined> {
+    const connected = connectedTool(tool, this.typeOf(tool), config)
+    return this.#deps.credentials.authorizeListing(connected).catch((error: unknown) => {
+      throw required(error, connected.app)
+    })
+  }
+
+  async #list(tool: ToolRecord, filled: Filled): Promise<readonly ActionDefinition[]> {
+    const authorization = await this.#authorizationOf(tool, filled)
+    try {
+      return await this.typeOf(tool).actions(tool, this.#deps, { ...filled, authorization })
+    } catch (error) {
+      throw required(error, appOf(tool))
+    }
   }
 
   async describe(tool: ToolRecord): Promise<ToolEntry> {
@@ -173,7 +197,8 @@ export class Catalogue {
     const filled = await this.fill(tool)
     // Without its credentials, another system cannot be asked.
     if (filled.fault && lifetime !== undefined) throw filled.fault
-    const listed = await type.actions(tool, this.#deps, filled)
+    const listed =
+      lifetime === undefined ? await type.actions(tool, this.#deps, filled) : await this.#list(tool, filled)
     const sketches = lifetime === undefined ? listed : listed.map((one) => withoutSecrets(one, filled.redactor))
     const withheld = lifetime === undefined ? nothing : await watchDefinitions(tool, sketches, this.#store)
     for (const sketch of sketches) {
@@ -206,6 +231,16 @@ export class Catalogue {
 }
 
 const nothing: ReadonlySet<string> = new Set()
+
+/** Without a caller there is nobody to send to a page. Dispatch adds a link for the caller. */
+const required = (error: unknown, app: string): unknown =>
+  error instanceof ConnectionNeeded
+    ? new PlatformError(
+        'CONNECTION_REQUIRED',
+        { app, reason: error.reason, connect_url: null, expires_at: null },
+        { cause: error },
+      )
+    : error
 
 const lifetimeOf = (tool: ToolRecord, type: ToolType) => type.lifetime?.(tool.config)
 

@@ -12,6 +12,7 @@ export interface ChangeEvent {
     | 'access_policies'
     | 'tools'
     | 'secrets'
+    | 'connections'
     | 'servers'
     | 'skills'
     | 'calls'

@@ -9,9 +9,11 @@ import * as aiProviders from './ai-providers.ts'
 import * as apiKeys from './api-keys.ts'
 import * as approvalRules from './approval-rules.ts'
 import * as approvals from './approvals.ts'
+import * as authConfigs from './auth-configs.ts'
 import * as callStats from './call-stats.ts'
 import * as calls from './calls.ts'
 import * as checkAccess from './check-access.ts'
+import * as connections from './connections.ts'
 import * as definitions from './definitions.ts'
 import * as documents from './documents.ts'
 import * as files from './files.ts'
@@ -34,7 +36,9 @@ import * as webhooks from './webhooks.ts'
 const isOperation = (value: unknown): value is Operation => isObject(value) && 'route' in value && 'perform' in value
 
 /** Operations that control access. As platform actions they need approval unless the tool says otherwise. */
-const administrative = new Set(['api-keys', 'access-policies', 'projects', 'secrets'])
+const administrative = new Set([
+  ...['api-keys', 'access-policies', 'projects', 'secrets', 'connections', 'auth-configs'],
+])
 
 const levelOf = ({ permission }: Operation): Level =>
   administrative.has(permission.slice(0, permission.indexOf(':'))) ? 'administrative' : 'open'
@@ -72,7 +76,7 @@ export function operationsFor(types: ToolTypes): Operations {
     ...[projects, apiKeys, accessPolicies, checkAccess, ofTools, tools, typesOfTools, definitions],
     { importMcpServers: importMcpServers(ofTools.createTool) },
     ...[servers, resolve, footprint, skills, skillFiles, aiProviders, agents, generations, documents, files, calls],
-    ...[webhooks, approvals, approvalRules, callStats, secrets],
+    ...[webhooks, approvals, approvalRules, callStats, secrets, connections, authConfigs],
   ].flatMap((module) => (Object.values(module) as unknown[]).filter(isOperation))
   return {
     types,
@@ -82,6 +86,7 @@ export function operationsFor(types: ToolTypes): Operations {
       'access-policies:AttachAccessPolicy',
       'servers:UseServer',
       'secrets:UseSecret',
+      'connections:OverrideIssuer',
       ...types.all.flatMap((type) => type.permissions ?? []),
     ]),
     platformActions: new Map(all.filter(isAction).map((operation) => [operation.name, actionOf(operation)])),

@@ -5,6 +5,7 @@ import type { Models } from '../agents/models/model.ts'
 import type { Runner } from '../agents/runner.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { ServerCatalogues } from '../catalogue/server-catalogue.ts'
+import type { ConnectionParts } from '../credentials/connections/connections.ts'
 import type { Vault } from '../credentials/vault.ts'
 import type { VisibilityFacts, Visible } from '../db/page.ts'
 import type { CallRequest } from '../dispatch/call.ts'
@@ -61,6 +62,7 @@ export interface OperationDeps {
   /** The environment variables that secrets can be read from. */
   readonly secretVariables: readonly string[]
   readonly vault: Vault
+  readonly connections: ConnectionParts
   readonly models: Models
   readonly webhooks: Webhooks
   /** The version of the platform. */

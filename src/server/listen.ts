@@ -12,6 +12,8 @@ export interface Listening {
 
 export interface HttpServer {
   handle(exchange: Exchange): void | Promise<void>
+  /** Called with the address once the port is open. */
+  listening?(url: string): void
 }
 
 export async function listen(platform: HttpServer, host: string, port: number): Promise<Listening> {
@@ -35,8 +37,10 @@ export async function listen(platform: HttpServer, host: string, port: number): 
   })
   const { port: bound } = server.address() as AddressInfo
   const reachable = anyAddress.get(host) ?? host
+  const url = `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${bound}`
+  platform.listening?.(url)
   return {
-    url: `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${bound}`,
+    url,
     close: (seconds) => closeGently(server, connections, seconds),
   }
 }

@@ -6,6 +6,10 @@ import { Settings } from './settings.ts'
 export const sealedAt = {
   providerKey: (id: string) => `ai_providers/${id}/api_key`,
   providerHeaders: (id: string) => `ai_providers/${id}/headers`,
+  authConfig: (id: string) => `auth_configs/${id}/client_secret`,
+  connection: (id: string) => `connections/${id}/secrets`,
+  connectLink: (id: string) => `connect_links/${id}/pending`,
+  oauthClient: (id: string) => `oauth_clients/${id}/client`,
   secret: (id: string) => `secrets/${id}/value`,
   webhookSecret: (id: string) => `webhooks/${id}/secret`,
 }
@@ -14,6 +18,10 @@ export const sealedAt = {
 const columns = [
   { table: 'ai_providers', column: 'api_key', at: sealedAt.providerKey },
   { table: 'ai_providers', column: 'headers', at: sealedAt.providerHeaders },
+  { table: 'auth_configs', column: 'client_secret', at: sealedAt.authConfig },
+  { table: 'connections', column: 'secrets', at: sealedAt.connection },
+  { table: 'connect_links', column: 'pending', at: sealedAt.connectLink },
+  { table: 'oauth_clients', column: 'client', at: sealedAt.oauthClient },
   { table: 'secrets', column: 'value', at: sealedAt.secret },
   { table: 'webhooks', column: 'secret', at: sealedAt.webhookSecret },
   { table: 'webhooks', column: 'previous_secret', at: sealedAt.webhookSecret },
