@@ -90,10 +90,19 @@ export async function authenticate({
   }
   if (authMethod === 'private_key_jwt') throw incomplete(issuer, 'the private key is missing')
   if (clientSecret === undefined || clientSecret === '') throw incomplete(issuer, 'the client secret is missing')
-  return authMethod === 'client_secret_basic'
-    ? oauth.ClientSecretBasic(clientSecret)
-    : oauth.ClientSecretPost(clientSecret)
+  return authMethod === 'client_secret_basic' ? basic(clientSecret) : oauth.ClientSecretPost(clientSecret)
 }
+
+/**
+ * Unlike the library's, leaves hyphens and dots as they are. Both are valid, but not every server decodes credentials, and
+ * most client IDs contain a hyphen.
+ */
+const basic =
+  (clientSecret: string): oauth.ClientAuth =>
+  (_as, { client_id }, _body, headers) => {
+    const credentials = `${encodeURIComponent(client_id)}:${encodeURIComponent(clientSecret)}`
+    headers.set('authorization', `Basic ${Buffer.from(credentials).toString('base64')}`)
+  }
 
 const incomplete = (issuer: string, reason: string) =>
   new Misconfigured(`The client for "${hostOf(issuer)}" cannot authenticate: ${reason}. Correct the client.`, {

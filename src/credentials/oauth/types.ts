@@ -8,6 +8,8 @@ export interface OAuthContext {
   /** The guarded fetch of `src/http/outbound.ts`. Redirects, sizes and times are limited here on top of it. */
   readonly fetch: typeof fetch
   readonly signal?: AbortSignal | undefined
+  /** The limit for each request; 10 seconds by default. */
+  readonly timeoutMs?: number | undefined
   /** Called after each step. Steps contain no secrets. */
   readonly trace?: ((step: TraceStep) => void) | undefined
 }

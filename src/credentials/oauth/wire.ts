@@ -5,7 +5,7 @@ import type { OAuthContext, TraceStep } from './types.ts'
 
 /** Metadata and token responses are small. The limit keeps a hostile server from filling memory. */
 export const maxBytes = 256 * 1024
-const timeoutMs = 10_000
+const defaultTimeoutMs = 10_000
 
 type Seen = { -readonly [K in 'method' | 'url' | 'status']?: TraceStep[K] }
 
@@ -34,6 +34,7 @@ function limitedFetch(context: OAuthContext, seen: Seen): typeof globalThis.fetc
     const url = new URL(input instanceof Request ? input.url : input)
     Object.assign(seen, { method: init.method ?? 'GET', url: url.host + url.pathname, status: undefined })
     assertSecure(url)
+    const { timeoutMs = defaultTimeoutMs } = context
     const timeout = AbortSignal.timeout(timeoutMs)
     const signal = AbortSignal.any([timeout, ...[context.signal, init.signal].filter((one) => one != null)])
     try {
@@ -46,7 +47,7 @@ function limitedFetch(context: OAuthContext, seen: Seen): typeof globalThis.fetc
       })
     } catch (error) {
       context.signal?.throwIfAborted()
-      throw timeout.aborted ? timedOut(url.host) : failed(error, url.host)
+      throw timeout.aborted ? timedOut(url.host, timeoutMs) : failed(error, url.host)
     }
   }
 }
@@ -87,7 +88,7 @@ const tooLarge = (host: string) =>
     code: 'response_too_large',
   })
 
-const timedOut = (host: string) =>
+const timedOut = (host: string, timeoutMs: number) =>
   new TemporaryFailure(`"${host}" did not answer within ${timeoutMs / 1000} seconds. Try again later.`, {
     host,
     code: 'timeout',
