@@ -87,7 +87,7 @@ export class OAuthSetup {
   }
 
   /** Our client: the operator's, our metadata document, an earlier registration, or a new one. */
-  async clientFor(plan: ConnectPlan, { server, scopes }: Authority): Promise<OAuthClient> {
+  async clientFor(plan: ConnectPlan, { server }: Pick<Authority, 'server'>): Promise<OAuthClient> {
     const { oauthClients, vault, publicUrl, clientMetadataUrl } = this.#deps
     const { settings, clientSecret, subject } = plan
     const { redirectUri } = this
@@ -101,7 +101,8 @@ export class OAuthSetup {
     const client = await explained(() =>
       register(
         {
-          ...{ server, redirectUri, scopes, preRegistered },
+          // Without scopes: some servers would refuse to grant a client more than it was registered with.
+          ...{ server, redirectUri, preRegistered },
           clientName: 'Quartermaster',
           clientUri: publicUrl(),
           clientMetadataUrl: clientMetadataUrl(),
