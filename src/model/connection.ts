@@ -82,6 +82,11 @@ export const ConnectionSettings = {
     .optional()
     .describe('oauth2: the scopes to request; by default, those the server asks for'),
   issuer: HttpUrl.optional().describe('oauth2: the authorization server; by default, the one the MCP server names'),
+  signing_algorithm: z
+    .string()
+    .max(20)
+    .optional()
+    .describe('oauth2: how client assertions are signed with private_key, such as ES256'),
   authorization_endpoint: HttpUrl.optional().describe('oauth2: only if the authorization server publishes no metadata'),
   token_endpoint: HttpUrl.optional().describe('oauth2: only if the authorization server publishes no metadata'),
 }
@@ -94,6 +99,7 @@ export const ConnectionSecrets = {
   api_key: SecretText.optional().describe('Another name for value'),
   token: SecretText.optional().describe('Another name for value'),
   password: SecretText.optional().describe('basic: the password'),
+  private_key: SecretText.optional().describe('oauth2: a PKCS #8 key in PEM, instead of client_secret'),
   client_secret: SecretText.optional().describe('oauth2: the secret of the client'),
 }
 

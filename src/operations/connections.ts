@@ -272,8 +272,15 @@ const settingsOf: Readonly<Record<ConnectionType, readonly (keyof ConnectionSett
   api_key: ['header', 'query'],
   bearer: [],
   basic: ['username'],
-  oauth2_client_credentials: ['client_id', 'scopes', 'issuer', 'token_endpoint'],
-  oauth2_authorization_code: ['client_id', 'scopes', 'issuer', 'authorization_endpoint', 'token_endpoint'],
+  oauth2_client_credentials: ['client_id', 'signing_algorithm', 'scopes', 'issuer', 'token_endpoint'],
+  oauth2_authorization_code: [
+    'client_id',
+    'signing_algorithm',
+    'scopes',
+    'issuer',
+    'authorization_endpoint',
+    'token_endpoint',
+  ],
 }
 
 const requiredBy: Readonly<Record<ConnectionType, readonly (keyof Given)[]>> = {
@@ -303,7 +310,10 @@ export function settingsFor(
 function checked(type: ConnectionType, input: Given): { settings: ConnectionSettings; secrets: StoredSecrets } {
   const { settings, errors } = settingsFor(type, input)
   const value = input.value ?? input.api_key ?? input.token
-  const secrets = { value, password: input.password, client_secret: input.client_secret }
+  const secrets = { value, password: input.password, client_secret: input.client_secret ?? input.private_key }
+  if ((input.private_key === undefined) !== (settings.signing_algorithm === undefined)) {
+    errors.push({ path: 'signing_algorithm', message: 'must be sent together with private_key' })
+  }
   const all = { ...settings, ...secrets }
   for (const name of requiredBy[type]) {
     if (all[name as keyof typeof all] === undefined)

@@ -436,6 +436,8 @@ export interface ConnectionChanges {
   scopes?: Array<string>
   /** oauth2: the authorization server; by default, the one the MCP server names */
   issuer?: string
+  /** oauth2: how client assertions are signed with private_key, such as ES256 */
+  signing_algorithm?: string
   /** oauth2: only if the authorization server publishes no metadata */
   authorization_endpoint?: string
   /** oauth2: only if the authorization server publishes no metadata */
@@ -448,6 +450,8 @@ export interface ConnectionChanges {
   token?: string
   /** basic: the password */
   password?: string
+  /** oauth2: a PKCS #8 key in PEM, instead of client_secret */
+  private_key?: string
   /** oauth2: the secret of the client */
   client_secret?: string
 }
@@ -849,6 +853,8 @@ export interface NewAuthConfig {
   scopes?: Array<string>
   /** oauth2: the authorization server; by default, the one the MCP server names */
   issuer?: string
+  /** oauth2: how client assertions are signed with private_key, such as ES256 */
+  signing_algorithm?: string
   /** oauth2: only if the authorization server publishes no metadata */
   authorization_endpoint?: string
   /** oauth2: only if the authorization server publishes no metadata */
@@ -893,6 +899,8 @@ export interface NewConnection {
   scopes?: Array<string>
   /** oauth2: the authorization server; by default, the one the MCP server names */
   issuer?: string
+  /** oauth2: how client assertions are signed with private_key, such as ES256 */
+  signing_algorithm?: string
   /** oauth2: only if the authorization server publishes no metadata */
   authorization_endpoint?: string
   /** oauth2: only if the authorization server publishes no metadata */
@@ -905,6 +913,8 @@ export interface NewConnection {
   token?: string
   /** basic: the password */
   password?: string
+  /** oauth2: a PKCS #8 key in PEM, instead of client_secret */
+  private_key?: string
   /** oauth2: the secret of the client */
   client_secret?: string
 }

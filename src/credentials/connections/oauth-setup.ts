@@ -122,9 +122,13 @@ export class OAuthSetup {
   }
 }
 
-const preRegisteredOf = ({ client_id = '', issuer }: ConnectPlan['settings'], clientSecret: string | undefined) => ({
+/** With a signing algorithm, the secret is a private key. */
+const preRegisteredOf = (
+  { client_id = '', issuer, signing_algorithm: alg }: ConnectPlan['settings'],
+  secret: string | undefined,
+) => ({
   clientId: client_id,
-  ...(clientSecret !== undefined && { clientSecret }),
+  ...(secret !== undefined && (alg === undefined ? { clientSecret: secret } : { privateKey: { pem: secret, alg } })),
   ...(issuer !== undefined && { issuer }),
 })
 
