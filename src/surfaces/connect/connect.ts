@@ -26,7 +26,7 @@ export interface ConnectDeps {
 
 const maxForm = 128 * 1024
 /** Longer parameters are not from an authorization server. */
-const maxQuery = 16 * 1024
+const maxQuery = 8 * 1024
 
 /** The hosted pages on which people connect accounts. They are apart from the dashboard: its code and cookie are not used. */
 export function connectRoutes(deps: ConnectDeps): Route[] {
@@ -105,10 +105,11 @@ async function submit(exchange: Exchange, link: ConnectLinkRow, deps: ConnectDep
   const { flows, sessions, store, publicUrl } = deps
   const form = new URLSearchParams(textOf(await exchange.read(maxForm)))
   const browser = requireOwnForm(exchange, browserOf(exchange, publicUrl()), form.get('csrf'))
+  const verifier = link.minted_by === 'platform' && link.verified === 0 ? await verifierOf(link, store) : undefined
+  // Checked first, so that somebody else who opens the link does not use it up.
+  if (verifier === undefined) await requireOpener(link, exchange, sessions)
   const bound = await flows.bind(link, browser)
-  const verifier = bound.minted_by === 'platform' && bound.verified === 0 ? await verifierOf(bound, store) : undefined
   if (verifier !== undefined) return redirect(exchange, verifier)
-  await requireOpener(bound, exchange, sessions)
   const plan = await flows.plan(bound)
   const fields = fieldsOf(plan)
   if (fields.length === 0) return redirect(exchange, await flows.begin(bound, plan))
