@@ -69,8 +69,8 @@ function addParam({ params }: ParsedChallenge, [, name = '', quoted, plain = '']
 }
 
 /** RFC 6749, section 3.3. Returns undefined if there is no scope, or if one has characters that are not allowed. */
-export function parseScopes(text: string | undefined, delimiter = ' '): readonly string[] | undefined {
-  const scopes = [...new Set((text ?? '').split(delimiter === ' ' ? /\s+/ : /[\s,]+/).filter((scope) => scope !== ''))]
+export function parseScopes(text: string | undefined): readonly string[] | undefined {
+  const scopes = [...new Set((text ?? '').split(/\s+/).filter((scope) => scope !== ''))]
   return scopes.length > 0 && scopes.every(isScope) ? scopes : undefined
 }
 

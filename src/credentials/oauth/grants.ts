@@ -1,4 +1,6 @@
 import * as oauth from 'oauth4webapi'
+import { hostOf } from './endpoints.ts'
+import { Misconfigured } from './errors.ts'
 import { requestToken } from './token-request.ts'
 import { toTokens } from './tokens.ts'
 import type {
@@ -13,10 +15,12 @@ import type {
 
 /** Refreshes once. Whether a rejection is final is for the caller to decide: another process may have refreshed meanwhile. */
 export async function refresh(request: RefreshRequest, context: OAuthContext): Promise<Tokens> {
-  const { refreshToken, scopes } = request
+  const { server, refreshToken, scopes } = request
+  const { refreshEndpoint = server.token_endpoint } = server.quirks ?? {}
   const response = await requestToken(
     {
       ...request,
+      server: { ...server, token_endpoint: refreshEndpoint },
       credential: 'refresh token',
       secrets: [refreshToken],
       send: ({ as, client, auth, options }) =>
@@ -66,6 +70,8 @@ export async function exchangeToken(request: TokenExchangeRequest, context: OAut
     },
     context,
   )
+  // A token of another type must not be passed on: as an assertion, it would hand over access to the identity provider.
+  if (requestedTokenType !== undefined && response.issued_token_type !== requestedTokenType) throw otherType(request)
   return toTokens(response, request)
 }
 
@@ -102,6 +108,14 @@ export async function enterpriseAuthorization(request: EnterpriseRequest, contex
     context,
   )
   return exchangeAssertion({ ...request, assertion: accessToken }, context)
+}
+
+function otherType({ server }: TokenExchangeRequest): Misconfigured {
+  const host = hostOf(server.token_endpoint)
+  return new Misconfigured(
+    `The authorization server at "${host}" issued another type of token than requested, so it was not used. Check whether it supports this kind of token exchange.`,
+    { host, code: 'unexpected_token_type' },
+  )
 }
 
 const grantTypes = 'urn:ietf:params:oauth:grant-type:'

@@ -1,5 +1,5 @@
 import * as oauth from 'oauth4webapi'
-import { assertSameIssuer } from './capabilities.ts'
+import { assertEndpoint, assertSameIssuer } from './capabilities.ts'
 import { hostOf } from './endpoints.ts'
 import { Misconfigured } from './errors.ts'
 import { describe, errorIn, parseBody, temporary } from './responses.ts'
@@ -17,6 +17,7 @@ export async function revoke(request: RevokeRequest, context: OAuthContext): Pro
   const token = refreshToken ?? accessToken
   if (endpoint === undefined || token === undefined) return 'unsupported'
   assertSameIssuer(server, client.issuer)
+  assertEndpoint(server, 'revocation_endpoint')
   const secrets = [accessToken ?? '', refreshToken ?? '', client.clientSecret ?? '']
   return traced('revocation', context, async (fetch) => {
     const response = await send(request, endpoint, token, fetch)
@@ -36,9 +37,11 @@ type Fetch = typeof globalThis.fetch
 
 async function send(request: RevokeRequest, endpoint: string, token: string, fetch: Fetch): Promise<Response> {
   const { server, client, accessToken, refreshToken } = request
-  const { revocation = 'rfc7009' } = server.quirks ?? {}
-  if (revocation === 'bearer') return fetch(endpoint, { method: 'POST', headers: { authorization: `Bearer ${token}` } })
-  if (revocation === 'github') return removeGrant(client, endpoint, accessToken ?? token, fetch)
+  const revocation = server.quirks?.revocation
+  const bearer = accessToken ?? token
+  if (revocation === 'bearer')
+    return fetch(endpoint, { method: 'POST', headers: { authorization: `Bearer ${bearer}` } })
+  if (revocation === 'github') return removeGrant(client, endpoint, bearer, fetch)
   const peer = peerOf(server, client)
   return oauth.revocationRequest(peer.as, peer.client, await authenticate(client), token, {
     ...optionsWith((url, init) => fetch(url, init)),
@@ -52,6 +55,7 @@ const removeGrant = ({ clientId, clientSecret = '' }: OAuthClient, endpoint: str
     method: 'DELETE',
     headers: {
       accept: 'application/vnd.github+json',
+      'content-type': 'application/json',
       authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`,
     },
     body: JSON.stringify({ access_token: token }),

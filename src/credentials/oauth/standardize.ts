@@ -27,18 +27,19 @@ const standardCodes: Readonly<Record<string, string>> = {
  * status 200; several leave out `token_type`, separate scopes by commas, or send lifetimes that are no lifetimes.
  */
 export function standardize(body: JsonObject, quirks: Quirks | undefined): JsonObject {
-  const { error, ok } = body
-  if (error !== undefined || ok === false) {
+  const { error, ...success } = body
+  // Some apps send an empty error on success.
+  if (error || body.ok === false) {
     const code = typeof error === 'string' ? (standardCodes[error] ?? error) : (error ?? 'unknown_error')
     return { ...body, error: code }
   }
   const inner = quirks?.tokenPath === undefined ? undefined : at(body, quirks.tokenPath)
   // Scopes beside the inner token are those of another token.
-  const { scope: _, ...outer } = body
-  const stated: JsonObject = isObject(inner) ? { ...outer, ...inner } : body
+  const { scope: _, ...outer } = success
+  const stated: JsonObject = isObject(inner) ? { ...outer, ...inner } : success
   const { access_token, refresh_token, expires_in, scope, token_type, ...rest } = stated
   const seconds = secondsIn(expires_in)
-  const scopes = scopesIn(scope, quirks?.scopeDelimiter)
+  const scopes = scopesIn(scope, quirks !== undefined)
   return {
     ...rest,
     ...(isToken(access_token) && { access_token }),
@@ -59,9 +60,9 @@ function secondsIn(value: Json | undefined): number | undefined {
   return typeof seconds === 'number' && seconds > 0 ? Math.min(Math.ceil(seconds), maxSeconds) : undefined
 }
 
-function scopesIn(value: Json | undefined, delimiter: string | undefined): string | undefined {
+function scopesIn(value: Json | undefined, withCommas: boolean): string | undefined {
   const texts = Array.isArray(value) ? value : [value]
-  const separator = delimiter === ',' ? /[\s,]+/ : /\s+/
+  const separator = withCommas ? /[\s,]+/ : /\s+/
   const scopes = texts.flatMap((text) => (typeof text === 'string' ? text.split(separator) : [])).filter(isScope)
   return scopes.length > 0 ? [...new Set(scopes)].join(' ') : undefined
 }

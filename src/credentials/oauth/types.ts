@@ -62,7 +62,7 @@ export interface AuthorizationServer {
 
 /** How an app's OAuth differs from the standard. */
 export interface Quirks {
-  /** Separates scopes in the authorization request and in token responses; a space by default. */
+  /** Separates scopes in the authorization request; a space by default. Responses may use commas in any case. */
   readonly scopeDelimiter?: string
   /** The parameter that lists scopes in the authorization request; `scope` by default. */
   readonly scopeParameter?: string
@@ -70,8 +70,8 @@ export interface Quirks {
   readonly withoutPkce?: boolean
   /** Added to the authorization URL, such as `access_type=offline`. */
   readonly authorizationParameters?: Readonly<Record<string, string>>
-  /** Added to token requests. */
-  readonly tokenParameters?: Readonly<Record<string, string>>
+  /** Where tokens are refreshed, if not at the token endpoint. */
+  readonly refreshEndpoint?: string
   /** The app takes token requests as JSON instead of a form. */
   readonly jsonTokenRequest?: boolean
   /** Where the token is in the response, such as `authed_user` for user tokens of Slack. */
@@ -79,7 +79,8 @@ export interface Quirks {
   /** The app has no published issuer, so an `iss` parameter cannot be compared. */
   readonly unknownIssuer?: boolean
   readonly account?: AccountSource
-  readonly revocation?: 'rfc7009' | 'bearer' | 'github'
+  /** How tokens are revoked, if not as RFC 7009 describes: with the token itself, or as GitHub does. */
+  readonly revocation?: 'bearer' | 'github'
 }
 
 /** Where to find the name of the connected account. */
