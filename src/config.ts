@@ -247,6 +247,14 @@ const settings = {
     schema: yesOrNo.default(true),
     help: 'Let OAuth clients register themselves; most editors need this',
   },
+  clientMetadataUrl: {
+    variable: 'QM_CLIENT_METADATA_URL',
+    schema: z
+      .string()
+      .refine((url) => URL.parse(url)?.protocol === 'https:', 'must be an https URL')
+      .optional(),
+    help: 'URL of the document that identifies the platform to authorization servers; by default, /connect/client-metadata.json below an https QM_PUBLIC_URL',
+  },
   drainSeconds: {
     variable: 'QM_DRAIN_SECONDS',
     schema: whole(0, 3600).default(25),

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
+import type { ConnectionKeeper } from './credentials/connections/keeper.ts'
 import { every } from './lib/every.ts'
 import { firstIdAt } from './model/ids.ts'
 import type { Store } from './store/store.ts'
@@ -11,6 +12,7 @@ const day = 24 * hour
 interface SweepDeps {
   readonly store: Store
   readonly webhooks: Webhooks
+  readonly keeper: ConnectionKeeper
   readonly config: Pick<Config, 'callRetentionDays'>
 }
 
@@ -22,7 +24,7 @@ export const runHousekeeping = (deps: SweepDeps, log: Logger) =>
   )
 
 /** Deletes expired data, and enqueues webhook deliveries that were stored by a process that crashed before enqueuing them. */
-export async function sweep({ store, webhooks, config: { callRetentionDays } }: SweepDeps): Promise<void> {
+export async function sweep({ store, webhooks, keeper, config: { callRetentionDays } }: SweepDeps): Promise<void> {
   await store.idempotencyKeys.sweep(Date.now() - day)
   await store.results.sweep()
   await webhooks.sweep()
@@ -30,6 +32,8 @@ export async function sweep({ store, webhooks, config: { callRetentionDays } }: 
   await store.webSessions.sweep()
   await store.oauthArtifacts.sweep()
   await store.oauthGrants.sweep()
+  await store.connectLinks.sweep(Date.now() - day)
+  await keeper.remind()
   await store.files.sweep(firstIdAt('bytes', Date.now() - day))
   if (callRetentionDays > 0) await store.calls.removeBefore(Date.now() - callRetentionDays * day)
 }

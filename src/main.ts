@@ -15,9 +15,11 @@ import { Runner } from './agents/runner.ts'
 import { ApprovalCoordinator } from './approvals/coordinator.ts'
 import { expireApprovals } from './approvals/expiry.ts'
 import { Catalogue } from './catalogue/catalogue.ts'
+import { connectedTool, connectedToolsFor } from './catalogue/connected-tools.ts'
 import { contactRequired } from './catalogue/required.ts'
 import { ServerCatalogues } from './catalogue/server-catalogue.ts'
 import type { Config } from './config.ts'
+import { type ConnectionParts, createConnections } from './credentials/connections/connections.ts'
 import { Credentials } from './credentials/credentials.ts'
 import { OauthServerKeys } from './credentials/oauth-server-keys.ts'
 import { openVault } from './credentials/open-vault.ts'
@@ -48,7 +50,9 @@ import type { Exchange } from './server/exchange.ts'
 import { fetchFrom } from './server/fetch-exchange.ts'
 import { Metrics } from './server/metrics.ts'
 import { PublicUrl } from './server/public-url.ts'
+import { readTarget } from './store/connections.ts'
 import { openStore, type Store } from './store/store.ts'
+import { connectRoutes } from './surfaces/connect/connect.ts'
 import { dashboard, isBuilt } from './surfaces/dashboard/dashboard.ts'
 import { signInRoutes } from './surfaces/dashboard/sign-in.ts'
 import { singleSignOnRoutes } from './surfaces/dashboard/single-sign-on.ts'
@@ -65,7 +69,7 @@ import { createHandler } from './surfaces/routes.ts'
 import { sealStoredTools } from './tools/seal-stored-tools.ts'
 import type { ToolDeps, ToolType } from './tools/tool-type.ts'
 import { ToolTypes } from './tools/tool-types.ts'
-import { publishApproval, publishRun } from './webhooks/events.ts'
+import { publishApproval, publishConnection, publishRun } from './webhooks/events.ts'
 import { Webhooks } from './webhooks/webhooks.ts'
 
 export { done } from './model/tool.ts'
@@ -80,6 +84,7 @@ export interface Platform {
   readonly store: Store
   readonly webhooks: Webhooks
   readonly vault: Vault
+  readonly connections: ConnectionParts
   readonly models: Models
   /** Handles one HTTP request. */
   handle(exchange: Exchange): Promise<void>
@@ -159,6 +164,19 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     folder: config.secretFiles,
     onChange: () => void store.changes.publish('secrets', []).catch(() => {}),
   })
+  const publicUrl = new PublicUrl(config)
+  const connections = createConnections({
+    ...{ store, vault, outbound, jobs },
+    publicUrl: () => publicUrl.href,
+    publish: (event, connection, key) => publishConnection(event, connection, key, webhooks),
+    clientMetadataUrl: () => config.clientMetadataUrl ?? documentUrl(publicUrl.href),
+    toolsFor: (projectId, target) =>
+      connectedToolsFor(projectId, readTarget(target), { store, types, open: (tool) => catalogue.open(tool) }),
+    findTool: async (id) => {
+      const tool = await store.tools.find(id)
+      return tool && connectedTool(tool, types.of(tool))
+    },
+  })
   const toolDeps: ToolDeps = {
     outbound,
     upstreams,
@@ -166,8 +184,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     schemas,
     allowStdio: config.allowStdio,
     credentials: new Credentials({
-      secrets: store.secrets,
-      vault,
+      ...{ secrets: store.secrets, vault, connections },
       variables: variablesOf(config.secretVariables),
       files: secretFiles,
     }),
@@ -185,7 +202,6 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
         log.warn({ err }, 'could not send the webhook event of an approval'),
       ),
   })
-  const publicUrl = new PublicUrl(config)
   const oauthKeys = new OauthServerKeys(store.oauthKeys, vault)
   const apiKeys = apiKeyAuthenticator(new Keys(store), store.changes)
   const people = new People(store)
@@ -231,6 +247,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     toolDeps,
     toolTypes: types,
     secretSources: { variables: config.secretVariables ?? [], hasFiles: config.secretFiles !== undefined },
+    connections,
     operations: operations.byName,
     vault,
     singleSignOn,
@@ -295,6 +312,11 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
       ...singleSignOnRoutes({ sessions, singleSignOn, store, log, publicUrl: linkUrl }),
     ],
     oauth: config.oauth ? [...authorizationServer, ...resourceRoutes(publicUrl)] : [],
+    connect: connectRoutes({
+      ...{ sessions, authenticator, store, log },
+      flows: connections.flows,
+      publicUrl: () => publicUrl.href,
+    }),
     mcp: (exchange, server) => endpoints.handle(exchange, server),
     dashboard: dashboard(pages),
     openapi: once(() => JSON.stringify(openapi(all, permissions, version))),
@@ -306,7 +328,11 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
   })
 
   await webhooks.start()
-  const sweeps = [expireApprovals(store, log), runHousekeeping({ store, webhooks, config }, log)]
+  await connections.keeper.start()
+  const sweeps = [
+    expireApprovals(store, log),
+    runHousekeeping({ store, webhooks, keeper: connections.keeper, config }, log),
+  ]
 
   return {
     config,
@@ -314,6 +340,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     store,
     webhooks,
     vault,
+    connections,
     models,
     handle,
     onListening: (url) => {
@@ -367,6 +394,10 @@ function semanticIndexOf(
   void semantic.check()
   return semantic
 }
+
+/** Authorization servers fetch the document, so its URL must be public. */
+const documentUrl = (publicUrl: string) =>
+  publicUrl.startsWith('https:') ? `${publicUrl}/connect/client-metadata.json` : undefined
 
 /** The environment variables with these names. No other variable can be read as a secret. */
 const variablesOf = (names: readonly string[] = []) =>

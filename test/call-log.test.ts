@@ -141,7 +141,7 @@ describe.each(engines)('the call log on %s', (engine) => {
   })
 
   test('deletes calls after the retention period, except pending ones', async () => {
-    const { store, webhooks, config } = platform.platform
+    const { store, webhooks, connections, config } = platform.platform
     const { id, caller, reviewer } = await gated(platform, service.url)
     const input = (city: string) => ({ input: { city }, wait: false })
     await platform.post(`/tools/${id}/call`, input('Recife'), { key: caller })
@@ -164,7 +164,7 @@ describe.each(engines)('the call log on %s', (engine) => {
     const young = row(platform.projectId, Date.now() - 29 * day)
     await store.engine.writeCalls([...old, young], [])
 
-    await sweep({ store, webhooks, config })
+    await sweep({ store, webhooks, keeper: connections.keeper, config })
 
     const { body } = await platform.get(`/calls?to=${new Date(Date.now() - 20 * day).toISOString()}`)
     expect(body.data.map(({ status }: { status: string }) => status)).toEqual(['success', 'pending'])
@@ -174,11 +174,11 @@ describe.each(engines)('the call log on %s', (engine) => {
   })
 
   test('keeps calls forever if no retention period is set', async () => {
-    const { store, webhooks } = platform.platform
+    const { store, webhooks, connections } = platform.platform
     const old = row(platform.projectId, Date.now() - 4000 * day)
     await store.engine.writeCalls([old], [])
 
-    await sweep({ store, webhooks, config: { callRetentionDays: 0 } })
+    await sweep({ store, webhooks, keeper: connections.keeper, config: { callRetentionDays: 0 } })
 
     expect((await platform.get(`/calls/${old.id}`)).status).toBe(200)
   })

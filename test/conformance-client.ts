@@ -1,6 +1,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { startListening } from './clients.ts'
-import { adminKey } from './kit.ts'
+import { TestBrowser } from './connect-peers.ts'
+import { type Answer, adminKey } from './kit.ts'
 
 /** What the official conformance suite passes to the client under test. */
 export interface Scenario {
@@ -8,6 +9,8 @@ export interface Scenario {
   readonly server: string
   readonly name: string
   readonly version: string
+  /** What an operator would know, such as a registered client. */
+  readonly context?: Readonly<Record<string, string>>
   readonly toolCalls?: readonly { readonly name: string; readonly arguments: Record<string, unknown> }[]
 }
 
@@ -41,8 +44,48 @@ async function callAsPerson(url: string, version: string, names: readonly string
   await client.close()
 }
 
+/** The client that an operator has registered, if the scenario has one. */
+const connectionOf = ({ client_id, client_secret, private_key_pem, signing_algorithm }: Record<string, string>) => ({
+  type: private_key_pem || signing_algorithm ? 'oauth2_client_credentials' : 'oauth2_authorization_code',
+  ...(client_id && { client_id }),
+  ...(client_secret && { client_secret }),
+  ...(private_key_pem && { private_key: private_key_pem, signing_algorithm }),
+})
+
+/** Connects whenever the platform asks for it, and calls again, as a person would. */
+async function playConnected({ server, name, context = {} }: Scenario): Promise<void> {
+  await using platform = await startListening(
+    name.includes('cimd') ? { QM_CLIENT_METADATA_URL: 'https://conformance-test.local/client-metadata.json' } : {},
+  )
+  const { body: tool } = await platform.post('/tools', { name: 'suite', type: 'mcp', mcp: { url: server } })
+  const { type, ...client } = connectionOf(context)
+  const isService = name.includes('client-credentials')
+  if (Object.keys(client).length > 0) {
+    const chosen = isService ? 'oauth2_client_credentials' : type
+    await platform.post('/connections', { tool_id: tool.id, type: chosen, ...client })
+  }
+  const connected = async (request: () => Promise<Answer>): Promise<Answer> => {
+    for (let attempts = 0; ; attempts++) {
+      const answer = await request()
+      const link = answer.body.error?.details?.connect_url
+      if (!link || attempts === maxConnects) return answer
+      await new TestBrowser().connect(link)
+    }
+  }
+  const { body } = await connected(() => platform.get(`/tools/${tool.id}/actions`))
+  const offered: Offered[] = body.data ?? []
+  for (const one of offered) {
+    const sent = { action: one.name, input: inputFor(one) }
+    await connected(() => platform.post(`/tools/${tool.id}/call`, sent))
+  }
+}
+
+const maxConnects = 5
+
 /** The client under test is a platform with the suite's server as a tool. It makes the calls of the scenario. */
-export async function playClient({ server, name: scenario, version, toolCalls }: Scenario): Promise<void> {
+export async function playClient(all: Scenario): Promise<void> {
+  const { server, name: scenario, version, toolCalls } = all
+  if (scenario.startsWith('auth/')) return playConnected(all)
   await using platform = await startListening()
   const { body: tool } = await platform.post('/tools', { name: 'suite', type: 'mcp', mcp: { url: server } })
   await platform.post('/servers', { slug: 's', tool_names: 'original' })

@@ -4,6 +4,7 @@
  */
 const [, , test = '', server] = process.argv
 const { MCP_CONFORMANCE_SCENARIO: name, MCP_CONFORMANCE_PROTOCOL_VERSION: version } = process.env
-const { toolCalls } = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}')
-const response = await fetch(test, { method: 'POST', body: JSON.stringify({ server, name, version, toolCalls }) })
+const { toolCalls, ...context } = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}')
+const body = JSON.stringify({ server, name, version, toolCalls, context })
+const response = await fetch(test, { method: 'POST', body })
 process.exitCode = response.ok ? 0 : 1

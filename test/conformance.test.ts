@@ -202,6 +202,27 @@ const clientScenarios = {
   ],
 }
 
+/** Scenarios of extensions belong to no version, so they are forced. */
+const authExtensions = ['client-credentials-jwt', 'client-credentials-basic']
+
+const authEveryVersion = [
+  ...['metadata-default', 'metadata-var1', 'metadata-var2', 'metadata-var3', 'basic-cimd', 'pre-registration'],
+  ...['scope-from-www-authenticate', 'scope-from-scopes-supported', 'scope-omitted-when-undefined'],
+  ...['scope-step-up', 'scope-retry-limit'],
+  ...['token-endpoint-auth-basic', 'token-endpoint-auth-post', 'token-endpoint-auth-none'],
+]
+
+const authScenarios = {
+  '2025-11-25': authEveryVersion,
+  '2026-07-28': [
+    ...authEveryVersion,
+    ...['resource-mismatch', 'offline-access-scope', 'offline-access-not-supported', 'authorization-server-migration'],
+    ...['iss-supported', 'iss-not-advertised', 'iss-supported-missing', 'iss-wrong-issuer', 'iss-unexpected'],
+    ...['iss-normalized', 'metadata-issuer-mismatch'],
+    ...authExtensions,
+  ],
+}
+
 describe.each(Object.entries(clientScenarios))(
   'the servers of the official conformance suite for %s, behind the platform',
   (version, names) => {
@@ -215,6 +236,29 @@ describe.each(Object.entries(clientScenarios))(
 
       await inParallel(names, atOnce, (name) =>
         expectPassed(name, ['client', '--command', command, '--spec-version', version]),
+      )
+    })
+  },
+)
+
+describe.each(Object.entries(authScenarios))(
+  'the protected servers of the official conformance suite for %s, behind the platform',
+  (version, names) => {
+    test('are connected on the hosted page and called as the specification requires (S4.13) (S4.14) (S4.15) (S4.18)', {
+      timeout: 300_000,
+    }, async () => {
+      await using player = await startService(async ({ body }) => {
+        await playClient(JSON.parse(body))
+        return undefined
+      })
+      const driver = new URL('./conformance-driver.ts', import.meta.url).pathname
+      const command = `"${process.execPath}" "${driver}" ${player.url}`
+
+      await inParallel(names, atOnce, (name) =>
+        expectPassed(`auth/${name}`, [
+          ...['client', '--command', command, '--spec-version', version],
+          ...(authExtensions.includes(name) ? ['--force'] : []),
+        ]),
       )
     })
   },

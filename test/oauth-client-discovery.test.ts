@@ -24,7 +24,10 @@ test.for([
   })
   const request = { resourceUrl: 'https://mcp.example.com/mcp', challenge: { resourceMetadata } }
   await expect(discover(request, context)).rejects.toMatchObject({ kind: 'misconfigured', code: 'egress_blocked' })
-  expect(context.steps).toMatchObject([{ step: 'resource_metadata', ok: false }])
+  expect(context.steps).toMatchObject([
+    { step: 'challenge', ok: true, detail: expect.stringContaining('asks for authorization') },
+    { step: 'resource_metadata', ok: false },
+  ])
 })
 
 test.for(['http://169.254.169.254/', 'http://mcp.example.com/', 'ftp://h/', 'https://u:p@h.example/', 'javascript:1'])(

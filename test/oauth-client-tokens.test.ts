@@ -346,6 +346,50 @@ test('enterprise-managed authorization: an ID token becomes an assertion, and th
   ])
 })
 
+test('a token of the identity provider is not passed on if it is not the assertion that was requested', async () => {
+  await using idp = await startScripted(() => ({
+    'POST /token': { body: { access_token: 'idp-access-1', token_type: 'Bearer' } },
+  }))
+  await using as = await startScripted(soundServer)
+  await using context = openContext()
+  const identityProvider = { server: soundMetadata(idp.url), client: clientOf(idp.url) }
+  const request = { identityProvider, idToken: 'id-token-1', resource: 'https://mcp.example.com/mcp' }
+  await expect(
+    enterpriseAuthorization({ ...request, server: soundMetadata(as.url), client: clientOf(as.url) }, context),
+  ).rejects.toMatchObject({ kind: 'misconfigured', code: 'unexpected_token_type' })
+  expect(as.received).toEqual([])
+})
+
+test.for(['javascript:alert(1)', 'http://auth.example.com/x', 'not a url', ''])(
+  'endpoints that an operator entered are checked like published ones: %s',
+  async (endpoint) => {
+    await using context = openContext()
+    const issuer = 'https://auth.example.com'
+    const server = {
+      ...soundMetadata(issuer),
+      authorization_endpoint: endpoint,
+      token_endpoint: endpoint,
+      revocation_endpoint: endpoint,
+    }
+    const client = clientOf(issuer)
+    const expected = { kind: 'misconfigured', code: 'insecure_url' }
+    await expect(startAuthorization({ server, client, redirectUri })).rejects.toMatchObject(expected)
+    await expect(refresh({ server, client, refreshToken: 'rt' }, context)).rejects.toMatchObject(expected)
+    await expect(revoke({ server, client, refreshToken: 'rt' }, context)).rejects.toMatchObject(expected)
+  },
+)
+
+test.for([
+  [201, { access_token: 'at', token_type: 'bearer' }],
+  [200, { access_token: 'at', error: null }],
+  [200, { access_token: 'at', error: '', token_type: '' }],
+] as const)('a token response of %i %o is accepted', async ([status, body]) => {
+  await using as = await startScripted(() => ({ 'POST /token': { status, body } }))
+  await using context = openContext()
+  const request = { server: soundMetadata(as.url), client: clientOf(as.url), refreshToken: 'rt' }
+  expect(await refresh(request, context)).toMatchObject({ accessToken: 'at', refreshToken: 'rt' })
+})
+
 test('a token is exchanged for another one', async () => {
   await using as = await startScripted(soundServer)
   await using context = openContext()

@@ -316,7 +316,7 @@ test('a delivery fails after its last attempt, and can be sent again', async () 
 test('a test event is sent immediately, and the response has its result', async () => {
   await using platform = await startPlatform()
   await using service = await startService(({ url }) => (url === '/bad' ? { status: 400, body: 'what?' } : undefined))
-  const { id } = await createWebhook(platform, service.url, { events: ['connection.expired'] })
+  const { id } = await createWebhook(platform, service.url, { events: ['connection.revoked'] })
 
   const good = await platform.post(`/webhooks/${id}/test`)
   await platform.patch(`/webhooks/${id}`, { url: `${service.url}/bad` })

@@ -42,6 +42,7 @@ export const defaultPolicies: readonly { id: string; name: string; description: 
           action: ['api-keys:*', 'users:*', 'sign-in-providers:*', 'access-policies:*'],
           resource: ['*'],
         },
+        { effect: 'Deny', action: ['connections:ActAs', 'connections:OverrideIssuer'], resource: ['*'] },
         {
           effect: 'Deny',
           action: ['projects:CreateProject', 'projects:UpdateProject', 'projects:DeleteProject'],

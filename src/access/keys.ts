@@ -88,7 +88,7 @@ export class Keys {
         projectId: row.project_id,
         rateLimit: row.rate_limit,
         expiresAt: row.expires_at,
-        endUserId: null,
+        endUserId: row.end_user_id,
         grants: policies.map((policy) => ({ policyId: policy.id, statements: policy.document.statement })),
       },
     }

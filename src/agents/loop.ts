@@ -265,7 +265,8 @@ async function principalOf(
     const kind = started_by.id.startsWith('usr_') ? { kind: 'user' as const } : {}
     throw new PlatformError('KEY_GONE', { name: started_by.name, ...kind })
   }
-  return { ...principal, projectId: project_id, boundaries: settings.boundaries }
+  const { boundaries, end_user_id: endUserId = principal.endUserId } = settings
+  return { ...principal, projectId: project_id, boundaries, endUserId }
 }
 
 /** Without an error, the run was cancelled. The status is written last, so that after a crash the next attempt does the rest. */

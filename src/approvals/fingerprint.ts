@@ -49,5 +49,6 @@ const plain = (value: unknown): Json => JSON.parse(JSON.stringify(value))
 export const repeatHash = (call: ValidCall, input: JsonObject): string => {
   const { principal, entry, prepared, generation, parentCallId, id, viaAgent } = call
   const within = generation ? [generation.id, viaAgent ? id : (parentCallId ?? id)] : null
-  return hashOf([principal.id, entry.tool.id, prepared.action.id, input, within])
+  const own = principal.endUserId === null ? [] : [principal.endUserId]
+  return hashOf([principal.id, entry.tool.id, prepared.action.id, input, within, ...own])
 }

@@ -1,3 +1,4 @@
+import { type Authorization, ConnectionNeeded } from '../credentials/connections/authorization.ts'
 import type { FilledConfig } from '../credentials/credentials.ts'
 import { Redactor } from '../credentials/redactor.ts'
 import { secretPresets } from '../credentials/sealed-config.ts'
@@ -11,6 +12,8 @@ import type { Store } from '../store/store.ts'
 import type { StoredTool, ToolRecord } from '../store/tools.ts'
 import type { ActionDefinition, Filled, ToolDeps, ToolType } from '../tools/tool-type.ts'
 import type { ToolTypes } from '../tools/tool-types.ts'
+import { appOf } from './app.ts'
+import { connectedTool } from './connected-tools.ts'
 import { watchDefinitions } from './definitions.ts'
 import { presetsFor, shownSchema } from './presets.ts'
 
@@ -47,12 +50,6 @@ const longestWait = 2000
 const cacheTimeOf = ({ tool, type, unreachable }: ToolEntry): number =>
   unreachable ? lifetimeWhileAway : (lifetimeOf(tool, type) ?? Number.POSITIVE_INFINITY)
 
-/** The default app of tools with a single action. */
-export const commonApp = 'tools'
-
-export const appOf = (tool: Pick<StoredTool, 'app' | 'name' | 'many_actions'>) =>
-  tool.app ?? (tool.many_actions ? tool.name.toLowerCase() : commonApp)
-
 /** By default, actions at level `open` run immediately and all others need approval. */
 const autoApproveOf = (tool: Pick<StoredTool, 'auto_approve'>, level: Level) => tool.auto_approve ?? level === 'open'
 
@@ -78,6 +75,7 @@ export class Catalogue {
     this.#entries = new Cached(store.changes, { removeOn: ['tools'], lifetime: cacheTimeOf })
     store.changes.subscribe('tools', () => this.#changed())
     store.changes.subscribe('secrets', (projects) => this.#secretsChanged(projects))
+    store.changes.subscribe('connections', (ids) => this.#connectionsChanged(ids))
     deps.upstreams.onChange(() => {
       this.#entries.expire(({ tool, type }) => lifetimeOf(tool, type) !== undefined)
       this.#changed()
@@ -99,6 +97,13 @@ export class Catalogue {
       return isAffected
     })
     this.#deps.upstreams.release(ids)
+    this.#changed()
+  }
+
+  /** With a new connection, the list of a server that needs one can be read. */
+  #connectionsChanged(ids: readonly string[]): void {
+    const isInProject = ({ tool }: ToolEntry) => ids.includes(tool.project_id)
+    this.#entries.expire((entry) => isInProject(entry) && lifetimeOf(entry.tool, entry.type) !== undefined)
     this.#changed()
   }
 
@@ -135,7 +140,12 @@ export class Catalogue {
     const renewals = [...toolIds].flatMap((id) => {
       const entry = this.#entries.last(id)
       if (!entry?.type.refreshStale) return []
-      return [entry.type.refreshStale(entry.tool, this.#deps, entry.filled, freshFor)]
+      const { tool, type, filled } = entry
+      const refresh = async () => {
+        const authorization = await this.#authorizationOf(tool, filled)
+        await type.refreshStale?.(tool, this.#deps, { ...filled, authorization }, freshFor)
+      }
+      return filled.fault ? [] : [refresh()]
     })
     if (renewals.length === 0) return
     const { promise: late, resolve } = Promise.withResolvers<void>()
@@ -161,31 +171,49 @@ export class Catalogue {
     const { config, secrets, fault } = await this.#deps.credentials.fill(tool)
     const own = [...this.typeOf(tool).secrets(config), ...secretPresets(tool.preset_parameters)]
     const redactor = new Redactor([...own, ...secrets])
-    return { config, redactor, ...(fault && { fault }) }
+    return { config, redactor, authorization: undefined, ...(fault && { fault }) }
   }
 
   /** Decrypts the config of a tool and fills in the values of its secrets. */
-  async #open(stored: StoredTool): Promise<Pick<ToolEntry, 'tool' | 'filled'>> {
+  async open(stored: StoredTool): Promise<Pick<ToolEntry, 'tool' | 'filled'>> {
     const { tool, fault } = this.#deps.credentials.open(stored)
     const filled = await this.#fill(tool)
     return { tool, filled: fault ? { ...filled, fault } : filled }
   }
 
-  /** The same, for use at once: throws if a secret is missing. */
+  /** Lists are shared by all callers, so any connection of the project will do. */
+  async #authorizationOf(tool: ToolRecord, { config }: Filled): Promise<Authorization | undefined> {
+    const connected = connectedTool(tool, this.typeOf(tool), config)
+    return this.#deps.credentials.authorizeListing(connected).catch((error: unknown) => {
+      throw required(error, connected.app)
+    })
+  }
+
+  async #list(tool: ToolRecord, filled: Filled): Promise<readonly ActionDefinition[]> {
+    const authorization = await this.#authorizationOf(tool, filled)
+    try {
+      return await this.typeOf(tool).actions(tool, this.#deps, { ...filled, authorization })
+    } catch (error) {
+      throw required(error, appOf(tool))
+    }
+  }
+
+  /** The same, for a request to another system: throws if a secret or a connection is missing. */
   async requireFilled(stored: StoredTool): Promise<Pick<ToolEntry, 'tool' | 'filled'>> {
-    const opened = await this.#open(stored)
-    if (opened.filled.fault) throw opened.filled.fault
-    return opened
+    const { tool, filled } = await this.open(stored)
+    if (filled.fault) throw filled.fault
+    return { tool, filled: { ...filled, authorization: await this.#authorizationOf(tool, filled) } }
   }
 
   async describe(stored: StoredTool): Promise<ToolEntry> {
-    const { tool, filled } = await this.#open(stored)
+    const { tool, filled } = await this.open(stored)
     const type = this.typeOf(tool)
     const lifetime = lifetimeOf(tool, type)
     const actions = new Map<string, PreparedAction>()
     // Without its credentials, another system cannot be asked.
     if (filled.fault && lifetime !== undefined) throw filled.fault
-    const listed = await type.actions(tool, this.#deps, filled)
+    const listed =
+      lifetime === undefined ? await type.actions(tool, this.#deps, filled) : await this.#list(tool, filled)
     const sketches = lifetime === undefined ? listed : listed.map((one) => withoutSecrets(one, filled.redactor))
     const withheld = lifetime === undefined ? nothing : await watchDefinitions(tool, sketches, this.#store)
     for (const sketch of sketches) {
@@ -218,6 +246,16 @@ export class Catalogue {
 }
 
 const nothing: ReadonlySet<string> = new Set()
+
+/** Without a caller there is nobody to send to a page. Dispatch adds a link for the caller. */
+const required = (error: unknown, app: string): unknown =>
+  error instanceof ConnectionNeeded
+    ? new PlatformError(
+        'CONNECTION_REQUIRED',
+        { app, reason: error.reason, connect_url: null, expires_at: null },
+        { cause: error },
+      )
+    : error
 
 const lifetimeOf = (tool: Pick<StoredTool, 'config'>, type: ToolType) => type.lifetime?.(tool.config)
 

@@ -1,6 +1,7 @@
 import type { Store } from '../store/store.ts'
 import type { StoredTool } from '../store/tools.ts'
-import { appOf, type Catalogue, commonApp } from './catalogue.ts'
+import { appOf, commonApp } from './app.ts'
+import type { Catalogue } from './catalogue.ts'
 
 const maxListed = 10
 

@@ -3,7 +3,8 @@ import type { Fault } from '../model/errors.ts'
 import type { ServerApp } from '../model/server.ts'
 import type { Store } from '../store/store.ts'
 import type { ToolName } from '../store/tools.ts'
-import { appOf, type Catalogue, commonApp } from './catalogue.ts'
+import { appOf, commonApp } from './app.ts'
+import type { Catalogue } from './catalogue.ts'
 
 export interface MissingDeps {
   readonly store: Store

@@ -1,6 +1,6 @@
 import type { AuthMethod, Quirks } from './oauth/types.ts'
 
-/** What is known about the OAuth of an app. Only facts that its vendor documents. */
+/** What is known about the OAuth of an app. Leave out what its vendor does not document: a missing field is safer than a wrong one. */
 export interface AppPreset {
   readonly name: string
   /** Published by apps that support OpenID Connect. */

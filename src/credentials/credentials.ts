@@ -2,12 +2,15 @@ import { PlatformError } from '../model/errors.ts'
 import { sealedAt } from '../store/sealed.ts'
 import type { NamedSecret, Secrets } from '../store/secrets.ts'
 import type { StoredTool, ToolRecord } from '../store/tools.ts'
+import type { ConnectedTool, ConnectionAccess } from './connections/access.ts'
+import { type Authorization, ConnectionNeeded } from './connections/authorization.ts'
+import type { LinkReader, RequiredLinks } from './connections/required-links.ts'
 import { openParts } from './sealed-config.ts'
 import { type SecretFiles, UnreadableFile } from './secret-files.ts'
 import { referencedSecrets, withSecrets } from './secret-references.ts'
 import type { Vault } from './vault.ts'
 
-type Owner<Config> = { readonly project_id: string; readonly config: Config }
+type Filling<Config> = { readonly project_id: string; readonly config: Config }
 
 /** A tool's config with the values of its secrets. For sending only: it must not reach a record, a caller or a model. */
 export interface FilledConfig<Config> {
@@ -25,9 +28,11 @@ export interface CredentialsOptions {
   readonly variables: Readonly<Record<string, string | undefined>>
   /** The files that secrets can be read from. By default, none. */
   readonly files?: Pick<SecretFiles, 'read'>
+  /** Without it, tools use no connections. */
+  readonly connections?: { readonly access: ConnectionAccess; readonly links: RequiredLinks }
 }
 
-/** The only place that reads the values of secrets. */
+/** The only place that reads the values of secrets, and decides which connection a request uses. */
 export class Credentials {
   readonly #options: CredentialsOptions
 
@@ -46,7 +51,7 @@ export class Credentials {
   }
 
   /** Replaces each `${{ secrets.NAME }}` in the config of a tool by the value in the tool's project. */
-  async fill<Config extends object>({ project_id, config }: Owner<Config>): Promise<FilledConfig<Config>> {
+  async fill<Config extends object>({ project_id, config }: Filling<Config>): Promise<FilledConfig<Config>> {
     const names = [...referencedSecrets(config)]
     if (names.length === 0) return { config, secrets: [] }
     const found = await this.#options.secrets.named(project_id, names)
@@ -62,6 +67,25 @@ export class Credentials {
     }
     const secrets = [...values.values()]
     return { config: withSecrets(config, values), secrets, ...(fault && { fault }) }
+  }
+
+  /** The connection of a caller for a tool. Throws if the caller must connect first. */
+  authorize(
+    tool: ConnectedTool,
+    endUserId: string | null,
+  ): Authorization | undefined | Promise<Authorization | undefined> {
+    return this.#options.connections?.access.authorize(tool, endUserId)
+  }
+
+  /** A connection for requests that no caller made. */
+  async authorizeListing(tool: ConnectedTool): Promise<Authorization | undefined> {
+    return this.#options.connections?.access.authorizeListing(tool)
+  }
+
+  /** If the error asks for a connection, adds a link for the caller. Any other error is returned as it is. */
+  withLink(error: unknown, reader: LinkReader): unknown | Promise<unknown> {
+    const needed = neededBy(error)
+    return needed ? (this.#options.connections?.links.errorFor(needed, reader) ?? error) : error
   }
 
   #valueOf(name: string, found: readonly NamedSecret[]): string {
@@ -85,4 +109,9 @@ export class Credentials {
       throw new PlatformError('SECRET_FILE_UNREADABLE', { secret, file, reason: error.message }, { cause: error })
     }
   }
+}
+
+const neededBy = (error: unknown): ConnectionNeeded | undefined => {
+  if (error instanceof ConnectionNeeded) return error
+  return error instanceof PlatformError && error.cause instanceof ConnectionNeeded ? error.cause : undefined
 }

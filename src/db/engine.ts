@@ -13,6 +13,7 @@ export interface ChangeEvent {
     | 'access_policies'
     | 'tools'
     | 'secrets'
+    | 'connections'
     | 'servers'
     | 'oauth_grants'
     | 'skills'

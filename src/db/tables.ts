@@ -6,6 +6,9 @@ export interface ProjectRow {
   id: string
   name: string
   approval_timeout_seconds: number | null
+  /** JSON: the origins that a hosted page may return to. */
+  return_origins: string | null
+  verifier_url: string | null
   created_at: number
   updated_at: number
 }
@@ -20,6 +23,7 @@ export interface ApiKeyRow {
   /** JSON: the ids of the keys it was created with, from the first one to its creator. They may have been deleted. */
   ancestors: string
   rate_limit: number | null
+  end_user_id: string | null
   expires_at: number | null
   last_used_at: number | null
   created_at: number
@@ -500,6 +504,91 @@ export interface OauthGrantRow {
   created_at: number
 }
 
+export interface ConnectionRow {
+  id: string
+  project_id: string
+  /** `app/<slug>` or `tool/<id>`. */
+  target: string
+  type: string
+  /** `project`, or `user/<id>`. */
+  owner: string
+  status: string
+  account: string | null
+  /** JSON: how to authenticate, without secrets. */
+  settings: string
+  /** Encrypted JSON: keys, passwords, tokens. */
+  secrets: string | null
+  /** JSON: the only origins that credentials are sent to. */
+  origins: string
+  issuer: string | null
+  resource: string | null
+  /** JSON: what is needed to refresh the tokens, without secrets. */
+  grant_details: string | null
+  scopes_requested: string
+  scopes_granted: string
+  expires_at: number | null
+  /** Incremented whenever the secrets change. */
+  generation: number
+  lease_by: string | null
+  lease_until: number | null
+  /** Not refreshed before this time, after a temporary failure. */
+  retry_at: number | null
+  failures: number
+  error: string | null
+  last_used_at: number | null
+  created_at: number
+  updated_at: number
+}
+
+export interface AuthConfigRow {
+  id: string
+  project_id: string
+  target: string
+  type: string
+  settings: string
+  /** Encrypted. */
+  client_secret: string | null
+  created_at: number
+  updated_at: number
+}
+
+export interface OAuthClientRow {
+  id: string
+  project_id: string
+  issuer: string
+  redirect_uri: string
+  /** Encrypted JSON: the registration. */
+  client: string
+  created_at: number
+}
+
+export interface ConnectLinkRow {
+  id: string
+  token_hash: string
+  project_id: string
+  principal_id: string
+  /** `backend`: an application vouches for its user. `platform`: whoever opens it must prove who they are. */
+  minted_by: string
+  target: string
+  /** The tool whose call needs the connection. */
+  tool_id: string | null
+  owner: string
+  reason: string
+  /** The WWW-Authenticate header of an MCP server. */
+  challenge: string | null
+  return_url: string | null
+  browser_hash: string | null
+  verified: number
+  state_hash: string | null
+  state_until: number | null
+  /** Encrypted JSON: the PKCE verifier and what else the callback needs. */
+  pending: string | null
+  status: string
+  connection_id: string | null
+  expires_at: number
+  created_at: number
+}
+
 export interface OauthKeyRow {
   id: string
   value: string
@@ -540,4 +629,8 @@ export interface Tables {
   oauth_artifacts: OauthArtifactRow
   oauth_grants: OauthGrantRow
   oauth_keys: OauthKeyRow
+  connections: ConnectionRow
+  auth_configs: AuthConfigRow
+  oauth_clients: OAuthClientRow
+  connect_links: ConnectLinkRow
 }

@@ -4,6 +4,7 @@ import { PlatformError } from '../model/errors.ts'
 import { type Outcome, Waiting } from '../model/outcome.ts'
 import { authorize } from './authorize.ts'
 import type { CallRequest } from './call.ts'
+import { authorizationFor, withLink } from './connect.ts'
 import type { DispatchDeps } from './deps.ts'
 import { execute, notRunnable } from './execute.ts'
 import { preset } from './preset.ts'
@@ -30,6 +31,9 @@ export async function dispatch(request: CallRequest, deps: DispatchDeps): Promis
     const valid = validation instanceof Promise ? await validation : validation
     if (valid.entry.filled.fault) throw valid.entry.filled.fault
     if (!valid.entry.type.execute && request.onWait !== 'resume') throw notRunnable(valid)
+    // Checked first, so that nobody approves a call that cannot be made.
+    const needed = authorizationFor(valid, deps)
+    if (needed instanceof Promise) await needed
     const deciding = approve(valid, record, deps)
     const decision = deciding instanceof Promise ? await deciding : deciding
     // The call is not over. Its record stays open for a repeat of the call.
@@ -40,10 +44,12 @@ export async function dispatch(request: CallRequest, deps: DispatchDeps): Promis
     const approved = decision.call
     record.waited(approved.waitedMs)
     if (approved.entry.filled.fault) throw approved.entry.filled.fault
+    const authorizing = authorizationFor(approved, deps)
+    const authorization = authorizing instanceof Promise ? await authorizing : authorizing
     await record.begin(approved)
     if (!approved.entry.type.execute) return new Waiting({ kind: 'client', input: approved.merged })
     mayHaveEffect = true
-    const output = await execute(approved, deps.tools)
+    const output = await execute(approved, authorization, deps.tools)
     if (output instanceof Waiting) return output
     await request.onOutput?.(output)
     // Not inlined: without a listener, the arguments of `onEnd?.()` would not be evaluated.
@@ -51,7 +57,7 @@ export async function dispatch(request: CallRequest, deps: DispatchDeps): Promis
     deps.onEnd?.(ended)
     return { kind: 'done', output }
   } catch (error) {
-    const refusal = toRefusal(error)
+    const refusal = await withLink(toRefusal(error), request, deps)
     try {
       const ended = await record.fail(refusal)
       deps.onEnd?.(ended)

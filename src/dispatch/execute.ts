@@ -1,4 +1,6 @@
+import type { Authorization } from '../credentials/connections/authorization.ts'
 import type { Redactor } from '../credentials/redactor.ts'
+import type { Json } from '../lib/json.ts'
 import type { Live } from '../model/call.ts'
 import { PlatformError } from '../model/errors.ts'
 import { Waiting } from '../model/outcome.ts'
@@ -12,21 +14,36 @@ const defaultTimeoutSeconds = 60
  * Runs the tool type's `execute` with the tool's timeout. A service may echo the credentials it receives, so they are
  * redacted from everything that the caller gets: results, errors, progress, logs and elicitations.
  */
-export function execute(call: ApprovedCall, deps: ToolDeps): Promise<Output | Waiting> {
+export function execute(
+  call: ApprovedCall,
+  authorization: Authorization | undefined,
+  deps: ToolDeps,
+): Promise<Output | Waiting> {
   const { redactor } = call.entry.filled
-  return redactor.isEmpty ? run(call, deps) : redacted(call, deps, redactor)
+  const isPlain = redactor.isEmpty && (authorization === undefined || authorization.redactors.length === 0)
+  return isPlain ? run(call, authorization, deps) : redacted(call, authorization, deps)
 }
 
-async function redacted(call: ApprovedCall, deps: ToolDeps, redactor: Redactor): Promise<Output | Waiting> {
+async function redacted(
+  call: ApprovedCall,
+  authorization: Authorization | undefined,
+  deps: ToolDeps,
+): Promise<Output | Waiting> {
+  // Read when something arrives: tokens may be refreshed during the call.
+  const redactors = () => [call.entry.filled.redactor, ...(authorization?.redactors ?? [])]
   try {
-    const result = await run({ ...call, live: call.live && redactedLive(call.live, redactor) }, deps)
-    return result instanceof Waiting ? result : redactor.output(result)
+    const result = await run({ ...call, live: call.live && redactedLive(call.live, redactors) }, authorization, deps)
+    if (result instanceof Waiting) return result
+    return redactors().reduce((output, redactor) => redactor.output(output), result)
   } catch (error) {
-    throw redactor.error(error)
+    throw redactors().reduce((clean, redactor) => redactor.error(clean), error)
   }
 }
 
-function redactedLive(live: Live, redactor: Redactor): Live {
+function redactedLive(live: Live, redactors: () => readonly Redactor[]): Live {
+  const redactor = {
+    value: <T extends Json>(value: T): T => redactors().reduce((clean, one) => one.value(clean), value),
+  }
   const { onProgress, logs, requester } = live
   return {
     ...live,
@@ -41,7 +58,11 @@ function redactedLive(live: Live, redactor: Redactor): Live {
   }
 }
 
-async function run(call: ApprovedCall, deps: ToolDeps): Promise<Output | Waiting> {
+async function run(
+  call: ApprovedCall,
+  authorization: Authorization | undefined,
+  deps: ToolDeps,
+): Promise<Output | Waiting> {
   const { tool, type, filled } = call.entry
   if (!type.execute) throw notRunnable(call)
   const seconds = tool.timeout_seconds ?? defaultTimeoutSeconds
@@ -68,6 +89,7 @@ async function run(call: ApprovedCall, deps: ToolDeps): Promise<Output | Waiting
         tool,
         config: filled.config,
         redactor: filled.redactor,
+        authorization,
         action,
         input,
         timeoutMs,

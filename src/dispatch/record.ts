@@ -1,6 +1,7 @@
 import { sentInput } from '../approvals/fingerprint.ts'
 import { secretPathsOf, shownInput } from '../approvals/sensitive.ts'
-import { appOf, type PreparedAction } from '../catalogue/catalogue.ts'
+import { appOf } from '../catalogue/app.ts'
+import type { PreparedAction } from '../catalogue/catalogue.ts'
 import type { Redactor } from '../credentials/redactor.ts'
 import type { CallEnd, CallRow } from '../db/tables.ts'
 import { firstBytes, wholeSlice } from '../lib/characters.ts'

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { AccessPolicyIds } from './access-policy.ts'
+import { EndUserId } from './connection.ts'
 import { Text, Timestamp } from './page.ts'
 
 /** A key without its value. The value is shown once, when the key is created, and only its hash is stored. */
@@ -14,6 +15,7 @@ export const ApiKey = z.object({
     .nullable()
     .describe('The key that created it; null for the first keys and where this is unknown'),
   rate_limit: z.int().nullable().describe('Requests per minute, or null for the platform’s default'),
+  end_user_id: z.string().nullable().describe('The end user whose connections its calls use; it cannot be changed'),
   expires_at: Timestamp.nullable(),
   last_used_at: Timestamp.nullable(),
   created_at: Timestamp,
@@ -27,5 +29,6 @@ export const ApiKeyFields = {
   name: Text.trim().min(1).max(200),
   access_policy_ids: AccessPolicyIds,
   rate_limit: z.int().min(1).max(1_000_000_000).nullable(),
+  end_user_id: EndUserId.nullable(),
   expires_at: z.iso.datetime({ offset: true }).nullable(),
 }

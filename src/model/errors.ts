@@ -556,6 +556,70 @@ export const catalogue = {
     says: 'The sign-in provider could not be reached, or its answer is not valid.',
     message: (d: { provider: string; reason: string }) => ended(`Signing in with "${d.provider}" failed: ${d.reason}`),
   },
+  CONNECTION_REQUIRED: {
+    status: 409,
+    says: 'The call needs an account that is not connected, or must be connected again. Nothing was done. Open `connect_url`, and call again.',
+    recorded: 'permission_denied',
+    message: (d: {
+      app: string
+      reason: 'missing' | 'expired' | 'revoked' | 'insufficient_scope'
+      connect_url: string | null
+      expires_at: string | null
+    }) =>
+      `${
+        {
+          missing: `"${d.app}" is not connected.`,
+          expired: `The connection to "${d.app}" has expired.`,
+          revoked: `The connection to "${d.app}" was revoked.`,
+          insufficient_scope: `The connection to "${d.app}" does not have the permissions that this call needs.`,
+        }[d.reason]
+      } ${
+        d.connect_url === null
+          ? 'Connect an account with POST /connections/link, and call again.'
+          : `Open ${d.connect_url} to connect an account, and call again.`
+      }`,
+  },
+  CONNECTION_FAILED: {
+    status: 422,
+    says: 'The account could not be connected: its authorization server refused, or its settings are wrong.',
+    message: (d: { reason: string }) => `The account could not be connected: ${d.reason}.`,
+  },
+  CONNECT_LINK_INVALID: {
+    status: 410,
+    says: 'A link to connect an account is unknown, expired, or was used before.',
+    message: (d: { reason: 'unknown' | 'expired' | 'used' }) =>
+      `${
+        {
+          unknown: 'This link is not valid. Check that you copied all of it.',
+          expired: 'This link has expired.',
+          used: 'This link was already used.',
+        }[d.reason]
+      } To get a new one, repeat what you were doing.`,
+  },
+  CONNECT_STATE_INVALID: {
+    status: 400,
+    says: 'The return from an authorization server is unknown, expired, incomplete, or was used before.',
+    message: (_: Record<never, never>) => 'This sign-in is not valid any more. Open the link again, and start over.',
+  },
+  CONNECT_OTHER_BROWSER: {
+    status: 403,
+    says: 'A link to connect an account was opened in another browser before.',
+    message: (_: Record<never, never>) => 'This link was opened in another browser. Continue there, or get a new link.',
+  },
+  CONNECT_WRONG_PERSON: {
+    status: 403,
+    says: 'A link to connect an account was made for another user.',
+    message: (d: { signed_in: boolean }) =>
+      d.signed_in
+        ? 'This link was made for another user. Sign in as that user to connect the account.'
+        : 'Sign in first. This link was made for one user, and only that user can connect the account.',
+  },
+  RETURN_URL_NOT_ALLOWED: {
+    status: 400,
+    says: 'The `return_url` of a link is not on an origin that the project lists.',
+    message: (d: { origin: string }) =>
+      `"${d.origin}" is not in the return_origins of the project. Add it with PATCH /projects/{id}.`,
+  },
   TOOL_HTTP_ERROR: {
     status: 502,
     says: 'The URL of an http tool returned an error status.',

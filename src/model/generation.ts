@@ -101,6 +101,8 @@ export interface GenerationSettings {
   readonly boundaries: readonly (readonly Grant[])[]
   readonly max_call_depth: number
   readonly tool_context: Readonly<Record<string, string>>
+  /** The end user whose connections the run uses. */
+  readonly end_user_id?: string | null
   /** Whether the run was started with streaming. */
   readonly streamed: boolean
   /** Overrides submitted with the latest outputs, for the next step. */

@@ -62,7 +62,7 @@ export const ToolFields = {
     .boolean()
     .describe('Block an action of an MCP server whose definition changes until you accept the change'),
   level: Level.describe(
-    'Sensitivity. Above open, calls need approval unless auto_approve is set. Platform actions on API keys, access policies, projects and secrets are always administrative',
+    'Sensitivity. Above open, calls need approval unless auto_approve is set. Platform actions on API keys, access policies, projects, secrets and connections are always administrative',
   ),
   auto_approve: z.boolean().nullable().describe('If true, calls run without approval'),
   timeout_seconds: z.number().positive().max(300).nullable().describe('Timeout of a call; defaults to 60'),

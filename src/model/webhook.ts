@@ -8,7 +8,11 @@ export const WebhookEvent = z.enum([
   'generation.failed',
   'generation.requires_action',
   'approval.requested',
-  'connection.expired',
+  'connection.created',
+  'connection.expiring',
+  'connection.reauth_required',
+  'connection.revoked',
+  'connection.restored',
 ])
 export type WebhookEvent = z.infer<typeof WebhookEvent>
 

@@ -6,6 +6,7 @@ import { ApiKey, ApiKeyFields, NewApiKeyAnswer } from '../model/api-key.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
 import { newSecretKey } from '../model/ids.ts'
 import { Id, iso, Paging, pageOf } from '../model/page.ts'
+import { actingAs } from './act-as.ts'
 import { requireDenials, requireGrantable } from './granting.ts'
 import { acts, type Context, lists, operation, type RecordKind, requireAllowed } from './operation.ts'
 
@@ -15,7 +16,7 @@ export const apiKey: RecordKind<ApiKey> = {
   resource: ({ id, project_id }) => ({ projectId: project_id ?? null, kind: 'api-key', id }),
 }
 
-const { name, access_policy_ids, rate_limit, expires_at } = ApiKeyFields
+const { name, access_policy_ids, rate_limit, end_user_id, expires_at } = ApiKeyFields
 
 /** The maximum depth of keys that create other keys. */
 const maxLineDepth = 20
@@ -33,6 +34,9 @@ export const createApiKey = operation({
     name,
     access_policy_ids: access_policy_ids.default([]).describe('Its access policies; without any, it can do nothing'),
     rate_limit: rate_limit.default(null),
+    end_user_id: end_user_id
+      .default(null)
+      .describe('The end user whose connections its calls use. It cannot be changed later'),
     expires_at: expires_at.default(null),
   }),
   output: NewApiKeyAnswer,
@@ -50,6 +54,8 @@ export const createApiKey = operation({
       expires_at: key.expires_at === null ? principal.expiresAt : inFuture(key.expires_at),
     }
     requireNoLooser(limits, context)
+    // A key of an end user cannot create keys of others.
+    const { endUserId } = actingAs(context, key.end_user_id, projectId)
     const line = await lineOf([principal.id], store)
     const ancestors = [...(line.get(principal.id) ?? []), principal.id]
     if (ancestors.length > maxLineDepth) {
@@ -61,6 +67,7 @@ export const createApiKey = operation({
       ...key,
       ...limits,
       ancestors,
+      end_user_id: endUserId,
       project_id: projectId,
       key_hash: hashKey(value),
       key_prefix: value.slice(0, 8),

@@ -4,6 +4,7 @@ import { callView, detailOf, pendingOf } from '../agents/result.ts'
 import type { GenerationEvent } from '../agents/watch.ts'
 import { AnyJson, type JsonObject } from '../lib/json.ts'
 import { AgentFields, StepRule, ToolChoice } from '../model/agent.ts'
+import { EndUserId } from '../model/connection.ts'
 import { PlatformError } from '../model/errors.ts'
 import {
   Generation,
@@ -60,6 +61,7 @@ export const createAgentGeneration = acts({
     stop_conditions: AgentFields.stop_conditions.optional(),
     max_steps: AgentFields.max_steps.optional(),
     max_call_depth: z.int().min(0).max(10).optional().describe('Maximum depth of agents that call agents'),
+    end_user_id: EndUserId.nullish().describe('The end user whose connections the run uses; needs connections:ActAs'),
     tool_context: z
       .record(ContextKey, ContextValue)
       .optional()

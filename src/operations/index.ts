@@ -9,9 +9,11 @@ import * as aiProviders from './ai-providers.ts'
 import * as apiKeys from './api-keys.ts'
 import * as approvalRules from './approval-rules.ts'
 import * as approvals from './approvals.ts'
+import * as authConfigs from './auth-configs.ts'
 import * as callStats from './call-stats.ts'
 import * as calls from './calls.ts'
 import * as checkAccess from './check-access.ts'
+import * as connections from './connections.ts'
 import * as definitions from './definitions.ts'
 import * as documents from './documents.ts'
 import * as files from './files.ts'
@@ -39,13 +41,8 @@ const isOperation = (value: unknown): value is Operation => isObject(value) && '
 
 /** Operations that control access. As platform actions they need approval unless the tool says otherwise. */
 const administrative = new Set([
-  'api-keys',
-  'users',
-  'sign-in-providers',
-  'access-policies',
-  'projects',
-  'secrets',
-  'oauth-grants',
+  ...['api-keys', 'users', 'sign-in-providers', 'access-policies', 'projects', 'secrets', 'oauth-grants'],
+  ...['connections', 'auth-configs'],
 ])
 
 const levelOf = ({ permission }: Operation): Level =>
@@ -95,7 +92,7 @@ export function operationsFor(types: ToolTypes): Operations {
     ],
     { importMcpServers: importMcpServers(ofTools.createTool) },
     ...[servers, resolve, footprint, skills, skillFiles, aiProviders, agents, generations, documents, files, calls],
-    ...[webhooks, approvals, approvalRules, callStats, secrets, xml, oauthGrants],
+    ...[webhooks, approvals, approvalRules, callStats, secrets, xml, oauthGrants, connections, authConfigs],
   ].flatMap((module) => (Object.values(module) as unknown[]).filter(isOperation))
   return {
     types,
@@ -105,6 +102,7 @@ export function operationsFor(types: ToolTypes): Operations {
       'access-policies:AttachAccessPolicy',
       'servers:UseServer',
       'secrets:UseSecret',
+      'connections:OverrideIssuer',
       ...types.all.flatMap((type) => type.permissions ?? []),
     ]),
     platformActions: new Map(all.filter(isAction).map((operation) => [operation.name, actionOf(operation)])),

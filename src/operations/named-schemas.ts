@@ -15,6 +15,7 @@ import {
 } from '../model/approval.ts'
 import { ApprovalRule } from '../model/approval-rule.ts'
 import { Call, CallStatus, CallSummary, Surface } from '../model/call.ts'
+import { AuthConfig, Connection, ConnectionOwner, ConnectionStatus, ConnectionType } from '../model/connection.ts'
 import { Document, DocumentMatch, DocumentSummary, File } from '../model/document.ts'
 import {
   Generation,
@@ -43,6 +44,7 @@ import { Execute } from '../tools/http.ts'
 import { Recording, Tested } from './ai-providers.ts'
 import { CurrentApiKey } from './api-keys.ts'
 import { CallStats } from './call-stats.ts'
+import { ConnectLink } from './connections.ts'
 import { DefinitionChange } from './definitions.ts'
 import { Footprint } from './footprint.ts'
 import { Content, InputMessage, Part } from './generation-input.ts'
@@ -79,10 +81,16 @@ const named: Readonly<Record<string, NamedSchema>> = {
   ApprovalRule: name(ApprovalRule, 'A condition on which calls need approval.'),
   ApprovalStatus: name(ApprovalStatus, 'The status of an approval.'),
   ApprovalSummary: name(ApprovalSummary, 'An approval without the arguments of its call.'),
+  AuthConfig: name(AuthConfig, 'How the accounts of an app are connected.'),
   Call: name(Call, 'The record of one tool call.'),
   CallStats: name(CallStats, 'How many calls there were, their latency and their failures.'),
   CallStatus: name(CallStatus, 'The status of a call.'),
   CallSummary: name(CallSummary, 'A call without its request and response.'),
+  Connection: name(Connection, 'An account at an app, of an end user or of the project, without its credentials.'),
+  ConnectionOwner: name(ConnectionOwner, 'Whose connection it is.'),
+  ConnectionStatus: name(ConnectionStatus, 'Whether a connection works.'),
+  ConnectionType: name(ConnectionType, 'How a connection authenticates.'),
+  ConnectLink: name(ConnectLink, 'A link to the page on which an account is connected.'),
   CreatedApiKey: name(NewApiKeyAnswer, 'A new API key, with its value.'),
   CurrentApiKey: name(CurrentApiKey, 'The API key that you use, with its project and access policies.'),
   CurrentUser: name(CurrentUser, 'The person that you are signed in as, with their project and access policies.'),

@@ -5,6 +5,7 @@ import type { Models } from '../agents/models/model.ts'
 import type { Runner } from '../agents/runner.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { ServerCatalogues } from '../catalogue/server-catalogue.ts'
+import type { ConnectionParts } from '../credentials/connections/connections.ts'
 import type { SingleSignOn } from '../credentials/single-sign-on.ts'
 import type { Vault } from '../credentials/vault.ts'
 import type { VisibilityFacts, Visible } from '../db/page.ts'
@@ -63,6 +64,7 @@ export interface OperationDeps {
   readonly secretSources: { readonly variables: readonly string[]; readonly hasFiles: boolean }
   readonly vault: Vault
   readonly singleSignOn: SingleSignOn
+  readonly connections: ConnectionParts
   readonly models: Models
   readonly webhooks: Webhooks
   /** The version of the platform. */

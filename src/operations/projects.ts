@@ -13,6 +13,11 @@ const project: RecordKind<Project> = {
 const { name, ...rest } = ProjectFields
 const optional = z.object(rest).partial().shape
 
+const given = <T extends object>(fields: T) =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [Name in keyof T]?: Exclude<T[Name], undefined>
+  }
+
 export const createProject = operation({
   name: 'create-project',
   permission: 'projects:CreateProject',
@@ -22,9 +27,9 @@ export const createProject = operation({
   status: 201,
   input: z.strictObject({ name, ...optional }),
   output: Project,
-  async run({ name, approval_timeout_seconds }, { principal, store }) {
+  async run({ name, ...draft }, { principal, store }) {
     requireAllowed(principal, 'projects:CreateProject', { projectId: null, kind: 'project', id: '*' })
-    return store.projects.create(name, approval_timeout_seconds ?? null)
+    return store.projects.create(name, given(draft))
   },
 })
 
@@ -64,8 +69,7 @@ export const updateProject = acts({
   input: z.strictObject({ id: Id, name: name.optional(), ...optional }),
   output: Project,
   async run({ id, ...change }, { store, target }) {
-    const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
-    return (await store.projects.update(id, { ...target, ...given })) ?? target
+    return (await store.projects.update(id, { ...target, ...given(change) })) ?? target
   },
 })
 

@@ -1,5 +1,5 @@
 import { evaluate } from '../access/evaluate.ts'
-import { appOf } from '../catalogue/catalogue.ts'
+import { appOf } from '../catalogue/app.ts'
 import { nearest } from '../lib/nearest.ts'
 import { PlatformError } from '../model/errors.ts'
 import { isGeneratedId } from '../model/ids.ts'

@@ -5,6 +5,7 @@ import { newId } from '../model/ids.ts'
 import { Waiting } from '../model/outcome.ts'
 import type { Grant } from '../model/principal.ts'
 import type { Run } from '../store/generations.ts'
+import { actingAs } from './act-as.ts'
 import { checkSteps } from './agents.ts'
 import { type ConversationInput, messagesOf } from './generation-input.ts'
 import type { Context } from './operation.ts'
@@ -12,6 +13,7 @@ import type { Context } from './operation.ts'
 type StartInput = ConversationInput & {
   readonly max_call_depth?: number | undefined
   readonly tool_context?: Readonly<Record<string, string>> | undefined
+  readonly end_user_id?: string | null | undefined
   readonly stream?: boolean | undefined
 } & {
   readonly [Field in 'tool_choice' | 'active_tool_ids' | 'step_rules' | 'stop_conditions' | 'max_steps']?:
@@ -91,6 +93,7 @@ async function settingsOf(
     boundaries: [...(parent?.settings.boundaries ?? []), ...own],
     max_call_depth: Math.min(input.max_call_depth ?? deepest, parent ? parent.settings.max_call_depth - 1 : deepest),
     tool_context: { ...parent?.settings.tool_context, ...input.tool_context },
+    end_user_id: actingAs(context, input.end_user_id, target.project_id).endUserId,
     streamed: input.stream === true,
   }
 }

@@ -78,4 +78,4 @@ export function checkSecrets(
 }
 
 const destinationOf = (type: ToolType, config: object): unknown =>
-  type.destination ? type.destination(config) : type.addresses?.(config).map((url) => URL.parse(url)?.origin ?? url)
+  type.secretsGoTo ? type.secretsGoTo(config) : type.addresses?.(config).map((url) => URL.parse(url)?.origin ?? url)

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { evaluate, type Resource } from '../access/evaluate.ts'
-import { appOf, autoApprovesAll, type Catalogue, commonApp } from '../catalogue/catalogue.ts'
+import { appOf, commonApp } from '../catalogue/app.ts'
+import { autoApprovesAll, type Catalogue } from '../catalogue/catalogue.ts'
 import { dependentsOf } from '../catalogue/dependents.ts'
 import { agentNames, generatedName } from '../catalogue/names.ts'
 import { referencedSecrets } from '../credentials/secret-references.ts'
@@ -9,6 +10,7 @@ import { toolResource } from '../dispatch/authorize.ts'
 import { recordAttempt } from '../dispatch/rejected-call.ts'
 import { AnyJson, isObject, type JsonObject } from '../lib/json.ts'
 import { PendingApproval } from '../model/approval.ts'
+import { EndUserId } from '../model/connection.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
 import { type Wait, Waiting } from '../model/outcome.ts'
@@ -18,6 +20,7 @@ import { jsonObject, Level, type Output, Tool, type ToolDraft, ToolFields } from
 import type { StoredTool, ToolRecord } from '../store/tools.ts'
 import type { ToolType } from '../tools/tool-type.ts'
 import { maskedConfig, type ToolTypes } from '../tools/tool-types.ts'
+import { actingAs, isBackend } from './act-as.ts'
 import {
   acts,
   type Context,
@@ -199,8 +202,9 @@ export const listToolActions = acts({
   on: tool,
   input: z.strictObject({ id: Id, ...Paging }),
   output: pageOf(ActionView),
-  async run({ limit, offset }, { catalogue, target }) {
-    const views = await viewActions(catalogue, target)
+  async run({ limit, offset }, context) {
+    const { catalogue, target } = context
+    const views = await viewActions(catalogue, target).catch((error) => orLink(error, context))
     return { data: views.slice(offset, offset + limit), total: views.length, limit, offset }
   },
 })
@@ -217,14 +221,15 @@ export const refreshTool = acts({
     actions: z.int().describe('Number of actions'),
     withheld: z.array(z.string()).describe('Actions whose definition changed and was not accepted yet'),
   }),
-  async run(_, { catalogue, target, toolDeps: deps }) {
+  async run(_, context) {
+    const { catalogue, target, toolDeps: deps } = context
     const type = catalogue.typeOf(target)
     if (type.refresh) {
       const { tool, filled } = await catalogue.requireFilled(target)
       await type.refresh(tool, deps, filled)
     }
     // Throws if the server is unreachable, instead of returning its previous tools.
-    await catalogue.describe(target)
+    await catalogue.describe(target).catch((error) => orLink(error, context))
     const views = await viewActions(catalogue, target)
     return { actions: views.length, withheld: views.flatMap(({ name, withheld }) => (withheld ? [name] : [])) }
   },
@@ -266,17 +271,25 @@ const calling = operation({
     id: Id,
     action: Text.max(200).nullish().describe('The action, for tools that have several'),
     input: jsonObject('The arguments').nullish(),
+    end_user_id: EndUserId.nullish().describe('The end user whose connections the call uses; needs connections:ActAs'),
     wait: z.boolean().optional().describe('If false, do not wait for approval: send the same call again later'),
   }),
   output: AnyJson.describe('The output of the tool'),
   later: PendingApproval,
-  async run({ id, action, input, wait }, context) {
+  async run({ id, action, input, end_user_id, wait }, context) {
     const returns = wait === false && context.onWait !== 'resume'
-    const result = await call(id, action, input, returns ? { ...context, onWait: 'return' } : context)
+    const principal = end_user_id ? await principalFor(end_user_id, id, context) : context.principal
+    const caller = { ...context, principal, ...(returns && { onWait: 'return' as const }) }
+    const result = await call(id, action, input, caller)
     if (!(result instanceof Waiting)) return new JsonText(result.text)
     return returns ? pending(result.on) : result
   },
 })
+
+async function principalFor(endUserId: string, toolId: string, context: Context): Promise<Principal> {
+  const found = context.catalogue.peek(toolId)?.tool ?? (await context.store.tools.find(toolId))
+  return actingAs(context, endUserId, found?.project_id ?? context.principal.projectId)
+}
 
 /** An invalid request never reaches dispatch, but it is recorded. */
 export const callTool: Operation = {
@@ -362,6 +375,13 @@ function presentTo(record: StoredTool, context: Pick<Context, 'principal' | 'too
   if (evaluate(context.principal, 'tools:UpdateTool', toolResource(record)).allowed) return present(record, context)
   const config = maskedConfig(context.toolTypes.of(record), record.config)
   return { ...present({ ...record, config }, context), preset_parameters: null }
+}
+
+/** A server that needs a connection: the error gets a link for the caller. */
+async function orLink(error: unknown, context: Context & { readonly target: StoredTool }): Promise<never> {
+  const { principal, target, toolDeps } = context
+  const reader = { toolId: target.id, principal, isBackend: isBackend(context) }
+  throw await toolDeps.credentials.withLink(error, reader)
 }
 
 async function viewActions(catalogue: Catalogue, record: StoredTool): Promise<z.infer<typeof ActionView>[]> {

@@ -24,11 +24,19 @@ import type {
   ApprovalStatus,
   ApprovalSummary,
   ApprovalSummaryPage,
+  AuthConfig,
+  AuthConfigChanges,
+  AuthConfigPage,
   Call,
   CallStats,
   CallStatus,
   CallSummary,
   CallSummaryPage,
+  ConnectLink,
+  Connection,
+  ConnectionChanges,
+  ConnectionPage,
+  ConnectionStatus,
   CreatedApiKey,
   CurrentApiKey,
   CurrentUser,
@@ -52,6 +60,9 @@ import type {
   NewAiProvider,
   NewApiKey,
   NewApprovalRule,
+  NewAuthConfig,
+  NewConnectLink,
+  NewConnection,
   NewDocument,
   NewFile,
   NewProject,
@@ -266,6 +277,22 @@ export const routes = {
     listOauthGrants: 'GET /oauth-grants',
     revokeOauthGrant: 'DELETE /oauth-grants/{oauth_grant_id}',
   },
+  connections: {
+    confirmConnectFlow: 'POST /connections/flows/{flow_id}/confirm',
+    createConnectLink: 'POST /connections/link',
+    createConnection: 'POST /connections',
+    deleteConnection: 'DELETE /connections/{connection_id}',
+    getConnection: 'GET /connections/{connection_id}',
+    listConnections: 'GET /connections',
+    updateConnection: 'PATCH /connections/{connection_id}',
+  },
+  authConfigs: {
+    createAuthConfig: 'POST /auth-configs',
+    deleteAuthConfig: 'DELETE /auth-configs/{auth_config_id}',
+    getAuthConfig: 'GET /auth-configs/{auth_config_id}',
+    listAuthConfigs: 'GET /auth-configs',
+    updateAuthConfig: 'PATCH /auth-configs/{auth_config_id}',
+  },
 } as const
 
 /** The methods that send or receive something other than JSON. */
@@ -449,6 +476,8 @@ export interface Operations {
         action?: string | null
         /** The arguments */
         input?: Record<string, unknown> | null
+        /** The end user whose connections the call uses; needs connections:ActAs */
+        end_user_id?: string | null
         /** If false, do not wait for approval: send the same call again later */
         wait?: boolean
       }
@@ -1125,6 +1154,59 @@ export interface Operations {
     /** Revoke the access of an app: its tokens stop working at once; everyone can revoke their own */
     revokeOauthGrant: { path: { oauth_grant_id: string }; answer: null }
   }
+  connections: {
+    /** Confirm which user has opened a connect link, for the verifier_url of a project */
+    confirmConnectFlow: { path: { flow_id: string }; body: { end_user_id: string }; answer: ConnectLink }
+    /** Create a link to a page on which an end user connects an account, or connects it again */
+    createConnectLink: { body?: NewConnectLink; answer: ConnectLink }
+    /** Connect an account, for an end user or for the whole project */
+    createConnection: { body: NewConnection; answer: Connection }
+    /** Delete a connection; its tokens are revoked at the service if that is possible */
+    deleteConnection: { path: { connection_id: string }; answer: null }
+    /** Get a connection, without its credentials */
+    getConnection: { path: { connection_id: string }; answer: Connection }
+    /** List connections, without their credentials */
+    listConnections: {
+      query?: {
+        project_id?: string
+        /** The app whose tools use it */
+        app?: string
+        /** The only tool that uses it */
+        tool_id?: string
+        status?: ConnectionStatus
+        /** Only connections of this end user */
+        end_user_id?: string
+        /** Maximum number of items to return */
+        limit?: number
+        /** Number of items to skip */
+        offset?: number
+      }
+      answer: ConnectionPage
+    }
+    /** Replace the credentials of a connection, or revoke it */
+    updateConnection: { path: { connection_id: string }; body?: ConnectionChanges; answer: Connection }
+  }
+  authConfigs: {
+    /** Say how accounts of an app are connected: what a user enters, or which OAuth client is used */
+    createAuthConfig: { body: NewAuthConfig; answer: AuthConfig }
+    /** Delete how accounts are connected; existing connections stay */
+    deleteAuthConfig: { path: { auth_config_id: string }; answer: null }
+    /** Get how accounts of an app are connected */
+    getAuthConfig: { path: { auth_config_id: string }; answer: AuthConfig }
+    /** List how accounts are connected */
+    listAuthConfigs: {
+      query?: {
+        project_id?: string
+        /** Maximum number of items to return */
+        limit?: number
+        /** Number of items to skip */
+        offset?: number
+      }
+      answer: AuthConfigPage
+    }
+    /** Change how accounts are connected; existing connections keep their credentials */
+    updateAuthConfig: { path: { auth_config_id: string }; body?: AuthConfigChanges; answer: AuthConfig }
+  }
 }
 
 /** All error codes of the platform. */
@@ -1202,6 +1284,13 @@ export type PlatformErrorCode =
   | 'MODEL_ANSWER_INVALID'
   | 'PUBLIC_URL_REQUIRED'
   | 'SIGN_IN_PROVIDER_FAILED'
+  | 'CONNECTION_REQUIRED'
+  | 'CONNECTION_FAILED'
+  | 'CONNECT_LINK_INVALID'
+  | 'CONNECT_STATE_INVALID'
+  | 'CONNECT_OTHER_BROWSER'
+  | 'CONNECT_WRONG_PERSON'
+  | 'RETURN_URL_NOT_ALLOWED'
   | 'TOOL_HTTP_ERROR'
   | 'TOOL_FAILED'
   | 'TOOL_UNREACHABLE'

@@ -155,6 +155,8 @@ export interface ApiKey {
   created_by: string | null
   /** Requests per minute, or null for the platform’s default */
   rate_limit: number | null
+  /** The end user whose connections its calls use; it cannot be changed */
+  end_user_id: string | null
   expires_at: string | null
   last_used_at: string | null
   created_at: string
@@ -162,7 +164,7 @@ export interface ApiKey {
 }
 
 /** The body of update-api-key. */
-export type ApiKeyChanges = Partial<Omit<NewApiKey, 'project_id'>>
+export type ApiKeyChanges = Partial<Omit<NewApiKey, 'project_id' | 'end_user_id'>>
 
 export type ApiKeyPage = Page<ApiKey>
 
@@ -267,6 +269,30 @@ export interface ApprovalSummary {
 
 export type ApprovalSummaryPage = Page<ApprovalSummary>
 
+/** How the accounts of an app are connected. */
+export interface AuthConfig {
+  id: string
+  project_id: string
+  app: string | null
+  tool_id: string | null
+  type: ConnectionType
+  header: string | null
+  query: string | null
+  client_id: string | null
+  has_client_secret: boolean
+  scopes: Array<string> | null
+  issuer: string | null
+  authorization_endpoint: string | null
+  token_endpoint: string | null
+  created_at: string
+  updated_at: string
+}
+
+/** The body of update-auth-config. */
+export type AuthConfigChanges = Partial<Omit<NewAuthConfig, 'project_id' | 'app' | 'tool_id' | 'type'>>
+
+export type AuthConfigPage = Page<AuthConfig>
+
 /** The record of one tool call. */
 export interface Call extends CallSummary {
   /** Arguments from the caller, without presets; if truncated, the start of the JSON text */
@@ -352,6 +378,98 @@ export interface CallSummary {
 }
 
 export type CallSummaryPage = Page<CallSummary>
+
+/** A link to the page on which an account is connected. */
+export interface ConnectLink {
+  /** The page on which the user connects the account. It works once */
+  connect_url: string
+  expires_at: string
+}
+
+/** An account at an app, of an end user or of the project, without its credentials. */
+export interface Connection {
+  id: string
+  project_id: string
+  app: string | null
+  tool_id: string | null
+  type: ConnectionType
+  owner: ConnectionOwner
+  status: ConnectionStatus
+  /** Whose account it is at the service, if known */
+  account: string | null
+  /** The granted scopes */
+  scopes: Array<string>
+  /** When the current token expires; it is refreshed before that if possible */
+  expires_at: string | null
+  header: string | null
+  query: string | null
+  username: string | null
+  client_id: string | null
+  /** The authorization server */
+  issuer: string | null
+  /** The MCP server that the tokens are issued for */
+  resource: string | null
+  /** The only origins that its credentials are sent to */
+  origins: Array<string>
+  /** What went wrong last */
+  error: string | null
+  last_used_at: string | null
+  created_at: string
+  updated_at: string
+}
+
+/** The body of update-connection. */
+export interface ConnectionChanges {
+  /** Whose account it is, for people */
+  account?: string | null
+  /** Revokes it, here and at the service if that is possible */
+  status?: 'revoked'
+  /** api_key: the header that carries the key; defaults to x-api-key */
+  header?: string
+  /** api_key: the query parameter that carries the key, instead of a header */
+  query?: string
+  /** basic: the user name */
+  username?: string
+  /** oauth2: a client that is registered at the authorization server */
+  client_id?: string
+  /** oauth2: the scopes to request; by default, those the server asks for */
+  scopes?: Array<string>
+  /** oauth2: the authorization server; by default, the one the MCP server names */
+  issuer?: string
+  /** oauth2: how client assertions are signed with private_key, such as ES256 */
+  signing_algorithm?: string
+  /** oauth2: only if the authorization server publishes no metadata */
+  authorization_endpoint?: string
+  /** oauth2: only if the authorization server publishes no metadata */
+  token_endpoint?: string
+  /** api_key, bearer: the key or token */
+  value?: string
+  /** Another name for value */
+  api_key?: string
+  /** Another name for value */
+  token?: string
+  /** basic: the password */
+  password?: string
+  /** oauth2: a PKCS #8 key in PEM, instead of client_secret */
+  private_key?: string
+  /** oauth2: the secret of the client */
+  client_secret?: string
+}
+
+/** Whose connection it is. */
+export interface ConnectionOwner {
+  kind: 'project' | 'user'
+  /** The end user; null for the project */
+  id: string | null
+}
+
+export type ConnectionPage = Page<Connection>
+
+/** Whether a connection works. */
+export type ConnectionStatus = 'active' | 'expiring' | 'reauth_required' | 'revoked'
+
+/** How a connection authenticates. */
+export type ConnectionType = 'api_key' | 'bearer' | 'basic' | 'oauth2_client_credentials' | 'oauth2_authorization_code'
 
 /** A new API key, with its value. */
 export interface CreatedApiKey extends ApiKey {
@@ -665,6 +783,8 @@ export interface NewAgentGeneration {
   max_steps?: number
   /** Maximum depth of agents that call agents */
   max_call_depth?: number
+  /** The end user whose connections the run uses; needs connections:ActAs */
+  end_user_id?: string | null
   /** Sent to http and mcp tools as X-Quartermaster-Context-<key> headers */
   tool_context?: Record<string, string>
   /** Stream the response as server-sent events */
@@ -708,6 +828,8 @@ export interface NewApiKey {
   /** Its access policies; without any, it can do nothing */
   access_policy_ids?: Array<string>
   rate_limit?: number | null
+  /** The end user whose connections its calls use. It cannot be changed later */
+  end_user_id?: string | null
   expires_at?: string | null
 }
 
@@ -724,6 +846,90 @@ export interface NewApprovalRule {
   two_people?: boolean
   /** Shown to the reviewer */
   reason?: string | null
+}
+
+/** The body of create-auth-config. */
+export interface NewAuthConfig {
+  project_id?: string
+  /** The app whose tools use it */
+  app?: string
+  /** The only tool that uses it */
+  tool_id?: string
+  type: ConnectionType
+  /** api_key: the header that carries the key; defaults to x-api-key */
+  header?: string
+  /** api_key: the query parameter that carries the key, instead of a header */
+  query?: string
+  /** oauth2: a client that is registered at the authorization server */
+  client_id?: string
+  /** oauth2: the scopes to request; by default, those the server asks for */
+  scopes?: Array<string>
+  /** oauth2: the authorization server; by default, the one the MCP server names */
+  issuer?: string
+  /** oauth2: how client assertions are signed with private_key, such as ES256 */
+  signing_algorithm?: string
+  /** oauth2: only if the authorization server publishes no metadata */
+  authorization_endpoint?: string
+  /** oauth2: only if the authorization server publishes no metadata */
+  token_endpoint?: string
+  /** oauth2: the secret of the client */
+  client_secret?: string
+}
+
+/** The body of create-connect-link. */
+export interface NewConnectLink {
+  project_id?: string
+  /** The app whose tools use it */
+  app?: string
+  /** The only tool that uses it */
+  tool_id?: string
+  /** The user who connects; by default, the user of the key, or the project */
+  end_user_id?: string
+  /** Where to go afterwards; its origin must be in return_origins of the project */
+  return_url?: string
+}
+
+/** The body of create-connection. */
+export interface NewConnection {
+  project_id?: string
+  /** The app whose tools use it */
+  app?: string
+  /** The only tool that uses it */
+  tool_id?: string
+  type: ConnectionType
+  owner?: { kind: 'project' | 'user'; id?: string | null }
+  /** Whose account it is, for people */
+  account?: string | null
+  /** api_key: the header that carries the key; defaults to x-api-key */
+  header?: string
+  /** api_key: the query parameter that carries the key, instead of a header */
+  query?: string
+  /** basic: the user name */
+  username?: string
+  /** oauth2: a client that is registered at the authorization server */
+  client_id?: string
+  /** oauth2: the scopes to request; by default, those the server asks for */
+  scopes?: Array<string>
+  /** oauth2: the authorization server; by default, the one the MCP server names */
+  issuer?: string
+  /** oauth2: how client assertions are signed with private_key, such as ES256 */
+  signing_algorithm?: string
+  /** oauth2: only if the authorization server publishes no metadata */
+  authorization_endpoint?: string
+  /** oauth2: only if the authorization server publishes no metadata */
+  token_endpoint?: string
+  /** api_key, bearer: the key or token */
+  value?: string
+  /** Another name for value */
+  api_key?: string
+  /** Another name for value */
+  token?: string
+  /** basic: the password */
+  password?: string
+  /** oauth2: a PKCS #8 key in PEM, instead of client_secret */
+  private_key?: string
+  /** oauth2: the secret of the client */
+  client_secret?: string
 }
 
 /** The body of create-document. */
@@ -750,6 +956,10 @@ export interface NewProject {
   name: string
   /** Time to decide on an approval, unless the rule, the tool or the server sets it */
   approval_timeout_seconds?: number | null
+  /** Origins that the hosted connect page may return to, such as https://app.example.com */
+  return_origins?: Array<string>
+  /** Page of your application that confirms who opened a connect link; the flow is appended as ?flow_id=… */
+  verifier_url?: string | null
 }
 
 /** The body of create-secret. */
@@ -849,7 +1059,7 @@ export interface NewTool {
   app?: string | null
   /** Block an action of an MCP server whose definition changes until you accept the change */
   pin_definitions?: boolean
-  /** Sensitivity. Above open, calls need approval unless auto_approve is set. Platform actions on API keys, access policies, projects and secrets are always administrative */
+  /** Sensitivity. Above open, calls need approval unless auto_approve is set. Platform actions on API keys, access policies, projects, secrets and connections are always administrative */
   level?: ToolLevel
   /** If true, calls run without approval */
   auto_approve?: boolean | null
@@ -953,6 +1163,8 @@ export interface Project {
   id: string
   name: string
   approval_timeout_seconds: number | null
+  return_origins: Array<string>
+  verifier_url: string | null
   created_at: string
   updated_at: string
 }
@@ -1319,7 +1531,7 @@ export interface WebhookDeliverySummary {
 export type WebhookDeliverySummaryPage = Page<WebhookDeliverySummary>
 
 /** An event that webhooks can receive. */
-export type WebhookEvent = 'generation.completed' | 'generation.failed' | 'generation.requires_action' | 'approval.requested' | 'connection.expired'
+export type WebhookEvent = 'generation.completed' | 'generation.failed' | 'generation.requires_action' | 'approval.requested' | 'connection.created' | 'connection.expiring' | 'connection.reauth_required' | 'connection.revoked' | 'connection.restored'
 
 export type WebhookPage = Page<Webhook>
 

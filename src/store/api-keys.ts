@@ -15,6 +15,7 @@ const toApiKey = (row: ApiKeyRow): ApiKey => ({
   access_policy_ids: JSON.parse(row.access_policy_ids),
   created_by: (JSON.parse(row.ancestors) as string[]).at(-1) ?? null,
   rate_limit: row.rate_limit,
+  end_user_id: row.end_user_id,
   expires_at: row.expires_at === null ? null : iso(row.expires_at),
   last_used_at: row.last_used_at === null ? null : iso(row.last_used_at),
   created_at: iso(row.created_at),
@@ -31,6 +32,7 @@ export interface NewApiKey {
   /** The chain of keys that created this one, root first. */
   readonly ancestors?: readonly string[]
   readonly rate_limit: number | null
+  readonly end_user_id?: string | null
   readonly expires_at: number | null
 }
 
@@ -57,6 +59,7 @@ export class ApiKeys {
       id: key.id ?? newId('key', now),
       access_policy_ids: JSON.stringify(key.access_policy_ids),
       ancestors: JSON.stringify(key.ancestors ?? []),
+      end_user_id: key.end_user_id ?? null,
       last_used_at: null,
       created_at: now,
       updated_at: now,

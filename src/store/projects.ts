@@ -10,6 +10,8 @@ const toProject = (row: ProjectRow): Project => ({
   id: row.id,
   name: row.name,
   approval_timeout_seconds: row.approval_timeout_seconds,
+  return_origins: JSON.parse(row.return_origins ?? '[]'),
+  verifier_url: row.verifier_url,
   created_at: iso(row.created_at),
   updated_at: iso(row.updated_at),
 })
@@ -23,11 +25,20 @@ const contents = [
   'documents',
   'files',
   'webhooks',
+  'secrets',
+  'connections',
+  'auth_configs',
   'approval_rules',
   'api_keys',
   'users',
   'access_policies',
 ] as const
+
+const columnsOf = ({ approval_timeout_seconds, return_origins, verifier_url }: Partial<ProjectDraft>) => ({
+  approval_timeout_seconds: approval_timeout_seconds ?? null,
+  return_origins: return_origins && return_origins.length > 0 ? JSON.stringify(return_origins) : null,
+  verifier_url: verifier_url ?? null,
+})
 
 export class Projects {
   readonly #engine: Engine
@@ -36,12 +47,12 @@ export class Projects {
     this.#engine = engine
   }
 
-  async create(name: string, seconds: number | null = null): Promise<Project> {
+  async create(name: string, draft: Partial<Omit<ProjectDraft, 'name'>> = {}): Promise<Project> {
     const now = Date.now()
     const row: ProjectRow = {
       id: newId('proj', now),
       name,
-      approval_timeout_seconds: seconds,
+      ...columnsOf(draft),
       created_at: now,
       updated_at: now,
     }
@@ -73,11 +84,11 @@ export class Projects {
   }
 
   async update(id: string, draft: ProjectDraft): Promise<Project | undefined> {
-    const { name, approval_timeout_seconds } = draft
+    const { name } = draft
     const row = await uniquely(this.#engine, 'project', name, () =>
       this.#engine.db
         .updateTable('projects')
-        .set({ name, approval_timeout_seconds, updated_at: Date.now() })
+        .set({ name, ...columnsOf(draft), updated_at: Date.now() })
         .where('id', '=', id)
         .returningAll()
         .executeTakeFirst(),

@@ -10,7 +10,10 @@ import { AiProviders } from './ai-providers.ts'
 import { ApiKeys } from './api-keys.ts'
 import { ApprovalRules } from './approval-rules.ts'
 import { Approvals } from './approvals.ts'
+import { AuthConfigs } from './auth-configs.ts'
 import { Calls } from './calls.ts'
+import { ConnectLinks } from './connect-links.ts'
+import { Connections } from './connections.ts'
 import { Definitions } from './definitions.ts'
 import { Documents } from './documents.ts'
 import { Files } from './files.ts'
@@ -19,6 +22,7 @@ import { IdempotencyKeys } from './idempotency-keys.ts'
 import { Journals } from './journal.ts'
 import { Names } from './names.ts'
 import { OauthArtifacts } from './oauth-artifacts.ts'
+import { OAuthClients } from './oauth-clients.ts'
 import { OauthGrants } from './oauth-grants.ts'
 import { OauthKeys } from './oauth-keys.ts'
 import { Projects } from './projects.ts'
@@ -63,6 +67,10 @@ export interface Store {
   readonly settings: Settings
   readonly sealed: Sealed
   readonly secrets: Secrets
+  readonly connections: Connections
+  readonly authConfigs: AuthConfigs
+  readonly oauthClients: OAuthClients
+  readonly connectLinks: ConnectLinks
   readonly vectors: Vectors
   readonly results: Results
   readonly agents: Agents
@@ -113,6 +121,10 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     settings: new Settings(engine),
     sealed: new Sealed(engine),
     secrets: new Secrets(engine, changes),
+    connections: new Connections(engine, changes),
+    authConfigs: new AuthConfigs(engine, changes),
+    oauthClients: new OAuthClients(engine),
+    connectLinks: new ConnectLinks(engine),
     vectors: new Vectors(engine),
     results: new Results(engine),
     agents: new Agents(engine),

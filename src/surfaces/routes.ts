@@ -11,6 +11,7 @@ export interface WebDeps {
   readonly rest: readonly Route[]
   readonly signIn: readonly Route[]
   readonly oauth: readonly Route[]
+  readonly connect: readonly Route[]
   /** Without a server, the platform's own MCP endpoint. */
   mcp(exchange: Exchange, server: string | undefined): Promise<void>
   readonly dashboard: Dashboard
@@ -35,7 +36,7 @@ const page = {
 
 /** All HTTP routes in one table. */
 export function createHandler(deps: WebDeps): (exchange: Exchange) => Promise<void> {
-  const { rest, signIn, oauth, mcp, dashboard, openapi, reference, metrics, log, fault, searchState } = deps
+  const { rest, signIn, oauth, connect, mcp, dashboard, openapi, reference, metrics, log, fault, searchState } = deps
   const get = (path: string, handle: Route['handle']): Route => ({ method: 'GET', path, handle })
   const any = (path: string, handle: Route['handle']): Route => ({ method: 'ALL', path, handle })
   const restRoutes = rest.map((route) => ({ ...route, path: `/api/v1${route.path}` }))
@@ -54,6 +55,7 @@ export function createHandler(deps: WebDeps): (exchange: Exchange) => Promise<vo
     get('/api/docs', (exchange) => exchange.send(200, page, reference())),
     ...signIn,
     ...oauth,
+    ...connect,
     ...restRoutes,
     // Some clients append a slash to the URL.
     ...['/mcp', '/mcp/'].map((path) => any(path, (exchange) => mcp(exchange, undefined))),

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { authorized, withQuery } from '../credentials/connections/authorization.ts'
+import type { Presented } from '../credentials/connections/live.ts'
 import { withoutCredentials } from '../credentials/names.ts'
 import type { Redactor } from '../credentials/redactor.ts'
 import { aboutCredentials, maskedUrl, maskedValues, secretsIn, secretsInUrl } from '../credentials/tool-secrets.ts'
@@ -56,7 +58,7 @@ export const http = defineToolType({
 
   secrets: ({ execute }) => secretsOf(execute),
 
-  destination: ({ execute }) => authority(execute.url).toLowerCase(),
+  secretsGoTo: ({ execute }) => authority(execute.url).toLowerCase(),
 
   masked: ({ parameters, execute }) => ({
     parameters,
@@ -70,6 +72,8 @@ export const http = defineToolType({
 
   addresses: ({ execute }) => [execute.url],
 
+  destination: ({ execute }) => ({ url: authority(execute.url), discovers: false }),
+
   actions: ({ name, description, config: { parameters, execute } }) => [
     {
       name,
@@ -80,34 +84,42 @@ export const http = defineToolType({
     },
   ],
 
-  async execute({ tool, config: { execute }, redactor, input, signal, callId, depth, context }, deps) {
+  async execute(call, deps) {
+    const { tool, config, redactor, authorization, input, signal, callId, depth, context } = call
+    const { execute } = config
     const { outbound, lineage } = deps
     const { url, rest } = fill(execute.url, input)
     const inBody = execute.method === 'POST' || execute.method === 'PUT' || execute.method === 'PATCH'
     if (!inBody) appendQuery(url, rest)
     const own = lowerCased(execute.headers ?? {})
     // The URL counts as a credential, because some services expect their key in the query.
-    const owner = { project: tool.project_id, credentials: ['http', execute.url, own] }
-    const response = await outbound.client(owner).request({
-      url,
-      method: execute.method,
-      headers: {
-        accept: 'application/json, text/*;q=0.9, */*;q=0.5',
-        'user-agent': 'quartermaster',
-        ...(inBody && { 'content-type': 'application/json' }),
-        ...own,
-        ...identityHeaders(tool, context),
-        [lineageHeader]: lineage.print({ callId, depth }),
-      },
-      body: inBody ? JSON.stringify(rest) : undefined,
-      signal,
-    })
+    const owner = { project: tool.project_id, credentials: ['http', execute.url, own, authorization?.key] }
+    const client = outbound.client(owner)
+    const send = (presented: Presented | undefined) =>
+      client.request({
+        url: presented ? withQuery(url, presented.query) : url,
+        method: execute.method,
+        headers: {
+          accept: 'application/json, text/*;q=0.9, */*;q=0.5',
+          'user-agent': 'quartermaster',
+          ...(inBody && { 'content-type': 'application/json' }),
+          ...own,
+          ...identityHeaders(tool, context),
+          ...presented?.headers,
+          [lineageHeader]: lineage.print({ callId, depth }),
+        },
+        body: inBody ? JSON.stringify(rest) : undefined,
+        signal,
+      })
+    const response = await (authorization ? authorized(authorization, send, refusalOf) : send(undefined))
     if (response.status < 200 || response.status > 299) throw refused(tool.config.execute, redactor, response)
     return execute.method === 'HEAD'
       ? done({ status: response.status, headers: { ...response.headers } })
       : read(response)
   },
 })
+
+const refusalOf = ({ status, headers }: OutboundResponse) => ({ status, challenge: headers['www-authenticate'] })
 
 const isRead = ({ method }: Execute) => method === 'GET' || method === 'HEAD'
 

@@ -55,7 +55,7 @@ export const mcp = defineToolType({
 
   secrets: ({ mcp }) => secretsAt(mcp),
 
-  destination: ({ mcp: { url = '', command, args, cwd } }) => [URL.parse(url)?.origin, command, args, cwd],
+  secretsGoTo: ({ mcp: { url = '', command, args, cwd } }) => [URL.parse(url)?.origin, command, args, cwd],
 
   masked: ({ mcp }) => ({
     mcp: {
@@ -71,6 +71,8 @@ export const mcp = defineToolType({
   }),
 
   required: ({ mcp }) => mcp.required === true,
+
+  destination: ({ mcp }) => (mcp.url === undefined ? undefined : { url: mcp.url, discovers: true }),
 
   lifetime: () => listLifetime,
 
@@ -139,7 +141,8 @@ async function inTime<T>(list: Promise<T>, seconds: number | null, host: string)
 type McpConfig = { readonly mcp: McpAddress }
 
 /** The connection is found by the address with its secrets, so that callers with other values never share one. */
-function upstreamOf(tool: ToolRecord<McpConfig>, deps: ToolDeps, { config, redactor }: Filled<McpConfig>): Upstream {
+function upstreamOf(tool: ToolRecord<McpConfig>, deps: ToolDeps, filled: Filled<McpConfig>): Upstream {
+  const { config, redactor, authorization } = filled
   const { upstreams, allowStdio } = deps
   const { mcp } = config
   // Stdio may have been allowed when the tool was registered, and disabled since.
@@ -147,7 +150,8 @@ function upstreamOf(tool: ToolRecord<McpConfig>, deps: ToolDeps, { config, redac
     throw new PlatformError('TOOL_UNREACHABLE', { host: mcp.command, reason: notStarted })
   }
   const app = tool.app ?? tool.name.toLowerCase()
-  return upstreams.at(mcp, { project: tool.project_id, tool: tool.id, name: tool.name, app }, redactor)
+  const user = { project: tool.project_id, tool: tool.id, name: tool.name, app }
+  return upstreams.at(mcp, user, redactor, authorization)
 }
 
 /** Deeper than any real result, but shallow enough that every recipient can serialize it. */

@@ -1,4 +1,6 @@
 import type { z } from 'zod'
+import type { Destination } from '../credentials/connections/access.ts'
+import type { Authorization } from '../credentials/connections/authorization.ts'
 import type { Credentials } from '../credentials/credentials.ts'
 import type { Redactor } from '../credentials/redactor.ts'
 import type { Lineage } from '../http/lineage.ts'
@@ -66,6 +68,8 @@ export interface Execution<Config extends object = object> extends CallContext {
   readonly config: Config
   /** Redacts those values, and credentials that the config itself contains. */
   readonly redactor: Redactor
+  /** The caller's connection; undefined if the tool needs none. */
+  readonly authorization: Authorization | undefined
   readonly action: Action
   readonly input: JsonObject
   readonly timeoutMs: number
@@ -99,6 +103,8 @@ export type ActionDefinition = Pick<
 export interface Filled<Config extends object = object> {
   readonly config: Config
   readonly redactor: Redactor
+  /** A connection for requests that no caller made, such as listing the tools of a server. */
+  readonly authorization: Authorization | undefined
 }
 
 /** A tool before it is registered or changed. */
@@ -149,7 +155,7 @@ export interface ToolType<Config extends object = object> {
    * Where a call sends the secrets of the config. If it changes, masks no longer stand for them: nobody who cannot read a
    * secret should be able to send it elsewhere. By default, the origins of `addresses`.
    */
-  destination?(config: Config): unknown
+  secretsGoTo?(config: Config): unknown
   /** The config for callers who cannot change the tool. By default, the config with its secrets redacted. */
   masked?(config: Config): Config
   /**
@@ -179,6 +185,8 @@ export interface ToolType<Config extends object = object> {
   refreshStale?(tool: ToolRecord<Config>, deps: ToolDeps, filled: Filled<Config>, maxAge: number): Promise<void>
   /** The health of the other system, if there is one. */
   health?(tool: ToolRecord<Config>, deps: ToolDeps, filled: Filled<Config>): UpstreamHealth | Promise<UpstreamHealth>
+  /** Where its requests go, if they can carry the credentials of a connection. */
+  destination?(config: Config): Destination | undefined
   /** URLs that calls of the tool request, for `quartermaster doctor`. */
   addresses?(config: Config): readonly string[]
   /** Absent if the platform cannot run the tool itself. */

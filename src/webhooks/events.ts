@@ -1,6 +1,8 @@
 import type { JsonObject } from '../lib/json.ts'
 import type { Approval } from '../model/approval.ts'
+import type { Connection } from '../model/connection.ts'
 import type { GenerationResult } from '../model/generation.ts'
+import type { WebhookEvent } from '../model/webhook.ts'
 import type { Run } from '../store/generations.ts'
 import type { Webhooks } from './webhooks.ts'
 
@@ -20,3 +22,11 @@ export async function publishRun(run: Run, result: GenerationResult, webhooks: P
 /** Notifies reviewers. Secrets in the approval have already been redacted. */
 export const publishApproval = (approval: Approval, webhooks: Publisher): Promise<void> =>
   webhooks.publish(approval.project_id, 'approval.requested', approval as unknown as JsonObject, { key: approval.id })
+
+/** Connections contain no credentials. The key makes sure that each change is published once. */
+export const publishConnection = (
+  event: Extract<WebhookEvent, `connection.${string}`>,
+  connection: Connection,
+  key: string,
+  webhooks: Publisher,
+): Promise<void> => webhooks.publish(connection.project_id, event, connection as unknown as JsonObject, { key })

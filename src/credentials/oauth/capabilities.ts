@@ -1,4 +1,4 @@
-import { hostOf } from './endpoints.ts'
+import { hostOf, objectionTo } from './endpoints.ts'
 import { Misconfigured } from './errors.ts'
 import type { AuthMethod, AuthorizationServer, OAuthClient } from './types.ts'
 
@@ -20,7 +20,21 @@ export function getAuthorizationEndpoint(server: AuthorizationServer): string {
   if (!withPkce && !server.quirks?.withoutPkce) {
     throw refuse('its metadata does not list S256 in code_challenge_methods_supported, so PKCE is not guaranteed')
   }
+  assertEndpoint(server, 'authorization_endpoint')
   return endpoint
+}
+
+type Endpoint = Extract<keyof AuthorizationServer, `${string}_endpoint`>
+
+/** Browsers and credentials are sent to endpoints, so only https will do, or http on this machine. */
+export function assertEndpoint(server: AuthorizationServer, name: Endpoint): void {
+  const objection = objectionTo(server[name] ?? '', server.issuer)
+  if (objection === undefined) return
+  const host = hostOf(server.issuer)
+  throw new Misconfigured(
+    `The ${name} of the authorization server at "${host}" ${objection}, so it is not used. Correct it, or ask whoever runs the server to fix its metadata.`,
+    { host, code: 'insecure_url' },
+  )
 }
 
 /** How to authenticate a client that has these credentials, preferring what the server supports. */

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseChallenge, parseChallenges } from './challenge.ts'
 
@@ -50,4 +51,22 @@ test.for([
   `Bearer ${'a="'.repeat(5000)}`,
 ])('nothing is read from a header without a valid challenge: %#', (header) => {
   expect(parseChallenge(header)).toEqual({})
+})
+
+test('whatever a value contains, it comes back as it was, and does not change the other values', () => {
+  const value = fc.string({ unit: 'binary-ascii' }).filter((text) => !/[\r\n]/.test(text))
+  const quote = (text: string) => `"${text.replace(/["\\]/g, '\\$&')}"`
+  fc.assert(
+    fc.property(value, value, (realm, description) => {
+      const header = `Basic realm=${quote(realm)}, Bearer error_description=${quote(description)}, scope="read"`
+      const [basic, bearer] = parseChallenges(header)
+      expect(basic?.params.get('realm')).toBe(realm)
+      expect(bearer?.params.get('error_description')).toBe(description)
+      expect(parseChallenge(header)).toEqual({ scopes: ['read'] })
+    }),
+  )
+})
+
+test('no header makes the parser fail', () => {
+  fc.assert(fc.property(fc.string({ unit: 'binary-ascii', maxLength: 200 }), (header) => void parseChallenge(header)))
 })

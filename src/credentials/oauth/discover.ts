@@ -3,12 +3,13 @@ import { hostOf, objectionTo } from './endpoints.ts'
 import { Misconfigured } from './errors.ts'
 import { findResourceMetadata, type ResourceMetadata } from './resource-metadata.ts'
 import { findServerMetadata } from './server-metadata.ts'
-import type { DiscoverRequest, Discovery, OAuthContext } from './types.ts'
+import type { Challenge, DiscoverRequest, Discovery, OAuthContext } from './types.ts'
 
 /** Finds the authorization server of a protected server, and checks that both agree on who they are. */
 export async function discover(request: DiscoverRequest, context: OAuthContext): Promise<Discovery> {
   const { resourceUrl, challenge, issuerOverride } = request
   if (issuerOverride !== undefined) assertIssuer(issuerOverride, resourceUrl)
+  if (challenge) context.trace?.({ step: 'challenge', ok: true, detail: describeChallenge(challenge) })
   const metadata = await findResourceMetadata(request, context)
   const issuer = metadata ? chooseIssuer(metadata, request) : (issuerOverride ?? new URL(resourceUrl).origin)
   const server = await findServerMetadata(issuer, issuerOverride, context)
@@ -22,6 +23,15 @@ export async function discover(request: DiscoverRequest, context: OAuthContext):
     ...(scopes && { scopes }),
   }
 }
+
+const describeChallenge = ({ resourceMetadata, scopes = [], error }: Challenge): string =>
+  [
+    `The server asks for authorization${error === undefined ? '' : ` (${error})`}.`,
+    resourceMetadata === undefined
+      ? 'It does not say where its metadata is.'
+      : `Its metadata is at ${hostOf(resourceMetadata)}.`,
+    ...(scopes.length > 0 ? [`It needs the scopes "${scopes.join(' ')}".`] : []),
+  ].join(' ')
 
 function assertIssuer(issuer: string, resourceUrl: string): void {
   const objection = objectionTo(issuer, resourceUrl)

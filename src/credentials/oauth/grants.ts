@@ -1,4 +1,6 @@
 import * as oauth from 'oauth4webapi'
+import { hostOf } from './endpoints.ts'
+import { Misconfigured } from './errors.ts'
 import { requestToken } from './token-request.ts'
 import { toTokens } from './tokens.ts'
 import type {
@@ -68,6 +70,8 @@ export async function exchangeToken(request: TokenExchangeRequest, context: OAut
     },
     context,
   )
+  // A token of another type must not be passed on: as an assertion, it would hand over access to the identity provider.
+  if (requestedTokenType !== undefined && response.issued_token_type !== requestedTokenType) throw otherType(request)
   return toTokens(response, request)
 }
 
@@ -104,6 +108,14 @@ export async function enterpriseAuthorization(request: EnterpriseRequest, contex
     context,
   )
   return exchangeAssertion({ ...request, assertion: accessToken }, context)
+}
+
+function otherType({ server }: TokenExchangeRequest): Misconfigured {
+  const host = hostOf(server.token_endpoint)
+  return new Misconfigured(
+    `The authorization server at "${host}" issued another type of token than requested, so it was not used. Check whether it supports this kind of token exchange.`,
+    { host, code: 'unexpected_token_type' },
+  )
 }
 
 const grantTypes = 'urn:ietf:params:oauth:grant-type:'

@@ -57,7 +57,8 @@ function read(document: JsonObject, place: string, resourceUrl: string): Resourc
   if (!isResourceOf(resource, resourceUrl, place)) throw wrongResource(resource, resourceUrl)
   if (authorization_servers.length === 0) throw invalidDocument(host, 'names no authorization server')
   for (const server of authorization_servers) assertUsable(server, resourceUrl)
-  const scopes = scopes_supported.filter(isScope)
+  // All of them are requested, in a URL.
+  const scopes = scopes_supported.filter(isScope).slice(0, 100)
   return {
     resource,
     ...(resource_name && { resourceName: resource_name.slice(0, 200) }),

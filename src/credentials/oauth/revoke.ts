@@ -1,5 +1,5 @@
 import * as oauth from 'oauth4webapi'
-import { assertSameIssuer } from './capabilities.ts'
+import { assertEndpoint, assertSameIssuer } from './capabilities.ts'
 import { hostOf } from './endpoints.ts'
 import { Misconfigured } from './errors.ts'
 import { describe, errorIn, parseBody, temporary } from './responses.ts'
@@ -17,6 +17,7 @@ export async function revoke(request: RevokeRequest, context: OAuthContext): Pro
   const token = refreshToken ?? accessToken
   if (endpoint === undefined || token === undefined) return 'unsupported'
   assertSameIssuer(server, client.issuer)
+  assertEndpoint(server, 'revocation_endpoint')
   const secrets = [accessToken ?? '', refreshToken ?? '', client.clientSecret ?? '']
   return traced('revocation', context, async (fetch) => {
     const response = await send(request, endpoint, token, fetch)

@@ -1,8 +1,9 @@
 import { buildDiscoveryUrls } from '@modelcontextprotocol/client'
 import { z } from 'zod'
 import type { JsonObject } from '../../lib/json.ts'
+import { assertEndpoint } from './capabilities.ts'
 import { fetchDocument, invalidDocument } from './documents.ts'
-import { hostOf, objectionTo } from './endpoints.ts'
+import { hostOf } from './endpoints.ts'
 import { Misconfigured } from './errors.ts'
 import type { AuthorizationServer, OAuthContext } from './types.ts'
 import { traced } from './wire.ts'
@@ -27,6 +28,14 @@ const Metadata = z.object({
   client_id_metadata_document_supported: Flag,
   authorization_response_iss_parameter_supported: Flag,
 })
+
+const endpoints = [
+  'authorization_endpoint',
+  'token_endpoint',
+  'registration_endpoint',
+  'revocation_endpoint',
+  'userinfo_endpoint',
+] as const
 
 /**
  * Fetches the metadata of an authorization server from the well-known places, in the order of the MCP specification.
@@ -57,7 +66,7 @@ function read(document: JsonObject, issuer: string, issuerOverride: string | und
   const metadata = parsed.data
   // Compared as strings: normalizing would accept lookalikes (RFC 8414, section 3.3).
   if (metadata.issuer !== issuer && metadata.issuer !== issuerOverride) throw wrongIssuer(host)
-  assertEndpoints(metadata, issuer)
+  for (const name of endpoints) if (metadata[name] !== undefined) assertEndpoint({ ...metadata, issuer }, name)
   return { ...metadata, issuer: issuerOverride ?? metadata.issuer }
 }
 
@@ -66,16 +75,3 @@ const wrongIssuer = (host: string) =>
     `The metadata of the authorization server at "${host}" names another issuer, so it is not used. If you trust this server, set the issuer that it names as the issuer of the tool.`,
     { host, code: 'issuer_mismatch' },
   )
-
-function assertEndpoints(metadata: AuthorizationServer, issuer: string): void {
-  for (const [name, url] of Object.entries(metadata)) {
-    if (!name.endsWith('_endpoint') || typeof url !== 'string') continue
-    const objection = objectionTo(url, issuer)
-    if (objection === undefined) continue
-    const host = hostOf(issuer)
-    throw new Misconfigured(
-      `The ${name} of the authorization server at "${host}" ${objection}, so it is not used. Ask whoever runs the server to fix its metadata.`,
-      { host, code: 'insecure_url' },
-    )
-  }
-}

@@ -27,15 +27,16 @@ const standardCodes: Readonly<Record<string, string>> = {
  * status 200; several leave out `token_type`, separate scopes by commas, or send lifetimes that are no lifetimes.
  */
 export function standardize(body: JsonObject, quirks: Quirks | undefined): JsonObject {
-  const { error, ok } = body
-  if (error !== undefined || ok === false) {
+  const { error, ...success } = body
+  // Some apps send an empty error on success.
+  if (error || body.ok === false) {
     const code = typeof error === 'string' ? (standardCodes[error] ?? error) : (error ?? 'unknown_error')
     return { ...body, error: code }
   }
   const inner = quirks?.tokenPath === undefined ? undefined : at(body, quirks.tokenPath)
   // Scopes beside the inner token are those of another token.
-  const { scope: _, ...outer } = body
-  const stated: JsonObject = isObject(inner) ? { ...outer, ...inner } : body
+  const { scope: _, ...outer } = success
+  const stated: JsonObject = isObject(inner) ? { ...outer, ...inner } : success
   const { access_token, refresh_token, expires_in, scope, token_type, ...rest } = stated
   const seconds = secondsIn(expires_in)
   const scopes = scopesIn(scope, quirks !== undefined)

@@ -1,7 +1,7 @@
 import { importPKCS8 } from 'jose'
 import * as oauth from 'oauth4webapi'
 import type { JsonObject } from '../../lib/json.ts'
-import { assertSameIssuer } from './capabilities.ts'
+import { assertEndpoint, assertSameIssuer } from './capabilities.ts'
 import { hostOf } from './endpoints.ts'
 import { Misconfigured, type OAuthError } from './errors.ts'
 import { parseBody } from './responses.ts'
@@ -35,13 +35,14 @@ export interface Peer {
 export async function requestToken(request: TokenRequest, context: OAuthContext): Promise<JsonObject> {
   const { server, client, send, anyTokenType } = request
   assertSameIssuer(server, client.issuer)
+  assertEndpoint(server, 'token_endpoint')
   const auth = await authenticate(client)
   return traced('token', context, async (fetch) => {
     let body: JsonObject = {}
     const exchange = async (url: string, init: oauth.CustomFetchOptions<'POST', URLSearchParams>) => {
       const response = await fetch(url, adapted(init, server))
       body = standardize(parseBody(await response.text()), server.quirks)
-      if (response.status !== 200 || body.error !== undefined) throw rejectionOf(request, response, body)
+      if (!response.ok || body.error !== undefined) throw rejectionOf(request, response, body)
       // ID tokens only provide a name for the account, so an unusual one must not make the connection fail.
       const { id_token: _, ...checked } = body
       return Response.json(checked)

@@ -21,6 +21,7 @@ import * as toolConfig from './2026-11-24-tool-config.ts'
 import * as secrets from './2026-11-25-secrets.ts'
 import * as toolSecrets from './2026-11-26-tool-secrets.ts'
 import * as users from './2026-11-27-users.ts'
+import * as connections from './2026-11-28-connections.ts'
 import * as oauthServer from './2026-11-29-oauth-server.ts'
 
 export type MigrationStep = (db: Kysely<unknown>, engine: EngineName) => Promise<void>
@@ -48,5 +49,6 @@ export const migrations: Readonly<Record<string, MigrationStep>> = {
   '2026-11-25-secrets': secrets.up,
   '2026-11-26-tool-secrets': toolSecrets.up,
   '2026-11-27-users': users.up,
+  '2026-11-28-connections': connections.up,
   '2026-11-29-oauth-server': oauthServer.up,
 }

@@ -13,6 +13,7 @@ import {
   type Tool,
 } from '@modelcontextprotocol/client'
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio'
+import { ConnectionNeeded } from '../../credentials/connections/authorization.ts'
 import type { Redactor } from '../../credentials/redactor.ts'
 import { explain, type HttpClient } from '../../http/outbound.ts'
 import { backoffMs } from '../../lib/backoff.ts'
@@ -91,7 +92,7 @@ export class Upstream {
   #era: string | null = null
   readonly #abilities: ClientAbilities
   /** A server may echo credentials in an error, and a program on its standard error. */
-  readonly #secrets: Redactor
+  readonly #secrets: Pick<Redactor, 'text'>
   readonly #calls = new CallsInFlight()
   /** Separate connections that declare client capabilities, for callers that have them. */
   readonly #withAbilities = new Map<string, Upstream>()
@@ -101,7 +102,7 @@ export class Upstream {
   constructor(
     address: McpAddress,
     http: HttpClient,
-    redactor: Redactor,
+    redactor: Pick<Redactor, 'text'>,
     watcher: Watcher = {},
     abilities: ClientAbilities = {},
   ) {
@@ -388,6 +389,11 @@ export class Upstream {
 
   #explain(thrown: unknown): unknown {
     const error = unwrapped(thrown)
+    if (error instanceof ConnectionNeeded) {
+      // The server works. It has asked for an account.
+      this.#answered()
+      return error
+    }
     if (error instanceof PlatformError) return breaksConnection(error) ? this.#failed(error) : error
     if (error instanceof DOMException || (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)) {
       return this.#failed(this.#unreachable('the request timed out', error))

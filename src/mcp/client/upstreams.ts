@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { type Authorization, authorizedClient } from '../../credentials/connections/authorization.ts'
 import { Redactor } from '../../credentials/redactor.ts'
 import { secretsAt } from '../../credentials/tool-secrets.ts'
 import type { Outbound } from '../../http/outbound.ts'
@@ -10,6 +11,8 @@ import { Upstream, type UpstreamHealth, type Watcher } from './upstream.ts'
 const maxPrograms = 32
 /** A program that has been idle for this long is stopped, and started again on the next use. */
 const programLifetime = 30 * 60_000
+/** Beyond this number of connections to servers, idle ones are closed. Each end user has connections of its own. */
+const maxConnections = 2000
 
 /** A tool that uses an upstream. */
 interface User {
@@ -38,18 +41,28 @@ export class Upstreams {
   }
 
   /** Returns the upstream for an address, and registers the tool as its user. */
-  at(address: McpAddress, user: User, redactor = new Redactor(secretsAt(address))): Upstream {
-    const key = `${user.project} ${this.#keyOf(address)}`
+  at(
+    address: McpAddress,
+    user: User,
+    redactor = new Redactor(secretsAt(address)),
+    authorization?: Authorization,
+  ): Upstream {
+    const account = authorization?.key
+    const key = `${user.project} ${account === undefined ? '' : `${account} `}${this.#keyOf(address)}`
     let entry = this.#all.get(key)
     if (!entry) {
       if (address.command !== undefined) this.#makeRoom(address.command)
+      if (this.#all.size >= maxConnections) this.#closeIdle()
       const users = new Map<string, User>()
       const { url, headers = {} } = address
-      const http = this.#outbound.client({
+      const client = this.#outbound.client({
         project: user.project,
-        credentials: ['mcp', url, Object.entries(headers).sort()],
+        credentials: ['mcp', url, Object.entries(headers).sort(), account],
       })
-      entry = { upstream: new Upstream(address, http, redactor, this.#watcher(users)), users }
+      // Tokens change, so they are read for each request.
+      const http = authorization ? authorizedClient(client, authorization) : client
+      const known = authorization ? { text: redacting(redactor, authorization) } : redactor
+      entry = { upstream: new Upstream(address, http, known, this.#watcher(users)), users }
       this.#all.set(key, entry)
     }
     entry.users.set(user.tool, user)
@@ -106,6 +119,16 @@ export class Upstreams {
     this.#all.delete(key)
   }
 
+  /** Closes the connection that has been idle the longest. If none is idle, the limit is exceeded for a while. */
+  #closeIdle(): void {
+    let oldest: { readonly key: string; readonly since: number } | undefined
+    for (const [key, { upstream }] of this.#all) {
+      const since = upstream.idleSince
+      if (since !== undefined && (!oldest || since < oldest.since)) oldest = { key, since }
+    }
+    if (oldest) this.#forget(oldest.key)
+  }
+
   /** If the limit of programs is reached, stops the one that has been idle the longest. */
   #makeRoom(command: string): void {
     const programs = [...this.#all].filter(([, { upstream }]) => upstream.isProgram)
@@ -129,3 +152,8 @@ export class Upstreams {
     await Promise.all([...this.#all.values()].map(({ upstream }) => upstream.close()))
   }
 }
+
+const redacting =
+  (redactor: Redactor, { redactors }: Authorization) =>
+  (text: string): string =>
+    [redactor, ...redactors].reduce((clean, one) => one.text(clean), text)

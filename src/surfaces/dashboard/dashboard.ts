@@ -49,7 +49,7 @@ interface Asset {
 export const isBuilt = (folder: URL): boolean => existsSync(new URL('index.html', folder))
 
 /** API paths, below which errors are always JSON. */
-const apiPrefixes = new Set(['api', 'mcp', 'assets', 'sample', 'oauth', '.well-known'])
+const apiPrefixes = new Set(['api', 'mcp', 'connect', 'assets', 'sample', 'oauth', '.well-known'])
 
 export interface Dashboard {
   /** Serves the dashboard's files, and its page to browsers. Returns false for any other request. */

@@ -1,5 +1,5 @@
 import { evaluate } from '../../access/evaluate.ts'
-import { appOf } from '../../catalogue/catalogue.ts'
+import { appOf } from '../../catalogue/app.ts'
 import type { NamedAction, ServerAction, ServerCatalogue } from '../../catalogue/server-catalogue.ts'
 import { toolResource } from '../../dispatch/authorize.ts'
 import { CallRecord } from '../../dispatch/record.ts'

@@ -3,7 +3,11 @@ const known = [
   ['generation.completed', 'An agent run completed'],
   ['generation.failed', 'An agent run failed'],
   ['generation.requires_action', 'An agent run needs the output of a client tool'],
-  ['connection.expired', 'A connected account must be reconnected'],
+  ['connection.created', 'An account was connected'],
+  ['connection.expiring', 'A connected account expires soon and cannot be refreshed'],
+  ['connection.reauth_required', 'A connected account must be reconnected'],
+  ['connection.revoked', 'A connected account was revoked'],
+  ['connection.restored', 'A connected account works again'],
 ] as const
 
 /** Selects events, or all current and future ones. */

@@ -1,0 +1,52 @@
+import type { Outbound } from '../../http/outbound.ts'
+import type { Jobs } from '../../jobs/jobs.ts'
+import type { Store } from '../../store/store.ts'
+import type { Vault } from '../vault.ts'
+import { type ConnectedTool, ConnectionAccess } from './access.ts'
+import { ConnectionEvents } from './events.ts'
+import { ConnectFlows } from './flows.ts'
+import { ConnectionKeeper } from './keeper.ts'
+import { OAuthSetup } from './oauth-setup.ts'
+import { TokenRefresh } from './refresh.ts'
+import { RequiredLinks } from './required-links.ts'
+
+export interface ConnectionsDeps {
+  readonly store: Store
+  readonly vault: Vault
+  readonly outbound: Pick<Outbound, 'client'>
+  readonly jobs: Jobs
+  readonly publish: ConstructorParameters<typeof ConnectionEvents>[0]
+  publicUrl(): string
+  clientMetadataUrl(): string | undefined
+  toolsFor(projectId: string, target: string): Promise<readonly ConnectedTool[]>
+  findTool(id: string): Promise<ConnectedTool | undefined>
+}
+
+/** The parts that deal with connections. */
+export interface ConnectionParts {
+  readonly access: ConnectionAccess
+  readonly keeper: ConnectionKeeper
+  readonly flows: ConnectFlows
+  readonly links: RequiredLinks
+}
+
+export function createConnections(deps: ConnectionsDeps): ConnectionParts {
+  const { store, vault, outbound, jobs, publicUrl, toolsFor, findTool } = deps
+  const { connections, authConfigs, oauthClients, connectLinks, changes } = store
+  const events = new ConnectionEvents(deps.publish)
+  const refresh = new TokenRefresh({ connections, oauthClients, changes, vault, outbound, events })
+  const access = new ConnectionAccess({ connections, authConfigs, changes, vault, refresh, events })
+  const setup = new OAuthSetup({ oauthClients, outbound, vault, publicUrl, clientMetadataUrl: deps.clientMetadataUrl })
+  const keeper = new ConnectionKeeper({ connections, vault, events, refresh, setup, jobs })
+  const flows = new ConnectFlows({
+    connections,
+    access,
+    vault,
+    toolsFor,
+    links: connectLinks,
+    keeper,
+    setup,
+    publicUrl,
+  })
+  return { access, keeper, flows, links: new RequiredLinks({ access, flows, findTool }) }
+}

@@ -1,0 +1,152 @@
+import type { Outbound } from '../../http/outbound.ts'
+import { PlatformError } from '../../model/errors.ts'
+import { newId } from '../../model/ids.ts'
+import type { OAuthClients } from '../../store/oauth-clients.ts'
+import { sealedAt } from '../../store/sealed.ts'
+import { parseChallenge } from '../oauth/challenge.ts'
+import { discover } from '../oauth/discover.ts'
+import { OAuthError } from '../oauth/errors.ts'
+import { register } from '../oauth/register.ts'
+import type { AuthorizationServer, OAuthClient, OAuthContext } from '../oauth/types.ts'
+import type { Vault } from '../vault.ts'
+import type { ConnectPlan } from './plan.ts'
+
+export interface OAuthSetupDeps {
+  readonly oauthClients: OAuthClients
+  readonly outbound: Pick<Outbound, 'client'>
+  readonly vault: Pick<Vault, 'open' | 'seal'>
+  /** The base URL of the platform. */
+  publicUrl(): string
+  /** The URL of our client ID metadata document, if it is public. */
+  clientMetadataUrl(): string | undefined
+}
+
+/** An authorization server, and what to request there. */
+export interface Authority {
+  readonly server: AuthorizationServer
+  readonly resource: string | undefined
+  readonly scopes: readonly string[] | undefined
+}
+
+const setupMs = 20_000
+
+/** Finds authorization servers, and our client at each of them. */
+export class OAuthSetup {
+  readonly #deps: OAuthSetupDeps
+
+  constructor(deps: OAuthSetupDeps) {
+    this.#deps = deps
+  }
+
+  get redirectUri(): string {
+    return `${this.#deps.publicUrl()}/connect/callback`
+  }
+
+  contextFor({ subject: { project_id: project } }: Pick<ConnectPlan, 'subject'>, issuer = ''): OAuthContext {
+    const { fetch } = this.#deps.outbound.client({ project, credentials: ['oauth', issuer] })
+    return { fetch, signal: AbortSignal.timeout(setupMs) }
+  }
+
+  /** The scopes that the server asks for come first: it knows what the operation needs. */
+  async authorityOf(plan: ConnectPlan, challenge: string | null): Promise<Authority> {
+    const { settings, server, origins } = plan
+    const { token_endpoint: tokenEndpoint, authorization_endpoint: authorizationEndpoint, issuer } = settings
+    if (tokenEndpoint !== undefined) {
+      const published = { issuer: issuer ?? new URL(tokenEndpoint).origin, token_endpoint: tokenEndpoint }
+      const described: AuthorizationServer = {
+        ...published,
+        ...(authorizationEndpoint !== undefined && { authorization_endpoint: authorizationEndpoint }),
+        code_challenge_methods_supported: ['S256'],
+        quirks: { unknownIssuer: issuer === undefined },
+      }
+      return { server: described, resource: server, scopes: settings.scopes }
+    }
+    if (server === undefined && issuer === undefined) {
+      throw new PlatformError('CONNECTION_FAILED', {
+        reason: 'nothing names its authorization server. Set "issuer" or "token_endpoint"',
+      })
+    }
+    const found = await explained(() =>
+      discover(
+        {
+          resourceUrl: server ?? String(origins[0]),
+          challenge: challenge === null ? undefined : parseChallenge(challenge),
+          issuerOverride: issuer,
+        },
+        this.contextFor(plan),
+      ),
+    )
+    const scopes = [
+      ...new Set([...(settings.scopes ?? []), ...(challengedOr(found.scopes, challenge, settings.scopes) ?? [])]),
+    ]
+    return {
+      server: found.server,
+      resource: server === undefined ? undefined : found.resource,
+      scopes: scopes.length > 0 ? scopes : undefined,
+    }
+  }
+
+  /** Our client: the operator's, our metadata document, an earlier registration, or a new one. */
+  async clientFor(plan: ConnectPlan, { server }: Pick<Authority, 'server'>): Promise<OAuthClient> {
+    const { oauthClients, vault, publicUrl, clientMetadataUrl } = this.#deps
+    const { settings, clientSecret, subject } = plan
+    const { redirectUri } = this
+    const place = { project_id: subject.project_id, issuer: server.issuer, redirect_uri: redirectUri }
+    const known = settings.client_id === undefined ? await oauthClients.find(place) : undefined
+    if (known) {
+      const client: OAuthClient = JSON.parse(vault.open(known.client, sealedAt.oauthClient(known.id)))
+      if (client.expiresAt === undefined || client.expiresAt > Date.now()) return client
+    }
+    const preRegistered = settings.client_id === undefined ? undefined : preRegisteredOf(settings, clientSecret)
+    const client = await explained(() =>
+      register(
+        {
+          // Without scopes: some servers would refuse to grant a client more than it was registered with.
+          ...{ server, redirectUri, preRegistered },
+          clientName: 'Quartermaster',
+          clientUri: publicUrl(),
+          clientMetadataUrl: clientMetadataUrl(),
+        },
+        this.contextFor(plan, server.issuer),
+      ),
+    )
+    if (client.kind === 'dynamic') {
+      const id = newId('oac')
+      await oauthClients.save({
+        id,
+        ...place,
+        client: await vault.seal(JSON.stringify(client), sealedAt.oauthClient(id)),
+      })
+    }
+    return client
+  }
+}
+
+/** With a signing algorithm, the secret is a private key. */
+const preRegisteredOf = (
+  { client_id = '', issuer, signing_algorithm: alg }: ConnectPlan['settings'],
+  secret: string | undefined,
+) => ({
+  clientId: client_id,
+  ...(secret !== undefined && (alg === undefined ? { clientSecret: secret } : { privateKey: { pem: secret, alg } })),
+  ...(issuer !== undefined && { issuer }),
+})
+
+/** Scopes of a challenge always count. Those of the metadata only if the operator has chosen none. */
+const challengedOr = (
+  found: readonly string[] | undefined,
+  challenge: string | null,
+  configured: readonly string[] | undefined,
+) => (configured === undefined ? found : challenge === null ? [] : parseChallenge(challenge).scopes)
+
+/** Messages of the OAuth client contain no secrets, and say what to do. */
+export async function explained<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof OAuthError) {
+      throw new PlatformError('CONNECTION_FAILED', { reason: error.message.replace(/\.$/, '') }, { cause: error })
+    }
+    throw error
+  }
+}

@@ -1,0 +1,214 @@
+import { randomUUID } from 'node:crypto'
+import type { ChangeEvents } from '../../db/change-events.ts'
+import type { ConnectionRow } from '../../db/tables.ts'
+import type { Outbound } from '../../http/outbound.ts'
+import { backoffMs } from '../../lib/backoff.ts'
+import { PlatformError } from '../../model/errors.ts'
+import type { Connections } from '../../store/connections.ts'
+import type { OAuthClients } from '../../store/oauth-clients.ts'
+import { ClientRejected, GrantRejected, OAuthError, TemporaryFailure } from '../oauth/errors.ts'
+import { clientCredentials, refresh } from '../oauth/grants.ts'
+import type { Tokens } from '../oauth/types.ts'
+import type { Vault } from '../vault.ts'
+import { ConnectionNeeded } from './authorization.ts'
+import type { ConnectionEvents } from './events.ts'
+import { type LiveConnection, openConnection, sealSecrets } from './live.ts'
+
+export interface RefreshDeps {
+  readonly connections: Connections
+  readonly oauthClients: OAuthClients
+  readonly changes: ChangeEvents
+  readonly vault: Pick<Vault, 'open' | 'seal'>
+  readonly outbound: Pick<Outbound, 'client'>
+  readonly events: ConnectionEvents
+}
+
+const leaseMs = 30_000
+const requestMs = 10_000
+const pollMs = 250
+const minute = 60_000
+
+/** How long before its expiry a token is refreshed: five minutes, or a tenth of its lifetime if that is shorter. */
+export const marginMs = (issuedAt: number, expiresAt: number): number =>
+  Math.min(5 * minute, Math.max(0, expiresAt - issuedAt) / 10)
+
+const marginOf = ({ row, details }: LiveConnection): number =>
+  row.expires_at === null ? 0 : marginMs(details?.issued_at ?? row.updated_at, row.expires_at)
+
+export const canRefresh = ({ row: { type }, secrets: { client, refresh_token } }: LiveConnection): boolean =>
+  client !== undefined && (type === 'oauth2_client_credentials' || refresh_token !== undefined)
+
+const isDead = ({ row: { expires_at } }: LiveConnection): boolean => expires_at !== null && expires_at <= Date.now()
+
+/**
+ * Refreshes tokens ahead of their expiry, once, however many calls and processes need it.
+ *
+ * In a process, the first call refreshes and the others share its promise. Between processes, a lease on the row decides,
+ * taken by compare-and-set on `generation`. The new tokens are stored, with the next generation, before anyone uses
+ * them. Processes without the lease wait for the change event, or read the row again after a moment.
+ */
+export class TokenRefresh {
+  readonly #deps: RefreshDeps
+  readonly #running = new Map<string, Promise<LiveConnection>>()
+  readonly #process = randomUUID()
+
+  constructor(deps: RefreshDeps) {
+    this.#deps = deps
+  }
+
+  /** The connection with a token that works now. Waits for a refresh only if the current token has expired. */
+  fresh(live: LiveConnection): LiveConnection | Promise<LiveConnection> {
+    const { expires_at, retry_at } = live.row
+    const now = Date.now()
+    if (expires_at === null || now < expires_at - marginOf(live)) return live
+    if (isDead(live)) return this.refresh(live)
+    if ((retry_at ?? 0) <= now) this.refresh(live).catch(() => {})
+    return live
+  }
+
+  /** Replaces the credentials of this generation. */
+  refresh(live: LiveConnection): Promise<LiveConnection> {
+    const { id } = live.row
+    let running = this.#running.get(id)
+    if (!running) {
+      running = this.#refresh(live).finally(() => this.#running.delete(id))
+      this.#running.set(id, running)
+    }
+    return running
+  }
+
+  async #refresh(known: LiveConnection): Promise<LiveConnection> {
+    let live = known
+    for (;;) {
+      if (!canRefresh(live)) return this.#cannotRefresh(live)
+      const { id, generation, retry_at } = live.row
+      if ((retry_at ?? 0) > Date.now()) return this.#unavailable(live)
+      const by = `${this.#process}/${generation}`
+      const leased = await this.#deps.connections.lease(id, generation, by, Date.now() + leaseMs)
+      if (leased) return this.#request(openConnection(leased, this.#deps.vault), by)
+      const next = await this.#afterOther(live)
+      if (next.row.generation !== generation) return next
+      live = next
+    }
+  }
+
+  /** Waits until the process with the lease has stored its result, or its lease has ended. */
+  async #afterOther({ row: { id, generation } }: LiveConnection): Promise<LiveConnection> {
+    for (;;) {
+      const row = await this.#deps.connections.findRow(id)
+      if (!row || row.status === 'revoked') throw new ConnectionNeeded('revoked', { subject: row })
+      if (row.status === 'reauth_required') throw new ConnectionNeeded('expired', { subject: row })
+      const isOver = row.lease_until === null || row.lease_until < Date.now()
+      if (row.generation !== generation || isOver) return openConnection(row, this.#deps.vault)
+      await this.#changed(id)
+    }
+  }
+
+  #changed(id: string): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(timer)
+        stop()
+        resolve()
+      }
+      const timer = setTimeout(done, pollMs)
+      const stop = this.#deps.changes.subscribe('connections', (ids) => {
+        if (ids.length === 0 || ids.includes(id)) done()
+      })
+    })
+  }
+
+  async #request(live: LiveConnection, by: string): Promise<LiveConnection> {
+    const { row } = live
+    const { connections, vault, events } = this.#deps
+    try {
+      const tokens = await this.#tokensOf(live)
+      const secrets = { ...live.secrets, access_token: tokens.accessToken, refresh_token: tokens.refreshToken }
+      const stored = await connections.settle(row, by, {
+        secrets: await sealSecrets(row.id, secrets, vault),
+        grant_details: JSON.stringify({ ...live.details, issued_at: Date.now() }),
+        scopes_granted: JSON.stringify(tokens.scopes),
+        expires_at: tokens.expiresAt ?? null,
+        ...{ status: 'active', retry_at: null, failures: 0, error: null },
+      })
+      if (!stored) return this.#reread(row)
+      if (row.status !== 'active') await events.publish('connection.restored', stored)
+      return openConnection(stored, vault)
+    } catch (error) {
+      return this.#failed(live, by, error)
+    }
+  }
+
+  #tokensOf({ row, settings, secrets, details }: LiveConnection): Promise<Tokens> {
+    const { client, refresh_token } = secrets
+    if (!client || !details) throw new Error('This connection cannot be refreshed.')
+    const { server } = details
+    const { fetch } = this.#deps.outbound.client({ project: row.project_id, credentials: ['oauth', server.issuer] })
+    const context = { fetch, signal: AbortSignal.timeout(requestMs) }
+    const common = { server, client, resource: row.resource ?? undefined }
+    if (row.type === 'oauth2_client_credentials' || refresh_token === undefined) {
+      const scopes: string[] = settings.scopes ?? JSON.parse(row.scopes_requested)
+      return clientCredentials({ ...common, scopes: scopes.length > 0 ? scopes : undefined }, context)
+    }
+    return refresh({ ...common, refreshToken: refresh_token, scopes: JSON.parse(row.scopes_granted) }, context)
+  }
+
+  /** Only a rejected grant ends the connection, and only if no other process has replaced the tokens meanwhile. */
+  async #failed(live: LiveConnection, by: string, error: unknown): Promise<LiveConnection> {
+    const { row } = live
+    const { connections, oauthClients, events } = this.#deps
+    if (!(error instanceof OAuthError)) {
+      await connections.settle(row, by, {})
+      throw error
+    }
+    if (error instanceof GrantRejected || error instanceof ClientRejected) {
+      // Refresh tokens belong to their client. Whoever connects again gets a new registration.
+      if (error instanceof ClientRejected) await oauthClients.forget(row.project_id, row.issuer ?? '')
+      const ended = await connections.settle(row, by, { status: 'reauth_required', error: error.message })
+      if (!ended) return this.#reread(row)
+      await events.publish('connection.reauth_required', ended)
+      throw new ConnectionNeeded('expired', { subject: row })
+    }
+    const failures = row.failures + 1
+    const wait = (error instanceof TemporaryFailure ? error.retryAfterMs : undefined) ?? backoff(failures)
+    const waiting = await connections.settle(row, by, {
+      ...{ failures, retry_at: Date.now() + wait, error: error.message },
+      status: 'expiring',
+    })
+    if (!waiting) return this.#reread(row)
+    if (row.status === 'active') await events.publish('connection.expiring', waiting)
+    return this.#unavailable(openConnection(waiting, this.#deps.vault), error)
+  }
+
+  /** The old token is used as long as it works. */
+  #unavailable(live: LiveConnection, cause?: OAuthError): LiveConnection {
+    if (!isDead(live)) return live
+    const host = cause?.host ?? URL.parse(live.row.issuer ?? '')?.host ?? 'the authorization server'
+    const reason = 'the access token has expired, and the authorization server is failing. Try again later'
+    throw new PlatformError('TOOL_UNREACHABLE', { host, reason }, { cause })
+  }
+
+  async #cannotRefresh(live: LiveConnection): Promise<LiveConnection> {
+    const { row } = live
+    const { connections, events, vault } = this.#deps
+    if (isDead(live)) {
+      const error = 'The access token has expired, and there is no refresh token.'
+      const ended = await connections.transition(row, { status: 'reauth_required', error })
+      if (ended) await events.publish('connection.reauth_required', ended)
+      throw new ConnectionNeeded('expired', { subject: row })
+    }
+    if (row.status !== 'active') return live
+    const expiring = await connections.transition(row, { status: 'expiring' })
+    if (expiring) await events.publish('connection.expiring', expiring)
+    return expiring ? openConnection(expiring, vault) : this.#reread(row)
+  }
+
+  async #reread({ id }: ConnectionRow): Promise<LiveConnection> {
+    const row = await this.#deps.connections.findRow(id)
+    if (!row || row.status === 'revoked') throw new ConnectionNeeded('revoked', { subject: row })
+    if (row.status === 'reauth_required') throw new ConnectionNeeded('expired', { subject: row })
+    return openConnection(row, this.#deps.vault)
+  }
+}
+
+const backoff = (failures: number) => backoffMs(failures, { firstMs: 2000, maxMs: 10 * minute })
