@@ -43,6 +43,7 @@ const all: readonly (Destination & { readonly needs?: string })[] = [
     needs: 'webhooks',
   },
   { to: '/secrets', label: 'Secrets', icon: 'secrets', needs: 'secrets' },
+  { to: '/people', label: 'People', icon: 'people', needs: 'users' },
   { to: '/access', label: 'Access', icon: 'access' },
   { to: '/settings', label: 'Settings', icon: 'settings' },
   { to: '/help', label: 'Help', icon: 'help' },

@@ -14,6 +14,12 @@ import type { Vault } from './vault.ts'
 export const flowSeconds = 10 * 60
 const place = 'cookies/sign-in-flow'
 
+export const singleSignOnPath = '/api/v1/dashboard/sso'
+
+/** Where providers send the browser back to. They allow only URLs that were registered with them. */
+export const redirectUriAt = (home: string | undefined): string | undefined =>
+  home === undefined ? undefined : `${home}${singleSignOnPath}/callback`
+
 const Flow = z.object({
   provider: z.string(),
   state: z.string(),

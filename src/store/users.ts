@@ -106,6 +106,11 @@ export class Users {
     return new Map(rows.map(({ id, ancestors }) => [id, JSON.parse(ancestors)]))
   }
 
+  /** Whether there are any people. */
+  async exist(): Promise<boolean> {
+    return (await this.#db.selectFrom('users').select('id').limit(1).execute()).length > 0
+  }
+
   list(filter: { project_id?: string } & Window, visible: Visible): Promise<Page<User>> {
     let where = this.#db.selectFrom('users')
     if (filter.project_id) where = where.where('project_id', '=', filter.project_id)

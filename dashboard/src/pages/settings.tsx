@@ -1,6 +1,6 @@
 import { useState } from 'react'
-import { ask, type Project, qm } from '../api.ts'
-import { plural, when } from '../format.ts'
+import { ask, has, type Project, qm } from '../api.ts'
+import { plural } from '../format.ts'
 import { useProjects, useSession } from '../queries.ts'
 import { setTheme, type Theme, useTheme } from '../theme.ts'
 import { Button, Row } from '../ui/button.tsx'
@@ -12,6 +12,8 @@ import { Facts, PageHead, Panel } from '../ui/panel.tsx'
 import { useAction } from '../use-action.ts'
 import { useForm } from '../use-form.ts'
 import { AlertSwitches } from './approvals/alerts.tsx'
+import { Account } from './people/account.tsx'
+import { SignInProviders } from './people/sign-in-providers.tsx'
 
 export function Settings() {
   const { data: session } = useSession()
@@ -21,23 +23,14 @@ export function Settings() {
       <div className="grid items-start gap-4 lg:grid-cols-2">
         <div className="space-y-4">
           <Projects />
+          {has('signInProviders') && session?.principal.project_id === null && <SignInProviders />}
           <Appearance />
         </div>
         <div className="space-y-4">
           <Panel title="Approval notifications and shortcuts">
             <AlertSwitches />
           </Panel>
-          {session && (
-            <Panel title="This session">
-              <Facts
-                facts={[
-                  ['Key', session.principal.name],
-                  ['Project', session.principal.project_id ?? 'all projects'],
-                  ['Expires', `${when(session.expires_at)} (extended on use)`],
-                ]}
-              />
-            </Panel>
-          )}
+          {session && <Account session={session} />}
           <Panel title="About">
             <Facts
               facts={[

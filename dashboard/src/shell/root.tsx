@@ -1,5 +1,5 @@
 import { Outlet, useRouterState } from '@tanstack/react-router'
-import { useEffect } from 'react'
+import { lazy, Suspense, useEffect } from 'react'
 import iconPending from '../icon-pending.svg'
 import { destinations } from '../nav.ts'
 import { SignIn } from '../pages/sign-in.tsx'
@@ -8,10 +8,20 @@ import { useSession } from '../queries.ts'
 import { ErrorNotice } from '../ui/notice.tsx'
 import { Shell } from './shell.tsx'
 
-/** Shows the sign-in page at any URL until the user has signed in. */
+const Invitation = lazy(() => import('../pages/invitation.tsx'))
+
+/** Shows the sign-in page at any URL until the user has signed in, except for invitations. */
 export function Root() {
   const session = useSession()
-  useTitle(session.data ? undefined : 'Sign in')
+  const isInvitation = useRouterState({ select: (state) => state.location.pathname === '/invitation' })
+  useTitle(isInvitation ? 'Invitation' : session.data ? undefined : 'Sign in')
+  if (isInvitation) {
+    return (
+      <Suspense>
+        <Invitation />
+      </Suspense>
+    )
+  }
   if (session.data) {
     return (
       <Shell session={session.data}>

@@ -44,7 +44,10 @@ export function signInRoutes({ sessions, signIn, log, closing, version }: Dashbo
     const user = principal.kind === 'user' ? await signIn.store.users.find(principal.id) : undefined
     const { kind, id, name, projectId } = principal
     const body = {
-      principal: { kind, id, name, project_id: projectId, email: user?.email ?? null, role: user?.role ?? null },
+      principal: {
+        ...{ kind, id, name, project_id: projectId, email: user?.email ?? null, role: user?.role ?? null },
+        has_password: user?.has_password ?? false,
+      },
       csrf_token: csrfTokenOf(token),
       expires_at: iso(expiresAt),
       version,
