@@ -182,14 +182,20 @@ function withScope(text: string): string {
 
 const knownScopes: readonly string[] = ['openid', ...scopes]
 
+/** Metadata of a client, as we accept it. Other documents, such as keys, are as they were. */
 async function normalizedDocument(response: Response): Promise<Response> {
   const text = await response.text()
+  const document = parsed(text)
+  const isMetadata = isObject(document) && 'client_id' in document
+  const body = isMetadata ? JSON.stringify({ ...forbidden(document), ...normalized(document) }) : text
+  return new Response(body, { status: 200, headers: cachingOf(response) })
+}
+
+function parsed(text: string): unknown {
   try {
-    const document: unknown = JSON.parse(text)
-    const checked = isObject(document) ? { ...forbidden(document), ...normalized(document) } : document
-    return new Response(JSON.stringify(checked), { status: 200, headers: cachingOf(response) })
+    return JSON.parse(text)
   } catch {
-    return new Response(text, { status: 200, headers: cachingOf(response) })
+    return undefined
   }
 }
 
