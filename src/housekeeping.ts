@@ -29,5 +29,6 @@ export async function sweep({ store, webhooks, config: { callRetentionDays } }: 
   await webhooks.remind()
   await store.webSessions.sweep()
   await store.files.sweep(firstIdAt('bytes', Date.now() - day))
+  await store.apiSnapshots.sweep(Date.now() - day)
   if (callRetentionDays > 0) await store.calls.removeBefore(Date.now() - callRetentionDays * day)
 }

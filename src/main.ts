@@ -51,6 +51,7 @@ import { openapi } from './surfaces/rest/openapi.ts'
 import { reference } from './surfaces/rest/reference.ts'
 import { restRoutes } from './surfaces/rest/rest.ts'
 import { createHandler } from './surfaces/routes.ts'
+import { Apis } from './tools/openapi/apis.ts'
 import type { ToolDeps, ToolType } from './tools/tool-type.ts'
 import { ToolTypes } from './tools/tool-types.ts'
 import { publishApproval, publishRun } from './webhooks/events.ts'
@@ -140,12 +141,14 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
   const lineage = new Lineage(
     await store.settings.establish('lineage_key', () => randomBytes(32).toString('base64url')),
   )
+  const apis = new Apis(store.apiSnapshots)
   const toolDeps: ToolDeps = {
     outbound,
     upstreams,
     lineage,
     schemas,
     allowStdio: config.allowStdio,
+    apis,
     credentials: new Credentials({ secrets: store.secrets, vault, variables: variablesOf(config.secretVariables) }),
     platformActions,
     perform: (name, input, asker) => perform(name, input, asker, deps),
@@ -210,6 +213,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     await models.close()
     await upstreams.close()
     await outbound.close()
+    await apis.close()
     await schemas.close()
     await store.close()
   }

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { evaluate, type Resource } from '../access/evaluate.ts'
 import { appOf, autoApprovesAll, type Catalogue, commonApp } from '../catalogue/catalogue.ts'
 import { dependentsOf } from '../catalogue/dependents.ts'
+import { differenceOf } from '../catalogue/difference.ts'
 import { agentNames, generatedName } from '../catalogue/names.ts'
 import { referencedSecrets } from '../credentials/secret-references.ts'
 import { toolResource } from '../dispatch/authorize.ts'
@@ -18,6 +19,7 @@ import { jsonObject, Level, type Output, Tool, type ToolDraft, ToolFields } from
 import type { ToolRecord } from '../store/tools.ts'
 import type { ToolType } from '../tools/tool-type.ts'
 import { maskedConfig, type ToolTypes } from '../tools/tool-types.ts'
+import { readProjectFile } from './files.ts'
 import {
   acts,
   type Context,
@@ -87,7 +89,10 @@ export function toolOperations(types: ToolTypes) {
       const draft = await checked(input, undefined, context)
       authorize(draft, undefined, { projectId, kind: 'tool', id: '*' }, context)
       await authorizeSecrets(draft, undefined, projectId, context)
-      return present(await context.store.tools.create(projectId, draft), context)
+      return present(
+        await context.store.tools.create(projectId, await prepared(draft, undefined, projectId, context)),
+        context,
+      )
     },
   })
 
@@ -136,7 +141,8 @@ export function toolOperations(types: ToolTypes) {
       const next = await checked(change, context.target, context)
       authorize(next, context.target, toolResource(context.target), context)
       await authorizeSecrets(next, context.target, context.target.project_id, context)
-      const updated = await context.store.tools.update(id, next)
+      const ready = await prepared(next, context.target, context.target.project_id, context)
+      const updated = await context.store.tools.update(id, ready)
       return present(updated ?? context.target, context)
     },
   })
@@ -203,21 +209,26 @@ export const refreshTool = acts({
   name: 'refresh-tool',
   permission: 'tools:RefreshTool',
   route: 'POST /tools/{tool_id}/refresh',
-  summary: 'Refresh the tool list of the MCP server behind a tool',
+  summary: 'Refresh the actions of a tool: list the tools of its MCP server, or import its OpenAPI document again',
   example: {},
   on: tool,
   input: z.strictObject({ id: Id }),
   output: z.object({
     actions: z.int().describe('Number of actions'),
     withheld: z.array(z.string()).describe('Actions whose definition changed and was not accepted yet'),
+    added: z.array(z.string()).describe('Actions that were not there before'),
+    changed: z.array(z.string()).describe('Actions whose description, input or annotations changed'),
+    removed: z.array(z.string()).describe('Actions that are no longer there'),
   }),
-  async run(_, { catalogue, target, toolDeps: deps }) {
+  async run({ id }, { store, catalogue, target, toolDeps: deps }) {
     const type = catalogue.typeOf(target)
-    if (type.refresh) await type.refresh(target, deps, await catalogue.requireFilled(target))
+    const before = await catalogue.find(id).catch(() => undefined)
+    const config = await type.refresh?.(target, deps, await catalogue.requireFilled(target))
+    const now = (config && (await store.tools.update(id, { ...target, config }))) || target
     // Throws if the server is unreachable, instead of returning its previous tools.
-    await catalogue.describe(target)
-    const views = await viewActions(catalogue, target)
-    return { actions: views.length, withheld: views.flatMap(({ name, withheld }) => (withheld ? [name] : [])) }
+    const after = await catalogue.describe(now)
+    const withheld = [...after.actions.values()].flatMap((one) => (one.withheld ? [one.action.name] : []))
+    return { actions: after.actions.size, withheld, ...differenceOf(before, after) }
   },
 })
 
@@ -418,6 +429,23 @@ function authorize(draft: ToolDraft, before: ToolRecord | undefined, resource: R
     },
     toolDeps,
   )
+}
+
+/** Lets the type complete the config. Nothing is stored before that. */
+async function prepared(
+  draft: ToolDraft,
+  before: ToolRecord | undefined,
+  projectId: string,
+  context: Context,
+): Promise<ToolDraft> {
+  const type = context.toolTypes.of(draft)
+  if (!type.prepare) return draft
+  const change = {
+    before: before?.type === draft.type ? before.config : undefined,
+    projectId,
+    readFile: (id: string) => readProjectFile(id, projectId, context),
+  }
+  return { ...draft, config: await type.prepare(draft, change, context.toolDeps) }
 }
 
 /**

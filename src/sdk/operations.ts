@@ -445,7 +445,7 @@ export interface Operations {
     listTools: {
       query?: {
         project_id?: string
-        type?: 'http' | 'mcp' | 'client' | 'platform' | 'soat'
+        type?: 'http' | 'openapi' | 'mcp' | 'client' | 'platform' | 'soat'
         name?: string
         /** Maximum number of items to return */
         limit?: number
@@ -454,7 +454,7 @@ export interface Operations {
       }
       answer: ToolPage
     }
-    /** Refresh the tool list of the MCP server behind a tool */
+    /** Refresh the actions of a tool: list the tools of its MCP server, or import its OpenAPI document again */
     refreshTool: {
       path: { tool_id: string }
       answer: {
@@ -462,6 +462,12 @@ export interface Operations {
         actions: number
         /** Actions whose definition changed and was not accepted yet */
         withheld: Array<string>
+        /** Actions that were not there before */
+        added: Array<string>
+        /** Actions whose description, input or annotations changed */
+        changed: Array<string>
+        /** Actions that are no longer there */
+        removed: Array<string>
       }
     }
     /** Change a tool; the result is validated like a new tool */

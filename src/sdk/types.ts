@@ -797,13 +797,61 @@ export interface NewTool {
   project_id?: string
   /** The name a model sees, or the prefix of its action names; unique within the app */
   name: string
-  type?: 'http' | 'mcp' | 'client' | 'platform' | 'soat'
+  type?: 'http' | 'openapi' | 'mcp' | 'client' | 'platform' | 'soat'
   /** Tells the model what the tool does and when to use it */
   description?: string | null
   /** JSON Schema of the input */
   parameters?: Record<string, unknown> | null
   /** How an http tool makes its request */
   execute?: HttpExecuteInput | null
+  /** The OpenAPI document of an openapi tool */
+  openapi?: {
+    /** URL of the document, JSON or YAML */
+    url?: string
+    /** The document itself: text, JSON, or the id of a stored file. It is not returned: see snapshot */
+    document?: string | Record<string, unknown>
+    /** Send all requests here instead of to the server that the document names */
+    server_url?: string
+    /** Values for the variables in the server URL of the document */
+    server_variables?: Record<string, string>
+    /** Offer only operations that match one of these */
+    include?: Array<{
+      /** A tag of the document */
+      tag?: string
+      /** A path of the document; * stands for any text */
+      path?: string
+      /** An HTTP method */
+      method?: string
+      /** The name of an operation as the import lists it */
+      operation?: string
+    }>
+    /** Leave out operations that match one of these */
+    exclude?: Array<{
+      /** A tag of the document */
+      tag?: string
+      /** A path of the document; * stands for any text */
+      path?: string
+      /** An HTTP method */
+      method?: string
+      /** The name of an operation as the import lists it */
+      operation?: string
+    }>
+    /** Names, descriptions and levels that replace those of the document, by the name of the operation */
+    actions?: Record<string, {
+      /** The name of the action */
+      name?: string
+      /** The description that models see */
+      description?: string
+      /** The sensitivity of the action */
+      level?: ToolLevel
+    }>
+    /** Sent with every request */
+    headers?: Record<string, string>
+    /** By the name of the security scheme: an API key, a token, or user:password. Use ${{ secrets.NAME }} */
+    credentials?: Record<string, string>
+    /** The imported document. Set by the platform; it changes when the document is imported again */
+    snapshot?: string
+  } | null
   /** The MCP server of an mcp tool */
   mcp?: McpAddress | null
   /** Which of the platform’s actions a platform tool offers */
@@ -1059,6 +1107,54 @@ export interface Tool {
   /** JSON Schema of the input */
   parameters: Record<string, unknown> | null
   execute: HttpExecute | null
+  /** The OpenAPI document of an openapi tool */
+  openapi: {
+    /** URL of the document, JSON or YAML */
+    url?: string
+    /** The document itself: text, JSON, or the id of a stored file. It is not returned: see snapshot */
+    document?: string | Record<string, unknown>
+    /** Send all requests here instead of to the server that the document names */
+    server_url?: string
+    /** Values for the variables in the server URL of the document */
+    server_variables?: Record<string, string>
+    /** Offer only operations that match one of these */
+    include?: Array<{
+      /** A tag of the document */
+      tag?: string
+      /** A path of the document; * stands for any text */
+      path?: string
+      /** An HTTP method */
+      method?: string
+      /** The name of an operation as the import lists it */
+      operation?: string
+    }>
+    /** Leave out operations that match one of these */
+    exclude?: Array<{
+      /** A tag of the document */
+      tag?: string
+      /** A path of the document; * stands for any text */
+      path?: string
+      /** An HTTP method */
+      method?: string
+      /** The name of an operation as the import lists it */
+      operation?: string
+    }>
+    /** Names, descriptions and levels that replace those of the document, by the name of the operation */
+    actions?: Record<string, {
+      /** The name of the action */
+      name?: string
+      /** The description that models see */
+      description?: string
+      /** The sensitivity of the action */
+      level?: ToolLevel
+    }>
+    /** Sent with every request */
+    headers?: Record<string, string>
+    /** By the name of the security scheme: an API key, a token, or user:password. Use ${{ secrets.NAME }} */
+    credentials?: Record<string, string>
+    /** The imported document. Set by the platform; it changes when the document is imported again */
+    snapshot?: string
+  } | null
   /** The MCP server of an mcp tool */
   mcp: McpAddress | null
   /** Which of the platform’s actions a platform tool offers */

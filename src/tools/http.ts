@@ -1,13 +1,12 @@
 import { z } from 'zod'
 import { withoutCredentials } from '../credentials/names.ts'
-import type { Redactor } from '../credentials/redactor.ts'
 import { maskedUrl, maskedValues, secretsIn, secretsInUrl } from '../credentials/tool-secrets.ts'
 import { lineageHeader } from '../http/lineage.ts'
-import type { OutboundResponse } from '../http/outbound.ts'
-import { excessOf, type Json, type JsonObject } from '../lib/json.ts'
+import type { Json, JsonObject } from '../lib/json.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
-import { done, Headers, type Output } from '../model/tool.ts'
+import { done, Headers } from '../model/tool.ts'
 import { formHints } from './form-hints.ts'
+import { readResponse, refused } from './http-response.ts'
 import { checkParameters, Parameters } from './parameters.ts'
 import { contextHeaders, defineToolType } from './tool-type.ts'
 
@@ -100,10 +99,13 @@ export const http = defineToolType({
       body: inBody ? JSON.stringify(rest) : undefined,
       signal,
     })
-    if (response.status < 200 || response.status > 299) throw refused(tool.config.execute, redactor, response)
+    if (response.status < 200 || response.status > 299) {
+      // The URL as registered, because the final one may contain presets, and with its fixed query values masked.
+      throw refused({ url: maskedUrl(tool.config.execute.url), method: execute.method }, redactor, response)
+    }
     return execute.method === 'HEAD'
       ? done({ status: response.status, headers: { ...response.headers } })
-      : read(response)
+      : readResponse(response)
   },
 })
 
@@ -200,39 +202,3 @@ function asText(value: Json): string {
 
 const lowerCased = (headers: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
-
-function read({ headers, body }: OutboundResponse): Output {
-  if (body.byteLength === 0) return done(null)
-  const type = (headers['content-type'] ?? '').toLowerCase()
-  const isJson = /[/+]json\b/.test(type)
-  if (!isJson && type !== '' && !/^text\/|xml|javascript|x-www-form-urlencoded/.test(type)) {
-    return done({ content_type: type, size: body.byteLength, base64: body.toString('base64') })
-  }
-  const text = body.toString('utf8').replace(/^\uFEFF/, '')
-  return isJson || type === '' ? parsed(text) : done(text)
-}
-
-function parsed(text: string): Output {
-  const excess = excessOf(text, Number.POSITIVE_INFINITY)
-  if (excess !== undefined) throw new PlatformError('RESPONSE_TOO_COMPLEX', { reason: excess })
-  try {
-    return done(JSON.parse(text), text)
-  } catch {
-    return done(text)
-  }
-}
-
-const longestError = 16_384
-
-/** Redacts secrets before truncating the body, because part of a secret would not be recognised. */
-function refused(execute: Execute, redactor: Redactor, { status, body }: OutboundResponse): PlatformError {
-  const text = redactor.text(body.subarray(0, 2 * longestError).toString('utf8'))
-  const whole = redactor.value(parsed(text).value)
-  return new PlatformError('TOOL_HTTP_ERROR', {
-    tool_status_code: status,
-    // The URL as registered, because the final one may contain presets, and with its fixed query values masked.
-    tool_url: maskedUrl(execute.url),
-    tool_method: execute.method,
-    tool_response_body: text.length <= longestError ? whole : text.slice(0, longestError),
-  })
-}

@@ -13,6 +13,7 @@ import type { Waiting } from '../model/outcome.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Action, Level, Output, ToolDraft } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
+import type { Apis } from './openapi/apis.ts'
 
 /** An operation of the platform, as a platform tool sees it. */
 export interface PlatformAction {
@@ -29,7 +30,7 @@ export interface PlatformAction {
 
 /** The dependencies of a tool type, passed in so that types can be tested alone. */
 export interface ToolDeps {
-  readonly outbound: Pick<Outbound, 'client'>
+  readonly outbound: Pick<Outbound, 'client' | 'refusalOf'>
   readonly upstreams: Upstreams
   readonly lineage: Lineage
   /** Validates and compiles users' JSON Schemas. */
@@ -37,6 +38,8 @@ export interface ToolDeps {
   /** Whether tools can start local programs. */
   readonly allowStdio: boolean
   readonly credentials: Credentials
+  /** The imported API documents. */
+  readonly apis: Apis
   readonly platformActions: ReadonlyMap<string, PlatformAction>
   /** Runs an operation for a principal, with every check of the REST API. */
   perform(name: string, input: JsonObject, context: CallContext): Promise<Output | Waiting>
@@ -82,7 +85,15 @@ export const contextHeaders = (context: CallContext['context']): Record<string, 
 /** An action as a type defines it. The catalogue adds what is common to all types. */
 export type ActionDefinition = Pick<
   Action,
-  'name' | 'description' | 'schema' | 'idempotent' | 'destructive' | 'aliases' | 'definition'
+  | 'name'
+  | 'description'
+  | 'schema'
+  | 'wholeSchema'
+  | 'outputSchema'
+  | 'idempotent'
+  | 'destructive'
+  | 'aliases'
+  | 'definition'
 > & {
   /** The minimum level of the action. The level of the tool can raise it. */
   readonly level?: Level
@@ -103,6 +114,14 @@ export interface ToolChange<Config extends object = object> {
   readonly principal: Principal
   /** Throws unless the caller has the permission on the tool. */
   requireAllowed(permission: string): void
+}
+
+/** The change that a config is prepared for. */
+export interface PreparedChange<Config extends object = object> {
+  readonly before: Config | undefined
+  readonly projectId: string
+  /** Reads a stored file for the caller, with every check of the API. */
+  readFile(id: string): Promise<Uint8Array>
 }
 
 /**
@@ -132,6 +151,11 @@ export interface ToolType<Config extends object = object> {
   check?(draft: ToolDraft<Config>, deps: ToolDeps): readonly Fault[] | Promise<readonly Fault[]>
   /** Throws if the caller cannot register such a tool. */
   authorize?(change: ToolChange<Config>, deps: ToolDeps): void
+  /**
+   * Completes a config before it is stored, for example by fetching what it refers to. Runs after all other checks. If it
+   * throws, nothing is stored.
+   */
+  prepare?(draft: ToolDraft<Config>, change: PreparedChange<Config>, deps: ToolDeps): Promise<Config>
   /** Secret values in the config. They are redacted in results, errors, the call log and the server log. */
   secrets(config: Config): readonly string[]
   /** The config for callers who cannot change the tool. By default, the config with its secrets redacted. */
@@ -157,8 +181,8 @@ export interface ToolType<Config extends object = object> {
   lifetime?(config: Config): number | undefined
   /** Whether the platform must not start while the actions cannot be read. */
   required?(config: Config): boolean
-  /** Discards cached data of the other system. */
-  refresh?(tool: ToolRecord<Config>, deps: ToolDeps, filled: Filled<Config>): Promise<void>
+  /** Discards cached data of the other system. May return a new config to store. */
+  refresh?(tool: ToolRecord<Config>, deps: ToolDeps, filled: Filled<Config>): Promise<Config | undefined>
   /** Fetches the list again if it is older than `maxAge`. Throws if that fails. */
   refreshStale?(tool: ToolRecord<Config>, deps: ToolDeps, filled: Filled<Config>, maxAge: number): Promise<void>
   /** The health of the other system, if there is one. */

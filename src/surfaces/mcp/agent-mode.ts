@@ -152,13 +152,13 @@ export async function executeAction(input: unknown, request: ServerRequest, live
   }
 }
 
-const outcome = ({ failed }: Output, data: Json): ToolResult =>
+const outcome = ({ failed, note }: Output, data: Json): ToolResult =>
   failed
     ? textResult(
         JSON.stringify({ success: false, error: typeof data === 'string' ? data : JSON.stringify(data) }),
         true,
       )
-    : textResult(JSON.stringify({ success: true, data }))
+    : textResult(JSON.stringify({ success: true, data, ...(note !== undefined && { note }) }))
 
 /** The outcome stays JSON. The beginning of a stored text and non-text content follow unchanged. */
 function largeOutcome(output: Output, { kept, text, others }: LargeResult): ToolResult {
