@@ -332,6 +332,102 @@ function yamlBomb() {
   return `openapi: 3.0.0\n${levels.join('\n')}`
 }
 
+test('a schema over 32 KB is reduced, and RESOLVE_ACTIONS returns the whole of it on request', async () => {
+  await using platform = await startPlatform()
+  const text = 'It says what the field is for. '.repeat(50)
+  const field = { type: 'object', description: text, properties: { code: { type: 'string', enum: manyValues() } } }
+  const fields = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`field${index}`, field]))
+  const schema = { type: 'object', properties: fields }
+  const post = {
+    operationId: 'create-order',
+    summary: 'Create an order',
+    requestBody: { content: { 'application/json': { schema } } },
+  }
+  const document = { openapi: '3.1.0', servers: [{ url: 'https://shop.example' }], paths: { '/orders': { post } } }
+  const tool = await register(platform, { document })
+  await platform.post('/servers', { slug: 'all', agent_mode: true })
+  const resolve = async (more: object) => {
+    const [found = ''] = await callOverMcp(platform, 'RESOLVE_ACTIONS', {
+      integration_query: ['create an order shop'],
+      ...more,
+    })
+    return JSON.parse(found)[0]
+  }
+
+  const { body } = await platform.get(`/tools/${tool.id}/actions`)
+  const reduced = await resolve({})
+  const whole = await resolve({ full_schema: true })
+
+  const [{ input_schema: listed }] = body.data
+  expect(JSON.stringify(listed).length).toBeLessThan(32 * 1024)
+  expect(listed.properties.field0.properties.code).toEqual({
+    type: 'string',
+    description: expect.stringContaining('One of 200 values'),
+  })
+  expect(reduced.note).toContain('full_schema')
+  expect(whole.json_schema.properties.field0.properties.code.enum).toHaveLength(200)
+})
+
+const manyValues = () => Array.from({ length: 200 }, (_, index) => `value-${index}`)
+
+test('a document is inspected before it becomes a tool: its operations with sizes, credentials, and what is left out', async () => {
+  await using platform = await startPlatform()
+  const paths = { ...shop().paths, '/echo': { trace: { operationId: 'echo' } } }
+
+  const { body } = await platform.post('/tools/inspect-openapi', {
+    document: { ...shop('https://shop.example'), paths },
+  })
+  const tool = await register(platform, { snapshot: body.snapshot, include: [{ operation: 'items_list' }] })
+  const { body: actions } = await platform.get(`/tools/${tool.id}/actions`)
+
+  expect(body).toMatchObject({ title: 'Shop', version: '3.0.3', server_url: 'https://shop.example' })
+  expect(body.operations).toHaveLength(5)
+  expect(body.operations[0]).toMatchObject({ name: 'items_list', method: 'GET', path: '/items', tags: ['items'] })
+  expect(body.operations[0].size).toBeGreaterThan(100)
+  expect(body.credentials).toMatchObject([
+    { scheme: 'key', type: 'api_key', in: 'header', name: 'X-Shop-Key', actions: 5 },
+  ])
+  expect(body.left_out).toEqual([{ operation: 'TRACE /echo', reason: 'TRACE requests are not supported' }])
+  expect(actions.data).toMatchObject([{ name: 'items_list', output_schema: { type: 'array' } }])
+})
+
+test('a snapshot of another project cannot be used', async () => {
+  await using platform = await startPlatform()
+  const other = (await platform.post('/projects', { name: 'Other' })).body.id
+  const { body } = await platform.post('/tools/inspect-openapi', {
+    project_id: other,
+    document: shop('https://shop.example'),
+  })
+
+  const made = await platform.post('/tools', {
+    ...{ project_id: platform.projectId, name: 'shop', type: 'openapi' },
+    openapi: { snapshot: body.snapshot },
+  })
+
+  expect(made.status).toBe(400)
+  expect(made.body.error.message).toContain('openapi.snapshot: is not known here')
+})
+
+test('an app shows its tools, actions and the credentials that they need', async () => {
+  await using platform = await startPlatform()
+  await register(platform, { document: shop('https://shop.example'), credentials: { key: 'k' } })
+  const blind = await platform.keyFor([{ effect: 'Allow', action: ['calls:ListCalls'] }])
+
+  const { body: apps } = await platform.get('/apps')
+  const { body: app } = await platform.get('/apps/shop')
+
+  expect(apps).toMatchObject({
+    total: 1,
+    data: [{ slug: 'shop', action_count: 5, auth: [{ scheme: 'key', configured: true }] }],
+  })
+  expect(app.actions).toContainEqual(
+    expect.objectContaining({ id: 'shop:items_list', title: 'List items', read_only: true }),
+  )
+  expect((await platform.get('/apps/nothing')).status).toBe(404)
+  expect((await platform.get('/apps', { key: blind })).body.total).toBe(0)
+  expect((await platform.get('/apps/shop', { key: blind })).status).toBe(404)
+})
+
 test('duplicate and very long operation ids get different names of at most 64 characters', async () => {
   await using platform = await startPlatform()
   const id = 'a'.repeat(200)

@@ -332,6 +332,17 @@ export const commands: readonly Command[] = [
     ],
   },
   {
+    name: 'get-app',
+    module: 'tools',
+    route: 'GET /apps/{app}',
+    permission: 'tools:ListTools',
+    summary: 'Get an app with its actions',
+    fields: [
+      { name: 'app', type: 'string', required: true, where: 'path', reads: 'text' },
+      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+    ],
+  },
+  {
     name: 'get-tool',
     module: 'tools',
     route: 'GET /tools/{tool_id}',
@@ -361,6 +372,31 @@ export const commands: readonly Command[] = [
     fields: [
       { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
       { name: 'mcpServers', type: 'object', description: 'The mcpServers object of the file', required: true, where: 'body', reads: 'JSON' },
+    ],
+  },
+  {
+    name: 'inspect-openapi',
+    module: 'tools',
+    route: 'POST /tools/inspect-openapi',
+    permission: 'tools:InspectOpenApi',
+    summary: 'Read an OpenAPI document and list its operations, without creating a tool',
+    example: { url: 'https://api.example.com/openapi.json' },
+    fields: [
+      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'url', type: 'string', description: 'URL of the document, JSON or YAML', where: 'body', reads: 'text' },
+      { name: 'document', type: 'string | object', description: 'The document itself: text, JSON, or the id of a stored file', where: 'body', reads: 'JSON or text' },
+    ],
+  },
+  {
+    name: 'list-apps',
+    module: 'tools',
+    route: 'GET /apps',
+    permission: 'tools:ListTools',
+    summary: 'List apps: what each offers, its credentials and its health',
+    fields: [
+      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'limit', type: 'integer', description: 'Maximum number of items to return', default: '50', where: 'query', reads: 'JSON' },
+      { name: 'offset', type: 'integer', description: 'Number of items to skip', default: '0', where: 'query', reads: 'JSON' },
     ],
   },
   {

@@ -9,6 +9,7 @@ import * as aiProviders from './ai-providers.ts'
 import * as apiKeys from './api-keys.ts'
 import * as approvalRules from './approval-rules.ts'
 import * as approvals from './approvals.ts'
+import * as apps from './apps.ts'
 import * as callStats from './call-stats.ts'
 import * as calls from './calls.ts'
 import * as checkAccess from './check-access.ts'
@@ -18,6 +19,7 @@ import * as files from './files.ts'
 import * as footprint from './footprint.ts'
 import * as generations from './generations.ts'
 import { importMcpServers } from './import-mcp-servers.ts'
+import * as inspectOpenApi from './inspect-openapi.ts'
 import { inputSchema } from './json-schema.ts'
 import { isAction, type Operation } from './operation.ts'
 import * as projects from './projects.ts'
@@ -69,7 +71,18 @@ export interface Operations {
 export function operationsFor(types: ToolTypes): Operations {
   const ofTools = toolOperations(types)
   const all = [
-    ...[projects, apiKeys, accessPolicies, checkAccess, ofTools, tools, typesOfTools, definitions],
+    ...[
+      projects,
+      apiKeys,
+      accessPolicies,
+      checkAccess,
+      ofTools,
+      tools,
+      typesOfTools,
+      definitions,
+      apps,
+      inspectOpenApi,
+    ],
     { importMcpServers: importMcpServers(ofTools.createTool) },
     ...[servers, resolve, footprint, skills, skillFiles, aiProviders, agents, generations, documents, files, calls],
     ...[webhooks, approvals, approvalRules, callStats, secrets],

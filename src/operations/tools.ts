@@ -189,6 +189,11 @@ export const ActionView = z.object({
     .custom<JsonObject>()
     .meta({ type: 'object' })
     .describe('The input schema for callers, without preset fields'),
+  output_schema: z
+    .custom<JsonObject>()
+    .meta({ type: 'object' })
+    .nullable()
+    .describe('What is known about the output. It is never enforced'),
 })
 
 export const listToolActions = acts({
@@ -376,6 +381,7 @@ async function viewActions(catalogue: Catalogue, record: ToolRecord): Promise<z.
     auto_approve: action.autoApprove,
     withheld: actions.get(action.name)?.withheld === true,
     input_schema: actions.get(action.name)?.publicSchema ?? {},
+    output_schema: action.outputSchema ?? null,
   }))
 }
 

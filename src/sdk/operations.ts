@@ -14,9 +14,12 @@ import type {
   AiProviderRecording,
   AiProviderSummaryPage,
   AiProviderTest,
+  ApiDescription,
   ApiKey,
   ApiKeyChanges,
   ApiKeyPage,
+  AppDetail,
+  AppPage,
   Approval,
   ApprovalRule,
   ApprovalRuleChanges,
@@ -117,9 +120,12 @@ export const routes = {
     callTool: 'POST /tools/{tool_id}/call',
     createTool: 'POST /tools',
     deleteTool: 'DELETE /tools/{tool_id}',
+    getApp: 'GET /apps/{app}',
     getTool: 'GET /tools/{tool_id}',
     getToolHealth: 'GET /tools/{tool_id}/health',
     importMcpServers: 'POST /tools/import',
+    inspectOpenapi: 'POST /tools/inspect-openapi',
+    listApps: 'GET /apps',
     listDefinitionChanges: 'GET /tools/{tool_id}/definition-changes',
     listToolActions: 'GET /tools/{tool_id}/actions',
     listToolTypes: 'GET /tool-types',
@@ -361,6 +367,8 @@ export interface Operations {
       }
       answer: null
     }
+    /** Get an app with its actions */
+    getApp: { path: { app: string }; query?: { project_id?: string }; answer: AppDetail }
     /** Get a tool */
     getTool: { path: { tool_id: string }; answer: Tool }
     /** Get the health of the MCP server behind a tool, as of its last use */
@@ -408,6 +416,28 @@ export interface Operations {
           placeholder: string
         }>
       }
+    }
+    /** Read an OpenAPI document and list its operations, without creating a tool */
+    inspectOpenapi: {
+      body?: {
+        project_id?: string
+        /** URL of the document, JSON or YAML */
+        url?: string
+        /** The document itself: text, JSON, or the id of a stored file */
+        document?: string | Record<string, unknown>
+      }
+      answer: ApiDescription
+    }
+    /** List apps: what each offers, its credentials and its health */
+    listApps: {
+      query?: {
+        project_id?: string
+        /** Maximum number of items to return */
+        limit?: number
+        /** Number of items to skip */
+        offset?: number
+      }
+      answer: AppPage
     }
     /** List the actions of a tool whose definition changed, with the accepted and the current one */
     listDefinitionChanges: {

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { Credentials } from '../credentials/credentials.ts'
 import type { Redactor } from '../credentials/redactor.ts'
 import type { Lineage } from '../http/lineage.ts'
@@ -116,6 +116,22 @@ export interface ToolChange<Config extends object = object> {
   requireAllowed(permission: string): void
 }
 
+/** A credential that calls of a tool need, for people and for whatever supplies it. */
+export const CredentialNeed = z.object({
+  scheme: z.string().describe('Its name in the document: the key in openapi.credentials'),
+  type: z.enum(['api_key', 'bearer', 'basic', 'oauth2', 'unsupported']),
+  in: z.enum(['header', 'query', 'cookie']).nullable().describe('Where an API key is sent'),
+  name: z.string().nullable().describe('The name of that header, parameter or cookie'),
+  description: z.string().nullable(),
+  authorization_url: z.string().nullable(),
+  token_url: z.string().nullable(),
+  discovery_url: z.string().nullable(),
+  scopes: z.array(z.string()).describe('The scopes that its actions need'),
+  actions: z.int().describe('Number of actions that can use it'),
+  configured: z.boolean().describe('Whether the tool has it'),
+})
+export type CredentialNeed = z.infer<typeof CredentialNeed>
+
 /** The change that a config is prepared for. */
 export interface PreparedChange<Config extends object = object> {
   readonly before: Config | undefined
@@ -187,6 +203,8 @@ export interface ToolType<Config extends object = object> {
   refreshStale?(tool: ToolRecord<Config>, deps: ToolDeps, filled: Filled<Config>, maxAge: number): Promise<void>
   /** The health of the other system, if there is one. */
   health?(tool: ToolRecord<Config>, deps: ToolDeps, filled: Filled<Config>): UpstreamHealth | Promise<UpstreamHealth>
+  /** The credentials that calls need, as far as the type knows. */
+  auth?(tool: ToolRecord<Config>, deps: ToolDeps): readonly CredentialNeed[] | Promise<readonly CredentialNeed[]>
   /** URLs that calls of the tool request, for `quartermaster doctor`. */
   addresses?(config: Config): readonly string[]
   /** Absent if the platform cannot run the tool itself. */

@@ -4,6 +4,7 @@ import { DocumentFault } from './document.ts'
 import type { EncodedSnapshot } from './snapshot.ts'
 
 export interface ImportJob {
+  /** Moved to the thread: the caller cannot use them afterwards. */
   readonly bytes: Uint8Array
   /** The names of the last import, by method and path. */
   readonly names: readonly (readonly [key: string, name: string])[]
@@ -13,7 +14,7 @@ export type ImportResult = EncodedSnapshot | { readonly fault: string; readonly 
 
 const deadlineMs = 120_000
 /** The largest known documents need half of it. */
-const resourceLimits = { maxOldGenerationSizeMb: 1024, stackSizeMb: 8 }
+const resourceLimits = { maxOldGenerationSizeMb: 1024, maxYoungGenerationSizeMb: 8, stackSizeMb: 8 }
 
 /** Converts documents in a thread, one at a time. The thread ends with its job, which frees the memory. */
 export class ImportThread {
@@ -47,9 +48,8 @@ export class ImportThread {
     )
     worker.on('exit', () => reject(new PlatformError('SHUTTING_DOWN', {})))
     try {
-      // A copy, which is transferred: the caller may still use its own.
-      const bytes = new Uint8Array(job.bytes)
-      worker.postMessage({ ...job, bytes }, [bytes.buffer])
+      const bytes = owned(job.bytes)
+      worker.postMessage({ ...job, bytes }, [bytes.buffer as ArrayBuffer])
       return await promise
     } finally {
       clearTimeout(timer)
@@ -58,3 +58,7 @@ export class ImportThread {
     }
   }
 }
+
+/** Bytes that do not share their memory with others, such as Node's pool of small buffers. */
+const owned = (bytes: Uint8Array): Uint8Array =>
+  bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes)

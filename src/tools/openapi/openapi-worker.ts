@@ -12,8 +12,7 @@ parentPort?.on('message', (job: ImportJob) => {
 
 function resultOf({ bytes, names }: ImportJob): ImportResult {
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-    const { hash, bytes: encoded } = encodeSnapshot(convert(readDocument(text), new Map(names)))
+    const { hash, bytes: encoded } = encodeSnapshot(convert(readDocument(textOf(bytes)), new Map(names)))
     return { hash, bytes: new Uint8Array(encoded) }
   } catch (error) {
     if (error instanceof DocumentFault) return { fault: error.message, place: error.place }
@@ -22,3 +21,5 @@ function resultOf({ bytes, names }: ImportJob): ImportResult {
     throw error
   }
 }
+
+const textOf = (bytes: Uint8Array): string => new TextDecoder('utf-8', { fatal: true }).decode(bytes)

@@ -11,6 +11,7 @@ import { formHints } from '../form-hints.ts'
 import { refused } from '../http-response.ts'
 import { type ActionDefinition, contextHeaders, defineToolType, type ToolDeps } from '../tool-type.ts'
 import type { Api } from './api.ts'
+import { credentialNeeds } from './credential-needs.ts'
 import type { ApiOperation } from './operation.ts'
 import { buildRequest } from './request.ts'
 import { resultOf } from './result.ts'
@@ -144,6 +145,11 @@ export const openapi = defineToolType({
       credentials: Object.entries(credentials).map(([name, value]) => [name, value.includes('${{') ? value : null]),
     },
   }),
+
+  async auth({ project_id, config: { openapi } }, { apis }) {
+    const api = await apis.find(project_id, openapi.snapshot ?? '')
+    return api ? credentialNeeds(api.snapshot, openapi.credentials ?? {}) : []
+  },
 
   addresses: ({ openapi }) => [openapi.url, openapi.server_url].filter((url) => url !== undefined),
 

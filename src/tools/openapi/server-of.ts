@@ -31,6 +31,16 @@ export function serverFor(operation: ApiOperation, api: Api, settings: Settings)
   }
 }
 
+/** The server of the document; null if it has none that can be called. */
+export function serverUrlOf(api: Api, settings: Settings): string | null {
+  try {
+    return urlFor({}, api, settings)
+  } catch (error) {
+    if (error instanceof NoServer) return null
+    throw error
+  }
+}
+
 /** The servers that the selected operations use, and one operation of each. */
 function serversOf(api: Api, settings: Settings): Map<string, ApiOperation> {
   const servers = new Map<string, ApiOperation>()
