@@ -35,5 +35,6 @@ export async function sweep({ store, webhooks, keeper, config: { callRetentionDa
   await store.connectLinks.sweep(Date.now() - day)
   await keeper.remind()
   await store.files.sweep(firstIdAt('bytes', Date.now() - day))
+  await store.apiSnapshots.sweep(Date.now() - day)
   if (callRetentionDays > 0) await store.calls.removeBefore(Date.now() - callRetentionDays * day)
 }

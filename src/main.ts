@@ -66,6 +66,7 @@ import { openapi } from './surfaces/rest/openapi.ts'
 import { reference } from './surfaces/rest/reference.ts'
 import { restRoutes } from './surfaces/rest/rest.ts'
 import { createHandler } from './surfaces/routes.ts'
+import { Apis } from './tools/openapi/apis.ts'
 import { sealStoredTools } from './tools/seal-stored-tools.ts'
 import type { ToolDeps, ToolType } from './tools/tool-type.ts'
 import { ToolTypes } from './tools/tool-types.ts'
@@ -177,12 +178,14 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
       return tool && connectedTool(tool, types.of(tool))
     },
   })
+  const apis = new Apis(store.apiSnapshots)
   const toolDeps: ToolDeps = {
     outbound,
     upstreams,
     lineage,
     schemas,
     allowStdio: config.allowStdio,
+    apis,
     credentials: new Credentials({
       ...{ secrets: store.secrets, vault, connections },
       variables: variablesOf(config.secretVariables),
@@ -269,6 +272,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     await models.close()
     await upstreams.close()
     await outbound.close()
+    await apis.close()
     await schemas.close()
     await store.close()
   }

@@ -14,6 +14,7 @@ import type { Outcome } from '../src/model/outcome.ts'
 import type { Principal } from '../src/model/principal.ts'
 import type { Store } from '../src/store/store.ts'
 import { toolTypes } from '../src/tools/index.ts'
+import { Apis } from '../src/tools/openapi/apis.ts'
 import { ToolTypes } from '../src/tools/tool-types.ts'
 import { freshStore } from './engines.ts'
 import { startService } from './kit.ts'
@@ -39,6 +40,7 @@ function startDispatch(store: Store): DispatchDeps & AsyncDisposable {
     lineage: new Lineage('x'),
     schemas: new Schemas(),
     allowStdio: false,
+    apis: new Apis(store.apiSnapshots),
     credentials: new Credentials({ secrets: store.secrets, vault: { open: (text) => text }, variables: {} }),
     platformActions: new Map(),
     perform: () => Promise.reject(new Error('not here')),

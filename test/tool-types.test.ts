@@ -133,7 +133,14 @@ test('every key can list the tool types with the JSON Schema of their fields', a
 
   const { body } = await platform.get('/tool-types', { key })
 
-  expect(body.data.map(({ type }: { type: string }) => type)).toEqual(['http', 'mcp', 'client', 'platform', 'shout'])
+  expect(body.data.map(({ type }: { type: string }) => type)).toEqual([
+    'http',
+    'openapi',
+    'mcp',
+    'client',
+    'platform',
+    'shout',
+  ])
   const own = body.data.at(-1)
   expect(own).toMatchObject({ title: 'Shout', many_actions: false, callable: true, has_health: false })
   expect(own.config).toMatchObject({

@@ -11,8 +11,8 @@ const maxPictures = 4
  * The output of a call as the model receives it. For an MCP result this is its text, with placeholders for images and
  * audio, plus the pictures for models that support them.
  */
-export function outputForModel({ shape, value }: Output): Json {
-  if (shape !== 'mcp' || !isObject(value)) return value
+export function outputForModel({ shape, value, note }: Output): Json {
+  if (shape !== 'mcp' || !isObject(value)) return note === undefined ? value : { result: value, note }
   const { content, structuredContent } = value as { content?: Json; structuredContent?: Json }
   const parts = Array.isArray(content) ? content.filter(isObject) : []
   const texts = parts.map(textOf)

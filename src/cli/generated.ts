@@ -440,7 +440,7 @@ export const commands: readonly Command[] = [
     fields: [
       { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
       { name: 'name', type: 'string', description: 'The name a model sees, or the prefix of its action names; unique within the app', required: true, where: 'body', reads: 'text' },
-      { name: 'type', type: '"http" | "mcp" | "client" | "platform" | "soat"', default: '"http"', where: 'body', reads: 'text' },
+      { name: 'type', type: '"http" | "openapi" | "mcp" | "client" | "platform" | "soat"', default: '"http"', where: 'body', reads: 'text' },
       { name: 'description', type: 'string | null', description: 'Tells the model what the tool does and when to use it', where: 'body', reads: 'text or null' },
       { name: 'parameters', type: 'object | null', description: 'JSON Schema of the input', where: 'body', reads: 'JSON' },
       {
@@ -449,6 +449,29 @@ export const commands: readonly Command[] = [
           { name: 'execute.url', type: 'string', description: 'URL of the request. {name} is replaced by the argument of that name; other arguments go into the query or a JSON body', required: true },
           { name: 'execute.method', type: '"GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE"' },
           { name: 'execute.headers', type: 'object', description: 'Sent with every request. Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one' },
+        ],
+      },
+      {
+        ...{ name: 'openapi', type: 'object | null', description: 'The OpenAPI document of an openapi tool', where: 'body', reads: 'JSON' },
+        parts: [
+          { name: 'openapi.url', type: 'string', description: 'URL of the document, JSON or YAML' },
+          { name: 'openapi.document', type: 'string | object', description: 'The document itself: text, JSON, or the id of a stored file. It is not returned: see snapshot' },
+          { name: 'openapi.server_url', type: 'string', description: 'Send all requests here instead of to the server that the document names' },
+          { name: 'openapi.server_variables', type: 'object', description: 'Values for the variables in the server URL of the document' },
+          { name: 'openapi.include', type: 'object[]', description: 'Offer only operations that match one of these' },
+          { name: 'openapi.include[].tag', type: 'string', description: 'A tag of the document' },
+          { name: 'openapi.include[].path', type: 'string', description: 'A path of the document; * stands for any text' },
+          { name: 'openapi.include[].method', type: 'string', description: 'An HTTP method' },
+          { name: 'openapi.include[].operation', type: 'string', description: 'The name of an operation as the import lists it' },
+          { name: 'openapi.exclude', type: 'object[]', description: 'Leave out operations that match one of these' },
+          { name: 'openapi.exclude[].tag', type: 'string', description: 'A tag of the document' },
+          { name: 'openapi.exclude[].path', type: 'string', description: 'A path of the document; * stands for any text' },
+          { name: 'openapi.exclude[].method', type: 'string', description: 'An HTTP method' },
+          { name: 'openapi.exclude[].operation', type: 'string', description: 'The name of an operation as the import lists it' },
+          { name: 'openapi.actions', type: 'object', description: 'Names, descriptions and levels that replace those of the document, by the name of the operation' },
+          { name: 'openapi.headers', type: 'object', description: 'Sent with every request' },
+          { name: 'openapi.credentials', type: 'object', description: 'By the name of the security scheme: an API key, a token, or user:password. Use ${{ secrets.NAME }}' },
+          { name: 'openapi.snapshot', type: 'string', description: 'The imported document. Set by the platform; it changes when the document is imported again' },
         ],
       },
       {
@@ -486,6 +509,17 @@ export const commands: readonly Command[] = [
     ],
   },
   {
+    name: 'get-app',
+    module: 'tools',
+    route: 'GET /apps/{app}',
+    permission: 'tools:ListTools',
+    summary: 'Get an app with its actions',
+    fields: [
+      { name: 'app', type: 'string', required: true, where: 'path', reads: 'text' },
+      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+    ],
+  },
+  {
     name: 'get-tool',
     module: 'tools',
     route: 'GET /tools/{tool_id}',
@@ -515,6 +549,31 @@ export const commands: readonly Command[] = [
     fields: [
       { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
       { name: 'mcpServers', type: 'object', description: 'The mcpServers object of the file', required: true, where: 'body', reads: 'JSON' },
+    ],
+  },
+  {
+    name: 'inspect-openapi',
+    module: 'tools',
+    route: 'POST /tools/inspect-openapi',
+    permission: 'tools:InspectOpenApi',
+    summary: 'Read an OpenAPI document and list its operations, without creating a tool',
+    example: { url: 'https://api.example.com/openapi.json' },
+    fields: [
+      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'url', type: 'string', description: 'URL of the document, JSON or YAML', where: 'body', reads: 'text' },
+      { name: 'document', type: 'string | object', description: 'The document itself: text, JSON, or the id of a stored file', where: 'body', reads: 'JSON or text' },
+    ],
+  },
+  {
+    name: 'list-apps',
+    module: 'tools',
+    route: 'GET /apps',
+    permission: 'tools:ListTools',
+    summary: 'List apps: what each offers, its credentials and its health',
+    fields: [
+      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'limit', type: 'integer', description: 'Maximum number of items to return', default: '50', where: 'query', reads: 'JSON' },
+      { name: 'offset', type: 'integer', description: 'Number of items to skip', default: '0', where: 'query', reads: 'JSON' },
     ],
   },
   {
@@ -560,7 +619,7 @@ export const commands: readonly Command[] = [
     summary: 'List tools',
     fields: [
       { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
-      { name: 'type', type: '"http" | "mcp" | "client" | "platform" | "soat"', where: 'query', reads: 'text' },
+      { name: 'type', type: '"http" | "openapi" | "mcp" | "client" | "platform" | "soat"', where: 'query', reads: 'text' },
       { name: 'name', type: 'string', where: 'query', reads: 'text' },
       { name: 'limit', type: 'integer', description: 'Maximum number of items to return', default: '50', where: 'query', reads: 'JSON' },
       { name: 'offset', type: 'integer', description: 'Number of items to skip', default: '0', where: 'query', reads: 'JSON' },
@@ -571,7 +630,7 @@ export const commands: readonly Command[] = [
     module: 'tools',
     route: 'POST /tools/{tool_id}/refresh',
     permission: 'tools:RefreshTool',
-    summary: 'Refresh the tool list of the MCP server behind a tool',
+    summary: 'Refresh the actions of a tool: list the tools of its MCP server, or import its OpenAPI document again',
     example: {},
     fields: [
       { name: 'tool_id', type: 'string', required: true, where: 'path', reads: 'text' },
@@ -587,7 +646,7 @@ export const commands: readonly Command[] = [
     fields: [
       { name: 'tool_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'name', type: 'string', description: 'The name a model sees, or the prefix of its action names; unique within the app', where: 'body', reads: 'text' },
-      { name: 'type', type: '"http" | "mcp" | "client" | "platform" | "soat"', where: 'body', reads: 'text' },
+      { name: 'type', type: '"http" | "openapi" | "mcp" | "client" | "platform" | "soat"', where: 'body', reads: 'text' },
       { name: 'description', type: 'string | null', description: 'Tells the model what the tool does and when to use it', where: 'body', reads: 'text or null' },
       { name: 'parameters', type: 'object | null', description: 'JSON Schema of the input', where: 'body', reads: 'JSON' },
       {
@@ -596,6 +655,29 @@ export const commands: readonly Command[] = [
           { name: 'execute.url', type: 'string', description: 'URL of the request. {name} is replaced by the argument of that name; other arguments go into the query or a JSON body', required: true },
           { name: 'execute.method', type: '"GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE"' },
           { name: 'execute.headers', type: 'object', description: 'Sent with every request. Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one' },
+        ],
+      },
+      {
+        ...{ name: 'openapi', type: 'object | null', description: 'The OpenAPI document of an openapi tool', where: 'body', reads: 'JSON' },
+        parts: [
+          { name: 'openapi.url', type: 'string', description: 'URL of the document, JSON or YAML' },
+          { name: 'openapi.document', type: 'string | object', description: 'The document itself: text, JSON, or the id of a stored file. It is not returned: see snapshot' },
+          { name: 'openapi.server_url', type: 'string', description: 'Send all requests here instead of to the server that the document names' },
+          { name: 'openapi.server_variables', type: 'object', description: 'Values for the variables in the server URL of the document' },
+          { name: 'openapi.include', type: 'object[]', description: 'Offer only operations that match one of these' },
+          { name: 'openapi.include[].tag', type: 'string', description: 'A tag of the document' },
+          { name: 'openapi.include[].path', type: 'string', description: 'A path of the document; * stands for any text' },
+          { name: 'openapi.include[].method', type: 'string', description: 'An HTTP method' },
+          { name: 'openapi.include[].operation', type: 'string', description: 'The name of an operation as the import lists it' },
+          { name: 'openapi.exclude', type: 'object[]', description: 'Leave out operations that match one of these' },
+          { name: 'openapi.exclude[].tag', type: 'string', description: 'A tag of the document' },
+          { name: 'openapi.exclude[].path', type: 'string', description: 'A path of the document; * stands for any text' },
+          { name: 'openapi.exclude[].method', type: 'string', description: 'An HTTP method' },
+          { name: 'openapi.exclude[].operation', type: 'string', description: 'The name of an operation as the import lists it' },
+          { name: 'openapi.actions', type: 'object', description: 'Names, descriptions and levels that replace those of the document, by the name of the operation' },
+          { name: 'openapi.headers', type: 'object', description: 'Sent with every request' },
+          { name: 'openapi.credentials', type: 'object', description: 'By the name of the security scheme: an API key, a token, or user:password. Use ${{ secrets.NAME }}' },
+          { name: 'openapi.snapshot', type: 'string', description: 'The imported document. Set by the platform; it changes when the document is imported again' },
         ],
       },
       {

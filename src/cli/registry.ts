@@ -170,14 +170,31 @@ export const customCommands: readonly CustomCommand[] = [
   },
   {
     name: 'import',
-    summary: 'Import MCP servers or skills from files',
-    usage: ['mcp-servers <file>', 'skills <folder>'],
-    words: ['mcp-servers', 'skills'],
-    replaces: ['import-mcp-servers', 'import-skills'],
+    summary: 'Import an OpenAPI document, MCP servers or skills',
+    usage: ['openapi <url|file> [--tag t] [--list]', 'mcp-servers <file>', 'skills <folder>'],
+    words: ['openapi', 'mcp-servers', 'skills'],
+    replaces: ['inspect-openapi', 'import-mcp-servers', 'import-skills'],
     about:
-      'MCP servers are read from the mcpServers file of an editor or desktop assistant, or from standard input (-). Skills are read from all SKILL.md files in a folder and its subfolders.',
-    flags: [{ name: 'project-id', value: 'id', help: 'Project to import into' }, ...connected],
-    examples: ['import mcp-servers ~/.cursor/mcp.json', 'import skills ~/.claude/skills'],
+      'An OpenAPI document, by URL, as a file or from standard input (-), becomes a tool with one action for each operation. MCP servers are read from the mcpServers file of an editor or desktop assistant, or from standard input (-). Skills are read from all SKILL.md files in a folder and its subfolders.',
+    flags: [
+      { name: 'project-id', value: 'id', help: 'Project to import into' },
+      { name: 'list', help: 'OpenAPI: only list the operations, with the size of their schemas' },
+      { name: 'name', value: 'name', help: 'OpenAPI: name of the tool' },
+      ...['tag', 'path', 'method', 'operation'].flatMap((field) => [
+        { name: field, value: field, repeats: true, help: `OpenAPI: only operations with this ${field}` },
+        { name: `exclude-${field}`, value: field, repeats: true, help: `OpenAPI: no operations with this ${field}` },
+      ]),
+      { name: 'server-url', value: 'url', help: 'OpenAPI: where requests go, instead of the server in the document' },
+      { name: 'header', value: 'name=value', repeats: true, help: 'OpenAPI: header of every request' },
+      { name: 'credential', value: 'scheme=value', repeats: true, help: 'OpenAPI: credential of a security scheme' },
+      ...connected,
+    ],
+    examples: [
+      'import openapi https://api.example.com/openapi.json --list',
+      "import openapi ./openapi.yaml --tag orders --credential key='${{ secrets.SHOP_KEY }}'",
+      'import mcp-servers ~/.cursor/mcp.json',
+      'import skills ~/.claude/skills',
+    ],
     load: async () => (await import('./commands/import.ts')).importFrom,
   },
   {

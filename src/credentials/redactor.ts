@@ -86,10 +86,14 @@ export class Redactor {
 
   /** Checks the text first, which is cheap. Most responses contain no secret and are returned unchanged. */
   output(output: Output): Output {
-    const { text, value } = output
-    if (!this.holds(text)) return output
+    const { text, value, note = '' } = output
+    if (!this.holds(text) && !this.holds(note)) return output
     const clean = this.value(value)
-    return clean === value ? output : { ...output, value: clean, text: JSON.stringify(clean) }
+    return {
+      ...output,
+      ...(clean !== value && { value: clean, text: JSON.stringify(clean) }),
+      ...(note !== '' && { note: this.text(note) }),
+    }
   }
 
   /** Redacts the details that a caller sees. The cause is only logged, where it is redacted as text. */

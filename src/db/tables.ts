@@ -94,6 +94,14 @@ export interface FileChunkRow {
   bytes: Uint8Array
 }
 
+/** An imported API document. The bytes are compressed. */
+export interface ApiSnapshotRow {
+  project_id: string
+  hash: string
+  bytes: Uint8Array
+  created_at: number
+}
+
 export interface CallRow {
   id: string
   project_id: string | null
@@ -605,6 +613,7 @@ export interface Tables {
   documents: DocumentRow
   files: FileRow
   file_chunks: FileChunkRow
+  api_snapshots: ApiSnapshotRow
   calls: CallRow
   idempotency_keys: IdempotencyRow
   definitions: DefinitionRow

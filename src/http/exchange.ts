@@ -6,7 +6,7 @@ export interface OutboundRequest {
   readonly url: URL
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body?: string | undefined
+  readonly body?: string | Uint8Array | undefined
   readonly signal: AbortSignal
   /** Receives an event stream as it arrives. The response, which follows when the stream ends, then has no body. */
   onEvents?(part: Buffer): void

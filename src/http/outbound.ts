@@ -5,9 +5,9 @@ import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib'
 import { type buildConnector, Client, Dispatcher, Response as FetchResponse, fetch as fetchWith, Pool } from 'undici'
 import { PlatformError } from '../model/errors.ts'
-import { createAddressRules } from './addresses.ts'
+import { createAddressRules, type FindObjection } from './addresses.ts'
 import { Exchange, type OutboundRequest, type OutboundResponse, type ResponseLimits, tooLarge } from './exchange.ts'
-import { guardedConnector, type Lookup, Refusal } from './guard.ts'
+import { guardedConnector, type Lookup, Refusal, refuseLiteral } from './guard.ts'
 import { InFlight } from './in-flight.ts'
 import { keepAliveMaxMs, Pools } from './pools.ts'
 import { createProxiedPool, createProxyRules, createTargetJudge, ProxyFailure, type ProxySettings } from './proxy.ts'
@@ -54,9 +54,11 @@ export class Outbound {
   readonly #pools: Pools
   readonly #maxBytes: number
   readonly #inFlight: InFlight
+  readonly #rules: FindObjection
 
   constructor(options: OutboundOptions) {
     const rules = createAddressRules(options)
+    this.#rules = rules
     const lookUp = options.lookup ?? lookUpInDns
     const connect = guardedConnector(rules, lookUp)
     const judge = createTargetJudge(rules, lookUp)
@@ -70,10 +72,18 @@ export class Outbound {
     })
   }
 
-  client({ project, credentials }: Owner): HttpClient {
+  /** `maxBytes` replaces the limit of responses. */
+  client({ project, credentials }: Owner, maxBytes = this.#maxBytes): HttpClient {
     const owner = hash('sha256', JSON.stringify([project, credentials]), 'base64')
-    const limits = { project, maxBytes: this.#maxBytes, inFlight: this.#inFlight }
+    const limits = { project, maxBytes, inFlight: this.#inFlight }
     return new OwnedClient(owner, this.#pools, limits)
+  }
+
+  /** Why a URL can never be requested, as far as its text shows that: "it connects to a private address". */
+  refusalOf({ hostname }: URL): string | undefined {
+    const isLocal = /(^|\.)localhost\.?$/i.test(hostname)
+    const host = isLocal ? '127.0.0.1' : hostname.replace(/^\[(.*)\]$/, '$1')
+    return refuseLiteral(host, this.#rules)?.message
   }
 
   /** Aborts requests in flight with `SHUTTING_DOWN`. To let calls finish, wait for them first. */

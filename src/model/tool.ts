@@ -126,6 +126,10 @@ export interface Action {
   readonly description: string | null
   /** The JSON Schema of the whole input, including presets. Callers see `publicSchema`. */
   readonly schema: JsonObject
+  /** The schema before it was reduced, if it was. */
+  readonly wholeSchema?: () => JsonObject
+  /** What is known about the output. It is never enforced. */
+  readonly outputSchema?: JsonObject
   readonly level: Level
   readonly autoApprove: boolean
   /** Repeating a call has no further effect, so a call with an unknown outcome may be retried. */
@@ -146,6 +150,8 @@ export interface Output {
   readonly shape: 'json' | 'mcp'
   /** The tool ran and reported an error itself. */
   readonly failed: boolean
+  /** Tells the model what the output does not contain, such as how to get the next page. */
+  readonly note?: string
 }
 
 export const done = (value: Json, text: string = JSON.stringify(value)): Output => ({

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { File, Path } from '../model/document.ts'
 import { PlatformError } from '../model/errors.ts'
 import { Id, Paging, pageOf, Tags } from '../model/page.ts'
-import { acts, creates, type Download, lists, type RecordKind, requireAllowed } from './operation.ts'
+import { acts, type Context, creates, type Download, lists, type RecordKind, requireAllowed } from './operation.ts'
 
 const file: RecordKind<File> = {
   name: 'file',
@@ -166,6 +166,20 @@ export const deleteFile = acts({
     return null
   },
 })
+
+/** The content of a file, for an operation that uses it. The caller needs permission to read it. */
+export async function readProjectFile(
+  id: string,
+  projectId: string,
+  { store, principal }: Pick<Context, 'store' | 'principal'>,
+): Promise<Uint8Array> {
+  const found = await store.files.find(id)
+  if (!found || found.project_id !== projectId) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'file', id })
+  requireAllowed(principal, 'files:ReadFile', file.resource(found))
+  const parts: Uint8Array[] = []
+  for await (const part of store.files.read(id, 0, found.size)) parts.push(part)
+  return Buffer.concat(parts)
+}
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes

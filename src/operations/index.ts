@@ -9,6 +9,7 @@ import * as aiProviders from './ai-providers.ts'
 import * as apiKeys from './api-keys.ts'
 import * as approvalRules from './approval-rules.ts'
 import * as approvals from './approvals.ts'
+import * as apps from './apps.ts'
 import * as authConfigs from './auth-configs.ts'
 import * as callStats from './call-stats.ts'
 import * as calls from './calls.ts'
@@ -20,6 +21,7 @@ import * as files from './files.ts'
 import * as footprint from './footprint.ts'
 import * as generations from './generations.ts'
 import { importMcpServers } from './import-mcp-servers.ts'
+import * as inspectOpenApi from './inspect-openapi.ts'
 import { inputSchema } from './json-schema.ts'
 import * as oauthGrants from './oauth-grants.ts'
 import { isAction, type Operation } from './operation.ts'
@@ -89,6 +91,8 @@ export function operationsFor(types: ToolTypes): Operations {
       tools,
       typesOfTools,
       definitions,
+      apps,
+      inspectOpenApi,
     ],
     { importMcpServers: importMcpServers(ofTools.createTool) },
     ...[servers, resolve, footprint, skills, skillFiles, aiProviders, agents, generations, documents, files, calls],

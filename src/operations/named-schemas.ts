@@ -41,13 +41,17 @@ import { InvitedUser, Role, User, UserStatus } from '../model/user.ts'
 import { Delivery, DeliverySummary, Webhook, WebhookEvent, WebhookWithSecret } from '../model/webhook.ts'
 import { XmlPrompt, XmlResult, XmlResults } from '../model/xml-result.ts'
 import { Execute } from '../tools/http.ts'
+import { OpenApi } from '../tools/openapi/openapi.ts'
+import { CredentialNeed } from '../tools/tool-type.ts'
 import { Recording, Tested } from './ai-providers.ts'
 import { CurrentApiKey } from './api-keys.ts'
+import { App, AppAction, AppDetail } from './apps.ts'
 import { CallStats } from './call-stats.ts'
 import { ConnectLink } from './connections.ts'
 import { DefinitionChange } from './definitions.ts'
 import { Footprint } from './footprint.ts'
 import { Content, InputMessage, Part } from './generation-input.ts'
+import { ApiView, OperationView } from './inspect-openapi.ts'
 import type { Operation } from './operation.ts'
 import { Candidate } from './resolve.ts'
 import { ToolTypeView } from './tool-types.ts'
@@ -75,6 +79,11 @@ const named: Readonly<Record<string, NamedSchema>> = {
   AiProviderSummary: name(ListedAiProvider, 'An AI provider without its script.'),
   AiProviderTest: name(Tested, 'The result of testing an AI provider.'),
   ApiKey: name(ApiKey, 'An API key, without its value.'),
+  ApiDescription: name(ApiView, 'What an OpenAPI document offers.'),
+  ApiOperation: name(OperationView, 'An operation of an OpenAPI document.'),
+  App: name(App, 'The tools that belong together, with what they offer and need.'),
+  AppAction: name(AppAction, 'An action of an app, in short.'),
+  AppDetail: name(AppDetail, 'An app with its actions.'),
   Approval: name(Approval, 'A person’s decision on one call, pending or made.'),
   ApprovalDecision: name(Decision, 'What one person decided.'),
   ApprovalReason: name(Gate, 'Why a call needs approval.'),
@@ -91,6 +100,7 @@ const named: Readonly<Record<string, NamedSchema>> = {
   ConnectionStatus: name(ConnectionStatus, 'Whether a connection works.'),
   ConnectionType: name(ConnectionType, 'How a connection authenticates.'),
   ConnectLink: name(ConnectLink, 'A link to the page on which an account is connected.'),
+  CredentialNeed: name(CredentialNeed, 'A credential that calls of a tool need.'),
   CreatedApiKey: name(NewApiKeyAnswer, 'A new API key, with its value.'),
   CurrentApiKey: name(CurrentApiKey, 'The API key that you use, with its project and access policies.'),
   CurrentUser: name(CurrentUser, 'The person that you are signed in as, with their project and access policies.'),
@@ -114,6 +124,7 @@ const named: Readonly<Record<string, NamedSchema>> = {
   MessagePart: name(Part, 'A text or an image in a message.'),
   ModelPrice: name(Price, 'US dollars per million tokens of a model.'),
   OauthGrant: name(OauthGrant, 'Permission for an app to use an MCP server in somebody’s name.'),
+  OpenApiSource: name(OpenApi, 'The document of an openapi tool, and what is offered of it.'),
   PendingApproval: name(PendingApproval, 'The answer to a call that does not wait for its approval.'),
   PendingToolCall: name(PendingToolCall, 'A call that a generation waits for the caller to make.'),
   PolicyCondition: name(Condition, 'When a statement of an access policy applies.'),

@@ -4,6 +4,7 @@ import { evaluate, type Resource } from '../access/evaluate.ts'
 import { appOf, commonApp } from '../catalogue/app.ts'
 import { autoApprovesAll, type Catalogue } from '../catalogue/catalogue.ts'
 import { dependentsOf } from '../catalogue/dependents.ts'
+import { differenceOf } from '../catalogue/difference.ts'
 import { agentNames, generatedName } from '../catalogue/names.ts'
 import { referencedSecrets } from '../credentials/secret-references.ts'
 import { toolResource } from '../dispatch/authorize.ts'
@@ -21,6 +22,7 @@ import type { StoredTool, ToolRecord } from '../store/tools.ts'
 import type { ToolType } from '../tools/tool-type.ts'
 import { maskedConfig, type ToolTypes } from '../tools/tool-types.ts'
 import { actingAs, isBackend } from './act-as.ts'
+import { readProjectFile } from './files.ts'
 import {
   acts,
   type Context,
@@ -92,7 +94,8 @@ export function toolOperations(types: ToolTypes) {
       authorize(draft, undefined, { projectId, kind: 'tool', id: '*' }, context)
       await authorizeSecrets(draft, undefined, projectId, context)
       const id = newId('tool')
-      return present(await context.store.tools.create(projectId, id, await sealed(draft, id, context)), context)
+      const ready = await prepared(draft, undefined, projectId, context)
+      return present(await context.store.tools.create(projectId, id, await sealed(ready, id, context)), context)
     },
   })
 
@@ -143,10 +146,11 @@ export function toolOperations(types: ToolTypes) {
       const next = await checked(change, before, context)
       authorize(next, before.tool, toolResource(target), context)
       await authorizeSecrets(next, before.tool, target.project_id, context)
-      if (target.secrets !== null && isDeepStrictEqual({ ...before.tool, ...next }, before.tool)) {
+      const ready = await prepared(next, before.tool, target.project_id, context)
+      if (target.secrets !== null && isDeepStrictEqual({ ...before.tool, ...ready }, before.tool)) {
         return present(target, context)
       }
-      return present((await context.store.tools.update(id, await sealed(next, id, context))) ?? target, context)
+      return present((await context.store.tools.update(id, await sealed(ready, id, context))) ?? target, context)
     },
   })
 
@@ -192,6 +196,11 @@ export const ActionView = z.object({
     .custom<JsonObject>()
     .meta({ type: 'object' })
     .describe('The input schema for callers, without preset fields'),
+  output_schema: z
+    .custom<JsonObject>()
+    .meta({ type: 'object' })
+    .nullable()
+    .describe('What is known about the output. It is never enforced'),
 })
 
 export const listToolActions = acts({
@@ -213,25 +222,25 @@ export const refreshTool = acts({
   name: 'refresh-tool',
   permission: 'tools:RefreshTool',
   route: 'POST /tools/{tool_id}/refresh',
-  summary: 'Refresh the tool list of the MCP server behind a tool',
+  summary: 'Refresh the actions of a tool: list the tools of its MCP server, or import its OpenAPI document again',
   example: {},
   on: tool,
   input: z.strictObject({ id: Id }),
   output: z.object({
     actions: z.int().describe('Number of actions'),
     withheld: z.array(z.string()).describe('Actions whose definition changed and was not accepted yet'),
+    added: z.array(z.string()).describe('Actions that were not there before'),
+    changed: z.array(z.string()).describe('Actions whose description, input or annotations changed'),
+    removed: z.array(z.string()).describe('Actions that are no longer there'),
   }),
-  async run(_, context) {
-    const { catalogue, target, toolDeps: deps } = context
-    const type = catalogue.typeOf(target)
-    if (type.refresh) {
-      const { tool, filled } = await catalogue.requireFilled(target)
-      await type.refresh(tool, deps, filled)
-    }
+  async run({ id }, context) {
+    const { catalogue, target } = context
+    const before = await catalogue.find(id).catch(() => undefined)
+    const now = await refreshed(target, context)
     // Throws if the server is unreachable, instead of returning its previous tools.
-    await catalogue.describe(target).catch((error) => orLink(error, context))
-    const views = await viewActions(catalogue, target)
-    return { actions: views.length, withheld: views.flatMap(({ name, withheld }) => (withheld ? [name] : [])) }
+    const after = await catalogue.describe(now).catch((error) => orLink(error, context))
+    const withheld = [...after.actions.values()].flatMap((one) => (one.withheld ? [one.action.name] : []))
+    return { actions: after.actions.size, withheld, ...differenceOf(before, after) }
   },
 })
 
@@ -398,6 +407,7 @@ async function viewActions(catalogue: Catalogue, record: StoredTool): Promise<z.
     auto_approve: action.autoApprove,
     withheld: actions.get(action.name)?.withheld === true,
     input_schema: actions.get(action.name)?.publicSchema ?? {},
+    output_schema: action.outputSchema ?? null,
   }))
 }
 
@@ -457,6 +467,34 @@ function authorize(draft: ToolDraft, before: ToolRecord | undefined, resource: R
     },
     toolDeps,
   )
+}
+
+/** Lets the type discard or renew what it has of the other system, and stores a config that changed by that. */
+async function refreshed(stored: StoredTool, context: Context): Promise<StoredTool> {
+  const { store, catalogue, toolDeps } = context
+  const type = catalogue.typeOf(stored)
+  if (!type.refresh) return stored
+  const { tool, filled } = await catalogue.requireFilled(stored)
+  const config = await type.refresh(tool, toolDeps, filled)
+  if (!config) return stored
+  return (await store.tools.update(stored.id, await sealed({ ...tool, config }, stored.id, context))) ?? stored
+}
+
+/** Lets the type complete the config. Nothing is stored before that. */
+async function prepared(
+  draft: ToolDraft,
+  before: ToolRecord | undefined,
+  projectId: string,
+  context: Context,
+): Promise<ToolDraft> {
+  const type = context.toolTypes.of(draft)
+  if (!type.prepare) return draft
+  const change = {
+    before: before?.type === draft.type ? before.config : undefined,
+    projectId,
+    readFile: (id: string) => readProjectFile(id, projectId, context),
+  }
+  return { ...draft, config: await type.prepare(draft, change, context.toolDeps) }
 }
 
 /**

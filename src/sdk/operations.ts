@@ -14,9 +14,12 @@ import type {
   AiProviderRecording,
   AiProviderSummaryPage,
   AiProviderTest,
+  ApiDescription,
   ApiKey,
   ApiKeyChanges,
   ApiKeyPage,
+  AppDetail,
+  AppPage,
   Approval,
   ApprovalRule,
   ApprovalRuleChanges,
@@ -159,9 +162,12 @@ export const routes = {
     callTool: 'POST /tools/{tool_id}/call',
     createTool: 'POST /tools',
     deleteTool: 'DELETE /tools/{tool_id}',
+    getApp: 'GET /apps/{app}',
     getTool: 'GET /tools/{tool_id}',
     getToolHealth: 'GET /tools/{tool_id}/health',
     importMcpServers: 'POST /tools/import',
+    inspectOpenapi: 'POST /tools/inspect-openapi',
+    listApps: 'GET /apps',
     listDefinitionChanges: 'GET /tools/{tool_id}/definition-changes',
     listToolActions: 'GET /tools/{tool_id}/actions',
     listToolTypes: 'GET /tool-types',
@@ -494,6 +500,8 @@ export interface Operations {
       }
       answer: null
     }
+    /** Get an app with its actions */
+    getApp: { path: { app: string }; query?: { project_id?: string }; answer: AppDetail }
     /** Get a tool */
     getTool: { path: { tool_id: string }; answer: Tool }
     /** Get the health of the MCP server behind a tool, as of its last use */
@@ -542,6 +550,28 @@ export interface Operations {
         }>
       }
     }
+    /** Read an OpenAPI document and list its operations, without creating a tool */
+    inspectOpenapi: {
+      body?: {
+        project_id?: string
+        /** URL of the document, JSON or YAML */
+        url?: string
+        /** The document itself: text, JSON, or the id of a stored file */
+        document?: string | Record<string, unknown>
+      }
+      answer: ApiDescription
+    }
+    /** List apps: what each offers, its credentials and its health */
+    listApps: {
+      query?: {
+        project_id?: string
+        /** Maximum number of items to return */
+        limit?: number
+        /** Number of items to skip */
+        offset?: number
+      }
+      answer: AppPage
+    }
     /** List the actions of a tool whose definition changed, with the accepted and the current one */
     listDefinitionChanges: {
       path: { tool_id: string }
@@ -578,7 +608,7 @@ export interface Operations {
     listTools: {
       query?: {
         project_id?: string
-        type?: 'http' | 'mcp' | 'client' | 'platform' | 'soat'
+        type?: 'http' | 'openapi' | 'mcp' | 'client' | 'platform' | 'soat'
         name?: string
         /** Maximum number of items to return */
         limit?: number
@@ -587,7 +617,7 @@ export interface Operations {
       }
       answer: ToolPage
     }
-    /** Refresh the tool list of the MCP server behind a tool */
+    /** Refresh the actions of a tool: list the tools of its MCP server, or import its OpenAPI document again */
     refreshTool: {
       path: { tool_id: string }
       answer: {
@@ -595,6 +625,12 @@ export interface Operations {
         actions: number
         /** Actions whose definition changed and was not accepted yet */
         withheld: Array<string>
+        /** Actions that were not there before */
+        added: Array<string>
+        /** Actions whose description, input or annotations changed */
+        changed: Array<string>
+        /** Actions that are no longer there */
+        removed: Array<string>
       }
     }
     /** Change a tool; the result is validated like a new tool */

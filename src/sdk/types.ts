@@ -35,6 +35,8 @@ export interface Action {
   withheld: boolean
   /** The input schema for callers, without preset fields */
   input_schema: Record<string, unknown>
+  /** What is known about the output. It is never enforced */
+  output_schema: Record<string, unknown> | null
 }
 
 /** An action that may fit a request, with its score. */
@@ -142,6 +144,22 @@ export interface AiProviderTest {
   error: { code: string; message: string; details: Record<string, unknown> } | null
 }
 
+/** What an OpenAPI document offers. */
+export interface ApiDescription {
+  /** Send this as openapi.snapshot to create a tool without sending the document again */
+  snapshot: string
+  title: string
+  description: string
+  /** The version of OpenAPI that the document is written in */
+  version: string
+  /** Where requests go; null if openapi.server_url is needed */
+  server_url: string | null
+  credentials: Array<CredentialNeed>
+  operations: Array<ApiOperation>
+  /** Operations that cannot be called, and why */
+  left_out: Array<{ operation: string; reason: string }>
+}
+
 /** An API key, without its value. */
 export interface ApiKey {
   id: string
@@ -167,6 +185,64 @@ export interface ApiKey {
 export type ApiKeyChanges = Partial<Omit<NewApiKey, 'project_id' | 'end_user_id'>>
 
 export type ApiKeyPage = Page<ApiKey>
+
+/** An operation of an OpenAPI document. */
+export interface ApiOperation {
+  /** The name of the action, also for include, exclude and actions */
+  name: string
+  method: string
+  path: string
+  title: string | null
+  tags: Array<string>
+  deprecated: boolean
+  /** Characters of JSON of its input schema, as models see it */
+  size: number
+  /** The same before it was reduced; equal if it is small enough */
+  whole_size: number
+}
+
+/** The tools that belong together, with what they offer and need. */
+export interface App {
+  slug: string
+  project_id: string
+  tools: Array<{ id: string; name: string; type: string }>
+  /** Null if another system has the actions and was not asked yet */
+  action_count: number | null
+  /** The credentials that its tools need, as far as their types know */
+  auth: Array<CredentialNeed>
+  /** The state of the systems behind its tools, as of the last use */
+  health: Array<{
+    /** unknown if the tool has no server, or it was not used yet */
+    state: 'unknown' | 'up' | 'down'
+    /** Consecutive failures */
+    failures: number
+    error: string | null
+    /** Number of actions when it was last listed */
+    tools: number | null
+    /** MCP protocol version it uses */
+    era: string | null
+    tool_id: string
+  }>
+}
+
+/** An action of an app, in short. */
+export interface AppAction {
+  id: string
+  name: string
+  tool_id: string
+  title: string | null
+  level: ToolLevel
+  /** Whether a call can be repeated without further effect */
+  read_only: boolean
+  withheld: boolean
+}
+
+/** An app with its actions. */
+export interface AppDetail extends App {
+  actions: Array<AppAction>
+}
+
+export type AppPage = Page<App>
 
 /** A person’s decision on one call, pending or made. */
 export interface Approval extends ApprovalSummary {
@@ -475,6 +551,27 @@ export type ConnectionType = 'api_key' | 'bearer' | 'basic' | 'oauth2_client_cre
 export interface CreatedApiKey extends ApiKey {
   /** The key itself; it is never shown again */
   key: string
+}
+
+/** A credential that calls of a tool need. */
+export interface CredentialNeed {
+  /** Its name in the document: the key in openapi.credentials */
+  scheme: string
+  type: 'api_key' | 'bearer' | 'basic' | 'oauth2' | 'unsupported'
+  /** Where an API key is sent */
+  in: 'header' | 'query' | 'cookie' | null
+  /** The name of that header, parameter or cookie */
+  name: string | null
+  description: string | null
+  authorization_url: string | null
+  token_url: string | null
+  discovery_url: string | null
+  /** The scopes that its actions need */
+  scopes: Array<string>
+  /** Number of actions that can use it */
+  actions: number
+  /** Whether the tool has it */
+  configured: boolean
 }
 
 /** The API key that you use, with its project and access policies. */
@@ -1042,13 +1139,15 @@ export interface NewTool {
   project_id?: string
   /** The name a model sees, or the prefix of its action names; unique within the app */
   name: string
-  type?: 'http' | 'mcp' | 'client' | 'platform' | 'soat'
+  type?: 'http' | 'openapi' | 'mcp' | 'client' | 'platform' | 'soat'
   /** Tells the model what the tool does and when to use it */
   description?: string | null
   /** JSON Schema of the input */
   parameters?: Record<string, unknown> | null
   /** How an http tool makes its request */
   execute?: HttpExecuteInput | null
+  /** The OpenAPI document of an openapi tool */
+  openapi?: OpenApiSource | null
   /** The MCP server of an mcp tool */
   mcp?: McpAddress | null
   /** Which of the platform’s actions a platform tool offers */
@@ -1108,6 +1207,55 @@ export interface OauthGrant {
 }
 
 export type OauthGrantPage = Page<OauthGrant>
+
+/** The OpenAPI document of an openapi tool */
+export interface OpenApiSource {
+  /** URL of the document, JSON or YAML */
+  url?: string
+  /** The document itself: text, JSON, or the id of a stored file. It is not returned: see snapshot */
+  document?: string | Record<string, unknown>
+  /** Send all requests here instead of to the server that the document names */
+  server_url?: string
+  /** Values for the variables in the server URL of the document */
+  server_variables?: Record<string, string>
+  /** Offer only operations that match one of these */
+  include?: Array<{
+    /** A tag of the document */
+    tag?: string
+    /** A path of the document; * stands for any text */
+    path?: string
+    /** An HTTP method */
+    method?: string
+    /** The name of an operation as the import lists it */
+    operation?: string
+  }>
+  /** Leave out operations that match one of these */
+  exclude?: Array<{
+    /** A tag of the document */
+    tag?: string
+    /** A path of the document; * stands for any text */
+    path?: string
+    /** An HTTP method */
+    method?: string
+    /** The name of an operation as the import lists it */
+    operation?: string
+  }>
+  /** Names, descriptions and levels that replace those of the document, by the name of the operation */
+  actions?: Record<string, {
+    /** The name of the action */
+    name?: string
+    /** The description that models see */
+    description?: string
+    /** The sensitivity of the action */
+    level?: ToolLevel
+  }>
+  /** Sent with every request */
+  headers?: Record<string, string>
+  /** By the name of the security scheme: an API key, a token, or user:password. Use ${{ secrets.NAME }} */
+  credentials?: Record<string, string>
+  /** The imported document. Set by the platform; it changes when the document is imported again */
+  snapshot?: string
+}
 
 /** The answer to a call that does not wait for its approval. */
 export interface PendingApproval {
@@ -1372,6 +1520,7 @@ export interface Tool {
   /** JSON Schema of the input */
   parameters: Record<string, unknown> | null
   execute: HttpExecute | null
+  openapi: OpenApiSource | null
   /** The MCP server of an mcp tool */
   mcp: McpAddress | null
   /** Which of the platform’s actions a platform tool offers */

@@ -8,6 +8,7 @@ import { AccessPolicies } from './access-policies.ts'
 import { Agents } from './agents.ts'
 import { AiProviders } from './ai-providers.ts'
 import { ApiKeys } from './api-keys.ts'
+import { ApiSnapshots } from './api-snapshots.ts'
 import { ApprovalRules } from './approval-rules.ts'
 import { Approvals } from './approvals.ts'
 import { AuthConfigs } from './auth-configs.ts'
@@ -54,6 +55,7 @@ export interface Store {
   readonly tools: Tools
   readonly documents: Documents
   readonly files: Files
+  readonly apiSnapshots: ApiSnapshots
   readonly calls: Calls
   readonly definitions: Definitions
   readonly servers: Servers
@@ -108,6 +110,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     tools: new Tools(engine, changes),
     documents: new Documents(engine),
     files: new Files(engine),
+    apiSnapshots: new ApiSnapshots(engine),
     calls,
     definitions: new Definitions(engine),
     servers: new Servers(engine, changes),

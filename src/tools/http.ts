@@ -1,15 +1,13 @@
 import { z } from 'zod'
-import { authorized, withQuery } from '../credentials/connections/authorization.ts'
-import type { Presented } from '../credentials/connections/live.ts'
+import { authorizedClient } from '../credentials/connections/authorization.ts'
 import { withoutCredentials } from '../credentials/names.ts'
-import type { Redactor } from '../credentials/redactor.ts'
 import { aboutCredentials, maskedUrl, maskedValues, secretsIn, secretsInUrl } from '../credentials/tool-secrets.ts'
 import { lineageHeader } from '../http/lineage.ts'
-import type { OutboundResponse } from '../http/outbound.ts'
-import { excessOf, type Json, type JsonObject } from '../lib/json.ts'
+import type { Json, JsonObject } from '../lib/json.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
-import { done, Headers, type Output } from '../model/tool.ts'
+import { done, Headers } from '../model/tool.ts'
 import { formHints } from './form-hints.ts'
+import { readResponse, refused } from './http-response.ts'
 import { checkParameters, Parameters } from './parameters.ts'
 import { defineToolType, identityHeaders } from './tool-type.ts'
 
@@ -94,32 +92,30 @@ export const http = defineToolType({
     const own = lowerCased(execute.headers ?? {})
     // The URL counts as a credential, because some services expect their key in the query.
     const owner = { project: tool.project_id, credentials: ['http', execute.url, own, authorization?.key] }
-    const client = outbound.client(owner)
-    const send = (presented: Presented | undefined) =>
-      client.request({
-        url: presented ? withQuery(url, presented.query) : url,
-        method: execute.method,
-        headers: {
-          accept: 'application/json, text/*;q=0.9, */*;q=0.5',
-          'user-agent': 'quartermaster',
-          ...(inBody && { 'content-type': 'application/json' }),
-          ...own,
-          ...identityHeaders(tool, context),
-          ...presented?.headers,
-          [lineageHeader]: lineage.print({ callId, depth }),
-        },
-        body: inBody ? JSON.stringify(rest) : undefined,
-        signal,
-      })
-    const response = await (authorization ? authorized(authorization, send, refusalOf) : send(undefined))
-    if (response.status < 200 || response.status > 299) throw refused(tool.config.execute, redactor, response)
+    const http = outbound.client(owner)
+    const response = await (authorization ? authorizedClient(http, authorization) : http).request({
+      url,
+      method: execute.method,
+      headers: {
+        accept: 'application/json, text/*;q=0.9, */*;q=0.5',
+        'user-agent': 'quartermaster',
+        ...(inBody && { 'content-type': 'application/json' }),
+        ...own,
+        ...identityHeaders(tool, context),
+        [lineageHeader]: lineage.print({ callId, depth }),
+      },
+      body: inBody ? JSON.stringify(rest) : undefined,
+      signal,
+    })
+    if (response.status < 200 || response.status > 299) {
+      // The URL as registered, because the final one may contain presets, and with its fixed query values masked.
+      throw refused({ url: maskedUrl(tool.config.execute.url), method: execute.method }, redactor, response)
+    }
     return execute.method === 'HEAD'
       ? done({ status: response.status, headers: { ...response.headers } })
-      : read(response)
+      : readResponse(response)
   },
 })
-
-const refusalOf = ({ status, headers }: OutboundResponse) => ({ status, challenge: headers['www-authenticate'] })
 
 const isRead = ({ method }: Execute) => method === 'GET' || method === 'HEAD'
 
@@ -214,39 +210,3 @@ function asText(value: Json): string {
 
 const lowerCased = (headers: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
-
-function read({ headers, body }: OutboundResponse): Output {
-  if (body.byteLength === 0) return done(null)
-  const type = (headers['content-type'] ?? '').toLowerCase()
-  const isJson = /[/+]json\b/.test(type)
-  if (!isJson && type !== '' && !/^text\/|xml|javascript|x-www-form-urlencoded/.test(type)) {
-    return done({ content_type: type, size: body.byteLength, base64: body.toString('base64') })
-  }
-  const text = body.toString('utf8').replace(/^\uFEFF/, '')
-  return isJson || type === '' ? parsed(text) : done(text)
-}
-
-function parsed(text: string): Output {
-  const excess = excessOf(text, Number.POSITIVE_INFINITY)
-  if (excess !== undefined) throw new PlatformError('RESPONSE_TOO_COMPLEX', { reason: excess })
-  try {
-    return done(JSON.parse(text), text)
-  } catch {
-    return done(text)
-  }
-}
-
-const longestError = 16_384
-
-/** Redacts secrets before truncating the body, because part of a secret would not be recognised. */
-function refused(execute: Execute, redactor: Redactor, { status, body }: OutboundResponse): PlatformError {
-  const text = redactor.text(body.subarray(0, 2 * longestError).toString('utf8'))
-  const whole = redactor.value(parsed(text).value)
-  return new PlatformError('TOOL_HTTP_ERROR', {
-    tool_status_code: status,
-    // The URL as registered, because the final one may contain presets, and with its fixed query values masked.
-    tool_url: maskedUrl(execute.url),
-    tool_method: execute.method,
-    tool_response_body: text.length <= longestError ? whole : text.slice(0, longestError),
-  })
-}

@@ -1,7 +1,8 @@
 import { client } from './client.ts'
 import { http } from './http.ts'
 import { mcp } from './mcp.ts'
+import { openapi } from './openapi/openapi.ts'
 import { platform } from './platform.ts'
 import type { ToolType } from './tool-type.ts'
 
-export const toolTypes: readonly ToolType[] = [http, mcp, client, platform]
+export const toolTypes: readonly ToolType[] = [http, openapi, mcp, client, platform]

@@ -99,7 +99,10 @@ export const mcp = defineToolType({
     })
   },
 
-  refresh: async (tool, deps, filled) => upstreamOf(tool, deps, filled).refresh(),
+  async refresh(tool, deps, filled) {
+    await upstreamOf(tool, deps, filled).refresh()
+    return undefined
+  },
 
   refreshStale: async (tool, deps, filled, maxAge) => upstreamOf(tool, deps, filled).renew(maxAge),
 

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { Destination } from '../credentials/connections/access.ts'
 import type { Authorization } from '../credentials/connections/authorization.ts'
 import type { Credentials } from '../credentials/credentials.ts'
@@ -15,6 +15,7 @@ import type { Waiting } from '../model/outcome.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Action, Level, Output, ToolDraft } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
+import type { Apis } from './openapi/apis.ts'
 
 /** An operation of the platform, as a platform tool sees it. */
 export interface PlatformAction {
@@ -31,7 +32,7 @@ export interface PlatformAction {
 
 /** The dependencies of a tool type, passed in so that types can be tested alone. */
 export interface ToolDeps {
-  readonly outbound: Pick<Outbound, 'client'>
+  readonly outbound: Pick<Outbound, 'client' | 'refusalOf'>
   readonly upstreams: Upstreams
   readonly lineage: Lineage
   /** Validates and compiles users' JSON Schemas. */
@@ -39,6 +40,8 @@ export interface ToolDeps {
   /** Whether tools can start local programs. */
   readonly allowStdio: boolean
   readonly credentials: Credentials
+  /** The imported API documents. */
+  readonly apis: Apis
   readonly platformActions: ReadonlyMap<string, PlatformAction>
   /** Runs an operation for a principal, with every check of the REST API. */
   perform(name: string, input: JsonObject, context: CallContext): Promise<Output | Waiting>
@@ -93,7 +96,15 @@ const contextHeaders = (context: NonNullable<CallContext['context']>) =>
 /** An action as a type defines it. The catalogue adds what is common to all types. */
 export type ActionDefinition = Pick<
   Action,
-  'name' | 'description' | 'schema' | 'idempotent' | 'destructive' | 'aliases' | 'definition'
+  | 'name'
+  | 'description'
+  | 'schema'
+  | 'wholeSchema'
+  | 'outputSchema'
+  | 'idempotent'
+  | 'destructive'
+  | 'aliases'
+  | 'definition'
 > & {
   /** The minimum level of the action. The level of the tool can raise it. */
   readonly level?: Level
@@ -116,6 +127,30 @@ export interface ToolChange<Config extends object = object> {
   readonly principal: Principal
   /** Throws unless the caller has the permission on the tool. */
   requireAllowed(permission: string): void
+}
+
+/** A credential that calls of a tool need, for people and for whatever supplies it. */
+export const CredentialNeed = z.object({
+  scheme: z.string().describe('Its name in the document: the key in openapi.credentials'),
+  type: z.enum(['api_key', 'bearer', 'basic', 'oauth2', 'unsupported']),
+  in: z.enum(['header', 'query', 'cookie']).nullable().describe('Where an API key is sent'),
+  name: z.string().nullable().describe('The name of that header, parameter or cookie'),
+  description: z.string().nullable(),
+  authorization_url: z.string().nullable(),
+  token_url: z.string().nullable(),
+  discovery_url: z.string().nullable(),
+  scopes: z.array(z.string()).describe('The scopes that its actions need'),
+  actions: z.int().describe('Number of actions that can use it'),
+  configured: z.boolean().describe('Whether the tool has it'),
+})
+export type CredentialNeed = z.infer<typeof CredentialNeed>
+
+/** The change that a config is prepared for. */
+export interface PreparedChange<Config extends object = object> {
+  readonly before: Config | undefined
+  readonly projectId: string
+  /** Reads a stored file for the caller, with every check of the API. */
+  readFile(id: string): Promise<Uint8Array>
 }
 
 /**
@@ -145,6 +180,11 @@ export interface ToolType<Config extends object = object> {
   check?(draft: ToolDraft<Config>, deps: ToolDeps): readonly Fault[] | Promise<readonly Fault[]>
   /** Throws if the caller cannot register such a tool. */
   authorize?(change: ToolChange<Config>, deps: ToolDeps): void
+  /**
+   * Completes a config before it is stored, for example by fetching what it refers to. Runs after all other checks. If it
+   * throws, nothing is stored.
+   */
+  prepare?(draft: ToolDraft<Config>, change: PreparedChange<Config>, deps: ToolDeps): Promise<Config>
   /**
    * Secret texts in the config. They are encrypted in the database, masked in every response, and redacted in results,
    * errors, the call log and the server log. A client that changes a tool can send the mask `[hidden]` back to keep one,
@@ -179,14 +219,16 @@ export interface ToolType<Config extends object = object> {
   lifetime?(config: Config): number | undefined
   /** Whether the platform must not start while the actions cannot be read. */
   required?(config: Config): boolean
-  /** Discards cached data of the other system. */
-  refresh?(tool: ToolRecord<Config>, deps: ToolDeps, filled: Filled<Config>): Promise<void>
+  /** Discards cached data of the other system. May return a new config to store. */
+  refresh?(tool: ToolRecord<Config>, deps: ToolDeps, filled: Filled<Config>): Promise<Config | undefined>
   /** Fetches the list again if it is older than `maxAge`. Throws if that fails. */
   refreshStale?(tool: ToolRecord<Config>, deps: ToolDeps, filled: Filled<Config>, maxAge: number): Promise<void>
   /** The health of the other system, if there is one. */
   health?(tool: ToolRecord<Config>, deps: ToolDeps, filled: Filled<Config>): UpstreamHealth | Promise<UpstreamHealth>
   /** Where its requests go, if they can carry the credentials of a connection. */
   destination?(config: Config): Destination | undefined
+  /** The credentials that calls need, as far as the type knows. */
+  auth?(tool: ToolRecord<Config>, deps: ToolDeps): readonly CredentialNeed[] | Promise<readonly CredentialNeed[]>
   /** URLs that calls of the tool request, for `quartermaster doctor`. */
   addresses?(config: Config): readonly string[]
   /** Absent if the platform cannot run the tool itself. */

@@ -10,16 +10,24 @@ import { type Arguments, isSet, readArguments, textOf } from '../toolkit/parse.t
 import { print } from '../toolkit/print.ts'
 import { noteIfAllSkipped } from '../toolkit/skipped.ts'
 import { harmless, isForPeople, oneLine, paint, withProgress } from '../toolkit/terminal.ts'
+import { importOpenApi } from './import-openapi.ts'
 
 export const importFrom: Runner = async (invocation) => {
   const read = readArguments(invocation, 2)
   const [what, path] = read.words
-  if (what !== 'mcp-servers' && what !== 'skills') {
-    throw new UsageError('Say what to import: mcp-servers or skills.')
+  if (what !== 'mcp-servers' && what !== 'skills' && what !== 'openapi') {
+    throw new UsageError('Say what to import: openapi, mcp-servers or skills.')
   }
-  if (path === undefined) throw new UsageError(what === 'skills' ? 'The folder is missing.' : 'The file is missing.')
+  if (path === undefined) throw new UsageError(missing[what])
   const session = await openSession(read.given)
+  if (what === 'openapi') return importOpenApi(path, read, session)
   return what === 'skills' ? importSkills(path, read, session) : importServers(path, read, session)
+}
+
+const missing = {
+  openapi: 'The URL or file is missing.',
+  'mcp-servers': 'The file is missing.',
+  skills: 'The folder is missing.',
 }
 
 const projectOf = (read: Arguments) => {

@@ -52,6 +52,13 @@ export const askChoice = (message: string, choices: readonly string[], initial?:
     return select({ ...streams, message, options, ...(initial && { initialValue: initial }) })
   })
 
+/** Lets the user choose any number of options, at least one. */
+export const askChoices = (
+  message: string,
+  options: readonly { readonly value: string; readonly label: string; readonly hint?: string }[],
+): Promise<string[]> =>
+  prompt(({ multiselect }, streams) => multiselect({ ...streams, message, options: [...options], required: true }))
+
 export const askYes = (message: string): Promise<boolean> =>
   prompt(({ confirm }, streams) => confirm({ ...streams, message, initialValue: false }))
 

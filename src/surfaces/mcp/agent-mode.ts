@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { shownSchema } from '../../catalogue/presets.ts'
 import type { ServerAction } from '../../catalogue/server-catalogue.ts'
 import { excessOf, isObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { orDidYouMean } from '../../lib/nearest.ts'
@@ -48,6 +49,7 @@ const Resolve = z.strictObject({
     .describe(
       'Action descriptions extracted from the user’s request. Each entry describes one action: a short description and the target app, as in "List Contacts Salesforce".',
     ),
+  full_schema: z.boolean().optional().describe('Also return the details that a note says are omitted'),
 })
 
 const payloadWanted = 'must be a JSON object, or a string that contains one'
@@ -87,7 +89,7 @@ const tie = 0.9
 const maxTied = 3
 
 export async function resolveActions(input: unknown, request: ServerRequest): Promise<ToolResult> {
-  const { integration_query: queries } = parseInput(Resolve, input)
+  const { integration_query: queries, full_schema: full = false } = parseInput(Resolve, input)
   const chosen = new Map<string, ActionMatch>()
   for (const found of await request.resolve(queries, maxTied)) {
     const [best] = found
@@ -109,7 +111,7 @@ export async function resolveActions(input: unknown, request: ServerRequest): Pr
   const [sent, usable] = await Promise.all([request.sent(actions), request.actions()])
   const hasSent = actions.some((one) => sent(one).length > 0)
   const known = { usable, answers: hasSent ? await request.answers() : [] }
-  return textResult(JSON.stringify(actions.map((one) => entity(one, sent(one), known))))
+  return textResult(JSON.stringify(actions.map((one) => (full && wholeEntity(one)) || entity(one, sent(one), known))))
 }
 
 const odds = (score: number) => score / (1 - score)
@@ -119,7 +121,19 @@ const entity = (one: ServerAction, sent: readonly RecordedInput[], known: Recent
   type: one.kind,
   identifier: one.action.name,
   json_schema: hasInputs(one.prepared.publicSchema) ? hinted(one, sent, known) : {},
+  ...(one.action.wholeSchema && { note: omitted }),
 })
+
+const omitted = 'Details of json_schema are omitted. To see them, call RESOLVE_ACTIONS again with "full_schema": true.'
+
+/** With the schema before it was reduced; undefined if it was not. */
+const wholeEntity = ({ action, kind, prepared: { presets } }: ServerAction) =>
+  action.wholeSchema && {
+    slug: action.app,
+    type: kind,
+    identifier: action.name,
+    json_schema: shownSchema(action.wholeSchema(), presets),
+  }
 
 function hinted(one: ServerAction, sent: readonly RecordedInput[], known: RecentAnswer): JsonObject {
   const { schema, left } = withSources(one, sent, known, hintBudget)
@@ -152,13 +166,13 @@ export async function executeAction(input: unknown, request: ServerRequest, live
   }
 }
 
-const outcome = ({ failed }: Output, data: Json): ToolResult =>
+const outcome = ({ failed, note }: Output, data: Json): ToolResult =>
   failed
     ? textResult(
         JSON.stringify({ success: false, error: typeof data === 'string' ? data : JSON.stringify(data) }),
         true,
       )
-    : textResult(JSON.stringify({ success: true, data }))
+    : textResult(JSON.stringify({ success: true, data, ...(note !== undefined && { note }) }))
 
 /** The outcome stays JSON. The beginning of a stored text and non-text content follow unchanged. */
 function largeOutcome(output: Output, { kept, text, others }: LargeResult): ToolResult {

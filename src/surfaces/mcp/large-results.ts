@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { countCharacters, firstBytes, wholeSlice } from '../../lib/characters.ts'
 import { isObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { firstItems, listIn } from '../../lib/json-list.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { Id } from '../../model/page.ts'
 import type { Output } from '../../model/tool.ts'
@@ -44,12 +45,22 @@ export async function keptIfLarge(
   const { text, value, others } = parted(output)
   if (!isLonger(text, limit)) return { kept: undefined, text, others }
 
-  const beginning = firstBytes(text, Math.min(Math.floor(limit / 2), longestBeginning))
   const bytes = Buffer.byteLength(text)
   const id = await request.keepResult(callId, { text, bytes, characters: countCharacters(text) })
   const summary = `${describe(value ?? parsed(text), text)}, ${bytes} bytes`
+  // Half a list item is of no use, so a list ends with a whole one.
+  const list = value === undefined ? undefined : firstItems(value, limit - roomForSummary)
+  if (list && text.startsWith(`${list.start},`)) {
+    const said = `${summary}. These are the first ${list.kept} of ${list.total} items; ${list.total - list.kept} are left out`
+    const offset = countCharacters(list.start) + 1
+    return { kept: { summary: said, result_id: id, next_offset: offset }, text: list.text, others }
+  }
+  const beginning = firstBytes(text, Math.min(Math.floor(limit / 2), longestBeginning))
   return { kept: { summary, result_id: id, next_offset: countCharacters(beginning) }, text: beginning, others }
 }
+
+/** The bytes that the description of a truncated result takes up. */
+const roomForSummary = 500
 
 /** The JSON of a result is never shorter than its text. */
 const fits = (output: Output, { server: { result_limit: limit } }: ServerRequest): boolean =>
@@ -69,7 +80,9 @@ async function cutIfLarge(whole: ToolResult, answered: CallOutput, request: Serv
   const { structuredContent: _, ...rest } = whole
   const { summary, result_id, next_offset: offset } = large.kept
   const said = `This result is too large to return at once: ${summary}. It is stored for a day. This is the start; to continue, call READ_RESULT with ${JSON.stringify({ result_id, offset })}.`
-  return { ...rest, content: [textBlock(said), textBlock(large.text), ...large.others] }
+  const { note } = answered.output
+  const blocks = [textBlock(said), textBlock(large.text), ...(note === undefined ? [] : [textBlock(note)])]
+  return { ...rest, content: [...blocks, ...large.others] }
 }
 
 export async function readResult(input: unknown, request: ServerRequest): Promise<ToolResult> {
@@ -91,9 +104,9 @@ export async function readResult(input: unknown, request: ServerRequest): Promis
 /** Separates the text of a result from what cannot be truncated. */
 function parted({ value, text, shape }: Output): { text: string; value?: Json; others: Json[] } {
   if (shape !== 'mcp' || !isObject(value)) {
-    return typeof value === 'string'
-      ? { text: keepable(value), others: [] }
-      : { text: keepable(text), value, others: [] }
+    if (typeof value === 'string') return { text: keepable(value), others: [] }
+    // A list is cut between its items, which needs JSON without whitespace.
+    return { text: keepable(listIn(value) ? JSON.stringify(value) : text), value, others: [] }
   }
   const content = (value.content ?? []) as JsonObject[]
   const texts = content.filter((block) => !isOpaque(block)).map(textOf)

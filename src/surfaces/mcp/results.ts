@@ -18,8 +18,11 @@ const worthKeeping = 2000
 export const print = (result: JsonObject): string => printed.get(result) ?? JSON.stringify(result)
 
 /** The result of an MCP server is returned unchanged. Anything else is returned as text. */
-export function toResult({ value, text, shape }: Output): ToolResult {
-  if (shape !== 'mcp') return textResult(typeof value === 'string' ? value : text)
+export function toResult({ value, text, shape, note }: Output): ToolResult {
+  if (shape !== 'mcp') {
+    const blocks = [textBlock(typeof value === 'string' ? value : text)]
+    return { content: note === undefined ? blocks : [...blocks, textBlock(note)] }
+  }
   if (text.length >= worthKeeping) printed.set(value as JsonObject, text)
   return value as ToolResult
 }

@@ -1,0 +1,49 @@
+import type { ApiSnapshots } from '../../store/api-snapshots.ts'
+import { Api } from './api.ts'
+import { ImportThread } from './import-thread.ts'
+import { decodeSnapshot } from './snapshot.ts'
+
+/** The number of APIs whose operations stay in memory. */
+const maxKept = 50
+
+/** Imports documents, and has the imported ones in memory. Each belongs to a project. */
+export class Apis {
+  readonly #store: ApiSnapshots
+  readonly #thread = new ImportThread()
+  readonly #kept = new Map<string, Promise<Api>>()
+
+  constructor(store: ApiSnapshots) {
+    this.#store = store
+  }
+
+  /** Converts and stores a document. Returns its hash. Throws `DocumentFault`. */
+  async import(projectId: string, bytes: Uint8Array, before?: Api): Promise<string> {
+    const names = before ? [...before.names] : []
+    const snapshot = await this.#thread.convert({ bytes, names })
+    await this.#store.save(projectId, snapshot.hash, snapshot.bytes)
+    return snapshot.hash
+  }
+
+  /** Undefined if the project has no such snapshot. */
+  async find(projectId: string, hash: string): Promise<Api | undefined> {
+    const key = `${projectId} ${hash}`
+    const kept = this.#kept.get(key)
+    if (kept) {
+      this.#kept.delete(key)
+      this.#kept.set(key, kept)
+      return kept
+    }
+    const bytes = await this.#store.find(projectId, hash)
+    if (!bytes) return undefined
+    const loading = this.#kept.get(key) ?? decodeSnapshot(bytes).then((snapshot) => new Api(snapshot))
+    loading.catch(() => this.#kept.delete(key))
+    this.#kept.set(key, loading)
+    const [oldest] = this.#kept.keys()
+    if (this.#kept.size > maxKept && oldest !== undefined) this.#kept.delete(oldest)
+    return loading
+  }
+
+  close(): Promise<void> {
+    return this.#thread.close()
+  }
+}
