@@ -171,6 +171,18 @@ export const places: readonly Place[] = [
       create('/ai-providers', provider('model_failing', `${service}/fail`, { api_key: plain(value) })),
   ],
   [
+    'query of a webhook’s URL',
+    'seen',
+    ({ create, service }, value) =>
+      create('/webhooks', { name: 'keyed', url: `${service}/hook?key=${encodeURIComponent(value)}`, events: ['*'] }),
+  ],
+  [
+    'query of a failing webhook’s URL',
+    'seen',
+    ({ create, service }, value) =>
+      create('/webhooks', { name: 'keyed-f', url: `${service}/fail?key=${encodeURIComponent(value)}`, events: ['*'] }),
+  ],
+  [
     'secret of a webhook',
     'unseen',
     async ({ create, service, keep }) =>

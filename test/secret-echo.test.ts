@@ -1,4 +1,5 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { startReplayServer } from '../src/agents/models/replay-server.ts'
 import { startListening } from './clients.ts'
@@ -234,18 +235,33 @@ test('the key of an AI provider that echoes it in pieces is redacted in streams 
   expect(streamed.body).not.toMatch(/correct-|horse|staple/)
 })
 
-test('secrets in a webhook URL are redacted in the delivery log, and hidden from readers', async () => {
+test('secrets in a webhook URL are encrypted, sent, masked for everyone, and redacted in the delivery log', async () => {
   await using service = await startService(({ url }) => ({ body: `I know ${url}` }))
   await using platform = await startPlatform()
-  const fields = { name: 'w', url: `${service.url}/hook?key=${query}`, events: ['generation.completed'] }
+  const fields = { name: 'w', url: `${service.url}/hook?key=${query}&v=1`, events: ['generation.completed'] }
   const { id } = (await platform.post('/webhooks', fields)).body
   const reads = ['webhooks:GetWebhook', 'webhooks:ListWebhooks']
   const key = await platform.keyFor([{ effect: 'Allow', action: reads, resource: ['*'] }])
 
   const delivery = (await platform.post(`/webhooks/${id}/test`, {})).body
 
-  expect(delivery.response_excerpt).toBe('I know /hook?key=[redacted]')
-  expect((await platform.get(`/webhooks/${id}`, { key })).body.url).toBe(`${service.url}/hook?key=[hidden]`)
-  expect((await platform.get('/webhooks', { key })).body.data[0].url).toBe(`${service.url}/hook?key=[hidden]`)
-  expect((await platform.get(`/webhooks/${id}`)).body.url).toBe(fields.url)
+  expect(delivery.response_excerpt).toBe('I know /hook?key=[redacted]&v=1')
+  expect((await platform.get(`/webhooks/${id}`, { key })).body.url).toBe(`${service.url}/hook?key=[hidden]&v=[hidden]`)
+  expect((await platform.get('/webhooks', { key })).body.data[0].url).toBe(
+    `${service.url}/hook?key=[hidden]&v=[hidden]`,
+  )
+  const masked = `${service.url}/hook?key=[hidden]&v=1`
+  const change = (url: string) => platform.patch(`/webhooks/${id}`, { url })
+  const kept = await change(masked.replace('v=1', 'v=2'))
+  await platform.post(`/webhooks/${id}/test`, {})
+  const moved = await change(masked.replace('127.0.0.1', 'localhost'))
+  const unknown = await change(`${service.url}/hook?token=[hidden]`)
+  const { rows } = await sql`select * from webhooks`.execute(platform.platform.store.engine.db)
+
+  expect((await platform.get(`/webhooks/${id}`)).body.url).toBe(masked.replace('v=1', 'v=2'))
+  expect(kept.body.url).toBe(masked.replace('v=1', 'v=2'))
+  expect(service.received.map(({ url }) => url)).toEqual([`/hook?key=${query}&v=1`, `/hook?key=${query}&v=2`])
+  expect(moved.body.error.message).toContain('to another host')
+  expect(unknown.body.error.message).toContain('is masked')
+  expect(leaks(rows)).toEqual([])
 })

@@ -77,7 +77,7 @@ async function fill(platform: Platform, url: string) {
     ...{ name: 'models', type: 'openai-compatible', base_url: url, default_model: 'm' },
     ...{ api_key: apiKey, headers: { 'x-team': 'support' } },
   })
-  const webhook = await ask(platform, '/webhooks', { name: 'pager', url, events: ['*'] })
+  const webhook = await ask(platform, '/webhooks', { name: 'pager', url: `${url}?key=${apiKey}`, events: ['*'] })
   const rotated = await ask(platform, `/webhooks/${webhook.id}/rotate-secret`, {})
   const execute = { url, method: 'GET', headers: { authorization: `Bearer ${apiKey}`, 'x-team': 'tools' } }
   const tool = await ask(platform, '/tools', { name: 'models', parameters: {}, execute })
@@ -152,7 +152,7 @@ describe.each(engines)('the secret key, on %s,', (engine) => {
       expect(await webhookSecrets({ store, vault: alone }, made.webhook)).toEqual(made.secrets)
       expect(await keysUsed(store)).toEqual(used)
     }
-    expect(await (await Vault.open(keys)).renew(store)).toEqual({ renewed: 5, unreadable: [], missing: [] })
+    expect(await (await Vault.open(keys)).renew(store)).toEqual({ renewed: 6, unreadable: [], missing: [] })
     const done = await Vault.open({ ...keys, previousSecretKey: undefined })
     expect(await done.findFault()).toBeUndefined()
     expect(await webhookSecrets({ store, vault: done }, made.webhook)).toEqual(made.secrets)
@@ -188,7 +188,7 @@ describe.each(engines)('the secret key, on %s,', (engine) => {
     const faults = await Promise.all(vaults.map((vault) => vault.findFault()))
     const fitting = vaults.filter((_, i) => faults[i] === undefined)
 
-    expect(renewals.map(({ renewed }) => renewed).sort()).toEqual([0, 0, 5])
+    expect(renewals.map(({ renewed }) => renewed).sort()).toEqual([0, 0, 6])
     expect(await keysUsed(store)).toHaveLength(1)
     expect(fitting).toHaveLength(1)
     expect(await webhookSecrets({ store, vault: fitting[0] as Vault }, made.webhook)).toEqual(made.secrets)
@@ -206,7 +206,7 @@ describe.each(engines)('the secret key, on %s,', (engine) => {
     const vaults = await Promise.all([1, 2, 3].map(() => Vault.open(keys)))
     const renewals = await Promise.all(vaults.map((vault) => vault.renew(store)))
 
-    expect(renewals.reduce((sum, { renewed }) => sum + renewed, 0)).toBe(5)
+    expect(renewals.reduce((sum, { renewed }) => sum + renewed, 0)).toBe(6)
     for (const vault of vaults) {
       expect(await webhookSecrets({ store, vault }, made.webhook)).toEqual(made.secrets)
       expect(vault.open(await vault.seal('x', 'p'), 'p')).toBe('x')
@@ -310,7 +310,7 @@ test('a secret that cannot be decrypted does not prevent the rotation of the oth
   const vault = await Vault.open(keys)
   const renewal = await vault.renew(store)
 
-  expect(renewal).toEqual({ renewed: 4, unreadable: [sealedAt.providerKey(made.provider)], missing: [] })
+  expect(renewal).toEqual({ renewed: 5, unreadable: [sealedAt.providerKey(made.provider)], missing: [] })
   expect(await webhookSecrets({ store, vault }, made.webhook)).toEqual(made.secrets)
   await store.close()
 })

@@ -79,7 +79,7 @@ describe.each(engines)('credentials in the config of a tool, on %s,', (engine) =
     expect(JSON.stringify(rows)).not.toMatch(new RegExp(`${token}|${key}|${pin}`))
   })
 
-  test('of tools that were stored before are encrypted at the next start, by one of several processes', async () => {
+  test('of tools and webhooks that were stored before are encrypted at the next start, by one of several processes', async () => {
     await using service = await startService(mirror)
     await using database = await freshDatabase(engine)
     const data = database.options.data ?? (await mkdtemp(join(tmpdir(), 'quartermaster-')))
@@ -106,6 +106,10 @@ describe.each(engines)('credentials in the config of a tool, on %s,', (engine) =
         store.engine.db,
       )
     }
+    await sql`insert into webhooks (id, project_id, name, url, events, enabled, secret, created_at, updated_at)
+      values ('wh_0', ${project?.id}, 'hook', ${`https://a.example/?key=${key}`}, '["*"]', 1, 'v1.', 1, 1)`.execute(
+      store.engine.db,
+    )
     await store.close()
 
     // One process owns a SQLite database, and any number share PostgreSQL.
@@ -118,6 +122,9 @@ describe.each(engines)('credentials in the config of a tool, on %s,', (engine) =
     const listed = (await (await ask('/tools'))?.json()) as { data: { execute: unknown }[] }
     await ask('/tools/tool_0/call', { method: 'POST' })
     const rows = await rowsOf(platforms[0] as Platform)
+    const { rows: hooks } = await sql`select url, sealed_url from webhooks`.execute(
+      (platforms[0] as Platform).store.engine.db,
+    )
     for (const platform of platforms) await platform.close()
     if (database.options.data === undefined) await rm(data, { recursive: true, force: true })
 
@@ -125,6 +132,7 @@ describe.each(engines)('credentials in the config of a tool, on %s,', (engine) =
     expect(JSON.stringify(listed)).not.toMatch(new RegExp(`${token}|${key}|${pin}`))
     expect(sentOf(service)[0]).toMatch(`Bearer ${token} /v1?key=${key}&units=metric&password=${pin}`)
     expect(rows.filter(({ secrets }) => secrets?.startsWith('v1.'))).toHaveLength(1)
+    expect(hooks).toEqual([{ url: 'https://a.example/?key=[hidden]', sealed_url: expect.stringMatching(/^v1\./) }])
     // What is secret in a tool of an unknown type is unknown, too.
     expect(rows.filter(({ secrets }) => secrets === null)).toHaveLength(1)
   })

@@ -455,7 +455,10 @@ export interface WebhookRow {
   id: string
   project_id: string
   name: string
+  /** Secrets in it are masked. */
   url: string
+  /** The whole URL, encrypted. Empty if it has no secrets, null in rows from before this column. */
+  sealed_url: string | null
   events: string
   enabled: number
   disabled_reason: string | null

@@ -12,6 +12,7 @@ import {
   WebhookFields,
   WebhookWithSecret,
 } from '../model/webhook.ts'
+import { shownUrl } from '../webhooks/sealed-url.ts'
 import { acts, creates, lists, type RecordKind } from './operation.ts'
 
 const webhook: RecordKind<Webhook> = {
@@ -22,10 +23,10 @@ const webhook: RecordKind<Webhook> = {
 
 const { name, url, events, enabled } = WebhookFields
 
-/** The query of the URL may contain a key, so only callers who can change the webhook see it. */
+/** Keys in the URL are masked. Callers who cannot change the webhook do not see the rest of its query either. */
 const presentTo = (one: Webhook, principal: Principal): Webhook =>
   evaluate(principal, 'webhooks:UpdateWebhook', webhook.resource(one)).allowed
-    ? one
+    ? { ...one, url: shownUrl(one.url) }
     : { ...one, url: maskedUrl(one.url) }
 
 export const createWebhook = creates({
@@ -75,9 +76,9 @@ export const updateWebhook = acts({
   on: webhook,
   input: z.strictObject({ id: Id, ...z.object(WebhookFields).partial().shape }),
   output: Webhook,
-  async run({ id, ...change }, { store, target }) {
+  run({ id: _, ...change }, { webhooks, target }) {
     const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
-    return (await store.webhooks.update(id, { ...target, ...given })) ?? target
+    return webhooks.update(target, given)
   },
 })
 

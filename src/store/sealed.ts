@@ -16,6 +16,7 @@ export const sealedAt = {
   secret: (id: string) => `secrets/${id}/value`,
   toolSecrets: (id: string) => `tools/${id}/secrets`,
   webhookSecret: (id: string) => `webhooks/${id}/secret`,
+  webhookUrl: (id: string) => `webhooks/${id}/sealed_url`,
 }
 
 /** Every column with sealed values. A column that is missing here becomes unreadable after a key rotation. */
@@ -33,6 +34,7 @@ const columns = [
   { table: 'tools', column: 'secrets', at: sealedAt.toolSecrets },
   { table: 'webhooks', column: 'secret', at: sealedAt.webhookSecret },
   { table: 'webhooks', column: 'previous_secret', at: sealedAt.webhookSecret },
+  { table: 'webhooks', column: 'sealed_url', at: sealedAt.webhookUrl },
 ] as const
 
 export interface SealedValue {

@@ -18,9 +18,16 @@ const toWebhook = (row: WebhookRow): Webhook => ({
   updated_at: iso(row.updated_at),
 })
 
-const toColumns = (draft: WebhookDraft) => ({
+/** The URL with its secrets masked, and the whole URL, encrypted. Empty if it has none. */
+export interface SealedUrl {
+  readonly url: string
+  readonly sealed_url: string
+}
+
+const toColumns = (draft: WebhookDraft & SealedUrl) => ({
   name: draft.name,
   url: draft.url,
+  sealed_url: draft.sealed_url,
   events: JSON.stringify(draft.events),
   enabled: Number(draft.enabled),
 })
@@ -98,7 +105,7 @@ export class WebhookStore {
     return this.#engine.db
   }
 
-  async create(projectId: string, id: string, draft: WebhookDraft, secret: string): Promise<Webhook> {
+  async create(projectId: string, id: string, draft: WebhookDraft & SealedUrl, secret: string): Promise<Webhook> {
     const now = Date.now()
     const row: WebhookRow = {
       id,
@@ -145,7 +152,7 @@ export class WebhookStore {
     return rows.map(toWebhook)
   }
 
-  async update(id: string, draft: WebhookDraft): Promise<Webhook | undefined> {
+  async update(id: string, draft: WebhookDraft & SealedUrl): Promise<Webhook | undefined> {
     const row = await uniquely(this.#engine, 'webhook', draft.name, () =>
       this.#db
         .updateTable('webhooks')
@@ -172,10 +179,27 @@ export class WebhookStore {
     })
   }
 
-  findSecrets(id: string): Promise<SealedSecrets | undefined> {
+  /** Webhooks whose URL is not sealed yet. */
+  async unsealed(): Promise<Webhook[]> {
+    const rows = await this.#db.selectFrom('webhooks').selectAll().where('sealed_url', 'is', null).execute()
+    return rows.map(toWebhook)
+  }
+
+  /** Does nothing if the webhook has changed since it was read. */
+  async sealUrl({ id, updated_at }: Webhook, sealed: SealedUrl): Promise<void> {
+    await this.#db
+      .updateTable('webhooks')
+      .set({ ...sealed })
+      .where('id', '=', id)
+      .where('updated_at', '=', Date.parse(updated_at))
+      .where('sealed_url', 'is', null)
+      .execute()
+  }
+
+  findSecrets(id: string): Promise<(SealedSecrets & Pick<WebhookRow, 'sealed_url'>) | undefined> {
     return this.#db
       .selectFrom('webhooks')
-      .select(['secret', 'previous_secret', 'previous_until'])
+      .select(['secret', 'previous_secret', 'previous_until', 'sealed_url'])
       .where('id', '=', id)
       .executeTakeFirst()
   }

@@ -8,6 +8,7 @@ import type { DeliverySummary, Webhook, WebhookDraft, WebhookEvent } from '../mo
 import { sealedAt } from '../store/sealed.ts'
 import type { DeliveryChange, Due, WebhookStore } from '../store/webhooks.ts'
 import { post, type WebhookResponse } from './post.ts'
+import { sealUrl, unmaskUrl } from './sealed-url.ts'
 import { newWebhookSecret, signed } from './signature.ts'
 
 /** Encrypts a text and binds it to `place`. It cannot be opened elsewhere. */
@@ -69,6 +70,7 @@ export class Webhooks {
 
   /** Starts sending, beginning with deliveries from before the start. */
   async start(): Promise<void> {
+    await this.#sealUrls()
     await this.#deps.jobs.work(queue, (id, lease) => this.#deliver(id, lease), { concurrency })
     await this.remind()
   }
@@ -108,7 +110,17 @@ export class Webhooks {
     }
     const id = newId('wh')
     const secret = newWebhookSecret()
-    return { ...(await store.create(projectId, id, draft, await this.#seal(id, secret))), secret }
+    const sealed = { ...draft, ...(await sealUrl(unmaskUrl(draft.url, ''), id, this.#deps.seal)) }
+    return { ...(await store.create(projectId, id, sealed, await this.#seal(id, secret))), secret }
+  }
+
+  /** A URL with masks keeps the keys that they stand for. */
+  async update(webhook: Webhook, change: Partial<WebhookDraft>): Promise<Webhook> {
+    const { store, seal } = this.#deps
+    const whole = this.#urlOf(webhook, await store.findSecrets(webhook.id))
+    const url = change.url === undefined ? whole : unmaskUrl(change.url, whole)
+    const next = { ...webhook, ...change, ...(await sealUrl(url, webhook.id, seal)) }
+    return (await store.update(webhook.id, next)) ?? webhook
   }
 
   /** The previous secret stays valid for a day, so that receivers can switch without missing events. */
@@ -199,10 +211,10 @@ export class Webhooks {
     signal?: AbortSignal,
   ): Promise<WebhookResponse> {
     try {
-      const secrets = await this.#secretsOf(webhook.id)
+      const { url, secrets } = await this.#secretsOf(webhook)
       const headers = signed({ id, body, at: Date.now() }, secrets)
-      const owner = { project: webhook.project_id, credentials: ['webhook', webhook.id, webhook.url] }
-      return await post(this.#deps.outbound.client(owner), { url: webhook.url, headers, body, secrets, signal })
+      const owner = { project: webhook.project_id, credentials: ['webhook', webhook.id, url] }
+      return await post(this.#deps.outbound.client(owner), { url, headers, body, secrets, signal })
     } catch (error) {
       // For example, a secret that cannot be decrypted. It goes to the delivery log, where users look.
       if (error instanceof PlatformError) return { status: null, error: error.message, excerpt: null }
@@ -210,14 +222,32 @@ export class Webhooks {
     }
   }
 
-  async #secretsOf(id: string): Promise<string[]> {
+  async #secretsOf(webhook: Webhook): Promise<{ readonly url: string; readonly secrets: string[] }> {
     const { store, seal } = this.#deps
+    const { id } = webhook
     const sealed = await store.findSecrets(id)
     if (!sealed) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'webhook', id })
     const previous = (sealed.previous_until ?? 0) > Date.now() ? sealed.previous_secret : null
-    return [sealed.secret, previous].flatMap((each) =>
+    const secrets = [sealed.secret, previous].flatMap((each) =>
       each === null ? [] : seal.open(each, sealedAt.webhookSecret(id)),
     )
+    return { url: this.#urlOf(webhook, sealed), secrets }
+  }
+
+  #urlOf({ id, url }: Webhook, sealed: { readonly sealed_url: string | null } | undefined): string {
+    return sealed?.sealed_url ? this.#deps.seal.open(sealed.sealed_url, sealedAt.webhookUrl(id)) : url
+  }
+
+  /** Seals the URLs of webhooks from before URLs were sealed. Without the right key, the next start does it. */
+  async #sealUrls(): Promise<void> {
+    const { store, seal } = this.#deps
+    try {
+      for (const webhook of await store.unsealed()) {
+        await store.sealUrl(webhook, await sealUrl(webhook.url, webhook.id, seal))
+      }
+    } catch (error) {
+      if (!(error instanceof PlatformError)) throw error
+    }
   }
 
   async #seal(id: string, secret: string): Promise<string> {
