@@ -11,7 +11,7 @@ import { AnyJson, isObject, type JsonObject } from '../lib/json.ts'
 import { PendingApproval } from '../model/approval.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
-import { type Wait, Waiting } from '../model/outcome.ts'
+import { type Outcome, type Wait, Waiting } from '../model/outcome.ts'
 import { Id, iso, Paging, pageOf, Text } from '../model/page.ts'
 import type { Principal } from '../model/principal.ts'
 import { jsonObject, Level, type Output, Tool, type ToolDraft, ToolFields } from '../model/tool.ts'
@@ -319,6 +319,11 @@ export async function call(
     action: action ?? undefined,
     input: input ?? {},
   })
+  return outputOf(outcome, principal)
+}
+
+/** The output of a call, or what it waits for. Throws if it was refused. */
+export function outputOf(outcome: Outcome, principal: Principal): Output | Waiting {
   if (outcome.kind === 'refused') throw withoutRawAnswer(outcome.error, principal)
   return outcome.kind === 'done' ? outcome.output : outcome
 }

@@ -31,16 +31,17 @@ interface OneCall {
  */
 export class CallsInFlight {
   readonly #context = new AsyncLocalStorage<OneCall>()
-  readonly #all = new Set<{ readonly live: Live | undefined }>()
+  readonly #all = new Set<OneCall>()
 
-  /** Registers a call. Call the returned function when the call ends, with whether it was abandoned. */
-  enter(live: Live | undefined): (abandoned: boolean) => void {
-    const one = { live }
-    this.#all.add(one)
-    return (abandoned) => {
-      if (abandoned) void setTimeout(lateRequestsMs, undefined, { ref: false }).then(() => this.#all.delete(one))
-      else this.#all.delete(one)
-    }
+  /** Registers a call. */
+  enter(call: OneCall): void {
+    this.#all.add(call)
+  }
+
+  /** Call this when the call has ended or was abandoned. */
+  leave(call: OneCall, abandoned: boolean): void {
+    if (abandoned) void setTimeout(lateRequestsMs, undefined, { ref: false }).then(() => this.#all.delete(call))
+    else this.#all.delete(call)
   }
 
   /** Runs `work` in the context of a call: messages received in it belong to the call, and requests carry its headers. */
