@@ -137,6 +137,7 @@ class OwnedClient implements HttpClient {
   readonly #owner: string
   readonly #pools: Pools
   readonly #limits: ResponseLimits
+  #target: Target | undefined
 
   constructor(owner: string, pools: Pools, limits: ResponseLimits) {
     this.#owner = owner
@@ -158,18 +159,26 @@ class OwnedClient implements HttpClient {
     return new Promise((resolve, reject) => {
       const { url, method, headers, body, signal } = request
       signal.throwIfAborted()
-      checkUrl(url)
+      const { origin, path } = this.#targetOf(url)
       const take = (response: OutboundResponse) =>
         resolve(isFinal(response) ? response : this.#continue(response, request, followed))
       const fail = (error: unknown) => reject(signal.aborted ? signal.reason : explain(error, url.host))
       const exchange = new Exchange(request, this.#limits, take, fail)
-      const path = url.pathname + url.search
       try {
-        this.#pools.get(this.#owner, url.origin).dispatch({ path, method, headers, body: body ?? null }, exchange)
+        this.#pools.get(this.#owner, origin).dispatch({ path, method, headers, body: body ?? null }, exchange)
       } catch (error) {
         fail(error)
       }
     })
+  }
+
+  /** Most clients send all requests to one URL, and taking it apart costs as much as finding its pool. */
+  #targetOf(url: URL): Target {
+    if (this.#target?.href !== url.href) {
+      checkUrl(url)
+      this.#target = { href: url.href, origin: url.origin, path: url.pathname + url.search }
+    }
+    return this.#target
   }
 
   /** Follows a redirect, or decodes the body. */
@@ -195,6 +204,13 @@ class OwnedClient implements HttpClient {
     signal.throwIfAborted()
     return { status: response.status, headers, body }
   }
+}
+
+/** A URL that may be called, in parts. */
+interface Target {
+  readonly href: string
+  readonly origin: string
+  readonly path: string
 }
 
 const unreachable = (host: string, reason: string, cause?: unknown) =>

@@ -315,9 +315,21 @@ export async function call(
 ): Promise<Output | Waiting> {
   const { principal, surface, client, parentCallId, depth, live, generation, onWait, server, gone, home } = context
   const outcome = await context.dispatch({
-    ...{ id, principal, surface, client, toolId, parentCallId, depth, live, generation, onWait, server, gone, home },
+    id,
+    principal,
+    surface,
+    client,
+    toolId,
     action: action ?? undefined,
     input: input ?? {},
+    parentCallId,
+    depth,
+    live,
+    generation,
+    onWait,
+    server,
+    gone,
+    home,
   })
   return outputOf(outcome, principal)
 }

@@ -211,7 +211,8 @@ export class Upstream {
   #send(call: UpstreamCall, round: InputRound | undefined, client: Client): Promise<JsonObject> {
     const { name, schema, input, signal, timeoutMs, live } = call
     const _meta = this.#metaOf(live)
-    const params = { name, arguments: input, ...(_meta && { _meta }), ...(round as JsonObject | undefined) }
+    const own = { name, arguments: input }
+    const params = _meta || round ? { ...own, ...(_meta && { _meta }), ...(round as JsonObject | undefined) } : own
     const session = this.#sessions.get(client)
     if (session && isFastPath(call, session)) {
       const onOther = (message: JsonObject) => this.#calls.within(call, () => session.onOther(message))

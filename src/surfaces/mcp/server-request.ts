@@ -119,22 +119,22 @@ export class ServerRequest {
   async call({ tool, action }: ServerAction, input: JsonObject, live: Live): Promise<CallOutput | ToolResult> {
     const id = newId('call')
     const { principal, surface, client, parentCallId, depth, gone, home } = this.#context
+    const wait = waiting(live, this)
     const outcome = await this.#deps.dispatch({
-      ...{
-        id,
-        principal,
-        surface,
-        client,
-        toolId: tool.id,
-        action: action.name,
-        input,
-        parentCallId,
-        depth,
-        gone,
-        home,
-      },
-      ...waiting(live, this),
+      id,
+      principal,
+      surface,
+      client,
+      toolId: tool.id,
+      action: action.name,
+      input,
+      parentCallId,
+      depth,
+      live: wait.live,
+      onWait: wait.onWait,
       server: this.server,
+      gone,
+      home,
     })
     const output = outputOf(outcome, principal)
     return output instanceof Waiting ? linkResult(output.on, this) : { callId: id, output }
