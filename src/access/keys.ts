@@ -41,7 +41,8 @@ export class Keys {
     if (!token) throw new PlatformError('UNAUTHENTICATED', { reason: 'missing' })
     const known = this.#byToken.peek(token) ?? (await this.#byToken.find(token, () => this.#recognise(token)))
     if (!known) throw new PlatformError('UNAUTHENTICATED', { reason: 'unknown' })
-    return this.#used(known, now)
+    if (isOver(known, now) || now - known.usedAt > usedEvery) await this.#use(known, now)
+    return known.principal
   }
 
   /** Reads the row again by id, through the cache, so that a row from before a change is never cached after it. */
@@ -53,20 +54,19 @@ export class Keys {
   /** The principal of a key that was authenticated earlier. Counts as use; undefined if the key was revoked since. */
   async holderOf(id: string, now = Date.now()): Promise<Principal | undefined> {
     const known = await this.#find(id)
-    return known && this.#used(known, now)
+    if (known) await this.#use(known, now)
+    return known?.principal
   }
 
   #find(id: string): Promise<CachedKey | undefined> {
     return this.#byId.find(id, () => this.#load(id))
   }
 
-  async #used(known: CachedKey, now: number): Promise<Principal> {
+  async #use(known: CachedKey, now: number): Promise<void> {
     if (isOver(known, now)) throw new PlatformError('UNAUTHENTICATED', { reason: 'expired' })
-    if (now - known.usedAt > usedEvery) {
-      known.usedAt = now
-      await this.#store.apiKeys.touch(known.principal.id, now)
-    }
-    return known.principal
+    if (now - known.usedAt <= usedEvery) return
+    known.usedAt = now
+    await this.#store.apiKeys.touch(known.principal.id, now)
   }
 
   /** The principal of background work, such as an agent run. Undefined once the key is revoked or expired. */

@@ -2,11 +2,12 @@ import type { PreparedAction, ToolEntry } from '../catalogue/catalogue.ts'
 import { unaliased } from '../catalogue/presets.ts'
 import type { ValidCall } from '../dispatch/call.ts'
 import { hashOf } from '../lib/canonical.ts'
-import type { Json, JsonObject } from '../lib/json.ts'
+import { isEmpty, type Json, type JsonObject } from '../lib/json.ts'
 
 /** The input as the caller sent it: without preset parameters, and with aliases replaced by the fields' own names. */
 export function sentInput(input: JsonObject, { action, presets }: PreparedAction): JsonObject {
   const own = unaliased(input, action)
+  if (isEmpty(presets)) return own
   return Object.fromEntries(Object.entries(own).filter(([key]) => !Object.hasOwn(presets, key)))
 }
 

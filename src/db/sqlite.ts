@@ -235,36 +235,37 @@ const callColumns = [
   'completed_at',
 ] as const satisfies readonly (keyof CallRow)[]
 
-/** In the order of `callColumns`. Written out, because looking up the fields dynamically for each row is slower. */
-const callValues = (row: CallRow): SQLInputValue[] => [
-  row.id,
-  row.project_id,
-  row.parent_call_id,
-  row.generation_id,
-  row.agent_id,
-  row.tool_id,
-  row.tool,
-  row.app,
-  row.action,
-  row.status,
-  row.principal_kind,
-  row.principal_id,
-  row.principal_name,
-  row.surface,
-  row.server_id,
-  row.client_name,
-  row.client_version,
-  row.request,
-  row.request_truncated,
-  row.preset_keys,
-  row.response,
-  row.response_truncated,
-  row.error,
-  row.duration_ms,
-  row.waited_ms,
-  row.created_at,
-  row.completed_at,
-]
+/** In the order of `callColumns`. Written out, because a list of the values for each row would be slower. */
+const insertCall = (statement: StatementSync, row: CallRow) =>
+  statement.run(
+    row.id,
+    row.project_id,
+    row.parent_call_id,
+    row.generation_id,
+    row.agent_id,
+    row.tool_id,
+    row.tool,
+    row.app,
+    row.action,
+    row.status,
+    row.principal_kind,
+    row.principal_id,
+    row.principal_name,
+    row.surface,
+    row.server_id,
+    row.client_name,
+    row.client_version,
+    row.request,
+    row.request_truncated,
+    row.preset_keys,
+    row.response,
+    row.response_truncated,
+    row.error,
+    row.duration_ms,
+    row.waited_ms,
+    row.created_at,
+    row.completed_at,
+  )
 
 function openDatabase(file: string, lock: DatabaseSync): DatabaseSync {
   try {
@@ -313,7 +314,7 @@ export function openSqlite(folder: string, syncCalls = false): Engine {
     const { start, begin, end, commit } = callStatements()
     guarded(() => start.run(), false)
     try {
-      for (const row of begun) begin.run(...callValues(row))
+      for (const row of begun) insertCall(begin, row)
       for (const row of ended) {
         const { status, response, response_truncated, error, duration_ms, waited_ms, completed_at, id } = row
         end.run(status, response, response_truncated, error, duration_ms, waited_ms, completed_at, id)

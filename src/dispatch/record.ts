@@ -152,9 +152,14 @@ export class CallRecord {
     const shown = secretPaths.length > 0 ? shownInput(input, secretPaths, 'outside').value : input
     const request = capped(redact(JSON.stringify(shown), this.#secrets), requestLimit)
     const presetKeys = Object.keys(presets ?? {})
+    const target = this.#target
     return {
       id: this.#id,
-      ...this.#target,
+      project_id: target.project_id,
+      tool_id: target.tool_id,
+      tool: target.tool,
+      app: target.app,
+      action: target.action,
       parent_call_id: parentCallId,
       generation_id: generation?.id ?? null,
       agent_id: generation?.agentId ?? null,
@@ -200,7 +205,9 @@ export class CallRecord {
 
 /** Text that every database accepts: no lone surrogates, no NUL, and of limited length. */
 const plain = (text: string | null): string | null =>
-  text === null ? null : wholeSlice(text.toWellFormed().replaceAll('\0', ''), 200)
+  text === null || isPlain(text) ? text : wholeSlice(text.toWellFormed().replaceAll('\0', ''), 200)
+
+const isPlain = (text: string): boolean => text.length <= 200 && text.isWellFormed() && !text.includes('\0')
 
 /** Truncates to a number of bytes, never inside a character. */
 function capped(text: string, limit: number): { text: string; truncated: 0 | 1 } {

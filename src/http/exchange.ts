@@ -37,6 +37,7 @@ const smallBytes = 256 * 1024
 const stepBytes = 1024 * 1024
 
 const nothing = Buffer.alloc(0)
+const noHeaders: Record<string, string> = {}
 
 export interface ResponseLimits {
   readonly project: string | undefined
@@ -44,23 +45,40 @@ export interface ResponseLimits {
   readonly inFlight: InFlight
 }
 
+/** The connection that a request is sent on. */
+export interface Connection {
+  drop(): void
+}
+
+/** What the caller of an exchange has handed over and waits for. */
+interface Caller {
+  readonly request: OutboundRequest
+  readonly resolve: (response: OutboundResponse) => void
+  readonly reject: (reason: unknown) => void
+}
+
 class BrokenOff extends Error {
   readonly code = 'ECONNABORTED'
 }
 
-/** One request and its response. Collects the body in a dispatch handler, without a stream or a promise per chunk. */
+/**
+ * One request and its response. Collects the body in a dispatch handler, without a stream or a promise per chunk.
+ *
+ * Once it is over, it refers to nothing. V8 moves some exchanges to the old generation while they wait. There, even a dead
+ * one keeps everything that it refers to alive until the next full collection: the whole call, and through it the next
+ * ones. That took 80 MB.
+ */
 export class Exchange implements Dispatcher.DispatchHandler {
   /** Whether undici is done with the request. The caller may have the response before that. */
   over = false
-  /** Closes the connection; set by the client that sends the request. */
-  dropConnection: (() => void) | undefined
-  readonly #request: OutboundRequest
+  /** Set by the client that sends the request. */
+  connection: Connection | undefined
   readonly #limits: ResponseLimits
-  readonly #resolve: (response: OutboundResponse) => void
-  readonly #reject: (reason: unknown) => void
+  /** Undefined once it is over. */
+  #caller: Caller | undefined
   #controller: Dispatcher.DispatchController | undefined
   #status = 0
-  #headers: Record<string, string> = {}
+  #headers: Record<string, string> = noHeaders
   #isEvents = false
   #drainTimer: NodeJS.Timeout | undefined
   #reservation: Reservation | undefined
@@ -74,22 +92,20 @@ export class Exchange implements Dispatcher.DispatchHandler {
     resolve: (response: OutboundResponse) => void,
     reject: (reason: unknown) => void,
   ) {
-    this.#request = request
+    this.#caller = { request, resolve, reject }
     this.#limits = limits
-    this.#resolve = resolve
-    this.#reject = reject
     request.signal.addEventListener('abort', this)
   }
 
   /** Called when the signal is aborted. A sent request cannot be cancelled, so its connection is closed. */
   handleEvent(): void {
-    this.#reject(this.#request.signal.reason)
+    this.#caller?.reject(this.#caller.request.signal.reason)
     this.#controller?.abort(new BrokenOff('aborted by the caller'))
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     // Aborting here would close a connection on which nothing has been sent; throwing only drops the request.
-    if (this.#request.signal.aborted) throw new BrokenOff('aborted by the caller')
+    if (this.#caller?.request.signal.aborted) throw new BrokenOff('aborted by the caller')
     this.#controller = controller
   }
 
@@ -101,14 +117,16 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (status < 200) return
     this.#status = status
     this.#startedAt = performance.now()
+    this.#headers = {}
     for (const name in headers) {
       const value = headers[name]
       if (value !== undefined) this.#headers[name] = typeof value === 'string' ? value : value.join(', ')
     }
     const { 'content-type': type = '', 'content-length': length } = this.#headers
-    this.#isEvents = this.#request.onEvents !== undefined && /^text\/event-stream\b/i.test(type)
+    const request = this.#caller?.request
+    this.#isEvents = request?.onEvents !== undefined && /^text\/event-stream\b/i.test(type)
     // Responses to HEAD and 304 declare the length of a body that they do not have.
-    if (length === undefined || this.#request.method === 'HEAD' || status === 304) return
+    if (length === undefined || request?.method === 'HEAD' || status === 304) return
     const { maxBytes } = this.#limits
     if (Number(length) > maxBytes) throw tooLarge(maxBytes)
     if (Number(length) > smallBytes && !this.#isEvents) this.#reserve(controller, Number(length))
@@ -127,15 +145,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#end()
-    if (performance.now() - this.#startedAt > slowMs) this.dropConnection?.()
+    if (performance.now() - this.#startedAt > slowMs) this.connection?.drop()
     const body = this.#isEvents ? nothing : this.#body.subarray(0, this.#size)
-    this.#resolve({ status: this.#status, headers: this.#headers, body })
+    const response = { status: this.#status, headers: this.#headers, body }
+    this.#end()?.resolve(response)
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
-    this.#end()
-    this.#reject(error)
+    this.#end()?.reject(error)
   }
 
   /** Pauses reading the connection while too many bytes are in flight. */
@@ -146,10 +163,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #takeEvents(chunk: Buffer): void {
-    const { signal } = this.#request
-    if (signal.aborted) return
-    this.#request.onEvents?.(chunk)
-    if (this.#drainTimer || signal.aborted || !this.#request.hasEnough?.()) return
+    const request = this.#caller?.request
+    if (!request || request.signal.aborted) return
+    request.onEvents?.(chunk)
+    if (this.#drainTimer || request.signal.aborted || !request.hasEnough?.()) return
     this.#drainTimer = setTimeout(
       () => this.#controller?.abort(new BrokenOff('no more events needed')),
       drainTimeoutMs,
@@ -167,10 +184,16 @@ export class Exchange implements Dispatcher.DispatchHandler {
     chunk.copy(this.#body, this.#size)
   }
 
-  #end(): void {
+  #end(): Caller | undefined {
+    const caller = this.#caller
     this.over = true
     clearTimeout(this.#drainTimer)
     if (this.#reservation) this.#limits.inFlight.end(this.#reservation)
-    this.#request.signal.removeEventListener('abort', this)
+    caller?.request.signal.removeEventListener('abort', this)
+    this.#caller = undefined
+    this.#controller = undefined
+    this.#headers = noHeaders
+    this.#body = nothing
+    return caller
   }
 }

@@ -6,7 +6,14 @@ import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'n
 import { type buildConnector, Client, Dispatcher, Response as FetchResponse, fetch as fetchWith, Pool } from 'undici'
 import { PlatformError } from '../model/errors.ts'
 import { createAddressRules, type FindObjection } from './addresses.ts'
-import { Exchange, type OutboundRequest, type OutboundResponse, type ResponseLimits, tooLarge } from './exchange.ts'
+import {
+  type Connection,
+  Exchange,
+  type OutboundRequest,
+  type OutboundResponse,
+  type ResponseLimits,
+  tooLarge,
+} from './exchange.ts'
 import { guardedConnector, type Lookup, Refusal, refuseLiteral } from './guard.ts'
 import { InFlight } from './in-flight.ts'
 import { keepAliveMaxMs, Pools } from './pools.ts'
@@ -96,7 +103,7 @@ export class Outbound {
  * A pool stops using a client that reports busy, until the client reports that it is ready. After an invalid request,
  * undici's client reports busy and never recovers: after 128 of those, no connection is left.
  */
-class PooledClient extends Client {
+class PooledClient extends Client implements Connection {
   #socket: Socket | undefined
 
   constructor(origin: URL, options: Client.Options) {
@@ -113,9 +120,13 @@ class PooledClient extends Client {
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     if (!(handler instanceof Exchange)) return super.dispatch(options, handler)
-    // Runs before undici, which also defers with setImmediate, reuses the connection.
-    handler.dropConnection = () => setImmediate(() => this.#socket?.destroy())
+    handler.connection = this
     return super.dispatch(options, handler) || handler.over
+  }
+
+  /** Runs before undici, which also defers with setImmediate, reuses the connection. */
+  drop(): void {
+    setImmediate(() => this.#socket?.destroy())
   }
 }
 
@@ -136,6 +147,7 @@ class OwnedClient implements HttpClient {
   readonly #owner: string
   readonly #pools: Pools
   readonly #limits: ResponseLimits
+  #target: Target | undefined
 
   constructor(owner: string, pools: Pools, limits: ResponseLimits) {
     this.#owner = owner
@@ -143,17 +155,8 @@ class OwnedClient implements HttpClient {
     this.#limits = limits
   }
 
-  async request(request: OutboundRequest): Promise<OutboundResponse> {
-    let hop = request
-    for (let followed = 0; ; followed++) {
-      const response = await this.#send(hop)
-      const location = redirects.has(response.status) ? response.headers.location : undefined
-      if (location === undefined) {
-        return response.headers['content-encoding'] === undefined ? response : this.#decode(response, hop)
-      }
-      if (followed === maxRedirects) throw new PlatformError('TOO_MANY_REDIRECTS', { limit: maxRedirects })
-      hop = follow(hop, response.status, location)
-    }
+  request(request: OutboundRequest): Promise<OutboundResponse> {
+    return this.#send(request, 0)
   }
 
   readonly fetch = (async (input, init) => {
@@ -162,20 +165,38 @@ class OwnedClient implements HttpClient {
     return response.body === null ? response : limited(response, this.#limits.maxBytes)
   }) as typeof fetch
 
-  #send(request: OutboundRequest): Promise<OutboundResponse> {
-    const { url, method, headers, body, signal } = request
-    signal.throwIfAborted()
-    checkUrl(url)
+  #send(request: OutboundRequest, followed: number): Promise<OutboundResponse> {
     return new Promise((resolve, reject) => {
+      const { url, method, headers, body, signal } = request
+      signal.throwIfAborted()
+      const { origin, path } = this.#targetOf(url)
+      const take = (response: OutboundResponse) =>
+        resolve(isFinal(response) ? response : this.#continue(response, request, followed))
       const fail = (error: unknown) => reject(signal.aborted ? signal.reason : explain(error, url.host))
-      const exchange = new Exchange(request, this.#limits, resolve, fail)
-      const path = url.pathname + url.search
+      const exchange = new Exchange(request, this.#limits, take, fail)
       try {
-        this.#pools.get(this.#owner, url.origin).dispatch({ path, method, headers, body: body ?? null }, exchange)
+        this.#pools.get(this.#owner, origin).dispatch({ path, method, headers, body: body ?? null }, exchange)
       } catch (error) {
         fail(error)
       }
     })
+  }
+
+  /** Most clients send all requests to one URL, and taking it apart costs as much as finding its pool. */
+  #targetOf(url: URL): Target {
+    if (this.#target?.href !== url.href) {
+      checkUrl(url)
+      this.#target = { href: url.href, origin: url.origin, path: url.pathname + url.search }
+    }
+    return this.#target
+  }
+
+  /** Follows a redirect, or decodes the body. */
+  async #continue(response: OutboundResponse, request: OutboundRequest, followed: number): Promise<OutboundResponse> {
+    const location = redirects.has(response.status) ? response.headers.location : undefined
+    if (location === undefined) return this.#decode(response, request)
+    if (followed === maxRedirects) throw new PlatformError('TOO_MANY_REDIRECTS', { limit: maxRedirects })
+    return this.#send(follow(request, response.status, location), followed + 1)
   }
 
   async #decode(response: OutboundResponse, { url, signal }: OutboundRequest): Promise<OutboundResponse> {
@@ -193,6 +214,13 @@ class OwnedClient implements HttpClient {
     signal.throwIfAborted()
     return { status: response.status, headers, body }
   }
+}
+
+/** A URL that may be called, in parts. */
+interface Target {
+  readonly href: string
+  readonly origin: string
+  readonly path: string
 }
 
 const unreachable = (host: string, reason: string, cause?: unknown) =>
@@ -258,6 +286,9 @@ const endOfEvent = (bytes: Buffer) => {
 }
 
 const redirects = new Set([301, 302, 303, 307, 308])
+
+const isFinal = ({ status, headers }: OutboundResponse): boolean =>
+  (status < 300 || !redirects.has(status)) && headers['content-encoding'] === undefined
 
 /** Headers that are kept on a redirect to another origin. Any other may contain a secret. */
 const harmless = new Set(['accept', 'content-type', 'user-agent'])

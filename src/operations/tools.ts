@@ -14,7 +14,7 @@ import { PendingApproval } from '../model/approval.ts'
 import { EndUserId } from '../model/connection.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
-import { type Wait, Waiting } from '../model/outcome.ts'
+import { type Outcome, type Wait, Waiting } from '../model/outcome.ts'
 import { Id, iso, Paging, pageOf, Text } from '../model/page.ts'
 import type { Principal } from '../model/principal.ts'
 import { jsonObject, Level, type Output, Tool, type ToolDraft, ToolFields } from '../model/tool.ts'
@@ -349,10 +349,27 @@ export async function call(
 ): Promise<Output | Waiting> {
   const { principal, surface, client, parentCallId, depth, live, generation, onWait, server, gone, home } = context
   const outcome = await context.dispatch({
-    ...{ id, principal, surface, client, toolId, parentCallId, depth, live, generation, onWait, server, gone, home },
+    id,
+    principal,
+    surface,
+    client,
+    toolId,
     action: action ?? undefined,
     input: input ?? {},
+    parentCallId,
+    depth,
+    live,
+    generation,
+    onWait,
+    server,
+    gone,
+    home,
   })
+  return outputOf(outcome, principal)
+}
+
+/** The output of a call, or what it waits for. Throws if it was refused. */
+export function outputOf(outcome: Outcome, principal: Principal): Output | Waiting {
   if (outcome.kind === 'refused') throw withoutRawAnswer(outcome.error, principal)
   return outcome.kind === 'done' ? outcome.output : outcome
 }

@@ -45,7 +45,9 @@ export type Params = Readonly<Record<string, string>>
 
 export type Handler = (exchange: Exchange, params: Params) => Promise<void> | void
 
+const json: ReplyHeaders = { 'content-type': 'application/json' }
+
 /** Sends serialized JSON. */
 export function sendJson(exchange: Exchange, status: number, text: string, headers?: ReplyHeaders): void {
-  exchange.send(status, { 'content-type': 'application/json', ...headers }, text)
+  exchange.send(status, headers ? { ...json, ...headers } : json, text)
 }

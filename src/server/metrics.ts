@@ -26,6 +26,11 @@ export class Metrics {
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
     registers: [this.#registry],
   })
+  /** By type and status. Finding them by their labels for each call is slower. */
+  readonly #callSeries = new Map<
+    string,
+    { count: Counter.Internal; duration: Histogram.Internal<'type'> | undefined }
+  >()
   readonly #requests = new Counter({
     name: 'quartermaster_http_requests_total',
     help: 'Requests, by operation and status',
@@ -82,8 +87,15 @@ export class Metrics {
   }
 
   callEnded({ type, status, seconds }: { type: string; status: string; seconds: number }): void {
-    this.#calls.inc({ type, status })
-    if (wasExecuted(status)) this.#duration.observe({ type }, seconds)
+    const key = `${type} ${status}`
+    let series = this.#callSeries.get(key)
+    if (!series) {
+      const duration = wasExecuted(status) ? this.#duration.labels({ type }) : undefined
+      series = { count: this.#calls.labels({ type, status }), duration }
+      this.#callSeries.set(key, series)
+    }
+    series.count.inc()
+    series.duration?.observe(seconds)
   }
 
   generationStarted(): void {

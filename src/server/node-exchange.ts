@@ -88,7 +88,9 @@ export class NodeExchange implements Exchange {
     if (response.headersSent || response.destroyed) return
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength
     const hasBody = status !== 204 && status !== 304
-    response.writeHead(status, hasBody ? { 'content-length': length, ...headers } : headers)
+    const all: Record<string, string | number> = { ...headers }
+    if (hasBody) all['content-length'] ??= length
+    response.writeHead(status, all)
     response.end(hasBody ? body : undefined)
   }
 

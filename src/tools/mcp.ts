@@ -114,7 +114,7 @@ export const mcp = defineToolType({
     const headers = { ...identityHeaders(tool, context), [lineageHeader]: deps.lineage.print({ callId, depth }) }
     const upstream = upstreamOf(tool, deps, call)
     const result = await upstream.call({ name, schema, input, signal, timeoutMs, live, headers })
-    const value = withoutItsName(result as unknown as JsonObject)
+    const value = withoutItsName(result)
     const { text, excess } = printed(value)
     if (excess !== undefined) {
       throw new PlatformError('TOOL_PROTOCOL_ERROR', { host: upstream.host, reason: `its response ${excess}` })

@@ -31,16 +31,26 @@ interface OneCall {
  */
 export class CallsInFlight {
   readonly #context = new AsyncLocalStorage<OneCall>()
-  readonly #all = new Set<{ readonly live: Live | undefined }>()
+  /**
+   * In no order. Not a `Set`: when V8 replaces the table of a set, the old table keeps its entries and refers to the new one.
+   * A table in the old generation then keeps all later calls alive until a full collection.
+   */
+  readonly #all: OneCall[] = []
 
-  /** Registers a call. Call the returned function when the call ends, with whether it was abandoned. */
-  enter(live: Live | undefined): (abandoned: boolean) => void {
-    const one = { live }
-    this.#all.add(one)
-    return (abandoned) => {
-      if (abandoned) void setTimeout(lateRequestsMs, undefined, { ref: false }).then(() => this.#all.delete(one))
-      else this.#all.delete(one)
-    }
+  /** Registers a call. */
+  enter(call: OneCall): void {
+    this.#all.push(call)
+  }
+
+  /** Call this when the call has ended or was abandoned. */
+  leave(call: OneCall, abandoned: boolean): void {
+    if (abandoned) void setTimeout(lateRequestsMs, undefined, { ref: false }).then(() => this.#remove(call))
+    else this.#remove(call)
+  }
+
+  #remove(call: OneCall): void {
+    const last = this.#all.pop()
+    if (last && last !== call) this.#all[this.#all.indexOf(call)] = last
   }
 
   /** Runs `work` in the context of a call: messages received in it belong to the call, and requests carry its headers. */
@@ -61,7 +71,7 @@ export class CallsInFlight {
   whose(): Live | undefined {
     const own = this.#context.getStore()
     const [only] = this.#all
-    return own ? own.live : this.#all.size === 1 ? only?.live : undefined
+    return own ? own.live : this.#all.length === 1 ? only?.live : undefined
   }
 }
 

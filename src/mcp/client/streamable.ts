@@ -109,8 +109,8 @@ export function postCall(
   http: HttpClient,
 ): Promise<JsonObject> {
   const post = new CallPost(params, call, session, onOther)
-  // Not awaited, because the stream may continue for a moment after the result.
-  post.send(http).catch((error: unknown) => post.fail(error))
+  // The stream may continue for a moment after the result.
+  post.send(http)
   return post.result
 }
 
@@ -168,9 +168,18 @@ class CallPost implements OutboundRequest {
     })
   }
 
-  async send(http: HttpClient): Promise<void> {
-    this.#read(await http.request(this))
-    // A server may close the stream, and the client resumes it for the rest.
+  send(http: HttpClient): void {
+    http
+      .request(this)
+      .then((response) => {
+        this.#read(response)
+        return this.#isAnswered ? undefined : this.#resume(http)
+      })
+      .catch((error: unknown) => this.#fail(error))
+  }
+
+  /** A server may close the stream, and the client resumes it for the rest. */
+  async #resume(http: HttpClient): Promise<void> {
     while (!this.#isAnswered && this.#events?.lastId !== undefined && !this.#session.isModern) {
       await pause(this.#events.retryMs ?? 1000, this.signal)
       const headers = { ...this.headers, accept: 'text/event-stream', 'last-event-id': this.#events.lastId }
@@ -182,7 +191,7 @@ class CallPost implements OutboundRequest {
     if (!this.#isAnswered) throw new SdkError(SdkErrorCode.ConnectionClosed, 'the stream ended without a response')
   }
 
-  fail(error: unknown): void {
+  #fail(error: unknown): void {
     if (this.signal.aborted && !this.#isAnswered) this.#session.cancel(this.#id)
     this.#reject(error)
   }

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import {
-  type CallToolResult,
   CLIENT_CAPABILITIES_META_KEY,
   Client,
   LOG_LEVEL_META_KEY,
@@ -185,28 +184,36 @@ export class Upstream {
     if (!isDeepStrictEqual(tools, before)) this.#watcher.changed?.()
   }
 
-  async call(call: UpstreamCall): Promise<CallToolResult> {
-    const { signal, live } = call
-    const withAbilities = live?.requester && (await this.#findWithAbilities(live.requester.abilities))
-    if (withAbilities) return withAbilities.call(call)
-    return (await this.#use((client) => this.#tracked(call, client), signal)) as CallToolResult
+  call(call: UpstreamCall): Promise<JsonObject> {
+    const requester = call.live?.requester
+    return requester ? this.#callWithAbilities(call, requester.abilities) : this.#callHere(call)
+  }
+
+  async #callWithAbilities(call: UpstreamCall, abilities: ClientAbilities): Promise<JsonObject> {
+    const other = await this.#findWithAbilities(abilities)
+    return other ? other.call(call) : this.#callHere(call)
+  }
+
+  #callHere(call: UpstreamCall): Promise<JsonObject> {
+    return this.#use((client) => this.#tracked(call, client), call.signal)
   }
 
   async #tracked(call: UpstreamCall, client: Client): Promise<JsonObject> {
     const { signal, live } = call
-    const leave = this.#calls.enter(live)
+    this.#calls.enter(call)
     try {
       if (!live?.requester) return await this.#send(call, undefined, client)
       return await inRounds(live.requester, (round) => this.#send(call, round, client))
     } finally {
-      leave(signal.aborted)
+      this.#calls.leave(call, signal.aborted)
     }
   }
 
   #send(call: UpstreamCall, round: InputRound | undefined, client: Client): Promise<JsonObject> {
     const { name, schema, input, signal, timeoutMs, live } = call
     const _meta = this.#metaOf(live)
-    const params = { name, arguments: input, ...(_meta && { _meta }), ...(round as JsonObject | undefined) }
+    const own = { name, arguments: input }
+    const params = _meta || round ? { ...own, ...(_meta && { _meta }), ...(round as JsonObject | undefined) } : own
     const session = this.#sessions.get(client)
     if (session && isFastPath(call, session)) {
       const onOther = (message: JsonObject) => this.#calls.within(call, () => session.onOther(message))
@@ -265,12 +272,16 @@ export class Upstream {
     }
     this.#trying = isDown
     this.#inUse++
+    const reused = this.#connection !== undefined
+    this.#connection ??= this.#begin()
+    const connection = this.#connection
     try {
-      const result = await this.#attempt(work, signal)
+      const result = await work(await connection)
       this.#answered()
       return result
     } catch (error) {
-      throw signal?.aborted ? signal.reason : this.#explain(error)
+      if (signal?.aborted) throw signal.reason
+      return await this.#recover(error, connection, reused ? work : undefined, signal)
     } finally {
       if (isDown) this.#trying = false
       this.#inUse--
@@ -279,18 +290,21 @@ export class Upstream {
   }
 
   /** A restarted server does not know the session. It rejects the request without running it, so the request is retried. */
-  async #attempt<T>(work: (client: Client) => Promise<T>, signal?: AbortSignal): Promise<T> {
-    const reused = this.#connection !== undefined
-    this.#connection ??= this.#begin()
-    const connection = this.#connection
+  async #recover<T>(
+    error: unknown,
+    connection: Promise<Client>,
+    work: ((client: Client) => Promise<T>) | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
+    if (breaksConnection(error) && this.#connection === connection) await this.#disconnect()
+    if (!work || !breaksConnection(error) || !wasNotDone(error)) throw this.#explain(error)
     try {
-      return await work(await connection)
-    } catch (error) {
-      if (signal?.aborted || !breaksConnection(error)) throw error
-      if (this.#connection === connection) await this.#disconnect()
-      if (!reused || !wasNotDone(error)) throw error
       this.#connection ??= this.#begin()
-      return work(await this.#connection)
+      const result = await work(await this.#connection)
+      this.#answered()
+      return result
+    } catch (again) {
+      throw signal?.aborted ? signal.reason : this.#explain(again)
     }
   }
 

@@ -6,9 +6,9 @@ import type { Live } from '../../model/call.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { executeAction, readPayload, resolveActions } from './agent-mode.ts'
 import { faultOf } from './client-requests.ts'
-import { readResult, toFittingResult } from './large-results.ts'
+import { cutToFit, fits, readResult } from './large-results.ts'
 import { recordIfRefused } from './refused.ts'
-import { type ToolResult, toErrorResult } from './results.ts'
+import { type ToolResult, toErrorResult, toResult } from './results.ts'
 import { isOutput, type ServerRequest } from './server-request.ts'
 import { knowledgeIndex, loadSkill } from './skills.ts'
 
@@ -55,19 +55,19 @@ export async function runTool(
     await request.refused('UNKNOWN_TOOL', input, unknown)
     throw unknown
   }
-  const payload = await unwrapped(input, action, request)
+  const payload = isWrapped(input, action)
+    ? await recordIfRefused(request, action, input, () => readPayload(input.input_payload))
+    : input
   const answered = await request.call(action, payload, live)
-  return isOutput(answered) ? toFittingResult(answered, request) : answered
+  if (!isOutput(answered)) return answered
+  return fits(answered.output, request.server) ? toResult(answered.output) : cutToFit(answered, request)
 }
 
 /** Some agents send `{ input_payload: … }` instead of the fields themselves. */
-function unwrapped(input: JsonObject, action: ServerAction, request: ServerRequest): JsonObject | Promise<JsonObject> {
-  const isWrapped = Object.keys(input).length === 1 && Object.hasOwn(input, 'input_payload')
-  const { properties } = action.action.schema
-  const isOwnField = isObject(properties) && Object.hasOwn(properties, 'input_payload')
-  return isWrapped && !isOwnField
-    ? recordIfRefused(request, action, input, () => readPayload(input.input_payload))
-    : input
+function isWrapped(input: JsonObject, { action }: ServerAction): boolean {
+  if (!Object.hasOwn(input, 'input_payload') || Object.keys(input).length !== 1) return false
+  const { properties } = action.schema
+  return !isObject(properties) || !Object.hasOwn(properties, 'input_payload')
 }
 
 async function unknownTool(name: string, request: ServerRequest): Promise<PlatformError> {

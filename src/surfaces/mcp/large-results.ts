@@ -4,6 +4,7 @@ import { isObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { firstItems, listIn } from '../../lib/json-list.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { Id } from '../../model/page.ts'
+import type { Server } from '../../model/server.ts'
 import type { Output } from '../../model/tool.ts'
 import { parseInput } from '../../operations/operation.ts'
 import { inputSchemaOf } from './listing.ts'
@@ -41,7 +42,7 @@ export async function keptIfLarge(
   request: ServerRequest,
 ): Promise<LargeResult | undefined> {
   const { result_limit: limit } = request.server
-  if (limit === null || fits(output, request)) return undefined
+  if (limit === null || fits(output, request.server)) return undefined
   const { text, value, others } = parted(output)
   if (!isLonger(text, limit)) return { kept: undefined, text, others }
 
@@ -63,18 +64,14 @@ export async function keptIfLarge(
 const roomForSummary = 500
 
 /** The JSON of a result is never shorter than its text. */
-const fits = (output: Output, { server: { result_limit: limit } }: ServerRequest): boolean =>
+export const fits = (output: Output, { result_limit: limit }: Pick<Server, 'result_limit'>): boolean =>
   limit === null || asks(output) || !isLonger(output.text, limit)
 
 const longestBeginning = 4000
 
-/** The result of a direct call. If it is truncated, structured content is dropped, because it repeats the same data. */
-export function toFittingResult(answered: CallOutput, request: ServerRequest): ToolResult | Promise<ToolResult> {
+/** Truncates the result of a direct call. Structured content is dropped, because it repeats the same data. */
+export async function cutToFit(answered: CallOutput, request: ServerRequest): Promise<ToolResult> {
   const whole = toResult(answered.output)
-  return fits(answered.output, request) ? whole : cutIfLarge(whole, answered, request)
-}
-
-async function cutIfLarge(whole: ToolResult, answered: CallOutput, request: ServerRequest): Promise<ToolResult> {
   const large = await keptIfLarge(answered, request)
   if (!large?.kept) return whole
   const { structuredContent: _, ...rest } = whole

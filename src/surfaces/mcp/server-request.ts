@@ -15,7 +15,7 @@ import type { Skill } from '../../model/skill.ts'
 import { done, type Output } from '../../model/tool.ts'
 import type { OperationDeps, RequestContext } from '../../operations/operation.ts'
 import { findActions } from '../../operations/resolve.ts'
-import { call } from '../../operations/tools.ts'
+import { outputOf } from '../../operations/tools.ts'
 import type { ActionMatch } from '../../search/resolver.ts'
 import type { RecordedAnswer, RecordedInput } from '../../store/calls.ts'
 import type { ResultDraft } from '../../store/results.ts'
@@ -117,15 +117,33 @@ export class ServerRequest {
 
   /** Calls an action. Returns its output, or a result that says what the call waits for. */
   async call({ tool, action }: ServerAction, input: JsonObject, live: Live): Promise<CallOutput | ToolResult> {
-    const callId = newId('call')
-    const { dispatch } = this.#deps
-    const context = { ...this.#context, ...waiting(live, this.linkToApproval), server: this.server, dispatch }
-    const output = await call(tool.id, action.name, input, context, callId)
-    return output instanceof Waiting ? linkResult(output.on, this.linkToApproval) : { callId, output }
+    const id = newId('call')
+    const { principal, surface, client, parentCallId, depth, gone, home } = this.#context
+    const wait = waiting(live, this)
+    const outcome = await this.#deps.dispatch({
+      id,
+      principal,
+      surface,
+      client,
+      toolId: tool.id,
+      action: action.name,
+      input,
+      parentCallId,
+      depth,
+      live: wait.live,
+      onWait: wait.onWait,
+      server: this.server,
+      gone,
+      home,
+    })
+    const output = outputOf(outcome, principal)
+    return output instanceof Waiting ? linkResult(output.on, this) : { callId: id, output }
   }
 
   /** The page on which a person decides on an approval, if its address is known. */
-  readonly linkToApproval = (id: string): string | undefined => this.#deps.linkToApproval(id, this.#context.home)
+  linkToApproval(id: string): string | undefined {
+    return this.#deps.linkToApproval(id, this.#context.home)
+  }
 
   /** Stores a large result for this caller on this server. */
   keepResult(callId: string, whole: Pick<ResultDraft, 'text' | 'bytes' | 'characters'>): Promise<string> {
