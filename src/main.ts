@@ -5,10 +5,13 @@ import { DashboardSessions } from './access/dashboard-sessions.ts'
 import { firstKeyShown, firstStart } from './access/first-start.ts'
 import { Keys } from './access/keys.ts'
 import { RateLimit } from './access/rate-limit.ts'
+import { createGuideHooks } from './agents/guide/guide-hooks.ts'
 import { modelOf } from './agents/model-of.ts'
 import type { Models } from './agents/models/model.ts'
 import { createModels } from './agents/models/models.ts'
 import { Runner } from './agents/runner.ts'
+import { SessionRunner } from './agents/sessions/session-runner.ts'
+import { createTurnHooks } from './agents/sessions/turn-hooks.ts'
 import { ApprovalCoordinator } from './approvals/coordinator.ts'
 import { expireApprovals } from './approvals/expiry.ts'
 import { Catalogue } from './catalogue/catalogue.ts'
@@ -53,7 +56,7 @@ import { restRoutes } from './surfaces/rest/rest.ts'
 import { createHandler } from './surfaces/routes.ts'
 import type { ToolDeps, ToolType } from './tools/tool-type.ts'
 import { ToolTypes } from './tools/tool-types.ts'
-import { publishApproval, publishRun } from './webhooks/events.ts'
+import { publishApproval, publishRun, publishSession } from './webhooks/events.ts'
 import { Webhooks } from './webhooks/webhooks.ts'
 
 export { done } from './model/tool.ts'
@@ -170,8 +173,10 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     authenticator,
     onEnd: (call) => metrics.callEnded(call),
   }
+  const guide = createGuideHooks({ store, schemas, models })
   const runner = new Runner({
     ...{ store, jobs, catalogue, authenticator, log },
+    turns: createTurnHooks(store, guide),
     outputMs: config.outputSeconds * 1000,
     dispatch: (request) => dispatch(request, dispatchDeps),
     conclude: (request, outcome) => conclude(request, outcome, dispatchDeps),
@@ -179,13 +184,24 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     modelOf: (run) => modelOf(run, store, models),
     onStart: () => metrics.generationStarted(),
     onEnd: (run) => metrics.generationEnded(run),
-    onRest: (run, result) => publishRun(run, result, webhooks),
+    onRest: async (run, result) => {
+      await sessionRunner.onRest(run)
+      await publishRun(run, result, webhooks)
+    },
+  })
+  const sessionRunner = new SessionRunner({
+    ...{ store, runner, log },
+    stateAfter: (run, session) => guide.stateAfter(run, session),
+    publish: (session, events) => publishSession(session, events, webhooks),
+    onTurnEnd: (run, session) => guide.onTurnEnd(run, session),
   })
   metrics.watchGenerations(() => runner.running)
   const deps: OperationDeps = {
     store,
     authenticator,
     runner,
+    sessionRunner,
+    closing: closing.signal,
     catalogue,
     serverCatalogues: new ServerCatalogues(store, catalogue),
     resolver: new Resolver(semantic),
@@ -220,6 +236,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     })
   }
   await runner.work()
+  void sessionRunner.sweep()
   const warm = keepWarm({ ...deps, log })
   const sessions = new DashboardSessions(store, authenticator)
   const admit = createAdmit({
@@ -261,6 +278,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     drain() {
       closing.abort()
       runner.close()
+      sessionRunner.close()
       void jobs.stop()
       coordinator.close()
       void endpoints.drain()
@@ -270,6 +288,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
       coordinator.close()
       warm.close()
       runner.close()
+      sessionRunner.close()
       await Promise.all(sweeps.map((one) => one.close()))
       await endpoints.close()
       await closeParts()

@@ -8,6 +8,7 @@ export const WebhookEvent = z.enum([
   'generation.failed',
   'generation.requires_action',
   'approval.requested',
+  'session.event',
   'connection.expired',
 ])
 export type WebhookEvent = z.infer<typeof WebhookEvent>

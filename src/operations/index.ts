@@ -24,6 +24,7 @@ import * as projects from './projects.ts'
 import * as resolve from './resolve.ts'
 import * as secrets from './secrets.ts'
 import * as servers from './servers.ts'
+import * as sessions from './sessions.ts'
 import * as skillFiles from './skill-files.ts'
 import * as skills from './skills.ts'
 import * as typesOfTools from './tool-types.ts'
@@ -72,7 +73,7 @@ export function operationsFor(types: ToolTypes): Operations {
     ...[projects, apiKeys, accessPolicies, checkAccess, ofTools, tools, typesOfTools, definitions],
     { importMcpServers: importMcpServers(ofTools.createTool) },
     ...[servers, resolve, footprint, skills, skillFiles, aiProviders, agents, generations, documents, files, calls],
-    ...[webhooks, approvals, approvalRules, callStats, secrets],
+    ...[webhooks, approvals, approvalRules, callStats, secrets, sessions],
   ].flatMap((module) => (Object.values(module) as unknown[]).filter(isOperation))
   return {
     types,

@@ -29,9 +29,20 @@ import {
   TraceNode,
   Usage,
 } from '../model/generation.ts'
+import { GuideMatch, StepGuide } from '../model/guide.ts'
 import { Project } from '../model/project.ts'
 import { Secret } from '../model/secret.ts'
 import { Server, ServerApp } from '../model/server.ts'
+import {
+  EventIds,
+  EventKind,
+  EventSource,
+  RoutinePosition,
+  Session,
+  SessionEvent,
+  SessionEvents,
+  TurnStatus,
+} from '../model/session.ts'
 import { Skill } from '../model/skill.ts'
 import { Level } from '../model/tool.ts'
 import { Delivery, DeliverySummary, Webhook, WebhookEvent, WebhookWithSecret } from '../model/webhook.ts'
@@ -92,6 +103,8 @@ const named: Readonly<Record<string, NamedSchema>> = {
   GenerationStatus: name(GenerationStatus, 'The status of a generation.'),
   GenerationStep: name(StepView, 'One request to the model in a generation, with the calls it led to.'),
   GenerationTrace: name(TraceNode, 'A generation with the generations that it started.'),
+  GuideDecision: name(StepGuide, 'What the policies and routines of an agent mean for one step.'),
+  GuideMatch: name(GuideMatch, 'Why a policy or a routine applies, or does not.'),
   HttpExecute: name(Execute, 'How an http tool makes its request.'),
   McpAddress: name(McpAddress, 'Where an MCP server is: a URL, or a program to run.'),
   Message: name(InputMessage, 'A message of a conversation.'),
@@ -106,10 +119,17 @@ const named: Readonly<Record<string, NamedSchema>> = {
   Project: name(Project, 'A tenant: everything else belongs to a project.'),
   RequiredAction: name(RequiredAction, 'What a generation waits for.'),
   Secret: name(Secret, 'A credential that tools reference by name, without its value.'),
+  RoutinePosition: name(RoutinePosition, 'Where a session is in a routine.'),
   SensitiveArgument: name(Sensitive, 'An argument that is hidden or looks like a credential.'),
   Server: name(Server, 'An MCP endpoint: which tools and skills it offers, and how.'),
   ServerApp: name(ServerApp, 'An app that a server offers, with all of its actions or some.'),
   ServerFootprint: name(Footprint, 'What the tool list of a server costs a model.'),
+  Session: name(Session, 'A conversation between an agent and an end user.'),
+  SessionEvent: name(SessionEvent, 'One entry in the log of a session.'),
+  SessionEventList: name(SessionEvents, 'Events of a session, in order.'),
+  SessionEventIds: name(EventIds, 'The ids of a new event.'),
+  SessionEventKind: name(EventKind, 'The kind of an event.'),
+  SessionEventSource: name(EventSource, 'Who an event comes from.'),
   Skill: name(Skill, 'A procedure that an agent can load.'),
   StepRule: name(StepRule, 'What differs at one step of a generation.'),
   StopCondition: name(StopCondition, 'What ends a generation early.'),
@@ -119,6 +139,7 @@ const named: Readonly<Record<string, NamedSchema>> = {
   ToolHealth: name(Health, 'The state of the connection to a tool’s MCP server.'),
   ToolLevel: name(Level, 'How sensitive a tool is.'),
   ToolType: name(ToolTypeView, 'A type that a tool can have, and the fields of its tools.'),
+  TurnStatus: name(TurnStatus, 'The status of a turn.'),
   Usage: name(Usage, 'Tokens and their cost.'),
   Webhook: name(Webhook, 'A URL that events are sent to.'),
   WebhookDelivery: name(Delivery, 'One event sent to one webhook, with its body.'),

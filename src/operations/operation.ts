@@ -3,6 +3,7 @@ import type { Authenticator } from '../access/authenticator.ts'
 import { evaluate, narrowed, type Resource, resourceName, visibility } from '../access/evaluate.ts'
 import type { Models } from '../agents/models/model.ts'
 import type { Runner } from '../agents/runner.ts'
+import type { SessionRunner } from '../agents/sessions/session-runner.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { ServerCatalogues } from '../catalogue/server-catalogue.ts'
 import type { Vault } from '../credentials/vault.ts'
@@ -71,6 +72,9 @@ export interface OperationDeps {
   /** All permissions, so that a policy cannot name one that does not exist. */
   readonly permissions: ReadonlySet<string>
   readonly runner: Runner
+  readonly sessionRunner: SessionRunner
+  /** Aborts when the platform stops, for requests that wait. */
+  readonly closing: AbortSignal
   dispatch(request: CallRequest): Promise<Outcome>
   /**
    * The page on which a person decides on an approval: below the configured public URL, or the address the caller used.
@@ -140,8 +144,8 @@ export interface Operation {
   readonly example?: JsonObject
   readonly input: z.ZodObject
   readonly output: z.ZodType
-  /** 201 if something was created, 204 if the response is empty. */
-  readonly status: 200 | 201 | 204
+  /** 201 if something was created, 202 if it is processed later, 204 if the response is empty. */
+  readonly status: 200 | 201 | 202 | 204
   /** The request or response body, if it is not JSON. */
   readonly accepts?: 'bytes'
   readonly answers?: 'bytes' | 'events'
@@ -166,7 +170,7 @@ interface Common<Input extends z.ZodObject, Output extends z.ZodType> {
   readonly example?: JsonObject
   readonly input: Input
   readonly output: Output
-  readonly status?: 200 | 201 | 204
+  readonly status?: 200 | 201 | 202 | 204
   readonly accepts?: 'bytes'
   readonly answers?: 'bytes' | 'events'
   readonly repeatable?: boolean
@@ -181,8 +185,8 @@ type Answer<Output extends z.ZodType> = z.input<Output> | Download | EventStream
 /** Serialized JSON, sent without parsing it again. A given status replaces that of the operation. */
 export class JsonText {
   readonly text: string
-  readonly status: 202 | undefined
-  constructor(text: string, status?: 202) {
+  readonly status: 200 | 202 | 204 | undefined
+  constructor(text: string, status?: 200 | 202 | 204) {
     this.text = text
     this.status = status
   }

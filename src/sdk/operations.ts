@@ -55,6 +55,8 @@ import type {
   NewProject,
   NewSecret,
   NewServer,
+  NewSession,
+  NewSessionEvent,
   NewSkill,
   NewTool,
   NewWebhook,
@@ -68,6 +70,14 @@ import type {
   ServerChanges,
   ServerFootprint,
   ServerPage,
+  Session,
+  SessionChanges,
+  SessionEvent,
+  SessionEventIds,
+  SessionEventKind,
+  SessionEventList,
+  SessionEventSource,
+  SessionPage,
   Skill,
   SkillChanges,
   SkillPage,
@@ -229,6 +239,18 @@ export const routes = {
     listSecrets: 'GET /secrets',
     updateSecret: 'PATCH /secrets/{secret_id}',
   },
+  sessions: {
+    createSession: 'POST /sessions',
+    createSessionEvent: 'POST /sessions/{session_id}/events',
+    deleteSession: 'DELETE /sessions/{session_id}',
+    getSession: 'GET /sessions/{session_id}',
+    injectToolEvent: 'POST /sessions/{session_id}/tool_events',
+    listSessionEvents: 'GET /sessions/{session_id}/events',
+    listSessions: 'GET /sessions',
+    sendSessionMessage: 'POST /sessions/{session_id}/messages',
+    updateSession: 'PATCH /sessions/{session_id}',
+    watchSession: 'GET /sessions/{session_id}/stream',
+  },
 } as const
 
 /** The methods that send or receive something other than JSON. */
@@ -239,6 +261,7 @@ export const streams = {
   exportCalls: { answers: 'bytes' },
   streamCalls: { answers: 'events' },
   streamApprovals: { answers: 'events' },
+  watchSession: { answers: 'events' },
 } as const
 
 /** The input and output of each method. */
@@ -983,6 +1006,87 @@ export interface Operations {
     }
     /** Rotate or describe a secret; the next call of a tool uses the new value */
     updateSecret: { path: { secret_id: string }; body?: SecretChanges; answer: Secret }
+  }
+  sessions: {
+    /** Start a session: a conversation with an agent */
+    createSession: { body: NewSession; answer: Session }
+    /** Add a custom event to a session; models do not see it */
+    createSessionEvent: { path: { session_id: string }; body: NewSessionEvent; answer: SessionEventIds }
+    /** Delete a session with its events; a turn in progress is cancelled */
+    deleteSession: { path: { session_id: string }; answer: null }
+    /** Get a session */
+    getSession: { path: { session_id: string }; answer: Session }
+    /** Add the result of a tool that the agent did not call itself; the next turn sees it */
+    injectToolEvent: {
+      path: { session_id: string }
+      body: {
+        /** A label such as injected:bank_statement; it need not name a tool */
+        tool_id: string
+        arguments?: unknown
+        result: unknown
+        /** A retry with the same key returns the first event */
+        idempotency_key?: string
+        /** Start a turn immediately; a turn in progress is cancelled */
+        trigger_processing?: boolean
+      }
+      answer: SessionEventIds
+    }
+    /** List the events of a session, in order; can wait for new ones */
+    listSessionEvents: {
+      path: { session_id: string }
+      query?: {
+        /** Only events from this offset on: the last one you have, plus one */
+        min_offset?: number
+        /** Only these kinds, separated by commas */
+        kinds?: Array<SessionEventKind>
+        source?: SessionEventSource
+        trace_id?: string
+        /** If there are none, wait for up to this many seconds, then respond with 204 */
+        wait_for_data?: number
+        /** Stream the events instead, as watch-session does */
+        sse?: boolean
+        limit?: number
+      }
+      answer: SessionEventList
+    }
+    /** List sessions, newest first */
+    listSessions: {
+      query?: {
+        project_id?: string
+        agent_id?: string
+        end_user_id?: string
+        /** Maximum number of items to return */
+        limit?: number
+        /** Number of items to skip */
+        offset?: number
+      }
+      answer: SessionPage
+    }
+    /** Send a message; the agent’s reply is an event of the session */
+    sendSessionMessage: {
+      path: { session_id: string }
+      body: {
+        message: string
+        /** Who speaks. A human agent’s message gets no reply */
+        source?: 'customer' | 'human' | 'system'
+        /** A retry with the same key returns the first event */
+        idempotency_key?: string
+      }
+      answer: null
+    }
+    /** Change a session; fields of the metadata are merged, and null removes one */
+    updateSession: { path: { session_id: string }; body?: SessionChanges; answer: Session }
+    /** Stream the events of a session as server-sent events, and the text of replies as it arrives */
+    watchSession: {
+      path: { session_id: string }
+      query?: {
+        min_offset?: number
+        /** Only these kinds, separated by commas */
+        kinds?: Array<SessionEventKind>
+        deltas?: boolean
+      }
+      answer: AsyncIterable<ServerEvent<SessionEvent>>
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../lib/json.ts'
 import type { Approval } from '../model/approval.ts'
 import type { GenerationResult } from '../model/generation.ts'
+import type { SessionEvent } from '../model/session.ts'
 import type { Run } from '../store/generations.ts'
 import type { Webhooks } from './webhooks.ts'
 
@@ -20,3 +21,15 @@ export async function publishRun(run: Run, result: GenerationResult, webhooks: P
 /** Notifies reviewers. Secrets in the approval have already been redacted. */
 export const publishApproval = (approval: Approval, webhooks: Publisher): Promise<void> =>
   webhooks.publish(approval.project_id, 'approval.requested', approval as unknown as JsonObject, { key: approval.id })
+
+/** Publishes the events of a turn, in order. Those that were published before are not sent again. */
+export async function publishSession(
+  { project_id, agent_id, end_user_id }: { project_id: string; agent_id: string; end_user_id: string | null },
+  events: readonly SessionEvent[],
+  webhooks: Publisher,
+): Promise<void> {
+  for (const event of events) {
+    const body = { ...event, agent_id, end_user_id } as unknown as JsonObject
+    await webhooks.publish(project_id, 'session.event', body, { key: event.id })
+  }
+}

@@ -19,6 +19,7 @@ import * as toolTypeAlias from './2026-11-23-tool-type-alias.ts'
 import * as toolsPerApp from './2026-11-23-tools-per-app.ts'
 import * as toolConfig from './2026-11-24-tool-config.ts'
 import * as secrets from './2026-11-25-secrets.ts'
+import * as sessions from './2026-12-02-sessions.ts'
 
 export type MigrationStep = (db: Kysely<unknown>, engine: EngineName) => Promise<void>
 
@@ -43,4 +44,5 @@ export const migrations: Readonly<Record<string, MigrationStep>> = {
   '2026-11-23-tools-per-app': toolsPerApp.up,
   '2026-11-24-tool-config': toolConfig.up,
   '2026-11-25-secrets': secrets.up,
+  '2026-12-02-sessions': sessions.up,
 }

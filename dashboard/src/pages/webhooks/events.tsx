@@ -3,6 +3,7 @@ const known = [
   ['generation.completed', 'An agent run completed'],
   ['generation.failed', 'An agent run failed'],
   ['generation.requires_action', 'An agent run needs the output of a client tool'],
+  ['session.event', 'A session has a new event'],
   ['connection.expired', 'A connected account must be reconnected'],
 ] as const
 
