@@ -33,6 +33,7 @@ import { Schemas } from './json-schema/schema.ts'
 import { createLog } from './log.ts'
 import { Upstreams } from './mcp/client/upstreams.ts'
 import { builtIn, operationsFor } from './operations/index.ts'
+import { applyManifestFiles } from './operations/manifest-files.ts'
 import type { OperationDeps } from './operations/operation.ts'
 import { perform } from './operations/perform.ts'
 import { EmbeddedModel } from './search/embedded.ts'
@@ -81,6 +82,8 @@ export interface Platform {
   readonly hasDashboard: boolean
   /** Call this once the key has been shown. Until then, each start generates a new one. */
   adminKeyShown(): Promise<void>
+  /** Reads the manifest files again and applies them. Returns the names of their agents. */
+  applyManifests(): Promise<string[]>
   /** Stops accepting new work. Work in progress continues. */
   drain(): void
   close(): Promise<void>
@@ -235,6 +238,11 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
       throw error
     })
   }
+  const applyManifests = () => applyManifestFiles(config.manifest, process.env, deps)
+  await applyManifests().catch(async (error: unknown) => {
+    await closeParts()
+    throw error
+  })
   await runner.work()
   void sessionRunner.sweep()
   const warm = keepWarm({ ...deps, log })
@@ -275,6 +283,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     adminKey,
     hasDashboard: isBuilt(pages),
     adminKeyShown: () => firstKeyShown(store),
+    applyManifests,
     drain() {
       closing.abort()
       runner.close()

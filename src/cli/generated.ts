@@ -919,6 +919,16 @@ export const commands: readonly Command[] = [
     ],
   },
   {
+    name: 'get-agent-manifest',
+    module: 'agents',
+    route: 'GET /agents/{agent_id}/manifest',
+    permission: 'agents:GetAgent',
+    summary: 'Get the manifest of an agent, and its policies and routines as they are applied',
+    fields: [
+      { name: 'agent_id', type: 'string', required: true, where: 'path', reads: 'text' },
+    ],
+  },
+  {
     name: 'get-generation',
     module: 'agents',
     route: 'GET /generations/{generation_id}',
@@ -1830,6 +1840,39 @@ export const commands: readonly Command[] = [
       { name: 'min_offset', type: 'integer', default: '0', where: 'query', reads: 'JSON' },
       { name: 'kinds', type: '("message" | "tool" | "status" | "custom")[]', description: 'Only these kinds, separated by commas', where: 'query', reads: 'list' },
       { name: 'deltas', type: 'boolean', default: 'false', where: 'query', reads: 'flag' },
+    ],
+  },
+  {
+    name: 'apply-manifest',
+    module: 'manifests',
+    route: 'POST /manifests',
+    permission: 'manifests:ApplyManifest',
+    summary: 'Create or change an agent from a manifest, with its servers, models, policies and routines',
+    example: { manifest: 'id: car-desk\nagent_config:\n  llms:\n    generation: { provider: openai-compatible, base_url: http://127.0.0.1:11434/v1, model: qwen3 }\n  context:\n    description: You sell cars.\n' },
+    fields: [
+      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'manifest', type: 'string', description: 'The manifest, in YAML', required: true, where: 'body', reads: 'text' },
+      { name: 'secrets', type: 'object', description: 'Values of the secrets that the manifest declares; they are stored encrypted', default: '{}', where: 'body', reads: 'JSON' },
+    ],
+  },
+  {
+    name: 'check-manifest',
+    module: 'manifests',
+    route: 'POST /manifests/check',
+    permission: 'manifests:CheckManifest',
+    summary: 'Check a manifest without applying it; no server is contacted',
+    example: { manifest: 'id: car-desk\nagent_config:\n  llms:\n    generation: { provider: openai-compatible, base_url: http://127.0.0.1:11434/v1, model: qwen3 }\n  context:\n    description: You sell cars.\n' },
+    fields: [
+      { name: 'manifest', type: 'string', description: 'The manifest, in YAML', required: true, where: 'body', reads: 'text' },
+    ],
+  },
+  {
+    name: 'get-manifest-schema',
+    module: 'manifests',
+    route: 'GET /manifests/schema',
+    permission: 'manifests:CheckManifest',
+    summary: 'Get the JSON Schema of manifests, for editors',
+    fields: [
     ],
   },
 ]

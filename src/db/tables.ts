@@ -380,6 +380,8 @@ export interface SessionRow {
   id: string
   project_id: string
   agent_id: string
+  /** `/agents/<agent id>`, so that access policies can name the sessions of an agent. */
+  path: string
   end_user_id: string | null
   title: string | null
   principal_id: string

@@ -19,6 +19,7 @@ import * as footprint from './footprint.ts'
 import * as generations from './generations.ts'
 import { importMcpServers } from './import-mcp-servers.ts'
 import { inputSchema } from './json-schema.ts'
+import * as manifests from './manifests.ts'
 import { isAction, type Operation } from './operation.ts'
 import * as projects from './projects.ts'
 import * as resolve from './resolve.ts'
@@ -73,7 +74,7 @@ export function operationsFor(types: ToolTypes): Operations {
     ...[projects, apiKeys, accessPolicies, checkAccess, ofTools, tools, typesOfTools, definitions],
     { importMcpServers: importMcpServers(ofTools.createTool) },
     ...[servers, resolve, footprint, skills, skillFiles, aiProviders, agents, generations, documents, files, calls],
-    ...[webhooks, approvals, approvalRules, callStats, secrets, sessions],
+    ...[webhooks, approvals, approvalRules, callStats, secrets, sessions, manifests],
   ].flatMap((module) => (Object.values(module) as unknown[]).filter(isOperation))
   return {
     types,

@@ -53,6 +53,7 @@ import { CallStats } from './call-stats.ts'
 import { DefinitionChange } from './definitions.ts'
 import { Footprint } from './footprint.ts'
 import { Content, InputMessage, Part } from './generation-input.ts'
+import { AgentManifest, JsonSchema, ManifestProblem } from './manifests.ts'
 import type { Operation } from './operation.ts'
 import { Candidate } from './resolve.ts'
 import { ToolTypeView } from './tool-types.ts'
@@ -74,6 +75,7 @@ const named: Readonly<Record<string, NamedSchema>> = {
   Action: name(ActionView, 'One callable action of a tool, as a model sees it.'),
   ActionCandidate: name(Candidate, 'An action that may fit a request, with its score.'),
   Agent: name(Agent, 'A model with instructions and tools.'),
+  AgentManifest: name(AgentManifest, 'The manifest of an agent.'),
   AiProvider: name(AiProvider, 'A provider of language models.'),
   AiProviderRecording: name(Recording, 'Recorded answers of an AI provider, as a script for replay.'),
   AiProviderSummary: name(ListedAiProvider, 'An AI provider without its script.'),
@@ -106,6 +108,8 @@ const named: Readonly<Record<string, NamedSchema>> = {
   GuideDecision: name(StepGuide, 'What the policies and routines of an agent mean for one step.'),
   GuideMatch: name(GuideMatch, 'Why a policy or a routine applies, or does not.'),
   HttpExecute: name(Execute, 'How an http tool makes its request.'),
+  JsonSchema: name(JsonSchema, 'A JSON Schema.'),
+  ManifestProblem: name(ManifestProblem, 'Something wrong in a manifest, and where.'),
   McpAddress: name(McpAddress, 'Where an MCP server is: a URL, or a program to run.'),
   Message: name(InputMessage, 'A message of a conversation.'),
   MessageContent: name(Content, 'The content of a message: text, parts, or where to take it from.'),

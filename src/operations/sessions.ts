@@ -14,7 +14,7 @@ import {
   SessionEvents,
   SessionFields,
 } from '../model/session.ts'
-import type { EventFilter, NewEvent, SessionRecord } from '../store/sessions.ts'
+import { type EventFilter, type NewEvent, pathOf, type SessionRecord } from '../store/sessions.ts'
 import { agent } from './agents.ts'
 import {
   acts,
@@ -31,12 +31,17 @@ import { References } from './references.ts'
 export const session: RecordKind<SessionRecord> = {
   name: 'session',
   find: (id, store) => store.sessions.find(id),
-  resource: ({ id, project_id }) => ({ projectId: project_id ?? null, kind: 'session', id }),
+  resource: ({ id, project_id, path }) => ({
+    projectId: project_id ?? null,
+    kind: 'session',
+    id,
+    ...(path && { path }),
+  }),
 }
 
 const { end_user_id, title, metadata } = SessionFields
 
-export const shown = ({ wanted: _, state: _state, run: _run, ...rest }: SessionRecord): Session => rest
+export const shown = ({ wanted: _, path: _path, state: _state, run: _run, ...rest }: SessionRecord): Session => rest
 
 const agents = References.of('POST /agents/{agent_id}', 'agents:CreateAgentGeneration')
 
@@ -69,7 +74,7 @@ export const createSession = operation({
   output: Session,
   async run(input, context) {
     const found = await findAgent(input.agent_id, context)
-    const resource = { projectId: found.project_id, kind: 'session', id: '*' }
+    const resource = { projectId: found.project_id, kind: 'session', id: '*', path: pathOf(found.id) }
     requireAllowed(context.principal, 'sessions:CreateSession', resource)
     const { principal, store } = context
     const { title: called, metadata: data, end_user_id: user } = input

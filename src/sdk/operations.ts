@@ -8,6 +8,7 @@ import type {
   ActionPage,
   Agent,
   AgentChanges,
+  AgentManifest,
   AgentPage,
   AiProvider,
   AiProviderChanges,
@@ -44,6 +45,8 @@ import type {
   GenerationResult,
   GenerationStatus,
   GenerationTrace,
+  JsonSchema,
+  ManifestProblem,
   NewAccessPolicy,
   NewAgent,
   NewAgentGeneration,
@@ -171,6 +174,7 @@ export const routes = {
     createAgentGeneration: 'POST /agents/{agent_id}/generate',
     deleteAgent: 'DELETE /agents/{agent_id}',
     getAgent: 'GET /agents/{agent_id}',
+    getAgentManifest: 'GET /agents/{agent_id}/manifest',
     getGeneration: 'GET /generations/{generation_id}',
     getGenerationTrace: 'GET /generations/{generation_id}/trace',
     listAgents: 'GET /agents',
@@ -250,6 +254,11 @@ export const routes = {
     sendSessionMessage: 'POST /sessions/{session_id}/messages',
     updateSession: 'PATCH /sessions/{session_id}',
     watchSession: 'GET /sessions/{session_id}/stream',
+  },
+  manifests: {
+    applyManifest: 'POST /manifests',
+    checkManifest: 'POST /manifests/check',
+    getManifestSchema: 'GET /manifests/schema',
   },
 } as const
 
@@ -606,6 +615,8 @@ export interface Operations {
     deleteAgent: { path: { agent_id: string }; answer: null }
     /** Get an agent */
     getAgent: { path: { agent_id: string }; answer: Agent }
+    /** Get the manifest of an agent, and its policies and routines as they are applied */
+    getAgentManifest: { path: { agent_id: string }; answer: AgentManifest }
     /** Get a generation with its steps, calls and result */
     getGeneration: { path: { generation_id: string }; answer: GenerationDetail }
     /** Get a generation and all runs it started, as a tree */
@@ -1088,11 +1099,39 @@ export interface Operations {
       answer: AsyncIterable<ServerEvent<SessionEvent>>
     }
   }
+  manifests: {
+    /** Create or change an agent from a manifest, with its servers, models, policies and routines */
+    applyManifest: {
+      body: {
+        project_id?: string
+        /** The manifest, in YAML */
+        manifest: string
+        /** Values of the secrets that the manifest declares; they are stored encrypted */
+        secrets?: Record<string, string>
+      }
+      answer: {
+        agent: Agent
+        /** The tools of its servers */
+        tools: Array<string>
+      }
+    }
+    /** Check a manifest without applying it; no server is contacted */
+    checkManifest: {
+      body: {
+        /** The manifest, in YAML */
+        manifest: string
+      }
+      answer: { valid: boolean; errors: Array<ManifestProblem> }
+    }
+    /** Get the JSON Schema of manifests, for editors */
+    getManifestSchema: { answer: JsonSchema }
+  }
 }
 
 /** All error codes of the platform. */
 export type PlatformErrorCode =
   | 'VALIDATION_FAILED'
+  | 'MANIFEST_INVALID'
   | 'INVALID_JSON'
   | 'BODY_INCOMPLETE'
   | 'PROJECT_REQUIRED'
@@ -1109,6 +1148,8 @@ export type PlatformErrorCode =
   | 'SELF_APPROVAL'
   | 'PERSON_REQUIRED'
   | 'RESOURCE_NOT_FOUND'
+  | 'NO_MANIFEST'
+  | 'ROUTINE_NOT_FOUND'
   | 'GENERATION_NOT_FOUND'
   | 'UNKNOWN_TOOL'
   | 'TOOL_NOT_ACTIVE'
@@ -1145,6 +1186,7 @@ export type PlatformErrorCode =
   | 'MODEL_REQUEST_REFUSED'
   | 'REPLAY_STEP_MISSING'
   | 'IDEMPOTENCY_KEY_REUSED'
+  | 'MANIFEST_SERVERS_UNREACHABLE'
   | 'RATE_LIMITED'
   | 'TOO_MANY_APPROVALS'
   | 'MODEL_RATE_LIMITED'

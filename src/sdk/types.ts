@@ -87,6 +87,13 @@ export interface Agent {
 /** The body of update-agent. */
 export type AgentChanges = Partial<Omit<NewAgent, 'project_id'>>
 
+/** The manifest of an agent. */
+export interface AgentManifest {
+  manifest: string
+  /** Its policies and routines, with defaults filled in */
+  guide: Record<string, unknown>
+}
+
 export type AgentPage = Page<Agent>
 
 /** A provider of language models. */
@@ -587,6 +594,17 @@ export interface HttpExecuteInput {
   method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Sent with every request */
   headers?: Record<string, string>
+}
+
+/** A JSON Schema. */
+export type JsonSchema = Record<string, unknown>
+
+/** Something wrong in a manifest, and where. */
+export interface ManifestProblem {
+  line: number
+  column: number
+  path: string
+  message: string
 }
 
 /** Where an MCP server is: a URL, or a program to run. */

@@ -19,8 +19,12 @@ import {
 } from '../model/session.ts'
 import { type NewGeneration, rowOf } from './generations.ts'
 
+/** Access policies can name the sessions of an agent by this path. */
+export const pathOf = (agentId: string): string => `/agents/${agentId}`
+
 /** A session with what its turns need. */
 export interface SessionRecord extends Session {
+  readonly path: string
   readonly wanted: number | null
   readonly state: GuideState
   readonly run: RoutineRunState | null
@@ -32,6 +36,7 @@ const toSession = (row: SessionRow): SessionRecord => {
     id: row.id,
     project_id: row.project_id,
     agent_id: row.agent_id,
+    path: row.path,
     end_user_id: row.end_user_id,
     title: row.title,
     status: row.turn_id === null && row.wanted === null ? 'ready' : 'processing',
@@ -116,6 +121,7 @@ export class Sessions {
     const row: SessionRow = {
       id: id ?? newId('sess', now),
       ...fresh,
+      path: pathOf(fresh.agent_id),
       principal_id: principal.id,
       principal_name: principal.name,
       next_offset: 0,
@@ -146,7 +152,10 @@ export class Sessions {
       const value = filter[field]
       if (value !== undefined) where = where.where(field, '=', value)
     }
-    return pageOfRows(where, filter, visible, toSession, { order: 'desc' })
+    return pageOfRows(where, filter, visible, toSession, {
+      order: 'desc',
+      facts: ['id', 'project_id', 'path'],
+    })
   }
 
   /** Replaces the given top-level fields of the metadata. Null removes one. */

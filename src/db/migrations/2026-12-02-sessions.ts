@@ -25,6 +25,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('id', 'text', (column) => column.primaryKey())
     .addColumn('project_id', 'text', (column) => column.notNull())
     .addColumn('agent_id', 'text', (column) => column.notNull())
+    .addColumn('path', 'text', (column) => column.notNull())
     .addColumn('end_user_id', 'text')
     .addColumn('title', 'text')
     .addColumn('principal_id', 'text', (column) => column.notNull())
