@@ -1,17 +1,12 @@
 import { readFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { parseEnv } from 'node:util'
 import { parse } from 'yaml'
 import { isManifest, type ManifestFault, readManifest } from '../../agents/manifest/read.ts'
-import { exit, type Given, UsageError } from '../toolkit/command.ts'
-import { openSession } from '../toolkit/connection.ts'
-import { io, note, say } from '../toolkit/io.ts'
-import { isSet } from '../toolkit/parse.ts'
+import { exit } from '../toolkit/command.ts'
+import { note, say } from '../toolkit/io.ts'
 import { print } from '../toolkit/print.ts'
-import { harmless, isForPeople, paint, withProgress } from '../toolkit/terminal.ts'
-import { sendOperation } from './plan.ts'
+import { harmless, isForPeople, paint } from '../toolkit/terminal.ts'
 
-interface ManifestFile {
+export interface ManifestFile {
   readonly path: string
   readonly text: string
 }
@@ -33,7 +28,7 @@ function parsed(text: string): unknown {
   }
 }
 
-const faultLine = (path: string, { line, column, path: at, message }: ManifestFault): string =>
+export const faultLine = (path: string, { line, column, path: at, message }: ManifestFault): string =>
   `${path}:${line}:${column}: ${harmless(at === '' ? message : `${at}: ${message}`)}`
 
 export function checkManifest({ path, text }: ManifestFile, json: boolean): number {
@@ -47,32 +42,4 @@ export function checkManifest({ path, text }: ManifestFile, json: boolean): numb
   }
   if (isForPeople(json) || faults.length > 0) for (const fault of faults) note(faultLine(path, fault))
   return faults.length > 0 ? exit.refused : exit.ok
-}
-
-/** Applies a manifest to a running platform, with the values of its secrets from the environment or a .env file. */
-export async function applyManifest(
-  { path, text }: ManifestFile,
-  { given }: { readonly given: Given },
-): Promise<number> {
-  const { manifest, faults } = readManifest(text)
-  if (!manifest) {
-    throw new UsageError(['The manifest is not valid:', ...faults.map((fault) => faultLine(path, fault))].join('\n'))
-  }
-  if (isSet(given, 'dry-run')) throw new UsageError('--dry-run is for project files. Use "quartermaster check" first.')
-  const environment = { ...parseEnv(await readFile(join(dirname(path), '.env'), 'utf8').catch(() => '')), ...io().env }
-  const secrets = Object.fromEntries(
-    manifest.secrets.flatMap(({ secret_name: name }) => {
-      const value = environment[name]
-      return value ? [[name, value]] : []
-    }),
-  )
-  const [projectId] = given.get('project-id') ?? []
-  const session = await openSession(given)
-  const body = { manifest: text, secrets, ...(projectId !== undefined && { project_id: projectId }) }
-  const applied = await withProgress('Contacting its servers …', sendOperation(session, 'apply-manifest', { body }))
-  const json = isSet(given, 'json')
-  const { agent, tools } = applied as { agent: { id: string; name: string }; tools: string[] }
-  if (!isForPeople(json)) print({ agent_id: agent.id, tools }, { json })
-  else say(`${paint('green', '✓')} ${harmless(agent.name)} (${agent.id}) is ready, with ${tools.length} tools.`)
-  return exit.ok
 }
