@@ -196,7 +196,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     ...{ store, runner, log },
     stateAfter: (run, session) => guide.stateAfter(run, session),
     publish: (session, events) => publishSession(session, events, webhooks),
-    onTurnEnd: (run, session) => guide.onTurnEnd(run, session),
+    onTurnEnd: async () => {},
   })
   metrics.watchGenerations(() => runner.running)
   const deps: OperationDeps = {

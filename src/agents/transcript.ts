@@ -40,7 +40,9 @@ export function withGuidance(messages: readonly Message[], guidance: string | nu
   const at = messages.findLastIndex(({ role }) => role === 'user')
   const part = { type: 'text' as const, text: guidance }
   const message = messages[at]
-  if (message?.role !== 'user') return [...messages, { role: 'user', content: [part] }]
+  // After a draft that was not sent, it is a message of its own.
+  if (message?.role !== 'user' || messages.at(-1)?.role === 'assistant')
+    return [...messages, { role: 'user', content: [part] }]
   const before: ContentPart[] =
     typeof message.content === 'string' ? [{ type: 'text', text: message.content }] : message.content
   return messages.with(at, { role: 'user', content: [...before, part] })

@@ -105,6 +105,10 @@ export const StepGuide = z.object({
   matches: z.array(GuideMatch),
   routines: z.array(RoutinePosition),
   reviewed: z.boolean().describe('Whether the reply is checked before it is sent'),
+  review: z
+    .object({ violations: z.array(z.object({ id: z.string(), reason: z.string().nullable() })) })
+    .nullable()
+    .describe('What the check of the reply found'),
   rewrites: z.int().nullable().describe('The step whose draft this step replaces'),
   questions: z.int().describe('How many questions the model was asked for this decision'),
   faults: z.array(z.string()),

@@ -561,6 +561,8 @@ export interface GuideDecision {
   routines: Array<RoutinePosition>
   /** Whether the reply is checked before it is sent */
   reviewed: boolean
+  /** What the check of the reply found */
+  review: { violations: Array<{ id: string; reason: string | null }> } | null
   /** The step whose draft this step replaces */
   rewrites: number | null
   /** How many questions the model was asked for this decision */

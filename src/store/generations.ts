@@ -385,6 +385,20 @@ export class Generations {
     return updated.numUpdatedRows === 1n
   }
 
+  /** Adds what the questions of a guide have used. */
+  async addUsage(run: Attempt, usage: { input_tokens: number; output_tokens: number; cost: number }): Promise<void> {
+    await this.#engine.db
+      .updateTable('generations')
+      .set((e) => ({
+        input_tokens: e('input_tokens', '+', usage.input_tokens),
+        output_tokens: e('output_tokens', '+', usage.output_tokens),
+        ...(usage.cost > 0 && { cost: e(e.fn.coalesce('cost', e.lit(0)), '+', usage.cost) }),
+      }))
+      .where('id', '=', run.id)
+      .where('turn', '=', run.attempt)
+      .execute()
+  }
+
   /** Records that the reply begins to be sent. False after a cancellation: then it must not begin. */
   async beginReply(run: Attempt): Promise<boolean> {
     const updated = await this.#engine.db

@@ -187,6 +187,18 @@ export class Journals {
     return rows.map(toCall)
   }
 
+  /** Adds to the decision of a step what became of it. */
+  async noteGuide(run: Attempt, number: number, guide: StepGuide): Promise<void> {
+    await asAttempt(this.#engine, run, {}, (tx) =>
+      tx
+        .updateTable('generation_steps')
+        .set({ guide: JSON.stringify(guide) })
+        .where('generation_id', '=', run.id)
+        .where('number', '=', number)
+        .execute(),
+    )
+  }
+
   async suspendCall(run: Attempt, call: CallKey, awaits: Wait): Promise<void> {
     await asAttempt(this.#engine, run, {}, (tx) =>
       at(tx.updateTable('generation_calls').set({ awaits: JSON.stringify(awaits) }), call).execute(),
