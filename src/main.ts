@@ -10,6 +10,7 @@ import { modelOf } from './agents/model-of.ts'
 import type { Models } from './agents/models/model.ts'
 import { createModels } from './agents/models/models.ts'
 import { Runner } from './agents/runner.ts'
+import { RoutineRuns } from './agents/sessions/routine-runs.ts'
 import { SessionRunner } from './agents/sessions/session-runner.ts'
 import { createTurnHooks } from './agents/sessions/turn-hooks.ts'
 import { ApprovalCoordinator } from './approvals/coordinator.ts'
@@ -196,14 +197,16 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     ...{ store, runner, log },
     stateAfter: (run, session) => guide.stateAfter(run, session),
     publish: (session, events) => publishSession(session, events, webhooks),
-    onTurnEnd: async () => {},
+    onTurnEnd: (run, session) => routineRuns.onTurnEnd(run, session),
   })
+  const routineRuns = new RoutineRuns({ store, jobs, outbound, runner, sessionRunner })
   metrics.watchGenerations(() => runner.running)
   const deps: OperationDeps = {
     store,
     authenticator,
     runner,
     sessionRunner,
+    routineRuns,
     closing: closing.signal,
     catalogue,
     serverCatalogues: new ServerCatalogues(store, catalogue),
@@ -244,6 +247,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     throw error
   })
   await runner.work()
+  await routineRuns.work()
   void sessionRunner.sweep()
   const warm = keepWarm({ ...deps, log })
   const sessions = new DashboardSessions(store, authenticator)

@@ -41,8 +41,12 @@ export function withGuidance(messages: readonly Message[], guidance: string | nu
   const part = { type: 'text' as const, text: guidance }
   const message = messages[at]
   // After a draft that was not sent, it is a message of its own.
-  if (message?.role !== 'user' || messages.at(-1)?.role === 'assistant')
-    return [...messages, { role: 'user', content: [part] }]
+  if (messages.at(-1)?.role === 'assistant') return [...messages, { role: 'user', content: [part] }]
+  if (message?.role !== 'user') {
+    // An autonomous run has no user, but providers expect a conversation to start with one.
+    const start = messages.findLastIndex(({ role }) => role === 'system') + 1
+    return messages.toSpliced(start, 0, { role: 'user', content: [part] })
+  }
   const before: ContentPart[] =
     typeof message.content === 'string' ? [{ type: 'text', text: message.content }] : message.content
   return messages.with(at, { role: 'user', content: [...before, part] })

@@ -1745,6 +1745,17 @@ export const commands: readonly Command[] = [
     ],
   },
   {
+    name: 'get-routine-run',
+    module: 'sessions',
+    route: 'GET /routines/{routine_id}/runs/{run_id}',
+    permission: 'sessions:GetSession',
+    summary: 'Get the run of an autonomous routine, with its output once it has ended',
+    fields: [
+      { name: 'routine_id', type: 'string', required: true, where: 'path', reads: 'text' },
+      { name: 'run_id', type: 'string', required: true, where: 'path', reads: 'text' },
+    ],
+  },
+  {
     name: 'get-session',
     module: 'sessions',
     route: 'GET /sessions/{session_id}',
@@ -1813,6 +1824,21 @@ export const commands: readonly Command[] = [
       { name: 'message', type: 'string', required: true, where: 'body', reads: 'text' },
       { name: 'source', type: '"customer" | "human" | "system"', description: 'Who speaks. A human agent’s message gets no reply', default: '"customer"', where: 'body', reads: 'text' },
       { name: 'idempotency_key', type: 'string', description: 'A retry with the same key returns the first event', where: 'body', reads: 'text' },
+    ],
+  },
+  {
+    name: 'trigger-routine',
+    module: 'sessions',
+    route: 'POST /routines/{routine_id}/trigger',
+    permission: 'sessions:TriggerRoutine',
+    summary: 'Start an autonomous routine; its output is posted to the callback URL',
+    example: { input: { order: '1042' } },
+    fields: [
+      { name: 'routine_id', type: 'string', required: true, where: 'path', reads: 'text' },
+      { name: 'agent_id', type: 'string', description: 'Id or name of the agent, if several have such a routine', where: 'body', reads: 'text' },
+      { name: 'input', type: 'object', description: 'The input of the routine', where: 'body', reads: 'JSON' },
+      { name: 'callback_url', type: 'string', where: 'body', reads: 'text' },
+      { name: 'end_user_id', type: 'string | null', where: 'body', reads: 'text or null' },
     ],
   },
   {

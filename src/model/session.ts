@@ -74,7 +74,13 @@ export type RoutineRun = z.infer<typeof RoutineRun>
 export type RoutineRunState = Pick<
   RoutineRun,
   'routine_id' | 'status' | 'output' | 'error' | 'callback_url' | 'completed_at'
-> & { readonly input: JsonObject; readonly deadline: number | null }
+> & {
+  readonly input: JsonObject
+  readonly deadline: number | null
+  /** How often its result was posted to the callback URL, and whether that worked. */
+  readonly callbacks: number
+  readonly called_back: boolean
+}
 
 /** Where a session is in a routine. */
 export const RoutinePosition = z.object({

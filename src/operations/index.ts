@@ -23,6 +23,7 @@ import * as manifests from './manifests.ts'
 import { isAction, type Operation } from './operation.ts'
 import * as projects from './projects.ts'
 import * as resolve from './resolve.ts'
+import * as routines from './routines.ts'
 import * as secrets from './secrets.ts'
 import * as servers from './servers.ts'
 import * as sessions from './sessions.ts'
@@ -74,7 +75,7 @@ export function operationsFor(types: ToolTypes): Operations {
     ...[projects, apiKeys, accessPolicies, checkAccess, ofTools, tools, typesOfTools, definitions],
     { importMcpServers: importMcpServers(ofTools.createTool) },
     ...[servers, resolve, footprint, skills, skillFiles, aiProviders, agents, generations, documents, files, calls],
-    ...[webhooks, approvals, approvalRules, callStats, secrets, sessions, manifests],
+    ...[webhooks, approvals, approvalRules, callStats, secrets, sessions, manifests, routines],
   ].flatMap((module) => (Object.values(module) as unknown[]).filter(isOperation))
   return {
     types,

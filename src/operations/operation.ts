@@ -3,6 +3,7 @@ import type { Authenticator } from '../access/authenticator.ts'
 import { evaluate, narrowed, type Resource, resourceName, visibility } from '../access/evaluate.ts'
 import type { Models } from '../agents/models/model.ts'
 import type { Runner } from '../agents/runner.ts'
+import type { RoutineRuns } from '../agents/sessions/routine-runs.ts'
 import type { SessionRunner } from '../agents/sessions/session-runner.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { ServerCatalogues } from '../catalogue/server-catalogue.ts'
@@ -73,6 +74,7 @@ export interface OperationDeps {
   readonly permissions: ReadonlySet<string>
   readonly runner: Runner
   readonly sessionRunner: SessionRunner
+  readonly routineRuns: RoutineRuns
   /** Aborts when the platform stops, for requests that wait. */
   readonly closing: AbortSignal
   dispatch(request: CallRequest): Promise<Outcome>

@@ -66,6 +66,7 @@ import type {
   Project,
   ProjectChanges,
   ProjectPage,
+  RoutineRun,
   Secret,
   SecretChanges,
   SecretPage,
@@ -247,11 +248,13 @@ export const routes = {
     createSession: 'POST /sessions',
     createSessionEvent: 'POST /sessions/{session_id}/events',
     deleteSession: 'DELETE /sessions/{session_id}',
+    getRoutineRun: 'GET /routines/{routine_id}/runs/{run_id}',
     getSession: 'GET /sessions/{session_id}',
     injectToolEvent: 'POST /sessions/{session_id}/tool_events',
     listSessionEvents: 'GET /sessions/{session_id}/events',
     listSessions: 'GET /sessions',
     sendSessionMessage: 'POST /sessions/{session_id}/messages',
+    triggerRoutine: 'POST /routines/{routine_id}/trigger',
     updateSession: 'PATCH /sessions/{session_id}',
     watchSession: 'GET /sessions/{session_id}/stream',
   },
@@ -1025,6 +1028,8 @@ export interface Operations {
     createSessionEvent: { path: { session_id: string }; body: NewSessionEvent; answer: SessionEventIds }
     /** Delete a session with its events; a turn in progress is cancelled */
     deleteSession: { path: { session_id: string }; answer: null }
+    /** Get the run of an autonomous routine, with its output once it has ended */
+    getRoutineRun: { path: { routine_id: string; run_id: string }; answer: RoutineRun }
     /** Get a session */
     getSession: { path: { session_id: string }; answer: Session }
     /** Add the result of a tool that the agent did not call itself; the next turn sees it */
@@ -1082,6 +1087,19 @@ export interface Operations {
         source?: 'customer' | 'human' | 'system'
         /** A retry with the same key returns the first event */
         idempotency_key?: string
+      }
+      answer: null
+    }
+    /** Start an autonomous routine; its output is posted to the callback URL */
+    triggerRoutine: {
+      path: { routine_id: string }
+      body?: {
+        /** Id or name of the agent, if several have such a routine */
+        agent_id?: string
+        /** The input of the routine */
+        input?: Record<string, unknown>
+        callback_url?: string
+        end_user_id?: string | null
       }
       answer: null
     }

@@ -997,6 +997,21 @@ export interface RoutinePosition {
   reason: string | null
 }
 
+/** The run of an autonomous routine. */
+export interface RoutineRun {
+  /** The id of its session */
+  run_id: string
+  session_id: string
+  routine_id: string
+  agent_id: string
+  status: 'running' | 'succeeded' | 'failed'
+  output: unknown | null
+  error: { code: string; message: string; details?: unknown } | null
+  callback_url: string | null
+  created_at: string
+  completed_at: string | null
+}
+
 /** A credential that tools reference by name, without its value. */
 export interface Secret {
   id: string

@@ -105,6 +105,13 @@ export class Agents {
     return this.#engine.db.selectFrom('agents').select(['guide_id', 'manifest']).where('id', '=', id).executeTakeFirst()
   }
 
+  /** Agents with a guide: of one project, or of all. */
+  async guided(projectId: string | null): Promise<Agent[]> {
+    let query = this.#engine.db.selectFrom('agents').selectAll().where('guide_id', 'is not', null)
+    if (projectId !== null) query = query.where('project_id', '=', projectId)
+    return (await query.orderBy('id').execute()).map(toAgent)
+  }
+
   /** Turns that have started keep the guide they started with. */
   async setGuide(id: string, guide: { guide_id: string; manifest: string }): Promise<void> {
     await this.#engine.db

@@ -3,6 +3,7 @@ import type { GuideState, RoutinePosition } from '../../model/session.ts'
 import type { SessionRecord } from '../../store/sessions.ts'
 import { builtInName } from '../offered.ts'
 import { toolIdOf } from '../sessions/turn-events.ts'
+import type { Toolbox } from '../toolbox.ts'
 import { transcript } from '../transcript.ts'
 import type { StepContext } from '../turn.ts'
 import { type Advancing, advance, obsoleteNodes } from './advance.ts'
@@ -11,6 +12,7 @@ import { emitSchema } from './built-ins.ts'
 import { factsOf, type NamedCall } from './facts.ts'
 import { applyingOf, guidanceOf } from './guidance.ts'
 import type { GuideDeps } from './guide-deps.ts'
+import { iterationsOf } from './limits.ts'
 import { type Matching, matchRules, policyId, withPriorities } from './match.ts'
 import { afterCalls, routineOf, started, withPosition } from './positions.ts'
 import { conversationOf, systemOf } from './prompts.ts'
@@ -31,7 +33,7 @@ export async function decide(
   const facts = await factsOf(session, guide, { input: run.input, calls }, deps.store)
   const prefix = { system: systemOf(guide), conversation: conversationOf(transcript(run, journal)) }
   const advancing: Advancing = { guide, facts, asker, prefix }
-  const isLast = number > guide.max_engine_iterations
+  const isLast = number > iterationsOf(guide, session.run)
 
   const known = afterCalls(before?.routines ?? session.state.routines, before ? latest : [], guide)
   const matching = { guide, facts, once: session.state.once, asker, prefix }
@@ -46,7 +48,7 @@ export async function decide(
   await deps.store.guides.addAnswers(answers)
   if (answers.length > 0) await deps.store.generations.addUsage(run, usageOf(answers))
   return {
-    ...seen(guide, matches, settled, isLast),
+    ...seen(guide, matches, settled, { isLast, isAutonomous: session.run !== null, toolbox }),
     matches,
     routines: settled,
     questions: answers.length,
@@ -153,7 +155,12 @@ async function movedOn(
 }
 
 /** The instructions and tools that follow from what applies. */
-function seen(guide: Guide, matches: readonly GuideMatch[], positions: readonly RoutinePosition[], isLast: boolean) {
+function seen(
+  guide: Guide,
+  matches: readonly GuideMatch[],
+  positions: readonly RoutinePosition[],
+  { isLast, isAutonomous, toolbox }: { isLast: boolean; isAutonomous: boolean; toolbox: Toolbox },
+) {
   const applying = applyingOf(guide, matches, positions)
   const isEmpty = guide.policies.length + guide.routines.length === 0
   const thinking = applying.nodes.find(({ node }) => node.kind === 'think')
@@ -170,12 +177,19 @@ function seen(guide: Guide, matches: readonly GuideMatch[], positions: readonly 
     guidance: guidanceOf(guide, focus ? { ...applying, nodes: [focus] } : applying, { last: isLast }),
     actions: isEmpty ? null : focus ? [] : [...new Set(tools)].filter((id) => id !== builtIns.emitOutput),
     built_ins: focus && routine ? [{ tool_id: toolId, routine_id: routine.id, node_id: focus.node.id, schema }] : [],
-    must_call: focus ? builtInName(toolId) : null,
+    must_call: focus ? builtInName(toolId) : isAutonomous ? onlyTool(tools, toolbox) : null,
     last: isLast && !isEmpty,
     reviewed: guide.policies.some(({ applies_to }) => applies_to === 'reply'),
     review: null,
     rewrites: null,
   }
+}
+
+/** In an autonomous routine there is nobody to ask, so the tool has to be called. */
+function onlyTool(tools: readonly string[], toolbox: Toolbox): string | null {
+  const [only, another] = tools
+  if (only === undefined || another !== undefined) return null
+  return toolbox.active(null).find(({ prepared }) => prepared.action.id === only)?.name ?? null
 }
 
 /** The draft of the last step was not sent: the model writes another one. */

@@ -9,6 +9,7 @@ import type { GuideState, SessionEvent } from '../../model/session.ts'
 import type { Run } from '../../store/generations.ts'
 import type { NewEvent, SessionRecord } from '../../store/sessions.ts'
 import type { Store } from '../../store/store.ts'
+import { iterationsOf } from '../guide/limits.ts'
 import type { Runner } from '../runner.ts'
 import { endEvents, statusEvent } from './turn-events.ts'
 
@@ -163,14 +164,14 @@ function settingsOf(
   agent: Agent,
   guide: Guide | undefined,
   before: number,
-  { id: sessionId, end_user_id }: SessionRecord,
+  { id: sessionId, end_user_id, run }: SessionRecord,
 ): GenerationSettings {
   const { ai_provider_id, model, instructions, tool_ids, temperature, max_context_messages, boundary_policy } = agent
   const { active_tool_ids, tool_choice, stop_conditions, step_rules } = agent
   return {
     ...{ ai_provider_id, model, instructions, tool_ids, temperature, max_context_messages },
     ...{ active_tool_ids, tool_choice, stop_conditions, step_rules },
-    max_steps: guide ? guide.max_engine_iterations + extraSteps : agent.max_steps,
+    max_steps: guide ? iterationsOf(guide, run) + extraSteps : agent.max_steps,
     boundaries: boundary_policy
       ? [[{ policyId: `${agent.id}/boundary_policy`, statements: boundary_policy.statement }]]
       : [],
