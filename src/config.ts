@@ -61,6 +61,13 @@ const settings = {
     help: 'Address to listen on',
   },
   data: { flag: 'data', variable: 'QM_DATA', schema: z.string().min(1).default('.quartermaster'), help: 'Data folder' },
+  manifest: {
+    flag: 'manifest',
+    repeats: true,
+    variable: 'QM_MANIFEST',
+    schema: list.default([]),
+    help: 'Manifest of an agent, applied at startup; the platform does not start if it has errors or one of its MCP servers is unreachable. Separate several with commas, or repeat the flag. SIGHUP applies them again',
+  },
   sample: {
     flag: 'sample',
     isSwitch: true,
@@ -262,7 +269,15 @@ const settings = {
   },
 } as const satisfies Record<
   string,
-  { flag?: string; isSwitch?: true; variable: string; inLowerCase?: true; schema: z.ZodType; help: string }
+  {
+    flag?: string
+    isSwitch?: true
+    repeats?: true
+    variable: string
+    inLowerCase?: true
+    schema: z.ZodType
+    help: string
+  }
 >
 
 type Settings = { readonly [Name in keyof typeof settings]: z.infer<(typeof settings)[Name]['schema']> }
@@ -285,11 +300,12 @@ export const describeSettings = (): { flag: string; variable: string; default: s
   })
 
 /** The settings that are also flags of `quartermaster up`. */
-export const settingFlags = (): { name: string; help: string; value?: string; negatable?: true }[] =>
+export const settingFlags = (): { name: string; help: string; value?: string; negatable?: true; repeats?: true }[] =>
   Object.entries(settings).flatMap(([name, setting]) => {
     if (!('flag' in setting)) return []
     const { flag, help } = setting
-    return [{ name: flag, help, ...('isSwitch' in setting ? { negatable: true } : { value: name }) }]
+    const repeats = 'repeats' in setting && ({ repeats: true } as const)
+    return [{ name: flag, help, ...repeats, ...('isSwitch' in setting ? { negatable: true } : { value: name }) }]
   })
 
 /** Reads the settings. Flags, such as `{ port: '4600' }`, take precedence over the environment. */

@@ -8,10 +8,14 @@ import { People } from './access/people.ts'
 import { RateLimit } from './access/rate-limit.ts'
 import { SignInAttempts } from './access/sign-in-attempts.ts'
 import { Tokens, tokenAuthenticator } from './access/tokens.ts'
+import { createGuideHooks } from './agents/guide/guide-hooks.ts'
 import { modelOf } from './agents/model-of.ts'
 import type { Models } from './agents/models/model.ts'
 import { createModels } from './agents/models/models.ts'
 import { Runner } from './agents/runner.ts'
+import { RoutineRuns } from './agents/sessions/routine-runs.ts'
+import { SessionRunner } from './agents/sessions/session-runner.ts'
+import { createTurnHooks } from './agents/sessions/turn-hooks.ts'
 import { ApprovalCoordinator } from './approvals/coordinator.ts'
 import { expireApprovals } from './approvals/expiry.ts'
 import { Catalogue } from './catalogue/catalogue.ts'
@@ -38,6 +42,7 @@ import { Schemas } from './json-schema/schema.ts'
 import { createLog } from './log.ts'
 import { Upstreams } from './mcp/client/upstreams.ts'
 import { builtIn, operationsFor } from './operations/index.ts'
+import { applyManifestFiles } from './operations/manifest-files.ts'
 import type { OperationDeps } from './operations/operation.ts'
 import { perform } from './operations/perform.ts'
 import { EmbeddedModel } from './search/embedded.ts'
@@ -70,7 +75,7 @@ import { Apis } from './tools/openapi/apis.ts'
 import { sealStoredTools } from './tools/seal-stored-tools.ts'
 import type { ToolDeps, ToolType } from './tools/tool-type.ts'
 import { ToolTypes } from './tools/tool-types.ts'
-import { publishApproval, publishConnection, publishRun } from './webhooks/events.ts'
+import { publishApproval, publishConnection, publishRun, publishSession } from './webhooks/events.ts'
 import { Webhooks } from './webhooks/webhooks.ts'
 
 export { done } from './model/tool.ts'
@@ -98,6 +103,8 @@ export interface Platform {
   readonly hasDashboard: boolean
   /** Call this once the key has been shown. Until then, each start generates a new one. */
   adminKeyShown(): Promise<void>
+  /** Reads the manifest files again and applies them. Returns the names of their agents. */
+  applyManifests(): Promise<string[]>
   /** Stops accepting new work. Work in progress continues. */
   drain(): void
   close(): Promise<void>
@@ -224,8 +231,10 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     authenticator,
     onEnd: (call) => metrics.callEnded(call),
   }
+  const guide = createGuideHooks({ store, schemas, models })
   const runner = new Runner({
     ...{ store, jobs, catalogue, authenticator, log },
+    turns: createTurnHooks(store, guide),
     outputMs: config.outputSeconds * 1000,
     dispatch: (request) => dispatch(request, dispatchDeps),
     conclude: (request, outcome) => conclude(request, outcome, dispatchDeps),
@@ -233,8 +242,18 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     modelOf: (run) => modelOf(run, store, models),
     onStart: () => metrics.generationStarted(),
     onEnd: (run) => metrics.generationEnded(run),
-    onRest: (run, result) => publishRun(run, result, webhooks),
+    onRest: async (run, result) => {
+      await sessionRunner.onRest(run)
+      await publishRun(run, result, webhooks)
+    },
   })
+  const sessionRunner = new SessionRunner({
+    ...{ store, runner, log },
+    stateAfter: (run, session) => guide.stateAfter(run, session),
+    publish: (session, events) => publishSession(session, events, webhooks),
+    onTurnEnd: (run, session) => routineRuns.onTurnEnd(run, session),
+  })
+  const routineRuns = new RoutineRuns({ store, jobs, outbound, runner, sessionRunner })
   metrics.watchGenerations(() => runner.running)
   const singleSignOn = new SingleSignOn({ store, vault, outbound, authenticator })
   let address: string | undefined
@@ -243,6 +262,9 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     store,
     authenticator,
     runner,
+    sessionRunner,
+    routineRuns,
+    closing: closing.signal,
     catalogue,
     serverCatalogues: new ServerCatalogues(store, catalogue),
     resolver: new Resolver(semantic),
@@ -282,7 +304,14 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
       throw error
     })
   }
+  const applyManifests = () => applyManifestFiles(config.manifest, process.env, deps)
+  await applyManifests().catch(async (error: unknown) => {
+    await closeParts()
+    throw error
+  })
   await runner.work()
+  await routineRuns.work()
+  void sessionRunner.sweep()
   const warm = keepWarm({ ...deps, log })
   const sessions = new DashboardSessions(store, authenticator)
   const signIn = { store, authenticator, attempts: new SignInAttempts() }
@@ -355,9 +384,11 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     adminKey,
     hasDashboard: isBuilt(pages),
     adminKeyShown: () => firstKeyShown(store),
+    applyManifests,
     drain() {
       closing.abort()
       runner.close()
+      sessionRunner.close()
       void jobs.stop()
       coordinator.close()
       void endpoints.drain()
@@ -367,6 +398,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
       coordinator.close()
       warm.close()
       runner.close()
+      sessionRunner.close()
       await Promise.all(sweeps.map((one) => one.close()))
       await endpoints.close()
       await closeParts()

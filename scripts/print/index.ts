@@ -1,4 +1,5 @@
 import { operations as listed, permissions as named } from '../../src/operations/index.ts'
+import { manifestSchema } from '../../src/operations/manifests.ts'
 import { moduleOf, openapi } from '../../src/surfaces/rest/openapi.ts'
 import { printCommands } from './commands.ts'
 import {
@@ -29,4 +30,5 @@ export const generated: ReadonlyMap<string, () => string> = new Map([
   ['docs/reference/permissions.md', () => printPermissions(permissions, operations)],
   ['docs/reference/config.md', () => printConfig()],
   ['docs/reference/metrics.md', () => printMetrics()],
+  ['docs/reference/manifest.schema.json', () => `${JSON.stringify(manifestSchema(), null, 2)}\n`],
 ])

@@ -2,6 +2,7 @@ import type { Authenticator } from '../access/authenticator.ts'
 import type { ToolChoice } from '../model/agent.ts'
 import { errorBody, PlatformError } from '../model/errors.ts'
 import { isOver } from '../model/generation.ts'
+import type { StepGuide } from '../model/guide.ts'
 import { newId } from '../model/ids.ts'
 import { keepable } from '../model/page.ts'
 import type { Principal } from '../model/principal.ts'
@@ -9,10 +10,13 @@ import { AttemptSuperseded } from '../store/attempt.ts'
 import type { Run } from '../store/generations.ts'
 import type { Journal, JournalCall, NewCall } from '../store/journal.ts'
 import { type CallDeps, type CallProgress, callRequestOf, makeCall, requireInTime } from './make-call.ts'
-import type { ModelAnswer, ModelDelta, ModelRequest } from './models/model.ts'
+import type { ModelAnswer, ModelDelta, ModelRequest, ModelTool } from './models/model.ts'
+import { builtInName, builtInTools, offeredTools } from './offered.ts'
+import { ReplyGate } from './reply-gate.ts'
 import { settingsFor, stopAfter } from './step-settings.ts'
-import { type AgentTool, type Toolbox, toolboxOf } from './toolbox.ts'
-import { transcript } from './transcript.ts'
+import { type Toolbox, toolboxOf } from './toolbox.ts'
+import { transcript, withGuidance } from './transcript.ts'
+import type { TurnHooks } from './turn.ts'
 
 /*
  * A run is a row (`generations`) and a journal of steps and calls. Its states:
@@ -31,6 +35,9 @@ import { transcript } from './transcript.ts'
  *
  * Each attempt to advance a run increments its attempt number. Writes of an older attempt fail with `AttemptSuperseded`.
  *
+ * A run that is a turn of a session asks its guide before each step what the step sees (`TurnHooks`), and appends what
+ * happens to the session. What was decided is part of the step in the journal.
+ *
  * Within an attempt, the last step in the journal decides what is next: without an answer, the model is called (again);
  * with an answer, its open calls are made. Once all of them have outputs, the run ends or the next step starts.
  */
@@ -46,6 +53,8 @@ export interface LoopDeps extends CallDeps {
   modelOf(run: Run): Promise<RunModel>
   /** Repairs what a crash may have left inconsistent. Runs first if the run was attempted before. */
   repair(run: Run, journal: Journal): Promise<void>
+  /** For runs that are turns of sessions. */
+  readonly turns: TurnHooks
   /** Cancels a run that this one started. */
   cancel(id: string): Promise<unknown>
   /** Whether to retry the run later after an unexpected error, such as a database outage. */
@@ -109,8 +118,10 @@ async function isOrphan({ initiator_generation_id: above }: Run, { store }: Loop
   return status !== undefined && isOver(status)
 }
 
-async function continueRun(run: Run, { stop, cancel }: Signals, deps: LoopDeps): Promise<void> {
+async function continueRun(taken: Run, { stop, cancel }: Signals, deps: LoopDeps): Promise<void> {
   const { generations, journals } = deps.store
+  const turns = taken.settings.turn && deps.turns
+  const run = turns ? { ...taken, input: await turns.history(taken) } : taken
   if (run.settings.max_call_depth <= 0) {
     const ending = { status: 'completed' as const, stop_reason: 'depth_limit' as const, error: null }
     return generations.end(run, { ...ending, content: 'Maximum call depth reached', finish_reason: null })
@@ -129,10 +140,14 @@ async function continueRun(run: Run, { stop, cancel }: Signals, deps: LoopDeps):
     const last = journal.steps.at(-1)
     if (last && last.answered_at !== null) {
       const isLast = (call: JournalCall) => call.step === last.number
-      const step = { run, principal, toolbox, signal: cancel, fresh }
+      const step = { run, principal, toolbox, signal: cancel, fresh, guide: last.guide }
       const open = journal.calls.filter((call) => isLast(call) && call.output === undefined)
       await requireInTime(open, deps)
+      if (journal.calls.some(isLast)) await turns?.said(run, last)
       const made = await makeCalls(open, (call) => makeCall(call, step, deps).finally(() => deps.changed(run)))
+      const done = new Map(made.map(({ call }) => [call.call_id, call]))
+      journal = { ...journal, calls: journal.calls.map((call) => done.get(call.call_id) ?? call) }
+      await turns?.called(run, journal.calls.filter(isLast), toolbox)
       const waiting = made.flatMap(({ waits = [] }) => waits)
       if (waiting.length > 0) {
         if (await generations.rest(run, waiting)) return
@@ -140,17 +155,28 @@ async function continueRun(run: Run, { stop, cancel }: Signals, deps: LoopDeps):
         const changed = (await generations.find(run.id)) ?? run
         return continueRun({ ...changed, attempt: run.attempt }, { stop, cancel }, deps)
       }
-      const now = new Map(made.map(({ call }) => [call.call_id, call]))
-      journal = { ...journal, calls: journal.calls.map((call) => now.get(call.call_id) ?? call) }
-      const reason = stopAfter(last, journal.calls.filter(isLast), run.settings)
-      if (reason) {
+      const reason = turns?.isSettledBy(journal.calls.filter(isLast))
+        ? 'stop_condition'
+        : stopAfter(last, journal.calls.filter(isLast), run.settings)
+      const context = { run, number: last.number, journal, toolbox, signal: either }
+      const text = reason === 'end_turn' && turns ? await reviewed({ ...context, step: last }, turns) : last.text
+      if (reason && text !== undefined) {
         const ending = { status: 'completed' as const, stop_reason: reason, error: null }
-        return generations.end(run, { ...ending, content: last.text, finish_reason: last.finish_reason })
+        return generations.end(run, { ...ending, content: text, finish_reason: last.finish_reason })
       }
     }
     const number = last?.answered_at === null ? last.number : (last?.number ?? 0) + 1
     journal = await askModel(run, number, journal, { toolbox, signal: either, fresh }, deps)
   }
+}
+
+/** The text of a reply that can be sent; undefined if the model has to rewrite it. */
+async function reviewed(context: Parameters<TurnHooks['review']>[0], turns: TurnHooks): Promise<string | undefined> {
+  const verdict = await turns.review(context)
+  if (verdict.kind === 'rewrite') return undefined
+  // Not yet begun if the text was held back.
+  if (verdict.text !== '' && !(await turns.beginReply(context.run, context.number))) throw new Cancelled()
+  return verdict.text
 }
 
 /** Makes the calls with limited concurrency. If one throws, waits for the others before it rethrows. */
@@ -184,24 +210,40 @@ async function askModel(
 ): Promise<Journal> {
   const { journals } = deps.store
   const model = await deps.modelOf(run)
-  const { step, isWanted } = await journals.startStep(run, number)
+  const turns = run.settings.turn && deps.turns
+  // The decision of an earlier attempt holds.
+  const known = journal.steps.find((one) => one.number === number)?.guide
+  const guide = known ?? (turns ? await turns.decide({ run, number, journal, toolbox, signal }) : null)
+  const { step, isWanted } = await journals.startStep(run, number, guide)
   if (!isWanted) throw new Cancelled()
   deps.changed(run)
-  const { toolChoice, activeToolIds } = settingsFor(number, run.settings)
-  const tools = toolbox.active(activeToolIds)
-  const answer = await model.generate({
-    messages: transcript(run, journal),
-    tools: tools.map(({ name, prepared }) => ({
+  const tools = [
+    ...offeredTools(number, run, toolbox, guide).map(({ name, prepared }) => ({
       name,
       description: prepared.action.description,
       schema: prepared.publicSchema,
     })),
-    toolChoice: choiceAmong(tools, toolChoice),
+    ...builtInTools(guide),
+  ]
+  const refused = new AbortController()
+  const send = (delta: ModelDelta) => deps.streamed(run, number, delta)
+  const begin = () => turns?.beginReply(run, number) ?? Promise.resolve(true)
+  const gate = turns && new ReplyGate(begin, send, () => refused.abort(new Cancelled()))
+  const answer = await model.generate({
+    messages: withGuidance(transcript(run, journal), guide?.guidance ?? null),
+    tools,
+    toolChoice: choiceAmong(tools, guide ? guidedChoice(guide) : settingsFor(number, run.settings).toolChoice),
     temperature: run.settings.temperature,
-    signal,
-    onDelta: (delta) => deps.streamed(run, number, delta),
+    signal: AbortSignal.any([signal, refused.signal]),
+    onDelta: (delta) => {
+      if (!gate) send(delta)
+      // A reply that is checked first is sent as a whole.
+      else if (!guide?.reviewed) gate.onDelta(delta)
+    },
   })
-  const calls = callsOf(answer, toolbox, journal)
+  await gate?.settled()
+  refused.signal.throwIfAborted()
+  const calls = callsOf(answer, toolbox, journal, guide)
   fresh.clear()
   for (const { call_id } of calls) fresh.add(call_id)
   const { input_tokens, output_tokens } = answer.usage
@@ -224,8 +266,11 @@ async function askModel(
   }
 }
 
+const guidedChoice = ({ must_call, last }: StepGuide): ToolChoice =>
+  last ? 'none' : must_call === null ? 'auto' : { type: 'tool', tool_name: must_call }
+
 /** Falls back to `auto` if the chosen tool is missing: its server may be down. */
-function choiceAmong(tools: readonly AgentTool[], choice: ToolChoice): ModelRequest['toolChoice'] {
+function choiceAmong(tools: readonly ModelTool[], choice: ToolChoice): ModelRequest['toolChoice'] {
   if (tools.length === 0) return 'auto'
   if (typeof choice === 'string') return choice
   return tools.some(({ name }) => name === choice.tool_name) ? { tool_name: choice.tool_name } : 'auto'
@@ -235,10 +280,11 @@ function choiceAmong(tools: readonly AgentTool[], choice: ToolChoice): ModelRequ
 const longestId = 500
 
 /** The calls that the model requests, each with an id that is unique within the run. */
-function callsOf({ tool_calls }: ModelAnswer, toolbox: Toolbox, journal: Journal): NewCall[] {
+function callsOf({ tool_calls }: ModelAnswer, toolbox: Toolbox, journal: Journal, guide: StepGuide | null): NewCall[] {
   const taken = new Set(journal.calls.map(({ tool_call_id }) => tool_call_id))
   return tool_calls.map((call): NewCall => {
-    const tool = toolbox.find(call.name)
+    const builtIn = guide?.built_ins.find(({ tool_id }) => builtInName(tool_id) === call.name)
+    const tool = builtIn ? undefined : toolbox.find(call.name)
     const given = keepable(call.id)
     // Some models reuse the same call ids in every step.
     const isUsable = given !== '' && given.length <= longestId && !taken.has(given)
@@ -249,7 +295,7 @@ function callsOf({ tool_calls }: ModelAnswer, toolbox: Toolbox, journal: Journal
       tool_call_id: id,
       tool_name: tool?.name ?? keepable(call.name),
       tool_id: tool?.entry.tool.id ?? null,
-      action: tool?.prepared.action.name ?? null,
+      action: builtIn?.tool_id ?? tool?.prepared.action.name ?? null,
       args: keepable(call.args),
     }
   })

@@ -5,16 +5,18 @@ import { wholeSlice } from '../lib/characters.ts'
 import { excessOf, isObject, type Json, type JsonObject } from '../lib/json.ts'
 import { PlatformError } from '../model/errors.ts'
 import { isOver } from '../model/generation.ts'
+import type { StepGuide } from '../model/guide.ts'
 import type { Outcome, Wait } from '../model/outcome.ts'
 import type { Principal } from '../model/principal.ts'
 import { done, type Output } from '../model/tool.ts'
 import type { Run } from '../store/generations.ts'
 import type { JournalCall } from '../store/journal.ts'
 import type { Store } from '../store/store.ts'
+import { builtInTools, offeredTools } from './offered.ts'
 import { errorForModel, outputForModel } from './output.ts'
 import { failureOf, nothingPending, resultOf } from './result.ts'
-import { settingsFor } from './step-settings.ts'
 import type { Toolbox } from './toolbox.ts'
+import type { TurnHooks } from './turn.ts'
 
 export interface CallDeps {
   readonly store: Store
@@ -25,6 +27,7 @@ export interface CallDeps {
   readonly outputMs: number
   /** Whether a call that was started may have had its effect: it needed no approval, or its approval was used. */
   mayHaveRun(callId: string): Promise<boolean>
+  readonly turns: Pick<TurnHooks, 'executeBuiltIn'>
 }
 
 interface CallStep {
@@ -34,6 +37,7 @@ interface CallStep {
   readonly signal: AbortSignal
   /** Ids of calls that this attempt has just written to the journal, so no other attempt can have started them. */
   readonly fresh: ReadonlySet<string>
+  readonly guide: StepGuide | null
 }
 
 export function callRequestOf(
@@ -89,6 +93,10 @@ export async function makeCall(call: JournalCall, step: CallStep, deps: CallDeps
     return made
   }
 
+  if (step.guide && isBuiltIn(call)) {
+    const { output, isError } = await deps.turns.executeBuiltIn(run, call, step.guide)
+    return give(output, isError)
+  }
   if (call.awaits?.kind === 'client') {
     const now = isLate(call, deps) ? await journals.findCall(call) : call
     return now.output === undefined ? { call, waits: call.awaits } : { call: now }
@@ -150,22 +158,26 @@ async function finishFromRun(
   return made
 }
 
+/** Built-in tools have no record, so they have no tool id. */
+const isBuiltIn = ({ tool_id, action }: JournalCall): boolean => tool_id === null && action !== null
+
 /** How many tool names the error lists when a model calls an unavailable tool. */
 const maxNames = 50
 
 /** Why the model cannot call this now: the agent has no such tool, or it is not active in this step. */
 function refusalOf(
   { tool_id, tool_name, step }: JournalCall,
-  { toolbox, run }: Pick<CallStep, 'toolbox' | 'run'>,
+  { toolbox, run, guide }: Pick<CallStep, 'toolbox' | 'run' | 'guide'>,
 ): PlatformError | undefined {
-  const { activeToolIds } = settingsFor(step, run.settings)
-  const active = toolbox
-    .active(activeToolIds)
-    .slice(0, maxNames)
-    .map(({ name }) => name)
+  const offered = [
+    ...(guide?.last ? [] : offeredTools(step, run, toolbox, guide)).map(({ name }) => name),
+    ...builtInTools(guide).map(({ name }) => name),
+  ]
+  const active = offered.slice(0, maxNames)
   if (tool_id === null)
     return new PlatformError('UNKNOWN_TOOL', { tool_name: wholeSlice(tool_name, 200), known: active })
-  if (activeToolIds === null || activeToolIds.includes(tool_id)) return undefined
+  // A tool that is missing from the toolbox is reported by dispatch.
+  if (offered.includes(tool_name) || !toolbox.find(tool_name)) return undefined
   return new PlatformError('TOOL_NOT_ACTIVE', { tool_name, active })
 }
 

@@ -102,6 +102,7 @@ export const stepView = (step: Step, calls: readonly JournalCall[]): StepView =>
       : { input_tokens: step.input_tokens, output_tokens: step.output_tokens, cost: step.cost },
   started_at: iso(step.started_at),
   answered_at: step.answered_at === null ? null : iso(step.answered_at),
+  guide: step.guide,
   calls: calls.filter((call) => call.step === step.number).map(callView),
 })
 

@@ -16,6 +16,7 @@ import { advance, Cancelled, type LoopDeps, type RunModel } from './loop.ts'
 import { callRequestOf, concludeClientCall, outputDeadline } from './make-call.ts'
 import { callsFor, type RunWithCalls } from './outputs.ts'
 import { nothingPending, type Pending, pendingOf, resultOf } from './result.ts'
+import type { TurnHooks } from './turn.ts'
 import { Watchers } from './watch.ts'
 
 const queue = 'generation'
@@ -40,6 +41,7 @@ export interface RunnerDeps {
   conclude(request: CallRequest, outcome: Output | PlatformError): Promise<void>
   mayHaveRun(callId: string): Promise<boolean>
   modelOf(run: Run): Promise<RunModel>
+  readonly turns: TurnHooks
   /** Called once for each run that this process started (`onStart`) or finished (`onEnd`). */
   onStart?(): void
   onEnd?(run: Run): void
@@ -203,9 +205,9 @@ export class Runner {
     return lines
   }
 
-  /** False if it was already over. */
-  async cancel(id: string): Promise<boolean> {
-    const asked = await this.#deps.store.generations.requestCancel(id)
+  /** False if it was already over or, with `unlessReplied`, if its reply has begun. */
+  async cancel(id: string, options: { readonly unlessReplied?: boolean } = {}): Promise<boolean> {
+    const asked = await this.#deps.store.generations.requestCancel(id, options)
     if (asked) await this.wake(id)
     return asked
   }
@@ -292,9 +294,10 @@ export class Runner {
       conclude,
       mayHaveRun: passedGate,
       modelOf,
+      turns,
     } = this.#deps
     return {
-      ...{ store, catalogue, authenticator, outputMs, dispatch, conclude, mayHaveRun: passedGate, modelOf },
+      ...{ store, catalogue, authenticator, outputMs, dispatch, conclude, mayHaveRun: passedGate, modelOf, turns },
       cancel: (id) => this.cancel(id),
       mayRetry: (run) => this.#mayRetry(run),
       repair: (run, journal) => this.#repair(run, journal),

@@ -1,4 +1,4 @@
-import type { Message } from '../model/message.ts'
+import type { ContentPart, Message } from '../model/message.ts'
 import { outputIn, type Picture, picturesIn } from '../model/picture.ts'
 import type { Run } from '../store/generations.ts'
 import type { Journal, JournalCall } from '../store/journal.ts'
@@ -29,6 +29,27 @@ export function transcript(run: Run, { steps, calls }: Journal): Message[] {
     ...system,
     ...latest(rest, max_context_messages),
   ]
+}
+
+/**
+ * Adds instructions for one step. They are the last part of the last user message, so that everything before it is the same
+ * in the next turn and stays in the provider's cache.
+ */
+export function withGuidance(messages: readonly Message[], guidance: string | null): readonly Message[] {
+  if (guidance === null) return messages
+  const at = messages.findLastIndex(({ role }) => role === 'user')
+  const part = { type: 'text' as const, text: guidance }
+  const message = messages[at]
+  // After a draft that was not sent, it is a message of its own.
+  if (messages.at(-1)?.role === 'assistant') return [...messages, { role: 'user', content: [part] }]
+  if (message?.role !== 'user') {
+    // An autonomous run has no user, but providers expect a conversation to start with one.
+    const start = messages.findLastIndex(({ role }) => role === 'system') + 1
+    return messages.toSpliced(start, 0, { role: 'user', content: [part] })
+  }
+  const before: ContentPart[] =
+    typeof message.content === 'string' ? [{ type: 'text', text: message.content }] : message.content
+  return messages.with(at, { role: 'user', content: [...before, part] })
 }
 
 function resultOf({ tool_call_id, tool_name, output, is_error }: JournalCall, pictures?: readonly Picture[]): Message {

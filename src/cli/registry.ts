@@ -226,18 +226,20 @@ export const customCommands: readonly CustomCommand[] = [
   },
   {
     name: 'check',
-    summary: 'Validate a project file, without connecting to a platform',
-    usage: ['[quartermaster.yaml]'],
+    summary: 'Validate a project file or a manifest, without connecting to a platform',
+    usage: ['[quartermaster.yaml]', '<manifest.yaml>'],
     about:
       'Validates against the schemas of the API. Prints problems as file:line: message, and exits with 1 if there are any.',
     flags: [...outputFlags],
-    examples: ['check', 'check projects/support.yaml --json'],
+    replaces: ['check-manifest'],
+    examples: ['check', 'check projects/support.yaml --json', 'check car-desk.yaml'],
     load: async () => (await import('./project/check.ts')).check,
   },
   {
     name: 'apply',
-    summary: 'Apply a project file',
-    usage: ['[quartermaster.yaml] [--dry-run] [--prune]'],
+    summary: 'Apply a project file or a manifest',
+    replaces: ['apply-manifest'],
+    usage: ['[quartermaster.yaml] [--dry-run] [--prune]', '<manifest.yaml>'],
     about:
       'Creates what is missing and updates what differs, matched by name: + is created, ~ is updated, - is deleted. Applying a file twice changes nothing the second time. Write secrets as ${NAME}: they are read from the environment or from a .env file next to the project file. Stored secrets are never returned, so only their last characters are compared.',
     flags: [

@@ -22,6 +22,7 @@ export interface ChangeEvent {
     | 'approval_rules'
     | 'cancelled'
     | 'generations'
+    | 'sessions'
     | 'jobs'
   readonly ids: readonly string[]
   /** Additional data, up to a few thousand bytes. */

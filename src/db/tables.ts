@@ -227,6 +227,8 @@ export interface AgentRow {
   temperature: number | null
   boundary_policy: string | null
   max_context_messages: number | null
+  guide_id: string | null
+  manifest: string | null
   created_at: number
   updated_at: number
 }
@@ -254,6 +256,9 @@ export interface GenerationRow {
   output_tokens: number
   cost: number | null
   cancel_requested: number
+  session_id: string | null
+  /** Whether the text of the current step has begun to be sent, so that a new message does not cancel the run. */
+  replied: number
   created_at: number
   last_activity_at: number
   completed_at: number | null
@@ -277,6 +282,8 @@ export interface GenerationStepRow {
   cost: number | null
   started_at: number
   answered_at: number | null
+  /** What the guide decided for the step. */
+  guide: string | null
 }
 
 export interface GenerationCallRow {
@@ -427,6 +434,65 @@ export interface SignInProviderRow {
   enabled: number
   created_at: number
   updated_at: number
+}
+
+export interface SessionRow {
+  id: string
+  project_id: string
+  agent_id: string
+  /** `/agents/<agent id>`, so that access policies can name the sessions of an agent. */
+  path: string
+  end_user_id: string | null
+  title: string | null
+  principal_id: string
+  principal_name: string
+  next_offset: number
+  /** The offset of the latest event that needs a turn; null if there is none. */
+  wanted: number | null
+  turn_id: string | null
+  /** The turn sees the events before this offset. */
+  turn_offset: number | null
+  created_at: number
+  updated_at: number
+  /** The state of an autonomous routine. */
+  run: string | null
+  metadata: string
+  state: string
+}
+
+export interface SessionEventRow {
+  session_id: string
+  /** The offset: a reserved word in SQL. */
+  position: number
+  id: string
+  kind: string
+  source: string
+  trace_id: string | null
+  generation_id: string | null
+  /** Appended at most once per session. */
+  event_key: string | null
+  created_at: number
+  data: string
+}
+
+export interface GuideRow {
+  id: string
+  project_id: string
+  content: string
+  created_at: number
+}
+
+export interface GuideAnswerRow {
+  generation_id: string
+  hash: string
+  step: number
+  kind: string
+  model: string | null
+  input_tokens: number
+  output_tokens: number
+  cost: number | null
+  milliseconds: number
+  answer: string
 }
 
 export interface WebSessionRow {
@@ -645,4 +711,8 @@ export interface Tables {
   auth_configs: AuthConfigRow
   oauth_clients: OAuthClientRow
   connect_links: ConnectLinkRow
+  sessions: SessionRow
+  session_events: SessionEventRow
+  guides: GuideRow
+  guide_answers: GuideAnswerRow
 }

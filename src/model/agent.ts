@@ -53,8 +53,9 @@ export const Agent = z.object({
   id: z.string(),
   project_id: z.string(),
   ...AgentFields,
+  has_guide: z.boolean().describe('Whether a manifest gives it policies and routines'),
   created_at: Timestamp,
   updated_at: Timestamp,
 })
 export type Agent = z.infer<typeof Agent>
-export type AgentDraft = Omit<Agent, 'id' | 'project_id' | 'created_at' | 'updated_at'>
+export type AgentDraft = Omit<Agent, 'id' | 'project_id' | 'has_guide' | 'created_at' | 'updated_at'>

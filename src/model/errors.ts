@@ -45,6 +45,14 @@ export const catalogue = {
     says: 'The input does not match its schema. Every invalid field is listed.',
     message: (d: { errors: readonly Fault[] }) => ended(`The input is not valid: ${inWords(d.errors)}`),
   },
+  MANIFEST_INVALID: {
+    status: 400,
+    says: 'The manifest has errors. Each is listed with its line, column and path.',
+    message: (d: { errors: readonly (Fault & { line: number; column: number })[] }) =>
+      ended(
+        `The manifest is not valid: ${d.errors.map(({ line, column, path, message }) => `line ${line}, column ${column}: ${inWords([{ path, message }])}`).join('; ')}`,
+      ),
+  },
   INVALID_JSON: {
     status: 400,
     says: 'The request body is not valid JSON.',
@@ -209,6 +217,18 @@ export const catalogue = {
     says: 'The resource does not exist, or this key cannot see it.',
     message: (d: { kind: string; id: string; did_you_mean?: readonly string[] }) =>
       `There is no ${d.kind} "${d.id}".${didYouMeanOneOf(d.did_you_mean ?? [])}`,
+  },
+  NO_MANIFEST: {
+    status: 404,
+    says: 'The agent was not created from a manifest.',
+    message: (d: { agent_id: string }) =>
+      `The agent "${d.agent_id}" was not created from a manifest. Apply one with its name as the id.`,
+  },
+  ROUTINE_NOT_FOUND: {
+    status: 404,
+    says: 'No agent that this key can run has such an autonomous routine.',
+    message: (d: { routine_id: string; did_you_mean?: readonly string[] }) =>
+      `There is no autonomous routine "${d.routine_id}".${didYouMeanOneOf(d.did_you_mean ?? [])}`,
   },
   GENERATION_NOT_FOUND: {
     status: 404,
@@ -463,6 +483,14 @@ export const catalogue = {
     says: 'The Idempotency-Key was already used with a different request.',
     message: (d: { key: string }) =>
       `Idempotency-Key "${d.key}" was already used with a different request. Use a new key for each new request.`,
+  },
+  MANIFEST_SERVERS_UNREACHABLE: {
+    status: 502,
+    says: 'MCP servers of a manifest could not be reached, so it was not applied. Each is named with the reason.',
+    message: (d: { servers: readonly { id: string; url: string; reason: string }[] }) =>
+      ended(
+        `${d.servers.length === 1 ? 'An MCP server' : `${d.servers.length} MCP servers`} of the manifest cannot be reached: ${d.servers.map(({ id, url, reason }) => `"${id}" at ${url} (${reason.replace(/[.]$/, '')})`).join('; ')}`,
+      ),
   },
   RATE_LIMITED: {
     status: 429,

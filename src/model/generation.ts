@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { AnyJson, type JsonObject } from '../lib/json.ts'
 import type { StepRule, StopCondition, ToolChoice } from './agent.ts'
+import { StepGuide } from './guide.ts'
 import { Timestamp } from './page.ts'
 import type { Grant } from './principal.ts'
 
@@ -27,6 +28,7 @@ export const Generation = z.object({
   id: z.string(),
   project_id: z.string(),
   agent_id: z.string(),
+  session_id: z.string().nullable().describe('The session whose turn it is'),
   trace_id: z.string().describe('The same for a run and all runs it started'),
   initiator_generation_id: z.string().nullable().describe('The run whose call started this one'),
   parent_call_id: z.string().nullable(),
@@ -105,10 +107,19 @@ export interface GenerationSettings {
   readonly end_user_id?: string | null
   /** Whether the run was started with streaming. */
   readonly streamed: boolean
+  /** Set if the run is a turn of a session. */
+  readonly turn?: TurnSettings
   /** Overrides submitted with the latest outputs, for the next step. */
   readonly next?: Overrides & { readonly step: number }
   /** Overrides submitted with outputs, for all steps that have no more specific ones. */
   readonly defaults?: Overrides
+}
+
+export interface TurnSettings {
+  /** The turn sees the events of the session before this offset. */
+  readonly before: number
+  /** The policies and routines of the turn. Null without a guide. */
+  readonly guide_id: string | null
 }
 
 export interface Overrides {
@@ -129,6 +140,8 @@ export interface Step {
   readonly cost: number | null
   readonly started_at: number
   readonly answered_at: number | null
+  /** What the guide decided for the step. */
+  readonly guide: StepGuide | null
 }
 
 /** A call of a step. */
@@ -156,6 +169,7 @@ export const StepView = z.object({
   usage: Usage.nullable(),
   started_at: Timestamp,
   answered_at: Timestamp.nullable(),
+  guide: StepGuide.nullable().describe('The policies and routines of the step, in a turn of a session'),
   calls: z.array(StepCall),
 })
 export type StepView = z.infer<typeof StepView>

@@ -23,12 +23,15 @@ import * as generations from './generations.ts'
 import { importMcpServers } from './import-mcp-servers.ts'
 import * as inspectOpenApi from './inspect-openapi.ts'
 import { inputSchema } from './json-schema.ts'
+import * as manifests from './manifests.ts'
 import * as oauthGrants from './oauth-grants.ts'
 import { isAction, type Operation } from './operation.ts'
 import * as projects from './projects.ts'
 import * as resolve from './resolve.ts'
+import * as routines from './routines.ts'
 import * as secrets from './secrets.ts'
 import * as servers from './servers.ts'
+import * as sessions from './sessions.ts'
 import * as signInProviders from './sign-in-providers.ts'
 import * as skillFiles from './skill-files.ts'
 import * as skills from './skills.ts'
@@ -97,6 +100,7 @@ export function operationsFor(types: ToolTypes): Operations {
     { importMcpServers: importMcpServers(ofTools.createTool) },
     ...[servers, resolve, footprint, skills, skillFiles, aiProviders, agents, generations, documents, files, calls],
     ...[webhooks, approvals, approvalRules, callStats, secrets, xml, oauthGrants, connections, authConfigs],
+    ...[sessions, manifests, routines],
   ].flatMap((module) => (Object.values(module) as unknown[]).filter(isOperation))
   return {
     types,

@@ -30,10 +30,22 @@ import {
   TraceNode,
   Usage,
 } from '../model/generation.ts'
+import { GuideMatch, StepGuide } from '../model/guide.ts'
 import { OauthGrant } from '../model/oauth-grant.ts'
 import { Project } from '../model/project.ts'
 import { Secret } from '../model/secret.ts'
 import { Server, ServerAccess, ServerApp } from '../model/server.ts'
+import {
+  EventIds,
+  EventKind,
+  EventSource,
+  RoutinePosition,
+  RoutineRun,
+  Session,
+  SessionEvent,
+  SessionEvents,
+  TurnStatus,
+} from '../model/session.ts'
 import { SignInProviderView } from '../model/sign-in-provider.ts'
 import { Skill } from '../model/skill.ts'
 import { Level } from '../model/tool.ts'
@@ -52,6 +64,7 @@ import { DefinitionChange } from './definitions.ts'
 import { Footprint } from './footprint.ts'
 import { Content, InputMessage, Part } from './generation-input.ts'
 import { ApiView, OperationView } from './inspect-openapi.ts'
+import { AgentManifest, JsonSchema, ManifestProblem } from './manifests.ts'
 import type { Operation } from './operation.ts'
 import { Candidate } from './resolve.ts'
 import { ToolTypeView } from './tool-types.ts'
@@ -74,6 +87,7 @@ const named: Readonly<Record<string, NamedSchema>> = {
   Action: name(ActionView, 'One callable action of a tool, as a model sees it.'),
   ActionCandidate: name(Candidate, 'An action that may fit a request, with its score.'),
   Agent: name(Agent, 'A model with instructions and tools.'),
+  AgentManifest: name(AgentManifest, 'The manifest of an agent.'),
   AiProvider: name(AiProvider, 'A provider of language models.'),
   AiProviderRecording: name(Recording, 'Recorded answers of an AI provider, as a script for replay.'),
   AiProviderSummary: name(ListedAiProvider, 'An AI provider without its script.'),
@@ -116,7 +130,11 @@ const named: Readonly<Record<string, NamedSchema>> = {
   GenerationStatus: name(GenerationStatus, 'The status of a generation.'),
   GenerationStep: name(StepView, 'One request to the model in a generation, with the calls it led to.'),
   GenerationTrace: name(TraceNode, 'A generation with the generations that it started.'),
+  GuideDecision: name(StepGuide, 'What the policies and routines of an agent mean for one step.'),
+  GuideMatch: name(GuideMatch, 'Why a policy or a routine applies, or does not.'),
   HttpExecute: name(Execute, 'How an http tool makes its request.'),
+  JsonSchema: name(JsonSchema, 'A JSON Schema.'),
+  ManifestProblem: name(ManifestProblem, 'Something wrong in a manifest, and where.'),
   McpAddress: name(McpAddress, 'Where an MCP server is: a URL, or a program to run.'),
   InvitedUser: name(InvitedUser, 'A person with the link to accept the invitation.'),
   Message: name(InputMessage, 'A message of a conversation.'),
@@ -133,12 +151,20 @@ const named: Readonly<Record<string, NamedSchema>> = {
   Project: name(Project, 'A tenant: everything else belongs to a project.'),
   RequiredAction: name(RequiredAction, 'What a generation waits for.'),
   Secret: name(Secret, 'A credential that tools reference by name, without its value.'),
+  RoutineRun: name(RoutineRun, 'The run of an autonomous routine.'),
+  RoutinePosition: name(RoutinePosition, 'Where a session is in a routine.'),
   SensitiveArgument: name(Sensitive, 'An argument that is hidden or looks like a credential.'),
   Server: name(Server, 'An MCP endpoint: which tools and skills it offers, and how.'),
   ServerAccess: name(ServerAccess, 'Which credentials a server accepts, and whose.'),
   ServerApp: name(ServerApp, 'An app that a server offers, with all of its actions or some.'),
   ServerFootprint: name(Footprint, 'What the tool list of a server costs a model.'),
   SignInProvider: name(SignInProviderView, 'A company account that people sign in with, without its client secret.'),
+  Session: name(Session, 'A conversation between an agent and an end user.'),
+  SessionEvent: name(SessionEvent, 'One entry in the log of a session.'),
+  SessionEventList: name(SessionEvents, 'Events of a session, in order.'),
+  SessionEventIds: name(EventIds, 'The ids of a new event.'),
+  SessionEventKind: name(EventKind, 'The kind of an event.'),
+  SessionEventSource: name(EventSource, 'Who an event comes from.'),
   Skill: name(Skill, 'A procedure that an agent can load.'),
   StepRule: name(StepRule, 'What differs at one step of a generation.'),
   StopCondition: name(StopCondition, 'What ends a generation early.'),
@@ -148,6 +174,7 @@ const named: Readonly<Record<string, NamedSchema>> = {
   ToolHealth: name(Health, 'The state of the connection to a tool’s MCP server.'),
   ToolLevel: name(Level, 'How sensitive a tool is.'),
   ToolType: name(ToolTypeView, 'A type that a tool can have, and the fields of its tools.'),
+  TurnStatus: name(TurnStatus, 'The status of a turn.'),
   Usage: name(Usage, 'Tokens and their cost.'),
   User: name(User, 'A person who signs in to the dashboard.'),
   UserRole: name(Role, 'A role of people, which is a built-in access policy.'),

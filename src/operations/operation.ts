@@ -3,6 +3,8 @@ import type { Authenticator } from '../access/authenticator.ts'
 import { evaluate, narrowed, type Resource, resourceName, visibility } from '../access/evaluate.ts'
 import type { Models } from '../agents/models/model.ts'
 import type { Runner } from '../agents/runner.ts'
+import type { RoutineRuns } from '../agents/sessions/routine-runs.ts'
+import type { SessionRunner } from '../agents/sessions/session-runner.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { ServerCatalogues } from '../catalogue/server-catalogue.ts'
 import type { ConnectionParts } from '../credentials/connections/connections.ts'
@@ -75,6 +77,10 @@ export interface OperationDeps {
   /** All permissions, so that a policy cannot name one that does not exist. */
   readonly permissions: ReadonlySet<string>
   readonly runner: Runner
+  readonly sessionRunner: SessionRunner
+  readonly routineRuns: RoutineRuns
+  /** Aborts when the platform stops, for requests that wait. */
+  readonly closing: AbortSignal
   dispatch(request: CallRequest): Promise<Outcome>
   /** The platform's base URL: configured, or the address it listens on. Undefined if it does not listen. */
   publicUrl(): string | undefined
@@ -155,8 +161,8 @@ export interface Operation {
   readonly example?: JsonObject
   readonly input: z.ZodObject
   readonly output: z.ZodType
-  /** 201 if something was created, 204 if the response is empty. */
-  readonly status: 200 | 201 | 204
+  /** 201 if something was created, 202 if it is processed later, 204 if the response is empty. */
+  readonly status: 200 | 201 | 202 | 204
   /** The request or response body, if it is not JSON. */
   readonly accepts?: 'bytes'
   readonly answers?: 'bytes' | 'events'
@@ -181,7 +187,7 @@ interface Common<Input extends z.ZodObject, Output extends z.ZodType> {
   readonly example?: JsonObject
   readonly input: Input
   readonly output: Output
-  readonly status?: 200 | 201 | 204
+  readonly status?: 200 | 201 | 202 | 204
   readonly accepts?: 'bytes'
   readonly answers?: 'bytes' | 'events'
   readonly repeatable?: boolean
@@ -196,8 +202,8 @@ type Answer<Output extends z.ZodType> = z.input<Output> | Download | EventStream
 /** Serialized JSON, sent without parsing it again. A given status replaces that of the operation. */
 export class JsonText {
   readonly text: string
-  readonly status: 202 | undefined
-  constructor(text: string, status?: 202) {
+  readonly status: 200 | 202 | 204 | undefined
+  constructor(text: string, status?: 200 | 202 | 204) {
     this.text = text
     this.status = status
   }

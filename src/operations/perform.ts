@@ -26,5 +26,6 @@ export async function perform(
     home,
   })
   if (result instanceof Waiting) return result
+  if (result instanceof JsonText && result.text === '') return done(null)
   return result instanceof JsonText ? done(JSON.parse(result.text), result.text) : done((result ?? null) as Json)
 }

@@ -8,6 +8,7 @@ import type {
   ActionPage,
   Agent,
   AgentChanges,
+  AgentManifest,
   AgentPage,
   AiProvider,
   AiProviderChanges,
@@ -57,6 +58,8 @@ import type {
   GenerationStatus,
   GenerationTrace,
   InvitedUser,
+  JsonSchema,
+  ManifestProblem,
   NewAccessPolicy,
   NewAgent,
   NewAgentGeneration,
@@ -71,6 +74,8 @@ import type {
   NewProject,
   NewSecret,
   NewServer,
+  NewSession,
+  NewSessionEvent,
   NewSignInProvider,
   NewSkill,
   NewTool,
@@ -79,6 +84,7 @@ import type {
   Project,
   ProjectChanges,
   ProjectPage,
+  RoutineRun,
   Secret,
   SecretChanges,
   SecretPage,
@@ -86,6 +92,14 @@ import type {
   ServerChanges,
   ServerFootprint,
   ServerPage,
+  Session,
+  SessionChanges,
+  SessionEvent,
+  SessionEventIds,
+  SessionEventKind,
+  SessionEventList,
+  SessionEventSource,
+  SessionPage,
   SignInProvider,
   SignInProviderChanges,
   SignInProviderPage,
@@ -211,6 +225,7 @@ export const routes = {
     createAgentGeneration: 'POST /agents/{agent_id}/generate',
     deleteAgent: 'DELETE /agents/{agent_id}',
     getAgent: 'GET /agents/{agent_id}',
+    getAgentManifest: 'GET /agents/{agent_id}/manifest',
     getGeneration: 'GET /generations/{generation_id}',
     getGenerationTrace: 'GET /generations/{generation_id}/trace',
     listAgents: 'GET /agents',
@@ -299,6 +314,25 @@ export const routes = {
     listAuthConfigs: 'GET /auth-configs',
     updateAuthConfig: 'PATCH /auth-configs/{auth_config_id}',
   },
+  sessions: {
+    createSession: 'POST /sessions',
+    createSessionEvent: 'POST /sessions/{session_id}/events',
+    deleteSession: 'DELETE /sessions/{session_id}',
+    getRoutineRun: 'GET /routines/{routine_id}/runs/{run_id}',
+    getSession: 'GET /sessions/{session_id}',
+    injectToolEvent: 'POST /sessions/{session_id}/tool_events',
+    listSessionEvents: 'GET /sessions/{session_id}/events',
+    listSessions: 'GET /sessions',
+    sendSessionMessage: 'POST /sessions/{session_id}/messages',
+    triggerRoutine: 'POST /routines/{routine_id}/trigger',
+    updateSession: 'PATCH /sessions/{session_id}',
+    watchSession: 'GET /sessions/{session_id}/stream',
+  },
+  manifests: {
+    applyManifest: 'POST /manifests',
+    checkManifest: 'POST /manifests/check',
+    getManifestSchema: 'GET /manifests/schema',
+  },
 } as const
 
 /** The methods that send or receive something other than JSON. */
@@ -309,6 +343,7 @@ export const streams = {
   exportCalls: { answers: 'bytes' },
   streamCalls: { answers: 'events' },
   streamApprovals: { answers: 'events' },
+  watchSession: { answers: 'events' },
 } as const
 
 /** The input and output of each method. */
@@ -772,6 +807,8 @@ export interface Operations {
     deleteAgent: { path: { agent_id: string }; answer: null }
     /** Get an agent */
     getAgent: { path: { agent_id: string }; answer: Agent }
+    /** Get the manifest of an agent, and its policies and routines as they are applied */
+    getAgentManifest: { path: { agent_id: string }; answer: AgentManifest }
     /** Get a generation with its steps, calls and result */
     getGeneration: { path: { generation_id: string }; answer: GenerationDetail }
     /** Get a generation and all runs it started, as a tree */
@@ -1243,11 +1280,135 @@ export interface Operations {
     /** Change how accounts are connected; existing connections keep their credentials */
     updateAuthConfig: { path: { auth_config_id: string }; body?: AuthConfigChanges; answer: AuthConfig }
   }
+  sessions: {
+    /** Start a session: a conversation with an agent */
+    createSession: { body: NewSession; answer: Session }
+    /** Add a custom event to a session; models do not see it */
+    createSessionEvent: { path: { session_id: string }; body: NewSessionEvent; answer: SessionEventIds }
+    /** Delete a session with its events; a turn in progress is cancelled */
+    deleteSession: { path: { session_id: string }; answer: null }
+    /** Get the run of an autonomous routine, with its output once it has ended */
+    getRoutineRun: { path: { routine_id: string; run_id: string }; answer: RoutineRun }
+    /** Get a session */
+    getSession: { path: { session_id: string }; answer: Session }
+    /** Add the result of a tool that the agent did not call itself; the next turn sees it */
+    injectToolEvent: {
+      path: { session_id: string }
+      body: {
+        /** A label such as injected:bank_statement; it need not name a tool */
+        tool_id: string
+        arguments?: unknown
+        result: unknown
+        /** A retry with the same key returns the first event */
+        idempotency_key?: string
+        /** Start a turn immediately; a turn in progress is cancelled */
+        trigger_processing?: boolean
+      }
+      answer: SessionEventIds
+    }
+    /** List the events of a session, in order; can wait for new ones */
+    listSessionEvents: {
+      path: { session_id: string }
+      query?: {
+        /** Only events from this offset on: the last one you have, plus one */
+        min_offset?: number
+        /** Only these kinds, separated by commas */
+        kinds?: Array<SessionEventKind>
+        source?: SessionEventSource
+        trace_id?: string
+        /** If there are none, wait for up to this many seconds, then respond with 204 */
+        wait_for_data?: number
+        /** Stream the events instead, as watch-session does */
+        sse?: boolean
+        limit?: number
+      }
+      answer: SessionEventList
+    }
+    /** List sessions, newest first */
+    listSessions: {
+      query?: {
+        project_id?: string
+        agent_id?: string
+        end_user_id?: string
+        /** Maximum number of items to return */
+        limit?: number
+        /** Number of items to skip */
+        offset?: number
+      }
+      answer: SessionPage
+    }
+    /** Send a message; the agent’s reply is an event of the session */
+    sendSessionMessage: {
+      path: { session_id: string }
+      body: {
+        message: string
+        /** Who speaks. A human agent’s message gets no reply */
+        source?: 'customer' | 'human' | 'system'
+        /** A retry with the same key returns the first event */
+        idempotency_key?: string
+      }
+      answer: null
+    }
+    /** Start an autonomous routine; its output is posted to the callback URL */
+    triggerRoutine: {
+      path: { routine_id: string }
+      body?: {
+        /** Id or name of the agent, if several have such a routine */
+        agent_id?: string
+        /** The input of the routine */
+        input?: Record<string, unknown>
+        callback_url?: string
+        end_user_id?: string | null
+      }
+      answer: null
+    }
+    /** Change a session; fields of the metadata are merged, and null removes one */
+    updateSession: { path: { session_id: string }; body?: SessionChanges; answer: Session }
+    /** Stream the events of a session as server-sent events, and the text of replies as it arrives */
+    watchSession: {
+      path: { session_id: string }
+      query?: {
+        min_offset?: number
+        /** Only these kinds, separated by commas */
+        kinds?: Array<SessionEventKind>
+        deltas?: boolean
+      }
+      answer: AsyncIterable<ServerEvent<SessionEvent>>
+    }
+  }
+  manifests: {
+    /** Create or change an agent from a manifest, with its servers, models, policies and routines */
+    applyManifest: {
+      body: {
+        project_id?: string
+        /** The manifest, in YAML */
+        manifest: string
+        /** Values of the secrets that the manifest declares; they are stored encrypted */
+        secrets?: Record<string, string>
+      }
+      answer: {
+        agent: Agent
+        /** The tools of its servers */
+        tools: Array<string>
+      }
+    }
+    /** Check a manifest without applying it; no server is contacted */
+    checkManifest: {
+      body: {
+        /** The manifest, in YAML */
+        manifest: string
+      }
+      answer: { valid: boolean; errors: Array<ManifestProblem> }
+    }
+    /** Get the JSON Schema of manifests, for editors */
+    getManifestSchema: { answer: JsonSchema }
+  }
 }
 
 /** All error codes of the platform. */
 export type PlatformErrorCode =
   | 'VALIDATION_FAILED'
+  | 'MANIFEST_INVALID'
   | 'INVALID_JSON'
   | 'BODY_INCOMPLETE'
   | 'PROJECT_REQUIRED'
@@ -1267,6 +1428,8 @@ export type PlatformErrorCode =
   | 'SELF_APPROVAL'
   | 'PERSON_REQUIRED'
   | 'RESOURCE_NOT_FOUND'
+  | 'NO_MANIFEST'
+  | 'ROUTINE_NOT_FOUND'
   | 'GENERATION_NOT_FOUND'
   | 'UNKNOWN_TOOL'
   | 'UNKNOWN_SERVER'
@@ -1307,6 +1470,7 @@ export type PlatformErrorCode =
   | 'MODEL_REQUEST_REFUSED'
   | 'REPLAY_STEP_MISSING'
   | 'IDEMPOTENCY_KEY_REUSED'
+  | 'MANIFEST_SERVERS_UNREACHABLE'
   | 'RATE_LIMITED'
   | 'TOO_MANY_APPROVALS'
   | 'MODEL_RATE_LIMITED'

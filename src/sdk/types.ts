@@ -80,12 +80,21 @@ export interface Agent {
   boundary_policy: PolicyDocument | null
   /** How many of the latest messages the model sees; defaults to all */
   max_context_messages: number | null
+  /** Whether a manifest gives it policies and routines */
+  has_guide: boolean
   created_at: string
   updated_at: string
 }
 
 /** The body of update-agent. */
 export type AgentChanges = Partial<Omit<NewAgent, 'project_id'>>
+
+/** The manifest of an agent. */
+export interface AgentManifest {
+  manifest: string
+  /** Its policies and routines, with defaults filled in */
+  guide: Record<string, unknown>
+}
 
 export type AgentPage = Page<Agent>
 
@@ -666,6 +675,8 @@ export interface Generation {
   id: string
   project_id: string
   agent_id: string
+  /** The session whose turn it is */
+  session_id: string | null
   /** The same for a run and all runs it started */
   trace_id: string
   /** The run whose call started this one */
@@ -741,6 +752,8 @@ export interface GenerationStep {
   usage: Usage | null
   started_at: string
   answered_at: string | null
+  /** The policies and routines of the step, in a turn of a session */
+  guide: GuideDecision | null
   calls: Array<GenerationCall>
 }
 
@@ -752,6 +765,40 @@ export interface GenerationTrace extends Generation {
   required_action?: RequiredAction
   step_list: Array<GenerationStep>
   children: Array<GenerationTrace>
+}
+
+/** What the policies and routines of an agent mean for one step. */
+export interface GuideDecision {
+  /** The instructions for this step */
+  guidance: string | null
+  /** The tools of this step, as namespace:name; null means all */
+  actions: Array<string> | null
+  built_ins: Array<{ tool_id: string; routine_id: string; node_id: string; schema: unknown }>
+  /** The tool that the model has to call */
+  must_call: string | null
+  /** Whether the limit of iterations is reached, so that the model has to reply */
+  last: boolean
+  matches: Array<GuideMatch>
+  routines: Array<RoutinePosition>
+  /** Whether the reply is checked before it is sent */
+  reviewed: boolean
+  /** What the check of the reply found */
+  review: { violations: Array<{ id: string; reason: string | null }> } | null
+  /** The step whose draft this step replaces */
+  rewrites: number | null
+  /** How many questions the model was asked for this decision */
+  questions: number
+  faults: Array<string>
+}
+
+/** Why a policy or a routine applies, or does not. */
+export interface GuideMatch {
+  /** policy:<id> or routine:<id> */
+  id: string
+  applies: boolean
+  /** bound: it matched earlier in the turn; priority: another one takes precedence */
+  by: 'always' | 'when' | 'model' | 'bound' | 'priority' | 'fault'
+  reason: string | null
 }
 
 /** How an http tool makes its request */
@@ -776,6 +823,17 @@ export interface HttpExecuteInput {
 export interface InvitedUser extends User {
   /** Send this link to the person. It works once, and is never shown again */
   invitation_url: string
+}
+
+/** A JSON Schema. */
+export type JsonSchema = Record<string, unknown>
+
+/** Something wrong in a manifest, and where. */
+export interface ManifestProblem {
+  line: number
+  column: number
+  path: string
+  message: string
 }
 
 /** Where an MCP server is: a URL, or a program to run. */
@@ -1102,6 +1160,24 @@ export interface NewServer {
   access?: ServerAccess
 }
 
+/** The body of create-session. */
+export interface NewSession {
+  /** Id or name of the agent */
+  agent_id: string
+  /** Your id of the end user */
+  end_user_id?: string | null
+  title?: string | null
+  /** Data about the session, for your own use and for "when" conditions of policies */
+  metadata?: Record<string, unknown>
+}
+
+/** The body of create-session-event. */
+export interface NewSessionEvent {
+  data: unknown
+  /** A retry with the same key returns the first event */
+  idempotency_key?: string
+}
+
 /** The body of create-sign-in-provider. */
 export interface NewSignInProvider {
   /** Shown on the button of the sign-in page */
@@ -1330,6 +1406,34 @@ export interface RequiredAction {
   approvals?: Array<{ approval_id: string; tool_call_id: string; tool_name: string; expires_at: string }>
 }
 
+/** Where a session is in a routine. */
+export interface RoutinePosition {
+  routine_id: string
+  /** The current node */
+  node_id: string
+  status: 'active' | 'left' | 'completed' | 'handed_over'
+  /** Whether the current node has completed */
+  done: boolean
+  /** The nodes so far, in order */
+  visited: Array<string>
+  reason: string | null
+}
+
+/** The run of an autonomous routine. */
+export interface RoutineRun {
+  /** The id of its session */
+  run_id: string
+  session_id: string
+  routine_id: string
+  agent_id: string
+  status: 'running' | 'succeeded' | 'failed'
+  output: unknown | null
+  error: { code: string; message: string; details?: unknown } | null
+  callback_url: string | null
+  created_at: string
+  completed_at: string | null
+}
+
 /** A credential that tools reference by name, without its value. */
 export interface Secret {
   id: string
@@ -1440,6 +1544,78 @@ export interface ServerFootprint {
 }
 
 export type ServerPage = Page<Server>
+
+/** A conversation between an agent and an end user. */
+export interface Session {
+  id: string
+  project_id: string
+  agent_id: string
+  end_user_id: string | null
+  title: string | null
+  /** Whether a turn is in progress or about to start */
+  status: 'ready' | 'processing'
+  /** The turn in progress */
+  generation_id: string | null
+  /** The offset of the next event */
+  next_offset: number
+  metadata: Record<string, unknown>
+  /** The routines that it is or was in */
+  routines: Array<RoutinePosition>
+  /** The key that its turns run as: the one that sent the latest message */
+  principal: { id: string; name: string }
+  created_at: string
+  updated_at: string
+}
+
+/** The body of update-session. */
+export type SessionChanges = Partial<Omit<NewSession, 'agent_id' | 'end_user_id'>>
+
+/** One entry in the log of a session. */
+export interface SessionEvent {
+  id: string
+  session_id: string
+  /** The position in the log; grows with each event */
+  offset: number
+  kind: SessionEventKind
+  source: SessionEventSource
+  /** The same for all events of a turn */
+  trace_id: string | null
+  /** The turn that it belongs to */
+  generation_id: string | null
+  created_at: string
+  /** The text of a message event */
+  message?: string
+  /** namespace:name, of a tool event */
+  tool_id?: string
+  arguments?: unknown
+  result?: unknown
+  /** Whether the tool failed */
+  is_error?: boolean
+  /** Of a status event */
+  status?: TurnStatus
+  error?: { code: string; message: string }
+  /** The content of a custom event */
+  data?: unknown
+}
+
+/** The ids of a new event. */
+export interface SessionEventIds {
+  event_id: string
+  offset: number
+}
+
+/** The kind of an event. */
+export type SessionEventKind = 'message' | 'tool' | 'status' | 'custom'
+
+/** Events of a session, in order. */
+export interface SessionEventList {
+  data: Array<SessionEvent>
+}
+
+/** Who an event comes from. */
+export type SessionEventSource = 'customer' | 'agent' | 'system' | 'integration' | 'human'
+
+export type SessionPage = Page<Session>
 
 /** A company account that people sign in with, without its client secret. */
 export interface SignInProvider {
@@ -1586,6 +1762,9 @@ export interface ToolType {
 
 export type ToolTypePage = Page<ToolType>
 
+/** The status of a turn. */
+export type TurnStatus = 'acknowledged' | 'processing' | 'typing' | 'ready' | 'cancelled' | 'error'
+
 /** Tokens and their cost. */
 export interface Usage {
   input_tokens: number
@@ -1680,7 +1859,7 @@ export interface WebhookDeliverySummary {
 export type WebhookDeliverySummaryPage = Page<WebhookDeliverySummary>
 
 /** An event that webhooks can receive. */
-export type WebhookEvent = 'generation.completed' | 'generation.failed' | 'generation.requires_action' | 'approval.requested' | 'connection.created' | 'connection.expiring' | 'connection.reauth_required' | 'connection.revoked' | 'connection.restored'
+export type WebhookEvent = 'generation.completed' | 'generation.failed' | 'generation.requires_action' | 'approval.requested' | 'connection.created' | 'connection.expiring' | 'connection.reauth_required' | 'connection.revoked' | 'connection.restored' | 'session.event'
 
 export type WebhookPage = Page<Webhook>
 

@@ -23,6 +23,7 @@ const toAgent = (row: AgentRow): Agent => ({
   temperature: row.temperature,
   boundary_policy: parse(row.boundary_policy),
   max_context_messages: row.max_context_messages,
+  has_guide: row.guide_id !== null,
   created_at: iso(row.created_at),
   updated_at: iso(row.updated_at),
 })
@@ -56,6 +57,8 @@ export class Agents {
       id: newId('agt', now),
       project_id: projectId,
       ...toColumns(draft),
+      guide_id: null,
+      manifest: null,
       created_at: now,
       updated_at: now,
     }
@@ -96,6 +99,26 @@ export class Agents {
         .executeTakeFirst(),
     )
     return row && toAgent(row)
+  }
+
+  async guideOf(id: string): Promise<{ guide_id: string | null; manifest: string | null } | undefined> {
+    return this.#engine.db.selectFrom('agents').select(['guide_id', 'manifest']).where('id', '=', id).executeTakeFirst()
+  }
+
+  /** Agents with a guide: of one project, or of all. */
+  async guided(projectId: string | null): Promise<Agent[]> {
+    let query = this.#engine.db.selectFrom('agents').selectAll().where('guide_id', 'is not', null)
+    if (projectId !== null) query = query.where('project_id', '=', projectId)
+    return (await query.orderBy('id').execute()).map(toAgent)
+  }
+
+  /** Turns that have started keep the guide they started with. */
+  async setGuide(id: string, guide: { guide_id: string; manifest: string }): Promise<void> {
+    await this.#engine.db
+      .updateTable('agents')
+      .set({ ...guide, updated_at: Date.now() })
+      .where('id', '=', id)
+      .execute()
   }
 
   async remove(id: string): Promise<void> {

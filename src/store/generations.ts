@@ -9,7 +9,7 @@ import type { Generation, GenerationSettings, GenerationStatus, Overrides, StopR
 import type { Message } from '../model/message.ts'
 import type { Wait } from '../model/outcome.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
-import { AttemptSuperseded, asAttempt, open } from './attempt.ts'
+import { type Attempt, AttemptSuperseded, asAttempt, open } from './attempt.ts'
 import { at, type CallKey } from './journal.ts'
 
 /** A generation with everything needed to continue it. */
@@ -27,7 +27,7 @@ export interface Run extends Generation {
 const summaryColumns = [
   ...(['id', 'project_id', 'agent_id', 'trace_id', 'parent_generation_id', 'parent_call_id', 'status'] as const),
   ...(['stop_reason', 'principal_id', 'principal_name', 'model', 'steps', 'input_tokens', 'output_tokens'] as const),
-  ...(['cost', 'created_at', 'last_activity_at', 'completed_at', 'finish_reason', 'error'] as const),
+  ...(['cost', 'created_at', 'last_activity_at', 'completed_at', 'finish_reason', 'error', 'session_id'] as const),
 ]
 type Summary = Pick<GenerationRow, (typeof summaryColumns)[number]>
 
@@ -35,6 +35,7 @@ const toGeneration = (row: Summary): Generation => ({
   id: row.id,
   project_id: row.project_id,
   agent_id: row.agent_id,
+  session_id: row.session_id,
   trace_id: row.trace_id,
   initiator_generation_id: row.parent_generation_id,
   parent_call_id: row.parent_call_id,
@@ -68,6 +69,7 @@ export interface NewGeneration {
   readonly id: string
   readonly project_id: string
   readonly agent_id: string
+  readonly session_id?: string | null
   readonly trace_id: string
   readonly parent_generation_id: string | null
   readonly parent_call_id: string | null
@@ -97,6 +99,37 @@ export interface SubmittedOutput {
 
 export type GivenOutput = CallKey & Omit<SubmittedOutput, keyof CallKey>
 
+/** The row of a new run. */
+export function rowOf(fresh: NewGeneration, now = Date.now()): GenerationRow {
+  const { principal, client, settings, input, session_id = null, ...rest } = fresh
+  return {
+    ...rest,
+    session_id,
+    status: 'in_progress',
+    stop_reason: null,
+    turn: 0,
+    principal_id: principal.id,
+    principal_name: principal.name,
+    client_name: client.name,
+    client_version: client.version,
+    model: null,
+    steps: 0,
+    input_tokens: 0,
+    output_tokens: 0,
+    cost: null,
+    cancel_requested: 0,
+    replied: 0,
+    created_at: now,
+    last_activity_at: now,
+    completed_at: null,
+    finish_reason: null,
+    error: null,
+    settings: JSON.stringify(settings),
+    content: null,
+    input: JSON.stringify(input),
+  }
+}
+
 /**
  * Runs of agents. Any process can continue a run from its journal. Taking a run increments its attempt number, and
  * writes of an earlier attempt fail.
@@ -112,31 +145,7 @@ export class Generations {
 
   /** Idempotent per call: the same call gets the same run. */
   async create(fresh: NewGeneration, now = Date.now()): Promise<{ run: Run; isNew: boolean }> {
-    const { principal, client, settings, input, ...rest } = fresh
-    const row: GenerationRow = {
-      ...rest,
-      status: 'in_progress',
-      stop_reason: null,
-      turn: 0,
-      principal_id: principal.id,
-      principal_name: principal.name,
-      client_name: client.name,
-      client_version: client.version,
-      model: null,
-      steps: 0,
-      input_tokens: 0,
-      output_tokens: 0,
-      cost: null,
-      cancel_requested: 0,
-      created_at: now,
-      last_activity_at: now,
-      completed_at: null,
-      finish_reason: null,
-      error: null,
-      settings: JSON.stringify(settings),
-      content: null,
-      input: JSON.stringify(input),
-    }
+    const row = rowOf(fresh, now)
     try {
       await this.#engine.db.insertInto('generations').values(row).execute()
       return { run: toRun(row), isNew: true }
@@ -359,15 +368,46 @@ export class Generations {
       .execute()
   }
 
-  /** Asks the process that advances the run to cancel it. False if the run is over. */
-  async requestCancel(id: string): Promise<boolean> {
-    const updated = await this.#engine.db
+  /**
+   * Asks the process that advances the run to cancel it. False if the run is over or, with `unlessReplied`, if its reply has
+   * begun.
+   */
+  async requestCancel(id: string, { unlessReplied = false } = {}): Promise<boolean> {
+    let query = this.#engine.db
       .updateTable('generations')
       .set({ cancel_requested: 1 })
       .where('id', '=', id)
       .where('status', 'in', open)
-      .executeTakeFirst()
+    if (unlessReplied) query = query.where('replied', '=', 0)
+    const updated = await query.executeTakeFirst()
+    if (updated.numUpdatedRows !== 1n && unlessReplied) return false
     await this.#changes.publish('generations', [id], { cancel: true })
+    return updated.numUpdatedRows === 1n
+  }
+
+  /** Adds what the questions of a guide have used. */
+  async addUsage(run: Attempt, usage: { input_tokens: number; output_tokens: number; cost: number }): Promise<void> {
+    await this.#engine.db
+      .updateTable('generations')
+      .set((e) => ({
+        input_tokens: e('input_tokens', '+', usage.input_tokens),
+        output_tokens: e('output_tokens', '+', usage.output_tokens),
+        ...(usage.cost > 0 && { cost: e(e.fn.coalesce('cost', e.lit(0)), '+', usage.cost) }),
+      }))
+      .where('id', '=', run.id)
+      .where('turn', '=', run.attempt)
+      .execute()
+  }
+
+  /** Records that the reply begins to be sent. False after a cancellation: then it must not begin. */
+  async beginReply(run: Attempt): Promise<boolean> {
+    const updated = await this.#engine.db
+      .updateTable('generations')
+      .set({ replied: 1 })
+      .where('id', '=', run.id)
+      .where('turn', '=', run.attempt)
+      .where('cancel_requested', '=', 0)
+      .executeTakeFirst()
     return updated.numUpdatedRows === 1n
   }
 

@@ -2,6 +2,7 @@ import type { Engine } from '../db/engine.ts'
 import type { GenerationCallRow, GenerationStepRow } from '../db/tables.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
 import type { Step } from '../model/generation.ts'
+import type { StepGuide } from '../model/guide.ts'
 import type { Wait } from '../model/outcome.ts'
 import { type Attempt, AttemptSuperseded, asAttempt } from './attempt.ts'
 
@@ -58,6 +59,7 @@ const toStep = (row: GenerationStepRow): Step => ({
   cost: row.cost,
   started_at: row.started_at,
   answered_at: row.answered_at,
+  guide: row.guide === null ? null : JSON.parse(row.guide),
 })
 
 const toCall = (row: GenerationCallRow): JournalCall => ({
@@ -94,7 +96,11 @@ export class Journals {
    * Records that the step is sent to the model. Calling it again retries the same step. `isWanted` is false after a
    * cancellation, in case the change event was lost.
    */
-  async startStep(run: Attempt, number: number): Promise<{ step: Step; isWanted: boolean }> {
+  async startStep(
+    run: Attempt,
+    number: number,
+    guide: StepGuide | null = null,
+  ): Promise<{ step: Step; isWanted: boolean }> {
     const row: GenerationStepRow = {
       generation_id: run.id,
       number,
@@ -108,6 +114,7 @@ export class Journals {
       cost: null,
       started_at: Date.now(),
       answered_at: null,
+      guide: guide === null ? null : JSON.stringify(guide),
     }
     const { cancel_requested } = await asAttempt(this.#engine, run, { status: 'in_progress' }, (tx) =>
       tx
@@ -149,6 +156,8 @@ export class Journals {
           model: answer.model,
           steps: number,
           finish_reason: answer.finish_reason,
+          // Text before calls is not the reply yet.
+          ...(rows.length > 0 && { replied: 0 }),
           input_tokens: e('input_tokens', '+', input),
           output_tokens: e('output_tokens', '+', output),
           ...(answer.cost !== null && { cost: e(e.fn.coalesce('cost', e.lit(0)), '+', answer.cost) }),
@@ -176,6 +185,18 @@ export class Journals {
       if (rows.length > 0) await tx.insertInto('generation_calls').values(rows).execute()
     })
     return rows.map(toCall)
+  }
+
+  /** Adds to the decision of a step what became of it. */
+  async noteGuide(run: Attempt, number: number, guide: StepGuide): Promise<void> {
+    await asAttempt(this.#engine, run, {}, (tx) =>
+      tx
+        .updateTable('generation_steps')
+        .set({ guide: JSON.stringify(guide) })
+        .where('generation_id', '=', run.id)
+        .where('number', '=', number)
+        .execute(),
+    )
   }
 
   async suspendCall(run: Attempt, call: CallKey, awaits: Wait): Promise<void> {

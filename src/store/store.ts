@@ -19,6 +19,7 @@ import { Definitions } from './definitions.ts'
 import { Documents } from './documents.ts'
 import { Files } from './files.ts'
 import { Generations } from './generations.ts'
+import { Guides } from './guides.ts'
 import { IdempotencyKeys } from './idempotency-keys.ts'
 import { Journals } from './journal.ts'
 import { Names } from './names.ts'
@@ -31,6 +32,7 @@ import { Results } from './results.ts'
 import { Sealed } from './sealed.ts'
 import { Secrets } from './secrets.ts'
 import { Servers } from './servers.ts'
+import { Sessions } from './sessions.ts'
 import { Settings } from './settings.ts'
 import { SignInProviders } from './sign-in-providers.ts'
 import { Skills } from './skills.ts'
@@ -78,6 +80,8 @@ export interface Store {
   readonly agents: Agents
   readonly generations: Generations
   readonly journals: Journals
+  readonly sessions: Sessions
+  readonly guides: Guides
   readonly webhooks: WebhookStore
   readonly approvals: Approvals
   readonly approvalRules: ApprovalRules
@@ -133,6 +137,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     agents: new Agents(engine),
     generations: new Generations(engine, changes),
     journals: new Journals(engine),
+    sessions: new Sessions(engine, changes),
+    guides: new Guides(engine),
     webhooks: new WebhookStore(engine),
     approvals: new Approvals(engine, changes),
     approvalRules: new ApprovalRules(engine, changes),

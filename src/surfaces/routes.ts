@@ -63,11 +63,13 @@ export function createHandler(deps: WebDeps): (exchange: Exchange) => Promise<vo
   ])
 
   /**
-   * `/agents/…` also works without the prefix, because documentation for agents uses it. A browser that opens a page
-   * sends no key.
+   * These also work without the prefix, because documentation for agents uses them so. A browser that opens a page sends no
+   * key.
    */
   const findUnprefixed = (method: string, { path, headers }: Exchange) =>
-    path.startsWith('/agents/') && headers.authorization !== undefined ? find(method, `/api/v1${path}`) : undefined
+    /^\/(agents\/|sessions(\/|$)|routines\/)/.test(path) && headers.authorization !== undefined
+      ? find(method, `/api/v1${path}`)
+      : undefined
 
   return async (exchange) => {
     try {

@@ -2,6 +2,7 @@ import type { JsonObject } from '../lib/json.ts'
 import type { Approval } from '../model/approval.ts'
 import type { Connection } from '../model/connection.ts'
 import type { GenerationResult } from '../model/generation.ts'
+import type { SessionEvent } from '../model/session.ts'
 import type { WebhookEvent } from '../model/webhook.ts'
 import type { Run } from '../store/generations.ts'
 import type { Webhooks } from './webhooks.ts'
@@ -30,3 +31,14 @@ export const publishConnection = (
   key: string,
   webhooks: Publisher,
 ): Promise<void> => webhooks.publish(connection.project_id, event, connection as unknown as JsonObject, { key })
+/** Publishes the events of a turn, in order. Those that were published before are not sent again. */
+export async function publishSession(
+  { project_id, agent_id, end_user_id }: { project_id: string; agent_id: string; end_user_id: string | null },
+  events: readonly SessionEvent[],
+  webhooks: Publisher,
+): Promise<void> {
+  for (const event of events) {
+    const body = { ...event, agent_id, end_user_id } as unknown as JsonObject
+    await webhooks.publish(project_id, 'session.event', body, { key: event.id })
+  }
+}

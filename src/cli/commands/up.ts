@@ -29,7 +29,7 @@ export const run: Runner = async (invocation) => {
 async function up({ command, args, globals }: Invocation): Promise<number> {
   const { given } = readArguments({ command: { ...command, flags: [...settingFlags(), helpFlag] }, args, globals }, 0)
   const { env, stderr } = io()
-  const config = readConfig(Object.fromEntries([...given].map(([name, [value]]) => [name, value])), env)
+  const config = readConfig(Object.fromEntries([...given].map(([name, values]) => [name, values.join(',')])), env)
   for (const line of describeUnknown(env)) note(`quartermaster: ${line}`)
   const exposed = describeExposure(config)
   if (exposed) note(`quartermaster: ${exposed}`)
@@ -49,13 +49,26 @@ async function up({ command, args, globals }: Invocation): Promise<number> {
   if (sample) say(commandsToTry(server.url, sample))
   if (platform.adminKey) await platform.adminKeyShown()
 
+  const reload = () => void reloadManifests(platform)
+  process.on('SIGHUP', reload)
   const signal = await stopped
+  process.off('SIGHUP', reload)
   platform.log.info({ signal }, 'draining')
   platform.drain()
   await server.close(config.drainSeconds)
   await platform.close()
   platform.log.info('stopped')
   return 0
+}
+
+/** Turns in progress finish with what they started with. A file with errors changes nothing. */
+async function reloadManifests(platform: Platform): Promise<void> {
+  try {
+    const agents = await platform.applyManifests()
+    platform.log.info({ agents }, 'manifests applied')
+  } catch (error) {
+    note(`quartermaster: ${error instanceof StartError ? error.message : inspect(error)}`)
+  }
 }
 
 /** Whether to serve the sample service. Its tools call it on the platform's own port, so every later start serves it too. */

@@ -5,14 +5,18 @@ import { note, say } from '../toolkit/io.ts'
 import { isSet, readArguments, textOf } from '../toolkit/parse.ts'
 import { print } from '../toolkit/print.ts'
 import { canAsk, harmless, isForPeople, paint, withProgress } from '../toolkit/terminal.ts'
+import { applyManifest } from './apply-manifest.ts'
 import { defaultFile, requireValid } from './check.ts'
 import { type Project, readProject } from './file.ts'
 import { type Fields, inputOf } from './kinds.ts'
+import { findManifest } from './manifest.ts'
 import { type Change, finder, type Plan, parameterOf, plan, sendOperation } from './plan.ts'
 
 /** Makes the platform match the file, and prints the changes. */
 export const apply: Runner = async (invocation) => {
   const read = readArguments(invocation, 1)
+  const manifest = await findManifest(read.words[0] ?? defaultFile)
+  if (manifest) return applyManifest(manifest, read)
   const project = await readProject(read.words[0] ?? defaultFile)
   requireValid(project)
   const session = await openSession(read.given)

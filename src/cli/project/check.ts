@@ -8,13 +8,16 @@ import { print } from '../toolkit/print.ts'
 import { harmless, isForPeople, paint } from '../toolkit/terminal.ts'
 import { type Fault, type Project, readProject } from './file.ts'
 import { type Fields, identityOf, inputOf, type Kind, kinds } from './kinds.ts'
+import { checkManifest, findManifest } from './manifest.ts'
 import { isInFile, type Reference, referencesOf } from './references.ts'
 
 export const defaultFile = 'quartermaster.yaml'
 
-/** Validates a project file without connecting to a platform. */
+/** Validates a project file or a manifest without connecting to a platform. */
 export const check: Runner = async (invocation) => {
   const { words, given } = readArguments(invocation, 1)
+  const manifest = await findManifest(words[0] ?? defaultFile)
+  if (manifest) return checkManifest(manifest, isSet(given, 'json'))
   const project = await readProject(words[0] ?? defaultFile)
   const faults = allFaults(project)
   const json = isSet(given, 'json')

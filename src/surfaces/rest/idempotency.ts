@@ -11,6 +11,8 @@ export interface Repeatable {
   /** Must be equal for a request to count as a retry. */
   readonly fingerprint: string
   readonly secretFields?: readonly string[] | undefined
+  /** Whether 202 is the normal response. Otherwise it means that the result is not ready yet. */
+  readonly isAccepted?: boolean
 }
 
 /**
@@ -21,7 +23,7 @@ export interface Repeatable {
  */
 export async function idempotently(
   keys: IdempotencyKeys,
-  { principalId, key, fingerprint, secretFields }: Repeatable,
+  { principalId, key, fingerprint, secretFields, isAccepted = false }: Repeatable,
   run: () => Promise<RestReply>,
   errorReply: (error: unknown) => RestReply & { readonly text: string },
 ): Promise<RestReply> {
@@ -43,8 +45,8 @@ export async function idempotently(
   const keep = (status: number, body: string) => keys.keep(principalId, key, { status, body })
   try {
     const reply = await run()
-    // 202: the result is not ready yet, so the client is expected to repeat the request.
-    if (reply.status === 202) await keys.release(principalId, key)
+    // The result is not ready yet, so the client is expected to repeat the request.
+    if (reply.status === 202 && !isAccepted) await keys.release(principalId, key)
     else if (reply.events) return { ...reply, events: recorded(reply.events, (body) => keep(reply.status, body)) }
     else await keep(reply.status, withoutSecrets(reply.text ?? '', secretFields))
     return reply

@@ -11,6 +11,7 @@ export interface RestReply {
 }
 
 export function replyOf({ status, answers }: Operation, result: unknown): RestReply {
+  if (result instanceof JsonText && result.status === 204) return { status: 204 }
   if (result instanceof JsonText) return { status: result.status ?? status, text: result.text }
   if (status === 204) return { status }
   if (answers === 'bytes') return { status: 200, download: result as Download }

@@ -64,7 +64,8 @@ function perform(
   const key = exchange.method === 'POST' ? exchange.headers['idempotency-key'] : undefined
   if (key === undefined) return run()
   const fingerprint = `${operation.name}\n${JSON.stringify(input)}`
-  const request = { principalId: caller.principal.id, key, fingerprint, secretFields: operation.secretFields }
+  const { secretFields, status } = operation
+  const request = { principalId: caller.principal.id, key, fingerprint, secretFields, isAccepted: status === 202 }
   return idempotently(deps.store.idempotencyKeys, request, run, (error) => errorReply(error, log))
 }
 

@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto'
+import type { GuideAnswerRow } from '../../db/tables.ts'
+import { isObject, isTooDeep, type JsonObject } from '../../lib/json.ts'
+import type { Guide } from '../../model/guide.ts'
+import type { Message } from '../../model/message.ts'
+import { keepable } from '../../model/page.ts'
+import type { Run } from '../../store/generations.ts'
+import type { Store } from '../../store/store.ts'
+import type { RunModel } from '../loop.ts'
+import { modelOf } from '../model-of.ts'
+import type { Models } from '../models/model.ts'
+
+/** Each kind of question starts with a marker, so that scripts and people recognise it. */
+export const markers = {
+  match: '[match-policies]',
+  matchLow: '[match-ids]',
+  route: '[choose-transition]',
+  review: '[check-reply]',
+} as const
+export type QuestionKind = keyof typeof markers
+
+export interface Question<Answer> {
+  readonly kind: QuestionKind
+  /** The same for all questions of a turn, so that providers cache it. */
+  readonly system: string
+  readonly user: string
+  /** Returns the answer, or what is wrong with it in words. */
+  read(answer: JsonObject): Answer | string
+}
+
+/** Asks the model the questions of one decision, and remembers what it answered. */
+export class Asker {
+  readonly #run: Run
+  readonly #step: number
+  readonly #signal: AbortSignal
+  readonly #model: Promise<RunModel>
+  readonly #answers: GuideAnswerRow[] = []
+  readonly faults: string[] = []
+
+  constructor(
+    { run, step, signal }: { run: Run; step: number; signal: AbortSignal },
+    guide: Guide,
+    { store, models }: { store: Store; models: Models },
+  ) {
+    this.#run = run
+    this.#step = step
+    this.#signal = signal
+    const settings = guide.evaluation ? { ...run.settings, ...guide.evaluation } : run.settings
+    this.#model = modelOf({ ...run, settings }, store, models)
+    this.#model.catch(() => {})
+  }
+
+  get answers(): readonly GuideAnswerRow[] {
+    return this.#answers
+  }
+
+  /**
+   * Asks a question. An answer that cannot be used is sent back once. If that does not help, or the model fails, the
+   * answer is undefined and the reason is kept: a question that fails must not fail the turn.
+   */
+  async ask<Answer>(question: Question<Answer>): Promise<Answer | undefined> {
+    const messages: Message[] = [
+      { role: 'system', content: question.system },
+      { role: 'user', content: question.user },
+    ]
+    try {
+      const first = await this.#generate(question.kind, messages)
+      const answer = readAnswer(first, question)
+      if (typeof answer !== 'string') return answer.value
+      const again = `[repair] ${markers[question.kind]} Your answer cannot be used: ${answer}. Answer the question again, with JSON only.`
+      const second = await this.#generate(question.kind, [
+        ...messages,
+        { role: 'assistant', content: first },
+        { role: 'user', content: again },
+      ])
+      const repaired = readAnswer(second, question)
+      if (typeof repaired !== 'string') return repaired.value
+      this.faults.push(`${question.kind}: the answer of the model cannot be used: ${repaired}`)
+    } catch (error) {
+      this.#signal.throwIfAborted()
+      this.faults.push(`${question.kind}: ${(error as Error).message}`)
+    }
+    return undefined
+  }
+
+  async #generate(kind: QuestionKind, messages: readonly Message[]): Promise<string> {
+    const model = await this.#model
+    const started = performance.now()
+    const answer = await model.generate({
+      messages,
+      tools: [],
+      toolChoice: 'none',
+      temperature: 0,
+      signal: this.#signal,
+    })
+    this.#answers.push({
+      generation_id: this.#run.id,
+      hash: promptHash(messages),
+      step: this.#step,
+      kind,
+      model: keepable(answer.model),
+      input_tokens: answer.usage.input_tokens,
+      output_tokens: answer.usage.output_tokens,
+      cost: model.costOf(answer),
+      milliseconds: Math.round(performance.now() - started),
+      answer: keepable(answer.text),
+    })
+    return answer.text
+  }
+}
+
+/** Identifies a prompt, to reuse its answer when it is asked again. */
+export const promptHash = (messages: readonly Message[]): string =>
+  createHash('sha256').update(JSON.stringify(messages)).digest('base64url')
+
+const longestAnswer = 200_000
+
+function readAnswer<Answer>(text: string, { read }: Question<Answer>): { value: Answer } | string {
+  // Models like to wrap JSON in a code fence or a sentence.
+  const start = text.indexOf('{')
+  const end = text.lastIndexOf('}')
+  if (start < 0 || end < start) return 'it has no JSON object'
+  const json = text.slice(start, end + 1)
+  if (json.length > longestAnswer || isTooDeep(json)) return 'it is too large'
+  try {
+    const value: unknown = JSON.parse(json)
+    if (!isObject(value)) return 'it is not an object'
+    const answer = read(value)
+    return typeof answer === 'string' ? answer : { value: answer }
+  } catch (error) {
+    return `it is not valid JSON (${(error as Error).message})`
+  }
+}

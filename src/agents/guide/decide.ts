@@ -1,0 +1,233 @@
+import { builtIns, type Guide, type GuideMatch, type Policy, type Routine, type StepGuide } from '../../model/guide.ts'
+import type { GuideState, RoutinePosition } from '../../model/session.ts'
+import type { SessionRecord } from '../../store/sessions.ts'
+import { builtInName } from '../offered.ts'
+import { toolIdOf } from '../sessions/turn-events.ts'
+import type { Toolbox } from '../toolbox.ts'
+import { transcript } from '../transcript.ts'
+import type { StepContext } from '../turn.ts'
+import { type Advancing, advance, obsoleteNodes } from './advance.ts'
+import { Asker } from './asker.ts'
+import { emitSchema } from './built-ins.ts'
+import { factsOf, type NamedCall } from './facts.ts'
+import { applyingOf, guidanceOf } from './guidance.ts'
+import type { GuideDeps } from './guide-deps.ts'
+import { iterationsOf } from './limits.ts'
+import { type Matching, matchRules, policyId, withPriorities } from './match.ts'
+import { afterCalls, routineOf, started, withPosition } from './positions.ts'
+import { conversationOf, systemOf } from './prompts.ts'
+
+/** Decides what a step sees. The first step of a turn matches everything; later ones only what a tool has changed. */
+export async function decide(
+  context: StepContext,
+  guide: Guide,
+  session: SessionRecord,
+  deps: GuideDeps,
+): Promise<StepGuide> {
+  const { run, number, journal, toolbox, signal } = context
+  const before = journal.steps.findLast((step) => step.number < number)?.guide ?? null
+  const calls = journal.calls.map((call) => ({ call, toolId: toolIdOf(call, toolbox) }))
+  const latest = calls.filter(({ call }) => call.step === number - 1)
+  if (before && latest.length === 0) return rewriting(before, number, guide)
+  const asker = new Asker({ run, step: number, signal }, guide, deps)
+  const facts = await factsOf(session, guide, { input: run.input, calls }, deps.store)
+  const prefix = { system: systemOf(guide), conversation: conversationOf(transcript(run, journal)) }
+  const advancing: Advancing = { guide, facts, asker, prefix }
+  const isLast = number > iterationsOf(guide, session.run)
+
+  const known = afterCalls(before?.routines ?? session.state.routines, before ? latest : [], guide)
+  const matching = { guide, facts, once: session.state.once, asker, prefix }
+  const moving = movedOn(known, advancing, session, deps)
+  const decided = before
+    ? await reevaluated(before, latest, await moving, matching, isLast)
+    : await both(moving, matchAll(guide.policies, known, matching), guide)
+  const settled = await movedOn(decided.positions, advancing, session, deps)
+  const active = activeIn(settled)
+  const matches = withPriorities(decided.matches, active, guide)
+  const { answers, faults } = asker
+  await deps.store.guides.addAnswers(answers)
+  if (answers.length > 0) await deps.store.generations.addUsage(run, usageOf(answers))
+  return {
+    ...seen(guide, matches, settled, { isLast, isAutonomous: session.run !== null, toolbox }),
+    matches,
+    routines: settled,
+    questions: answers.length,
+    faults: [...new Set(faults)],
+  }
+}
+
+/** At the start of a turn, routines move on while policies are matched. A policy of a routine that has ended is dropped. */
+async function both(moving: Promise<RoutinePosition[]>, matching: Promise<Decided>, guide: Guide): Promise<Decided> {
+  const [moved, { matches, positions }] = await Promise.all([moving, matching])
+  const fresh = positions.filter(({ routine_id, done, visited }) => !done && visited.length === 1 && isNew(routine_id))
+  function isNew(id: string): boolean {
+    return matches.some((match) => match.applies && match.id === `routine:${id}`)
+  }
+  const all = fresh.reduce<readonly RoutinePosition[]>(withPosition, moved)
+  const active = activeIn(all)
+  const ended = guide.policies.filter(({ in_routine }) => in_routine !== null && !active.has(in_routine)).map(policyId)
+  return { matches: matches.filter(({ id }) => !ended.includes(id)), positions: all }
+}
+
+type Decided = { readonly matches: GuideMatch[]; readonly positions: readonly RoutinePosition[] }
+type Rules = Omit<Matching, 'active'>
+
+const activeIn = (positions: readonly RoutinePosition[]): Set<string> =>
+  new Set(positions.filter(({ status }) => status === 'active').map(({ routine_id }) => routine_id))
+
+/** Autonomous routines start by a trigger, never by a conversation. */
+const idle = ({ routines }: Guide, active: ReadonlySet<string>): Routine[] =>
+  routines.filter(({ id, autonomous }) => !autonomous && !active.has(id))
+
+const isForTurns = ({ applies_to }: Policy): boolean => applies_to === 'turn'
+
+/** Matches these policies and all routines that are not active. Those that start bring their own policies. */
+async function matchAll(
+  policies: readonly Policy[],
+  positions: readonly RoutinePosition[],
+  rules: Rules,
+): Promise<Decided> {
+  const active = activeIn(positions)
+  const { guide } = rules
+  const wanted = policies.filter(isForTurns)
+  const first = await matchRules(wanted, idle(guide, active), { ...rules, active })
+  const starting = first.filter(({ id, applies }) => applies && id.startsWith('routine:'))
+  let next = positions
+  for (const { id, reason } of starting) {
+    const routine = routineOf(guide, { routine_id: id.slice('routine:'.length) })
+    if (routine) next = withPosition(next, started(routine, reason))
+  }
+  const isNew = new Set(starting.map(({ id }) => id.slice('routine:'.length)))
+  const theirs = wanted.filter(({ in_routine }) => in_routine !== null && isNew.has(in_routine))
+  const second = theirs.length > 0 ? await matchRules(theirs, [], { ...rules, active: activeIn(next) }) : []
+  return { matches: [...first, ...second], positions: next }
+}
+
+/**
+ * What matched binds for the rest of the turn. A tool that is marked for reevaluation, and that has succeeded, makes the
+ * guide decide again: about everything that has not matched, or about the policies that name the tool. Expressions are
+ * evaluated again both ways, because they say exactly when they hold.
+ */
+async function reevaluated(
+  before: StepGuide,
+  latest: readonly NamedCall[],
+  positions: readonly RoutinePosition[],
+  rules: Rules,
+  isLast: boolean,
+): Promise<Decided> {
+  const { guide } = rules
+  const done = new Set(
+    latest.filter(({ call }) => call.output !== undefined && !call.is_error).map(({ toolId }) => toolId),
+  )
+  const isGlobal = !isLast && guide.reevaluation_tools.some((id) => done.has(id))
+  const bound = before.matches.map((match) => (match.applies ? { ...match, by: boundBy(match) } : match))
+  const isBound = (policy: Policy) =>
+    policy.when === null && bound.some(({ id, applies }) => applies && id === policyId(policy))
+  const scoped = isLast
+    ? []
+    : guide.policies.filter(({ reevaluate_after }) => reevaluate_after.some((id) => done.has(id)))
+  const again = (isGlobal ? guide.policies : scoped).filter((policy) => isForTurns(policy) && !isBound(policy))
+  if (!isGlobal && again.length === 0) return { matches: bound, positions }
+  const decided = isGlobal
+    ? await matchAll(again, positions, rules)
+    : { matches: await matchRules(again, [], { ...rules, active: activeIn(positions) }), positions }
+  const fresh = new Set([...decided.matches.map(({ id }) => id), ...again.map(policyId)])
+  return { matches: [...bound.filter(({ id }) => !fresh.has(id)), ...decided.matches], positions: decided.positions }
+}
+
+const boundBy = ({ by }: GuideMatch): GuideMatch['by'] => (by === 'model' ? 'bound' : by)
+
+/** Follows the transitions of all active routines, and forgets outputs of nodes that were gone back before. */
+async function movedOn(
+  positions: readonly RoutinePosition[],
+  advancing: Advancing,
+  session: SessionRecord,
+  { store }: GuideDeps,
+): Promise<RoutinePosition[]> {
+  return Promise.all(
+    positions.map(async (position) => {
+      const next = await advance(position, advancing)
+      const obsolete = next === position ? [] : obsoleteNodes(position, next, advancing.guide)
+      if (obsolete.length > 0) await store.sessions.setStepOutput(session.id, '', undefined, obsolete)
+      return next
+    }),
+  )
+}
+
+/** The instructions and tools that follow from what applies. */
+function seen(
+  guide: Guide,
+  matches: readonly GuideMatch[],
+  positions: readonly RoutinePosition[],
+  { isLast, isAutonomous, toolbox }: { isLast: boolean; isAutonomous: boolean; toolbox: Toolbox },
+) {
+  const applying = applyingOf(guide, matches, positions)
+  const isEmpty = guide.policies.length + guide.routines.length === 0
+  const thinking = applying.nodes.find(({ node }) => node.kind === 'think')
+  const emitting = applying.nodes.find(({ node }) => node.tools.includes(builtIns.emitOutput))
+  const [focus] = isLast ? [] : [thinking, emitting].filter((one) => one !== undefined)
+  const routine = focus && routineOf(guide, focus.position)
+  const schema = focus?.node.output_schema ?? (routine?.autonomous ? emitSchema(routine.autonomous.output_schema) : {})
+  const [toolId = ''] = focus?.node.tools ?? []
+  const tools = [
+    ...applying.policies.flatMap((policy) => policy.tools),
+    ...applying.nodes.flatMap(({ node }) => (node.kind === 'tool' ? node.tools : [])),
+  ]
+  return {
+    guidance: guidanceOf(guide, focus ? { ...applying, nodes: [focus] } : applying, { last: isLast }),
+    actions: isEmpty ? null : focus ? [] : [...new Set(tools)].filter((id) => id !== builtIns.emitOutput),
+    built_ins: focus && routine ? [{ tool_id: toolId, routine_id: routine.id, node_id: focus.node.id, schema }] : [],
+    must_call: focus ? builtInName(toolId) : isAutonomous ? onlyTool(tools, toolbox) : null,
+    last: isLast && !isEmpty,
+    reviewed: guide.policies.some(({ applies_to }) => applies_to === 'reply'),
+    review: null,
+    rewrites: null,
+  }
+}
+
+/** In an autonomous routine there is nobody to ask, so the tool has to be called. */
+function onlyTool(tools: readonly string[], toolbox: Toolbox): string | null {
+  const [only, another] = tools
+  if (only === undefined || another !== undefined) return null
+  return toolbox.active(null).find(({ prepared }) => prepared.action.id === only)?.name ?? null
+}
+
+/** The draft of the last step was not sent: the model writes another one. */
+function rewriting(before: StepGuide, number: number, { policies }: Guide): StepGuide {
+  const lines = (before.review?.violations ?? []).map(({ id, reason }) => {
+    const rule = policies.find((policy) => policy.id === id)?.action ?? id
+    return `- ${rule}${reason === null ? '' : ` (${reason})`}`
+  })
+  const guidance = `[guidance]\nYour draft was not sent, because it goes against these rules. Write the reply again so that it follows them, and do not mention this:\n${lines.join('\n')}`
+  const { matches, routines } = before
+  return {
+    ...{ guidance, matches, routines, actions: [], built_ins: [], must_call: null, last: true, reviewed: true },
+    ...{ review: null, rewrites: number - 1, questions: 0, faults: [] },
+  }
+}
+
+function usageOf(answers: Asker['answers']) {
+  const sum = (of: (answer: Asker['answers'][number]) => number) => answers.reduce((total, one) => total + of(one), 0)
+  return {
+    input_tokens: sum((one) => one.input_tokens),
+    output_tokens: sum((one) => one.output_tokens),
+    cost: sum((one) => one.cost ?? 0),
+  }
+}
+
+/** What the guide remembers after a turn: the positions, and which policies need not be applied again. */
+export function stateOf(
+  step: StepGuide,
+  { once }: GuideState,
+  { policies }: Guide,
+  positions: readonly RoutinePosition[],
+  hasReplied: boolean,
+): GuideState {
+  const applied = policies.filter(
+    (policy) => policy.repeat === 'once' && step.matches.some(({ id, applies }) => applies && id === policyId(policy)),
+  )
+  return {
+    routines: positions,
+    once: hasReplied ? [...new Set([...once, ...applied.map(({ id }) => id)])] : once,
+  }
+}

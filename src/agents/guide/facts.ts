@@ -1,0 +1,64 @@
+import { isObject, type JsonObject } from '../../lib/json.ts'
+import type { Guide } from '../../model/guide.ts'
+import { type Message, textOf } from '../../model/message.ts'
+import type { JournalCall } from '../../store/journal.ts'
+import type { SessionRecord } from '../../store/sessions.ts'
+import type { Store } from '../../store/store.ts'
+import { resultOf } from '../sessions/turn-events.ts'
+import type { WhenFacts } from './when.ts'
+
+/** A call with the canonical id of its tool. */
+export interface NamedCall {
+  readonly call: JournalCall
+  readonly toolId: string
+}
+
+const maxToolEvents = 1000
+
+/** What `when` expressions refer to. Earlier results of tools are read only if there are expressions. */
+export async function factsOf(
+  { id, end_user_id, metadata, generation_id }: SessionRecord,
+  guide: Guide,
+  { input, calls }: { readonly input: readonly Message[]; readonly calls: readonly NamedCall[] },
+  store: Store,
+): Promise<WhenFacts> {
+  const variables = isObject(metadata.variables) ? metadata.variables : {}
+  const steps = isObject(metadata.step_outputs) ? metadata.step_outputs : {}
+  const said = input.findLast(({ role }) => role === 'user')
+  const filter = { min_offset: 0, kinds: ['tool'] as const, limit: maxToolEvents }
+  const events = usesWhen(guide) ? await store.sessions.events(id, filter) : []
+  const earlier = events.filter((event) => event.generation_id !== generation_id)
+  const tools = Object.fromEntries([
+    ...earlier.map(({ tool_id = '', result = null, arguments: args = {}, is_error = false }) => [
+      tool_id,
+      { ok: !is_error, result, arguments: args },
+    ]),
+    ...calls
+      .filter(({ call }) => call.output !== undefined)
+      .map(({ call, toolId }) => [
+        toolId,
+        { ok: !call.is_error, result: resultOf(call), arguments: argumentsOf(call) },
+      ]),
+  ])
+  return {
+    session: { id, end_user_id, metadata, variables },
+    steps: steps as JsonObject,
+    tools,
+    message: said?.role === 'user' ? textOf(said.content) : '',
+  }
+}
+
+const usesWhen = ({ policies, routines }: Guide): boolean =>
+  policies.some(({ when }) => when !== null) ||
+  routines.some(
+    ({ when, nodes }) => when !== null || nodes.some(({ transitions }) => transitions.some((one) => one.when !== null)),
+  )
+
+function argumentsOf({ args }: JournalCall): JsonObject {
+  try {
+    const value: unknown = JSON.parse(args)
+    return isObject(value) ? value : {}
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,66 @@
+import { isObject, type JsonObject } from '../../lib/json.ts'
+import type { Step } from '../../model/generation.ts'
+import type { Guide, StepGuide } from '../../model/guide.ts'
+import type { SessionRecord } from '../../store/sessions.ts'
+import { toolIdOf } from '../sessions/turn-events.ts'
+import { transcript } from '../transcript.ts'
+import type { StepContext, Verdict } from '../turn.ts'
+import { Asker } from './asker.ts'
+import { factsOf } from './facts.ts'
+import type { GuideDeps } from './guide-deps.ts'
+import { conversationOf, reviewQuestion, systemOf } from './prompts.ts'
+import { evaluateWhen } from './when.ts'
+
+type Violations = { readonly id: string; readonly reason: string | null }[]
+
+/**
+ * Checks a reply against the policies for replies. One that goes against them is rewritten once. If the second one does so as
+ * well, a fixed text is sent instead. A check that fails lets the reply pass, unless a policy of high criticality is at stake.
+ */
+export async function review(
+  { run, number, journal, toolbox, signal, step }: StepContext & { readonly step: Step },
+  guide: Guide,
+  session: SessionRecord,
+  deps: GuideDeps,
+): Promise<Verdict> {
+  const text = step.text ?? ''
+  const decision = step.guide
+  const calls = journal.calls.map((call) => ({ call, toolId: toolIdOf(call, toolbox) }))
+  const facts = await factsOf(session, guide, { input: run.input, calls }, deps.store)
+  const active = new Set(decision?.routines.filter(({ status }) => status === 'active').map((one) => one.routine_id))
+  const policies = guide.policies.filter(
+    ({ applies_to, when, in_routine }) =>
+      applies_to === 'reply' &&
+      (when === null || evaluateWhen(when, facts).holds) &&
+      (in_routine === null || active.has(in_routine)),
+  )
+  if (!decision || policies.length === 0 || text === '') return { kind: 'send', text }
+  const asker = new Asker({ run, step: number, signal }, guide, deps)
+  // A draft that was not sent is not part of the conversation.
+  const isSent = (one: Step) => one.number < number && one.number !== decision.rewrites
+  const earlier = { ...journal, steps: journal.steps.filter(isSent) }
+  const found = await asker.ask<Violations>({
+    kind: 'review',
+    system: systemOf(guide),
+    user: `${conversationOf(transcript(run, earlier))}\n\n${reviewQuestion(policies, text)}`,
+    read: (answer) => readViolations(answer),
+  })
+  const known = found?.filter(({ id }) => policies.some((policy) => policy.id === id))
+  const isAtRisk = policies.some(({ criticality }) => criticality === 'high')
+  const violations = known ?? (isAtRisk ? [{ id: 'check', reason: 'the reply could not be checked' }] : [])
+  const noted: StepGuide = { ...decision, review: { violations }, faults: [...decision.faults, ...asker.faults] }
+  await deps.store.guides.addAnswers(asker.answers)
+  await deps.store.journals.noteGuide(run, number, noted)
+  if (violations.length === 0) return { kind: 'send', text }
+  return decision.rewrites === null && known ? { kind: 'rewrite' } : { kind: 'send', text: guide.safe_reply }
+}
+
+function readViolations({ violations }: JsonObject): Violations | string {
+  if (!Array.isArray(violations)) return '"violations" is not a list'
+  const read: Violations = []
+  for (const one of violations) {
+    if (!isObject(one) || typeof one.id !== 'string') return 'an entry of "violations" has no "id"'
+    read.push({ id: one.id, reason: typeof one.reason === 'string' ? one.reason : null })
+  }
+  return read
+}

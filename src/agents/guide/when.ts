@@ -1,0 +1,62 @@
+import type { Environment } from '@marcbachmann/cel-js'
+import { type CelCondition, callBudget, celLanguage } from '../../approvals/cel.ts'
+import type { Meter } from '../../json-schema/meter.ts'
+import type { Json, JsonObject } from '../../lib/json.ts'
+
+export { InvalidExpression } from '../../approvals/cel.ts'
+
+/** What a `when` can refer to. */
+export interface WhenFacts {
+  readonly session: {
+    readonly id: string
+    readonly end_user_id: string | null
+    readonly metadata: JsonObject
+    /** The same as `session.metadata.variables`. */
+    readonly variables: JsonObject
+  }
+  /** The outputs of think nodes, by node. */
+  readonly steps: JsonObject
+  /** The latest result of each tool, by namespace:name. */
+  readonly tools: {
+    readonly [toolId: string]: { readonly ok: boolean; readonly result: Json; readonly arguments: Json }
+  }
+  /** The customer's latest message. */
+  readonly message: string
+}
+
+const withVariables = (environment: Environment): Environment =>
+  environment
+    .registerVariable('session', 'map')
+    .registerVariable('steps', 'map')
+    .registerVariable('tools', 'map')
+    .registerVariable('message', 'string')
+
+const language = celLanguage<WhenFacts>(withVariables)
+
+const compiled = new Map<string, CelCondition<WhenFacts>>()
+const maxCompiled = 2000
+
+/** `${{ session.metadata.vip }}` and `session.metadata.vip` are the same. */
+const bare = (expression: string): string => /^\s*\$\{\{(.*)\}\}\s*$/s.exec(expression)?.[1] ?? expression
+
+/** Throws `InvalidExpression`. */
+export const checkWhen = (expression: string): void => language.check(bare(expression))
+
+/**
+ * Whether an expression is true. One that cannot be evaluated, for example because a field is missing, is false, and the
+ * reason is reported.
+ */
+export function evaluateWhen(
+  expression: string,
+  facts: WhenFacts,
+  budget: Meter = callBudget(),
+): { readonly holds: boolean; readonly fault?: string } {
+  try {
+    const known = compiled.get(expression) ?? language.conditionOf(bare(expression))
+    if (compiled.size >= maxCompiled) compiled.clear()
+    compiled.set(expression, known)
+    return { holds: known(facts, budget) }
+  } catch (error) {
+    return { holds: false, fault: (error as Error).message }
+  }
+}

@@ -1,0 +1,39 @@
+import type { Message } from '../../model/message.ts'
+import type { SessionEvent } from '../../model/session.ts'
+import { sanitise, sanitiseText } from './sanitise.ts'
+
+/** The longest result of a tool in a prompt, in characters of JSON. */
+const longestResult = 200_000
+
+/** The events of a session as a conversation for a model. Status and custom events are not part of it. */
+export function messagesOf(events: readonly SessionEvent[]): Message[] {
+  return events.flatMap((event): Message[] => {
+    if (event.kind === 'message') return [spoken(event)]
+    return event.kind === 'tool' ? called(event) : []
+  })
+}
+
+function spoken({ source, message = '' }: SessionEvent): Message {
+  const text = sanitiseText(message)
+  if (source === 'customer') return { role: 'user', content: text }
+  if (source === 'agent') return { role: 'assistant', content: text }
+  return { role: 'user', content: `(${source === 'human' ? 'a human agent' : `the ${source}`}) ${text}` }
+}
+
+/** A tool event is shown as a call and its result, whoever made it. */
+function called({ id, tool_id = '', arguments: args = {}, result = null, is_error = false }: SessionEvent): Message[] {
+  const name = modelName(tool_id)
+  const output = sanitise(result)
+  const text = JSON.stringify(output)
+  const shown = text.length > longestResult ? `${text.slice(0, longestResult).toWellFormed()}… (truncated)` : output
+  return [
+    { role: 'assistant', content: null, tool_calls: [{ id, name, args: JSON.stringify(sanitise(args)) }] },
+    { role: 'tool', tool_call_id: id, tool_name: name, output: shown, is_error },
+  ]
+}
+
+/** `crm:authenticate` as `crm_authenticate`: every provider accepts such names. */
+export const modelName = (toolId: string): string =>
+  sanitiseText(toolId)
+    .replaceAll(/[^A-Za-z0-9_-]/g, '_')
+    .slice(0, 64) || 'tool'

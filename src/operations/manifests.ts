@@ -1,0 +1,112 @@
+import { z } from 'zod'
+import { readManifest } from '../agents/manifest/read.ts'
+import { Manifest } from '../agents/manifest/schema.ts'
+import type { JsonObject } from '../lib/json.ts'
+import { Agent } from '../model/agent.ts'
+import { PlatformError } from '../model/errors.ts'
+import { Id, Text } from '../model/page.ts'
+import { agent } from './agents.ts'
+import { applyManifest } from './apply-manifest.ts'
+import { print } from './json-schema.ts'
+import { acts, creates, operation } from './operation.ts'
+
+const Source = Text.min(1).max(2_000_000).describe('The manifest, in YAML')
+
+export const ManifestProblem = z.object({
+  line: z.int(),
+  column: z.int(),
+  path: z.string(),
+  message: z.string(),
+})
+
+export const AgentManifest = z.object({
+  manifest: z.string(),
+  guide: z
+    .custom<JsonObject>()
+    .meta({ type: 'object', description: 'Its policies and routines, with defaults filled in' }),
+})
+
+export const JsonSchema = z.custom<JsonObject>().meta({ type: 'object' })
+
+const example = {
+  manifest: [
+    'id: car-desk',
+    'agent_config:',
+    '  llms:',
+    '    generation: { provider: openai-compatible, base_url: http://127.0.0.1:11434/v1, model: qwen3 }',
+    '  context:',
+    '    description: You sell cars.',
+    '',
+  ].join('\n'),
+}
+
+export const checkManifest = operation({
+  name: 'check-manifest',
+  permission: 'manifests:CheckManifest',
+  route: 'POST /manifests/check',
+  summary: 'Check a manifest without applying it; no server is contacted',
+  example,
+  repeatable: true,
+  input: z.strictObject({ manifest: Source }),
+  output: z.object({ valid: z.boolean(), errors: z.array(ManifestProblem) }),
+  async run({ manifest }) {
+    const { faults } = readManifest(manifest)
+    return { valid: faults.length === 0, errors: [...faults] }
+  },
+})
+
+export const applyManifestOperation = creates({
+  name: 'apply-manifest',
+  permission: 'manifests:ApplyManifest',
+  route: 'POST /manifests',
+  summary: 'Create or change an agent from a manifest, with its servers, models, policies and routines',
+  example,
+  status: 200,
+  secretFields: ['secrets'],
+  kind: 'agent',
+  input: z.strictObject({
+    project_id: Id.optional(),
+    manifest: Source,
+    secrets: z
+      .record(z.string(), z.string().max(65_536))
+      .default({})
+      .describe('Values of the secrets that the manifest declares; they are stored encrypted'),
+  }),
+  output: z.object({ agent: Agent, tools: z.array(z.string()).describe('The tools of its servers') }),
+  async run({ manifest, secrets }, context) {
+    const applied = await applyManifest(manifest, { ...context, values: secrets })
+    return { agent: applied.agent, tools: [...applied.tools] }
+  },
+})
+
+export const getAgentManifest = acts({
+  name: 'get-agent-manifest',
+  permission: 'agents:GetAgent',
+  route: 'GET /agents/{agent_id}/manifest',
+  summary: 'Get the manifest of an agent, and its policies and routines as they are applied',
+  on: agent,
+  input: z.strictObject({ id: Id }),
+  output: AgentManifest,
+  async run({ id }, { store }) {
+    const { guide_id = null, manifest = null } = (await store.agents.guideOf(id)) ?? {}
+    const guide = guide_id === null ? undefined : await store.guides.find(guide_id)
+    if (!guide || manifest === null) throw new PlatformError('NO_MANIFEST', { agent_id: id })
+    return { manifest, guide: guide as unknown as JsonObject }
+  },
+})
+
+export const getManifestSchema = operation({
+  name: 'get-manifest-schema',
+  permission: 'manifests:CheckManifest',
+  route: 'GET /manifests/schema',
+  summary: 'Get the JSON Schema of manifests, for editors',
+  input: z.strictObject({}),
+  output: JsonSchema,
+  run: async () => manifestSchema(),
+})
+
+export const manifestSchema = (): JsonObject => ({
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  title: 'Quartermaster manifest',
+  ...print(Manifest, 'input'),
+})
