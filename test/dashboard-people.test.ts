@@ -64,7 +64,9 @@ test('an owner invites a person with a link, who accepts it, signs in with the p
   await page.getByLabel('New password').fill(password)
   await page.getByRole('button', { name: 'Accept invitation' }).click()
   await signedIn(page)
-  expect(page.url()).toBe(`${platform.url}/`)
+  await page.waitForURL(`${platform.url}/approvals`)
+  const pages = await page.locator('nav[aria-label=Pages] a').allTextContents()
+  expect(pages.map((name) => name.replace(/\d.*/, ''))).toEqual(['Approvals', 'Settings', 'Help'])
   await page.getByText('reviewer · rita@example.com').waitFor()
   await page.getByRole('button', { name: 'Sign out' }).click()
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { startListening } from './clients.ts'
 import { type CompanyIdp, startCompanyIdp } from './company-idp.ts'
 import type { TestPlatform } from './kit.ts'
-import { person } from './signing-in.ts'
+import { accept, person, tokenOf } from './signing-in.ts'
 
 type Listening = TestPlatform & { readonly url: string }
 
@@ -177,6 +177,27 @@ describe('signing in with a company account', () => {
       expect.stringMatching(/^qm_session_\d+=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict/),
     ])
     expect(twice.headers.get('location')).toBe('/?sign_in_error=expired')
+  })
+
+  test('asks the provider for its metadata once, however often a sign-in is started', async () => {
+    await using office = await open()
+    const { idp } = office
+
+    await Promise.all(Array.from({ length: 20 }, () => new Browser().visit(startOf(office))))
+    await new Browser().visit(startOf(office))
+
+    expect(idp.requests).toEqual(['/.well-known/openid-configuration'])
+  })
+
+  test('makes the open invitation link useless', async () => {
+    await using office = await open()
+    const invited = (await office.platform.post('/users', { email: 'rita@acme.test', role: 'viewer' })).body
+    office.idp.accounts.set('rita', verified)
+
+    await signIn(office)
+    const { answer } = await accept(office.platform, tokenOf(invited))
+
+    expect(answer.body.error.code).toBe('INVITATION_NOT_VALID')
   })
 
   test('compares state and issuer before it sends the code anywhere', async () => {

@@ -39,6 +39,8 @@ export interface Session {
     /** Otherwise they sign in with a company account only. */
     readonly has_password: boolean
   }
+  /** What the principal may do somewhere, so that pages hide what it may never do. The platform decides. */
+  readonly permissions: readonly string[]
   readonly csrf_token: string
   readonly expires_at: string
   readonly version: string

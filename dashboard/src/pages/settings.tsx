@@ -1,7 +1,7 @@
 import { useState } from 'react'
-import { ask, has, type Project, qm } from '../api.ts'
+import { ask, type Project, qm } from '../api.ts'
 import { plural } from '../format.ts'
-import { useProjects, useSession } from '../queries.ts'
+import { useMay, useProjects, useSession } from '../queries.ts'
 import { setTheme, type Theme, useTheme } from '../theme.ts'
 import { Button, Row } from '../ui/button.tsx'
 import { ConfirmButton } from '../ui/dialog.tsx'
@@ -17,13 +17,16 @@ import { SignInProviders } from './people/sign-in-providers.tsx'
 
 export function Settings() {
   const { data: session } = useSession()
+  const seesProjects = useMay('projects:ListProjects')
+  const mayListProviders = useMay('sign-in-providers:ListSignInProviders')
+  const seesProviders = mayListProviders && session?.principal.project_id === null
   return (
     <>
       <PageHead title="Settings" />
       <div className="grid items-start gap-4 lg:grid-cols-2">
         <div className="space-y-4">
-          <Projects />
-          {has('signInProviders') && session?.principal.project_id === null && <SignInProviders />}
+          {seesProjects && <Projects />}
+          {seesProviders && <SignInProviders />}
           <Appearance />
         </div>
         <div className="space-y-4">

@@ -2,7 +2,7 @@ import { Link, useNavigate, useRouterState } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense, useCallback, useEffect, useState } from 'react'
 import { type Session, signOut } from '../api.ts'
 import { count } from '../format.ts'
-import { destinations } from '../nav.ts'
+import { destinationsFor } from '../nav.ts'
 import { useApprovalStream, usePendingCount } from '../pending-approvals.ts'
 import { chooseProject, useProjectId } from '../project.ts'
 import { setSession, useProjects } from '../queries.ts'
@@ -78,7 +78,7 @@ export function Shell({ session, children }: { session: Session; children: React
         <ProjectChoice />
         <nav aria-label="Pages" className="flex-1 overflow-y-auto">
           <ul className="space-y-0.5">
-            {destinations.map(({ to, label, icon, within = [] }) => (
+            {destinationsFor(session).map(({ to, label, icon, within = [] }) => (
               <li key={to}>
                 <Link
                   to={to}

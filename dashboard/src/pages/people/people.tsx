@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import type { User } from '../../api.ts'
 import { ago, when } from '../../format.ts'
-import { usePeople, useSession } from '../../queries.ts'
+import { useMay, usePeople, useSession } from '../../queries.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { HelpLink } from '../../ui/help-link.tsx'
@@ -18,7 +18,7 @@ export function People() {
   const [isNew, setNew] = useState(false)
   const [opened, setOpened] = useState<string>()
   const person = people.data?.find(({ id }) => id === opened)
-  const add = (
+  const add = useMay('users:InviteUser') && (
     <Button variant="main" icon="plus" onClick={() => setNew(true)}>
       Invite person
     </Button>
