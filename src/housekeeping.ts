@@ -30,6 +30,7 @@ export async function sweep({ store, webhooks, config: { callRetentionDays } }: 
   await store.webSessions.sweep()
   await store.oauthArtifacts.sweep()
   await store.oauthGrants.sweep()
+  await store.trustedIssuers.sweep()
   await store.files.sweep(firstIdAt('bytes', Date.now() - day))
   if (callRetentionDays > 0) await store.calls.removeBefore(Date.now() - callRetentionDays * day)
 }

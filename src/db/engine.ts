@@ -15,6 +15,7 @@ export interface ChangeEvent {
     | 'secrets'
     | 'servers'
     | 'oauth_grants'
+    | 'trusted_issuers'
     | 'skills'
     | 'calls'
     | 'approvals'

@@ -501,6 +501,26 @@ export interface OauthKeyRow {
   created_at: number
 }
 
+export interface TrustedIssuerRow {
+  id: string
+  project_id: string
+  name: string
+  issuer: string
+  settings: string
+  enabled: number
+  created_at: number
+  updated_at: number
+}
+
+export interface ExternalIdentityRow {
+  id: string
+  trusted_issuer_id: string
+  name: string
+  audience: string | null
+  access_policy_ids: string
+  expires_at: number
+}
+
 export interface Tables {
   projects: ProjectRow
   api_keys: ApiKeyRow
@@ -535,4 +555,6 @@ export interface Tables {
   oauth_artifacts: OauthArtifactRow
   oauth_grants: OauthGrantRow
   oauth_keys: OauthKeyRow
+  trusted_issuers: TrustedIssuerRow
+  external_identities: ExternalIdentityRow
 }

@@ -31,6 +31,7 @@ import * as skills from './skills.ts'
 import * as typesOfTools from './tool-types.ts'
 import * as tools from './tools.ts'
 import { toolOperations } from './tools.ts'
+import * as trustedIssuers from './trusted-issuers.ts'
 import * as users from './users.ts'
 import * as webhooks from './webhooks.ts'
 
@@ -45,6 +46,7 @@ const administrative = new Set([
   'projects',
   'secrets',
   'oauth-grants',
+  'trusted-issuers',
 ])
 
 const levelOf = ({ permission }: Operation): Level =>
@@ -94,7 +96,7 @@ export function operationsFor(types: ToolTypes): Operations {
     ],
     { importMcpServers: importMcpServers(ofTools.createTool) },
     ...[servers, resolve, footprint, skills, skillFiles, aiProviders, agents, generations, documents, files, calls],
-    ...[webhooks, approvals, approvalRules, callStats, secrets, oauthGrants],
+    ...[webhooks, approvals, approvalRules, callStats, secrets, oauthGrants, trustedIssuers],
   ].flatMap((module) => (Object.values(module) as unknown[]).filter(isOperation))
   return {
     types,

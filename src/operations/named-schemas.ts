@@ -36,6 +36,7 @@ import { Server, ServerAccess, ServerApp } from '../model/server.ts'
 import { SignInProviderView } from '../model/sign-in-provider.ts'
 import { Skill } from '../model/skill.ts'
 import { Level } from '../model/tool.ts'
+import { TrustedIssuer } from '../model/trusted-issuer.ts'
 import { InvitedUser, Role, User, UserStatus } from '../model/user.ts'
 import { Delivery, DeliverySummary, Webhook, WebhookEvent, WebhookWithSecret } from '../model/webhook.ts'
 import { Execute } from '../tools/http.ts'
@@ -128,6 +129,7 @@ const named: Readonly<Record<string, NamedSchema>> = {
   ToolHealth: name(Health, 'The state of the connection to a tool’s MCP server.'),
   ToolLevel: name(Level, 'How sensitive a tool is.'),
   ToolType: name(ToolTypeView, 'A type that a tool can have, and the fields of its tools.'),
+  TrustedIssuer: name(TrustedIssuer, 'An authorization server whose access tokens are accepted.'),
   Usage: name(Usage, 'Tokens and their cost.'),
   User: name(User, 'A person who signs in to the dashboard.'),
   UserRole: name(Role, 'A role of people, which is a built-in access policy.'),

@@ -60,6 +60,7 @@ import type {
   NewSignInProvider,
   NewSkill,
   NewTool,
+  NewTrustedIssuer,
   NewWebhook,
   OauthGrantPage,
   Project,
@@ -86,6 +87,9 @@ import type {
   ToolHealth,
   ToolPage,
   ToolTypePage,
+  TrustedIssuer,
+  TrustedIssuerChanges,
+  TrustedIssuerPage,
   User,
   UserChanges,
   UserPage,
@@ -261,6 +265,13 @@ export const routes = {
   oauthGrants: {
     listOauthGrants: 'GET /oauth-grants',
     revokeOauthGrant: 'DELETE /oauth-grants/{oauth_grant_id}',
+  },
+  trustedIssuers: {
+    createTrustedIssuer: 'POST /trusted-issuers',
+    deleteTrustedIssuer: 'DELETE /trusted-issuers/{trusted_issuer_id}',
+    getTrustedIssuer: 'GET /trusted-issuers/{trusted_issuer_id}',
+    listTrustedIssuers: 'GET /trusted-issuers',
+    updateTrustedIssuer: 'PATCH /trusted-issuers/{trusted_issuer_id}',
   },
 } as const
 
@@ -1100,6 +1111,27 @@ export interface Operations {
     }
     /** Revoke the access of an app: its tokens stop working at once; everyone can revoke their own */
     revokeOauthGrant: { path: { oauth_grant_id: string }; answer: null }
+  }
+  trustedIssuers: {
+    /** Let MCP servers accept access tokens of another authorization server */
+    createTrustedIssuer: { body: NewTrustedIssuer; answer: TrustedIssuer }
+    /** Stop accepting the tokens of an issuer */
+    deleteTrustedIssuer: { path: { trusted_issuer_id: string }; answer: null }
+    /** Get a trusted issuer */
+    getTrustedIssuer: { path: { trusted_issuer_id: string }; answer: TrustedIssuer }
+    /** List the authorization servers whose tokens are accepted */
+    listTrustedIssuers: {
+      query?: {
+        project_id?: string
+        /** Maximum number of items to return */
+        limit?: number
+        /** Number of items to skip */
+        offset?: number
+      }
+      answer: TrustedIssuerPage
+    }
+    /** Change what the tokens of a trusted issuer allow */
+    updateTrustedIssuer: { path: { trusted_issuer_id: string }; body?: TrustedIssuerChanges; answer: TrustedIssuer }
   }
 }
 
