@@ -286,7 +286,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
   const handle = createHandler({
     rest: restRoutes({ operations: all, deps, admit, metrics, log, bodyLimit, closing: closing.signal }),
     signIn: [
-      ...signInRoutes({ sessions, signIn, log, closing: closing.signal, version }),
+      ...signInRoutes({ sessions, signIn, log, closing: closing.signal, version, permissions }),
       ...singleSignOnRoutes({ sessions, singleSignOn, store, log, publicUrl: linkUrl }),
     ],
     oauth: config.oauth ? [...authorizationServer, ...resourceRoutes(publicUrl)] : [],

@@ -56,3 +56,19 @@ test('an invalid access check is refused, and unknown or invisible keys give 404
   expect((await ask(good, nobody)).status).toBe(404)
   expect((await ask(good, reader)).status).toBe(403)
 })
+
+test('the access of a person is checked like that of a key', async () => {
+  await using platform = await startPlatform()
+  const { id } = (await platform.post('/users', { email: 'rita@example.com', role: 'reviewer' })).body
+  const ask = (permission: string, fields: object = { user_id: id }) =>
+    platform.post('/access/check', { permission, resource: 'qm:*:tool:tool_1', ...fields })
+
+  const allowed = await ask('approvals:ListApprovals')
+  const denied = await ask('tools:CallTool')
+  const both = await ask('tools:CallTool', { user_id: id, api_key_id: 'key_environment' })
+  const unknown = await ask('tools:CallTool', { user_id: 'usr_none' })
+
+  expect(allowed.body).toMatchObject({ allowed: true, access_policy_id: 'pol_reviewer' })
+  expect(denied.body).toMatchObject({ allowed: false, reason: 'No access policy of the person allows it.' })
+  expect([both.status, unknown.status]).toEqual([400, 404])
+})

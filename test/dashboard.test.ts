@@ -571,6 +571,7 @@ const pages = () => [
   ['server-settings', `/servers/${here.serverId}?tab=settings`],
   ['skills', '/skills'],
   ['skill', `/skills/${here.skillId}`],
+  ['people', '/people'],
   ['access', '/access'],
   ['access-apps', '/access?tab=apps'],
   ['access-policies', '/access?tab=policies'],

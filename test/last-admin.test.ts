@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { engines, freshDatabase } from './engines.ts'
 import { startPlatform, type TestPlatform } from './kit.ts'
+import { person } from './signing-in.ts'
 
 const allow = (...action: string[]) => ({ effect: 'Allow', action, resource: ['*'] })
 const soon = () => new Date(Date.now() + 60_000).toISOString()
@@ -83,6 +84,24 @@ describe('the last admin key', () => {
     }
   })
 })
+
+test.each(engines)(
+  'of the last admin key and the last owner, one remains if both are removed at the same moment (%s)',
+  async (engine) => {
+    await using database = await freshDatabase(engine)
+    await using platform = await startPlatform({ DATABASE_URL: database.options.databaseUrl ?? '' })
+    const key = await only(platform)
+    const owner = await person(platform, 'rita@example.com', { role: 'owner' })
+
+    const answers = await Promise.all([
+      platform.delete(key, owner.session),
+      platform.patch(`/users/${owner.id}`, { status: 'disabled' }),
+    ])
+
+    expect(answers.map(({ status }) => status).sort()).toContain(409)
+    expect(answers.filter(({ status }) => status < 300)).toHaveLength(1)
+  },
+)
 
 /** The path of the key with this value. */
 const idOf = (platform: TestPlatform) => async (value: string) => {

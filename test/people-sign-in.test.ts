@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { DashboardSessions } from '../src/access/dashboard-sessions.ts'
+import { People } from '../src/access/people.ts'
+import { findSignedIn } from '../src/server/browser-session.ts'
 import { engines, freshDatabase } from './engines.ts'
 import { adminKey, startPlatform, type TestPlatform } from './kit.ts'
 import { accept, ownPage, password, person, sessionFrom, signInAs, tokenOf } from './signing-in.ts'
@@ -43,6 +46,7 @@ describe.each(engines)('a person on %s', (engine) => {
       project_id: null,
       email,
       role: 'viewer',
+      has_password: true,
     })
     expect(again.session.headers.cookie).not.toBe(session.headers.cookie)
     const current = await platform.get('/users/current', again.session)
@@ -213,6 +217,22 @@ describe('signing in with a password', () => {
 
     expect(answer).toMatchObject({ status: 403, body: { error: { code: 'FORGED_REQUEST' } } })
   })
+})
+
+test('another surface finds out who is signed in from the cookie, and nobody once the session has ended', async () => {
+  await using platform = await startPlatform()
+  const rita = await person(platform, email, { role: 'viewer' })
+  const { store } = platform.platform
+  const sessions = new DashboardSessions(store, new People(store))
+  const request = { method: 'GET', headers: { ...rita.session.headers, host: 'platform.test' } }
+
+  const found = await findSignedIn(request, sessions)
+  await platform.post(`/users/${rita.id}/sign-out`, {})
+  const gone = await findSignedIn(request, sessions)
+  const none = await findSignedIn({ method: 'GET', headers: {} }, sessions)
+
+  expect(found?.principal).toMatchObject({ kind: 'user', id: rita.id, endUserId: rita.id })
+  expect([gone, none]).toEqual([undefined, undefined])
 })
 
 describe('a signed-in person', () => {

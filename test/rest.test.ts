@@ -2,6 +2,7 @@ import SwaggerParser from '@apidevtools/swagger-parser'
 import { describe, expect, test } from 'vitest'
 import { operations } from '../src/operations/index.ts'
 import { adminKey, startPlatform, startService } from './kit.ts'
+import { person } from './signing-in.ts'
 
 const tool = { name: 'a', type: 'client', parameters: {} }
 
@@ -190,6 +191,7 @@ describe('an Idempotency-Key', () => {
 const reachesOut = new Set([
   'call-tool',
   'test-ai-provider',
+  'test-sign-in-provider',
   'create-agent-generation',
   'submit-tool-outputs',
   'cancel-generation',
@@ -249,7 +251,7 @@ describe('the API description', () => {
       const filled = path.replaceAll(/\{(\w+)\}/g, (_, parameter: string) => ids[parameter] ?? '')
       // References in an example are replaced by records that other examples created.
       const { status, body } = await platform.request(method, filled, { ...example, ...pickFields(ids, example) })
-      if (status === 201) ids[`${name.replace(/^create-/, '').replaceAll('-', '_')}_id`] = body.id
+      if (status === 201) ids[`${name.replace(/^(create|invite)-/, '').replaceAll('-', '_')}_id`] = body.id
       if (!reachesOut.has(name)) answers.push([name, status, status < 300 ? '' : body])
     }
 
@@ -275,11 +277,12 @@ describe('the API description', () => {
     await platform.post(`/tools/${id}/call`, {})
     await platform.post('/documents', { path: '/a', content: 'x' })
     const file = (await platform.post('/files', { path: '/a', content: 'x' })).body.id
+    const { session } = await person(platform, 'rita@example.com', { role: 'owner' })
 
     for (const operation of operations) {
       if (!operation.route.startsWith('GET ') || operation.answers || /\{(?!tool|file)/.test(operation.route)) continue
       const path = (operation.route.split(' ')[1] as string).replace('{tool_id}', id).replace('{file_id}', file)
-      const { status, body } = await platform.get(path)
+      const { status, body } = await platform.get(path, path === '/users/current' ? session : {})
       expect(status, path).toBe(200)
       expect(operation.output.safeParse(body).error?.issues, path).toBeUndefined()
     }

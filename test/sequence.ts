@@ -12,6 +12,7 @@ const longest = [
   'test/dashboard-agents.test.ts',
   'test/conformance.test.ts',
   'test/dashboard-content.test.ts',
+  'test/dashboard-people.test.ts',
   'test/generations-kill.test.ts',
   'test/approval-races.test.ts',
   'test/store.test.ts',

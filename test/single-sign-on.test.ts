@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { startListening } from './clients.ts'
 import { type CompanyIdp, startCompanyIdp } from './company-idp.ts'
 import type { TestPlatform } from './kit.ts'
-import { person } from './signing-in.ts'
+import { accept, person, tokenOf } from './signing-in.ts'
 
 type Listening = TestPlatform & { readonly url: string }
 
@@ -54,9 +54,9 @@ class Browser {
       if (stop(next)) return next
       const response = await this.visit(next, request)
       request = undefined
-      const location = response.headers.get('location')
-      const form =
-        location === null ? /action="([^"]+)"[\s\S]*name="prompt" value="(\w+)"/.exec(await response.text()) : null
+      const text = await response.text()
+      const location = response.headers.get('location') ?? /content="0;url=([^"]*)"/.exec(text)?.[1] ?? null
+      const form = location === null ? /action="([^"]+)"[\s\S]*name="prompt" value="(\w+)"/.exec(text) : null
       if (form) {
         request = { method: 'POST', headers: formType, body: `prompt=${form[2]}&login=${this.login}&password=x` }
         next = new URL(form[1] as string, next).href
@@ -171,12 +171,33 @@ describe('signing in with a company account', () => {
     const twice = await attacker.visit(callback)
 
     expect(elsewhere.headers.get('location')).toBe('/?sign_in_error=expired')
-    expect(own.headers.get('location')).toBe('/')
+    expect([own.status, await own.text()]).toEqual([200, expect.stringContaining('content="0;url=/"')])
     expect(own.headers.getSetCookie()).toEqual([
       expect.stringMatching(/^qm_sign_in_\d+=; Path=\/api\/v1\/dashboard\/sso; HttpOnly; SameSite=Lax; Max-Age=0$/),
       expect.stringMatching(/^qm_session_\d+=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict/),
     ])
     expect(twice.headers.get('location')).toBe('/?sign_in_error=expired')
+  })
+
+  test('asks the provider for its metadata once, however often a sign-in is started', async () => {
+    await using office = await open()
+    const { idp } = office
+
+    await Promise.all(Array.from({ length: 20 }, () => new Browser().visit(startOf(office))))
+    await new Browser().visit(startOf(office))
+
+    expect(idp.requests).toEqual(['/.well-known/openid-configuration'])
+  })
+
+  test('makes the open invitation link useless', async () => {
+    await using office = await open()
+    const invited = (await office.platform.post('/users', { email: 'rita@acme.test', role: 'viewer' })).body
+    office.idp.accounts.set('rita', verified)
+
+    await signIn(office)
+    const { answer } = await accept(office.platform, tokenOf(invited))
+
+    expect(answer.body.error.code).toBe('INVITATION_NOT_VALID')
   })
 
   test('compares state and issuer before it sends the code anywhere', async () => {
@@ -226,6 +247,22 @@ describe('signing in with a company account', () => {
     expect((await platform.get(`/sign-in-providers/${provider}`)).body.redirect_uri).toBe(
       `${platform.url}/api/v1/dashboard/sso/callback`,
     )
+  })
+
+  test('returns to the page with its parameters, and nothing in them becomes markup', async () => {
+    await using office = await open()
+    await office.platform.post('/users', { email: 'rita@acme.test', role: 'viewer' })
+    office.idp.accounts.set('rita', verified)
+    const browser = new Browser()
+    const to = encodeURIComponent(`/calls?q="><script>alert(1)</script>&status='x'`)
+    const callback = await browser.follow(startOf(office, `?return_to=${to}`), isCallback)
+
+    const page = await browser.visit(callback)
+
+    const text = await page.text()
+    expect(text).toContain('/calls?q=%22%3E%3Cscript%3Ealert(1)%3C/script%3E&amp;status=%27x%27"')
+    expect(text).not.toContain('<script')
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
   })
 
   test('shows the sign-in page again if the person cancels', async () => {
@@ -323,17 +360,18 @@ describe('a sign-in provider', () => {
     const rotated = await platform.patch(`/sign-in-providers/${made.body.id}`, {
       client_secret: 'another-secret-of-a-test',
     })
-    const strangers = await platform.get('/api/v1/dashboard/sso/providers', { key: null })
+    const strangers = await platform.get('/api/v1/dashboard/sign-in-options', { key: null })
     await platform.patch(`/sign-in-providers/${made.body.id}`, { enabled: false })
-    const disabled = await platform.get('/api/v1/dashboard/sso/providers', { key: null })
+    const disabled = await platform.get('/api/v1/dashboard/sign-in-options', { key: null })
     const rows = await platform.platform.store.engine.db.selectFrom('sign_in_providers').selectAll().execute()
 
     expect(made.body).toMatchObject({ id: expect.stringMatching(/^sip_/), has_client_secret: true, default_role: null })
     for (const text of [made, listed, rotated, rows].map((one) => JSON.stringify(one))) {
       expect(text).not.toMatch(/secret-of-a-test/)
     }
-    expect(strangers.body).toEqual({ data: [{ id: made.body.id, name: 'Acme' }] })
-    expect(disabled.body).toEqual({ data: [] })
+    const redirect_uri = `${platform.url}/api/v1/dashboard/sso/callback`
+    expect(strangers.body).toEqual({ people: false, providers: [{ id: made.body.id, name: 'Acme' }], redirect_uri })
+    expect(disabled.body).toEqual({ people: false, providers: [], redirect_uri })
     expect((await platform.delete(`/sign-in-providers/${made.body.id}`)).status).toBe(204)
   })
 

@@ -36,7 +36,11 @@ export interface Session {
     readonly project_id: string | null
     readonly email: string | null
     readonly role: string | null
+    /** Otherwise they sign in with a company account only. */
+    readonly has_password: boolean
   }
+  /** What the principal may do somewhere, so that pages hide what it may never do. The platform decides. */
+  readonly permissions: readonly string[]
   readonly csrf_token: string
   readonly expires_at: string
   readonly version: string
@@ -83,8 +87,9 @@ export async function askAll<Item>(
   return items
 }
 
-async function session(method: 'GET' | 'POST' | 'DELETE', body?: unknown): Promise<Session | null> {
-  const response = await send('/api/v1/dashboard/session', {
+/** A request of the sign-in pages, which are not operations. */
+async function request<Data>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<Data> {
+  const response = await send(`/api/v1/dashboard/${path}`, {
     method,
     ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
   }).catch((cause: Error) => {
@@ -99,8 +104,13 @@ async function session(method: 'GET' | 'POST' | 'DELETE', body?: unknown): Promi
     }
     throw new Failure(answer?.error ?? unknown, response.status)
   }
-  csrfToken = answer?.csrf_token ?? ''
   return answer
+}
+
+async function session(method: 'GET' | 'POST' | 'DELETE', path = 'session', body?: unknown): Promise<Session | null> {
+  const found = await request<Session | null>(method, path, body)
+  csrfToken = found?.csrf_token ?? ''
+  return found
 }
 
 /** The current session; null if the user is not signed in. */
@@ -109,5 +119,28 @@ export const findSession = (): Promise<Session | null> =>
     if (error.status === 401) return null
     throw error
   })
-export const signIn = (key: string): Promise<Session | null> => session('POST', { key })
+
+export interface SignInOptions {
+  /** Whether there are people, who sign in with their email address. */
+  readonly people: boolean
+  readonly providers: readonly { readonly id: string; readonly name: string }[]
+  /** What sign-in providers must allow. Null if the platform does not know its URL. */
+  readonly redirect_uri: string | null
+}
+export const findSignInOptions = (): Promise<SignInOptions> => request('GET', 'sign-in-options')
+
+export type SignInWith = { readonly key: string } | { readonly email: string; readonly password: string }
+export const signIn = (how: SignInWith): Promise<Session | null> => session('POST', 'session', how)
 export const signOut = (): Promise<Session | null> => session('DELETE')
+export const signOutEverywhere = (): Promise<Session | null> => session('DELETE', 'sessions')
+
+export interface Invited {
+  readonly email: string
+  readonly name: string
+  readonly has_password: boolean
+}
+export const findInvited = (token: string): Promise<Invited> => request('POST', 'invitation', { token })
+export const acceptInvitation = (body: { token: string; name: string; password: string }): Promise<Session | null> =>
+  session('POST', 'invitation/accept', body)
+export const changePassword = (body: { current_password: string; new_password: string }): Promise<Session | null> =>
+  session('POST', 'password', body)

@@ -29,6 +29,9 @@ export function setSession(session: Session | null): void {
 export const useSession = () =>
   useQuery({ queryKey: ['session'], queryFn: findSession, staleTime: 5 * 60_000, refetchInterval: 30 * 60_000 })
 
+/** Whether the visitor may do this somewhere. */
+export const useMay = (permission: string): boolean => useSession().data?.permissions.includes(permission) ?? false
+
 interface Window {
   readonly project_id?: string
   readonly limit: number
@@ -57,6 +60,10 @@ export const useProjects = () =>
   })
 
 export const useKeys = () => useAll('api-keys', (query) => qm.apiKeys.listApiKeys({ query }))
+
+/** People of all projects, like keys that are not bound to one. */
+export const usePeople = () =>
+  useQuery({ queryKey: ['people'], queryFn: () => askAll((page) => qm.users.listUsers({ query: page })) })
 
 export function usePolicies() {
   return useQuery({

@@ -179,6 +179,11 @@ const routes = [
   }),
   createRoute({
     getParentRoute,
+    path: '/people',
+    component: lazyRouteComponent(() => import('./pages/people/people.tsx'), 'People'),
+  }),
+  createRoute({
+    getParentRoute,
     path: '/access',
     validateSearch: withTab,
     component: lazyRouteComponent(() => import('./pages/access/access.tsx'), 'Access'),

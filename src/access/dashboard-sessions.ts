@@ -37,6 +37,7 @@ export class DashboardSessions {
     const expiresAt = since + lasts
     const session = { token_hash: hashKey(token), principal_id: principal.id, created_at: since, expires_at: expiresAt }
     await this.#store.webSessions.create(session)
+    if (principal.kind === 'user') await this.#store.users.touch(principal.id, since)
     return { principal, token, expiresAt }
   }
 

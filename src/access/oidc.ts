@@ -30,11 +30,13 @@ export interface OidcAccount {
   readonly name: string | null
 }
 
+export type OidcServer = oauth.AuthorizationServer
+
 const timeoutMs = 10_000
 const clockToleranceSeconds = 30
 
 /** Discovers the provider's endpoints. */
-export function discover(client: OidcClient): Promise<oauth.AuthorizationServer> {
+export function discover(client: OidcClient): Promise<OidcServer> {
   return explained(client, async () => {
     const issuer = new URL(client.issuer)
     const server = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, options(client)))
@@ -45,9 +47,12 @@ export function discover(client: OidcClient): Promise<oauth.AuthorizationServer>
   })
 }
 
-/** Returns the URL to send the browser to, and what `finishOidc` needs afterwards. */
-export async function startOidc(client: OidcClient, redirectUri: string): Promise<{ url: URL; flow: OidcFlow }> {
-  const server = await discover(client)
+/** Returns the URL to send the browser to, and what `finishOidc` needs afterwards. `server` is what `discover` returned. */
+export async function startOidc(
+  client: OidcClient,
+  server: OidcServer,
+  redirectUri: string,
+): Promise<{ url: URL; flow: OidcFlow }> {
   const flow: OidcFlow = {
     state: oauth.generateRandomState(),
     nonce: oauth.generateRandomNonce(),
@@ -75,11 +80,11 @@ export async function startOidc(client: OidcClient, redirectUri: string): Promis
  */
 export function finishOidc(
   client: OidcClient,
+  server: OidcServer,
   { state, nonce, verifier, redirectUri }: OidcFlow,
   parameters: URLSearchParams,
 ): Promise<OidcAccount> {
   return explained(client, async () => {
-    const server = await discover(client)
     const self: oauth.Client = { client_id: client.clientId, [oauth.clockTolerance]: clockToleranceSeconds }
     const valid = oauth.validateAuthResponse(server, self, parameters, state)
     const authentication = authenticationOf(client, server)

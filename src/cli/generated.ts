@@ -305,10 +305,11 @@ export const commands: readonly Command[] = [
     module: 'access-policies',
     route: 'POST /access/check',
     permission: 'access-policies:CheckAccess',
-    summary: 'Check whether a key is allowed to do something, and which policy decides',
+    summary: 'Check whether a key or person is allowed to do something, and which policy decides',
     example: { api_key_id: 'key_environment', permission: 'tools:CallTool', resource: 'qm:*:tool:tool_1' },
     fields: [
-      { name: 'api_key_id', type: 'string', required: true, where: 'body', reads: 'text' },
+      { name: 'api_key_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'user_id', type: 'string', description: 'Instead of api_key_id: a person', where: 'body', reads: 'text' },
       { name: 'permission', type: 'string', description: 'Such as tools:CallTool', required: true, where: 'body', reads: 'text' },
       { name: 'resource', type: 'string', description: 'qm:<project>:<kind>:<id>. Use * as the project for resources without one, and * as the id for a new resource', required: true, where: 'body', reads: 'text' },
     ],

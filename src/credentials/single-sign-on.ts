@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Authenticator } from '../access/authenticator.ts'
-import { discover, finishOidc, type OidcClient, startOidc } from '../access/oidc.ts'
+import { discover, finishOidc, type OidcClient, type OidcServer, startOidc } from '../access/oidc.ts'
 import { personOf } from '../access/sso-person.ts'
 import type { Outbound } from '../http/outbound.ts'
 import { PlatformError } from '../model/errors.ts'
@@ -12,7 +12,14 @@ import type { Vault } from './vault.ts'
 
 /** How long a person has to sign in at the provider. */
 export const flowSeconds = 10 * 60
+const metadataMs = 10 * 60 * 1000
 const place = 'cookies/sign-in-flow'
+
+export const singleSignOnPath = '/api/v1/dashboard/sso'
+
+/** Where providers send the browser back to. They allow only URLs that were registered with them. */
+export const redirectUriAt = (home: string | undefined): string | undefined =>
+  home === undefined ? undefined : `${home}${singleSignOnPath}/callback`
 
 const Flow = z.object({
   provider: z.string(),
@@ -38,6 +45,8 @@ export interface SingleSignOnDeps {
  */
 export class SingleSignOn {
   readonly #deps: SingleSignOnDeps
+  /** By issuer. */
+  readonly #servers = new Map<string, { readonly server: Promise<OidcServer>; readonly until: number }>()
 
   constructor(deps: SingleSignOnDeps) {
     this.#deps = deps
@@ -46,7 +55,8 @@ export class SingleSignOn {
   /** Returns the provider's URL, and the value of the cookie. */
   async start(providerId: string, redirectUri: string, returnTo: string): Promise<{ url: URL; cookie: string }> {
     const provider = await this.#enabled(providerId)
-    const { url, flow } = await startOidc(await this.#client(provider), redirectUri)
+    const client = await this.#client(provider)
+    const { url, flow } = await startOidc(client, await this.#server(client), redirectUri)
     const text = JSON.stringify({
       ...flow,
       provider: provider.id,
@@ -63,7 +73,8 @@ export class SingleSignOn {
   ): Promise<{ principal: Principal; returnTo: string }> {
     const { provider: id, returnTo, ...flow } = this.#open(cookie)
     const provider = await this.#enabled(id)
-    const account = await finishOidc(await this.#client(provider), flow, parameters)
+    const client = await this.#client(provider)
+    const account = await finishOidc(client, await this.#server(client), flow, parameters)
     return { principal: await personOf(account, provider, this.#deps), returnTo }
   }
 
@@ -71,6 +82,16 @@ export class SingleSignOn {
   async test(provider: SignInProvider): Promise<{ authorization_endpoint: string }> {
     const { authorization_endpoint } = await discover(await this.#client(provider))
     return { authorization_endpoint: authorization_endpoint as string }
+  }
+
+  /** Cached for a while, because anyone can start a sign-in: it must not become a request to the provider each time. */
+  #server(client: OidcClient, now = Date.now()): Promise<OidcServer> {
+    const known = this.#servers.get(client.issuer)
+    if (known && known.until > now) return known.server
+    const server = discover(client)
+    this.#servers.set(client.issuer, { server, until: now + metadataMs })
+    server.catch(() => this.#servers.delete(client.issuer))
+    return server
   }
 
   #open(cookie: string | undefined): z.infer<typeof Flow> {

@@ -4,17 +4,17 @@ import { orDidYouMean } from '../lib/nearest.ts'
 import { PlatformError } from '../model/errors.ts'
 import { Id } from '../model/page.ts'
 import type { Principal } from '../model/principal.ts'
-import { apiKey } from './api-keys.ts'
-import { operation, requireAllowed } from './operation.ts'
+import { type Context, operation, requireAllowed } from './operation.ts'
 
 export const checkAccess = operation({
   name: 'check-access',
   permission: 'access-policies:CheckAccess',
   route: 'POST /access/check',
-  summary: 'Check whether a key is allowed to do something, and which policy decides',
+  summary: 'Check whether a key or person is allowed to do something, and which policy decides',
   example: { api_key_id: 'key_environment', permission: 'tools:CallTool', resource: 'qm:*:tool:tool_1' },
   input: z.strictObject({
-    api_key_id: Id,
+    api_key_id: Id.optional(),
+    user_id: Id.optional().describe('Instead of api_key_id: a person'),
     permission: z.string().min(1).max(200).describe('Such as tools:CallTool'),
     resource: z
       .string()
@@ -30,23 +30,13 @@ export const checkAccess = operation({
     access_policy_id: z.string().nullable().describe('The access policy that decided; null if none applies'),
     reason: z.string(),
   }),
-  async run({ api_key_id: id, permission, resource }, { principal, store, permissions }) {
-    const key = await store.apiKeys.find(id)
-    const isSeen = key && evaluate(principal, 'api-keys:GetApiKey', apiKey.resource(key)).allowed
-    if (!key || !isSeen) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'api-key', id })
-    requireAllowed(principal, 'access-policies:CheckAccess', apiKey.resource(key))
+  async run({ api_key_id, user_id, permission, resource }, context) {
+    const { principal, store, permissions } = context
+    const holder = await findHolder({ api_key_id, user_id }, context)
+    const own = { projectId: holder.projectId, kind: kindOf(holder), id: holder.id }
+    requireAllowed(principal, 'access-policies:CheckAccess', own)
     if (!permissions.has(permission)) throw unknownPermission(permission, permissions)
-    const policies = await store.accessPolicies.findMany(key.access_policy_ids)
-    const holder: Principal = {
-      kind: 'api_key',
-      id: key.id,
-      name: key.name,
-      projectId: key.project_id,
-      rateLimit: null,
-      expiresAt: null,
-      endUserId: null,
-      grants: policies.map((policy) => ({ policyId: policy.id, statements: policy.document.statement })),
-    }
+    const policies = await store.accessPolicies.findMany(holder.grants.map(({ policyId }) => policyId))
     const decision = evaluate(holder, permission, read(resource))
     const nameOf = (policyId: string) => policies.find((policy) => policy.id === policyId)?.name ?? policyId
     if (decision.allowed) {
@@ -54,11 +44,39 @@ export const checkAccess = operation({
       return { allowed: true, layer: 'access policy' as const, access_policy_id: decision.by, reason }
     }
     const { layer, by } = decision
-    const policyReason = by ? `"${nameOf(by)}" denies it.` : 'No access policy of the key allows it.'
-    const reason = layer === 'project' ? 'The key is bound to another project.' : policyReason
+    const called = holder.kind === 'user' ? 'person' : 'key'
+    const policyReason = by ? `"${nameOf(by)}" denies it.` : `No access policy of the ${called} allows it.`
+    const reason = layer === 'project' ? `The ${called} is bound to another project.` : policyReason
     return { allowed: false, layer, access_policy_id: by ?? null, reason }
   },
 })
+
+const kindOf = ({ kind }: Principal) => (kind === 'user' ? 'user' : 'api-key')
+
+/** The key or person that is asked about, if the caller can see it. */
+async function findHolder(
+  { api_key_id, user_id }: { readonly api_key_id?: string | undefined; readonly user_id?: string | undefined },
+  { principal, store }: Context,
+): Promise<Principal> {
+  if ((api_key_id === undefined) === (user_id === undefined)) {
+    const fault = { path: 'api_key_id', message: 'send either api_key_id or user_id' }
+    throw new PlatformError('VALIDATION_FAILED', { errors: [fault] })
+  }
+  const isPerson = user_id !== undefined
+  const id = user_id ?? (api_key_id as string)
+  const found = isPerson ? await store.users.find(id) : await store.apiKeys.find(id)
+  const reads = isPerson ? 'users:GetUser' : 'api-keys:GetApiKey'
+  const kind = isPerson ? 'user' : 'api-key'
+  if (!found || !evaluate(principal, reads, { projectId: found.project_id, kind, id }).allowed) {
+    throw new PlatformError('RESOURCE_NOT_FOUND', { kind, id })
+  }
+  const policies = await store.accessPolicies.findMany(found.access_policy_ids)
+  return {
+    ...{ kind: isPerson ? 'user' : 'api_key', id, name: found.name, projectId: found.project_id },
+    ...{ rateLimit: null, expiresAt: null, endUserId: isPerson ? id : null },
+    grants: policies.map((policy) => ({ policyId: policy.id, statements: policy.document.statement })),
+  }
+}
 
 function read(resource: string): Resource {
   const [, project = '*', kind = '', ...rest] = resource.split(':')

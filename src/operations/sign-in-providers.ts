@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { isAdmin } from '../access/last-admin.ts'
+import { redirectUriAt } from '../credentials/single-sign-on.ts'
 import { PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
 import { Id, Paging, pageOf } from '../model/page.ts'
@@ -124,10 +125,10 @@ export const deleteSignInProvider = acts({
   },
 })
 
-const view = (provider: SignInProvider, { publicUrl }: Context): z.infer<typeof SignInProviderView> => {
-  const home = publicUrl()
-  return { ...provider, redirect_uri: home === undefined ? null : `${home}/api/v1/dashboard/sso/callback` }
-}
+const view = (provider: SignInProvider, { publicUrl }: Context): z.infer<typeof SignInProviderView> => ({
+  ...provider,
+  redirect_uri: redirectUriAt(publicUrl()) ?? null,
+})
 
 const sealed = async (secret: string | null, id: string, { vault }: Context): Promise<string | null> =>
   secret === null ? null : vault.seal(secret, sealedAt.signInProviderSecret(id))

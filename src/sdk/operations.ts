@@ -398,10 +398,12 @@ export interface Operations {
     updateSignInProvider: { path: { sign_in_provider_id: string }; body?: SignInProviderChanges; answer: SignInProvider }
   }
   accessPolicies: {
-    /** Check whether a key is allowed to do something, and which policy decides */
+    /** Check whether a key or person is allowed to do something, and which policy decides */
     checkAccess: {
       body: {
-        api_key_id: string
+        api_key_id?: string
+        /** Instead of api_key_id: a person */
+        user_id?: string
         /** Such as tools:CallTool */
         permission: string
         /** qm:<project>:<kind>:<id>. Use * as the project for resources without one, and * as the id for a new resource */

@@ -1,4 +1,4 @@
-import { isCsrfTokenOf } from '../access/dashboard-sessions.ts'
+import { type DashboardSessions, isCsrfTokenOf, type SignedIn } from '../access/dashboard-sessions.ts'
 import { PlatformError } from '../model/errors.ts'
 import type { Exchange } from './exchange.ts'
 
@@ -19,6 +19,22 @@ export function cookieOf(request: BrowserRequest, purpose: string): string | und
   const name = cookieName(request, purpose)
   const cookies = cookie.split(';').map((one) => one.trim())
   return cookies.find((one) => one.startsWith(`${name}=`))?.slice(name.length + 1) || undefined
+}
+
+/**
+ * Who is signed in to the dashboard in this browser; undefined if nobody is. The session cookie is Strict: browsers do not
+ * send it if another site opened the page, not even after a redirect of ours.
+ */
+export async function findSignedIn(
+  request: BrowserRequest,
+  sessions: DashboardSessions,
+): Promise<SignedIn | undefined> {
+  const token = sessionTokenOf(request)
+  if (token === undefined) return undefined
+  return sessions.authenticate(token).catch((error: unknown) => {
+    if (error instanceof PlatformError && error.code === 'UNAUTHENTICATED') return undefined
+    throw error
+  })
 }
 
 /** HttpOnly and SameSite=Strict: scripts cannot read it, and other sites cannot send it. */

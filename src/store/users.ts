@@ -106,6 +106,11 @@ export class Users {
     return new Map(rows.map(({ id, ancestors }) => [id, JSON.parse(ancestors)]))
   }
 
+  /** Whether there are any people. */
+  async exist(): Promise<boolean> {
+    return (await this.#db.selectFrom('users').select('id').limit(1).execute()).length > 0
+  }
+
   list(filter: { project_id?: string } & Window, visible: Visible): Promise<Page<User>> {
     let where = this.#db.selectFrom('users')
     if (filter.project_id) where = where.where('project_id', '=', filter.project_id)
@@ -169,11 +174,17 @@ export class Users {
     return row && toUser(row)
   }
 
-  /** Links a company account to a person without one, who is active from then on. Undefined if another one was linked. */
+  /**
+   * Links a company account to a person without one, who is active from then on and needs no invitation. Undefined if
+   * another one was linked.
+   */
   async link(id: string, issuer: string, subject: string): Promise<User | undefined> {
     const row = await this.#db
       .updateTable('users')
-      .set({ sso_issuer: issuer, sso_subject: subject, status: 'active', updated_at: Date.now() })
+      .set({
+        ...{ sso_issuer: issuer, sso_subject: subject, status: 'active', updated_at: Date.now() },
+        ...{ invitation_hash: null, invitation_expires_at: null },
+      })
       .where('id', '=', id)
       .where('sso_issuer', 'is', null)
       .where('status', '!=', 'disabled')

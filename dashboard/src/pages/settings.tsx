@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { ask, type Project, qm } from '../api.ts'
-import { plural, when } from '../format.ts'
-import { useProjects, useSession } from '../queries.ts'
+import { plural } from '../format.ts'
+import { useMay, useProjects, useSession } from '../queries.ts'
 import { setTheme, type Theme, useTheme } from '../theme.ts'
 import { Button, Row } from '../ui/button.tsx'
 import { ConfirmButton } from '../ui/dialog.tsx'
@@ -12,32 +12,28 @@ import { Facts, PageHead, Panel } from '../ui/panel.tsx'
 import { useAction } from '../use-action.ts'
 import { useForm } from '../use-form.ts'
 import { AlertSwitches } from './approvals/alerts.tsx'
+import { Account } from './people/account.tsx'
+import { SignInProviders } from './people/sign-in-providers.tsx'
 
 export function Settings() {
   const { data: session } = useSession()
+  const seesProjects = useMay('projects:ListProjects')
+  const mayListProviders = useMay('sign-in-providers:ListSignInProviders')
+  const seesProviders = mayListProviders && session?.principal.project_id === null
   return (
     <>
       <PageHead title="Settings" />
       <div className="grid items-start gap-4 lg:grid-cols-2">
         <div className="space-y-4">
-          <Projects />
+          {seesProjects && <Projects />}
+          {seesProviders && <SignInProviders />}
           <Appearance />
         </div>
         <div className="space-y-4">
           <Panel title="Approval notifications and shortcuts">
             <AlertSwitches />
           </Panel>
-          {session && (
-            <Panel title="This session">
-              <Facts
-                facts={[
-                  ['Key', session.principal.name],
-                  ['Project', session.principal.project_id ?? 'all projects'],
-                  ['Expires', `${when(session.expires_at)} (extended on use)`],
-                ]}
-              />
-            </Panel>
-          )}
+          {session && <Account session={session} />}
           <Panel title="About">
             <Facts
               facts={[

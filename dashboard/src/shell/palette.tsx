@@ -1,9 +1,9 @@
 import { useNavigate } from '@tanstack/react-router'
 import { Dialog } from 'radix-ui'
 import { type KeyboardEvent, useState } from 'react'
-import { destinations } from '../nav.ts'
+import { destinationsFor } from '../nav.ts'
 import { useAgents } from '../pages/agents/records.ts'
-import { useServers, useSkills, useTools } from '../queries.ts'
+import { useServers, useSession, useSkills, useTools } from '../queries.ts'
 
 interface Item {
   readonly key: string
@@ -17,13 +17,14 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   const navigate = useNavigate()
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
+  const { data: session } = useSession()
   const { data: tools = [] } = useTools()
   const { data: servers = [] } = useServers()
   const { data: skills = [] } = useSkills()
   const { data: agents = [] } = useAgents()
 
   const items: Item[] = [
-    ...destinations.map(({ to, label }) => ({ key: to, label, kind: 'page', to })),
+    ...(session ? destinationsFor(session) : []).map(({ to, label }) => ({ key: to, label, kind: 'page', to })),
     { key: 'generations', label: 'Generations', kind: 'page', to: '/generations' },
     { key: 'ai providers', label: 'AI providers', kind: 'page', to: '/ai-providers' },
     { key: 'new tool', label: 'New tool', kind: 'action', to: '/tools/new' },

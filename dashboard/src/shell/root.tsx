@@ -1,21 +1,36 @@
-import { Outlet, useRouterState } from '@tanstack/react-router'
-import { useEffect } from 'react'
+import { Navigate, Outlet, useRouterState } from '@tanstack/react-router'
+import { lazy, Suspense, useEffect } from 'react'
 import iconPending from '../icon-pending.svg'
-import { destinations } from '../nav.ts'
+import { destinations, destinationsFor } from '../nav.ts'
 import { SignIn } from '../pages/sign-in.tsx'
 import { usePendingCount } from '../pending-approvals.ts'
 import { useSession } from '../queries.ts'
 import { ErrorNotice } from '../ui/notice.tsx'
 import { Shell } from './shell.tsx'
 
-/** Shows the sign-in page at any URL until the user has signed in. */
+const Invitation = lazy(() => import('../pages/invitation.tsx'))
+
+/**
+ * Shows the sign-in page at any URL until the user has signed in, except for invitations. People who can see nothing on
+ * the overview, such as reviewers, begin on their first page.
+ */
 export function Root() {
   const session = useSession()
-  useTitle(session.data ? undefined : 'Sign in')
+  const isInvitation = useRouterState({ select: (state) => state.location.pathname === '/invitation' })
+  const isHome = useRouterState({ select: (state) => state.location.pathname === '/' })
+  useTitle(isInvitation ? 'Invitation' : session.data ? undefined : 'Sign in')
+  if (isInvitation) {
+    return (
+      <Suspense>
+        <Invitation />
+      </Suspense>
+    )
+  }
   if (session.data) {
+    const [first] = destinationsFor(session.data)
     return (
       <Shell session={session.data}>
-        <Outlet />
+        {isHome && first && first.to !== '/' ? <Navigate to={first.to} replace /> : <Outlet />}
       </Shell>
     )
   }

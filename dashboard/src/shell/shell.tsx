@@ -2,7 +2,7 @@ import { Link, useNavigate, useRouterState } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense, useCallback, useEffect, useState } from 'react'
 import { type Session, signOut } from '../api.ts'
 import { count } from '../format.ts'
-import { destinations } from '../nav.ts'
+import { destinationsFor } from '../nav.ts'
 import { useApprovalStream, usePendingCount } from '../pending-approvals.ts'
 import { chooseProject, useProjectId } from '../project.ts'
 import { setSession, useProjects } from '../queries.ts'
@@ -78,7 +78,7 @@ export function Shell({ session, children }: { session: Session; children: React
         <ProjectChoice />
         <nav aria-label="Pages" className="flex-1 overflow-y-auto">
           <ul className="space-y-0.5">
-            {destinations.map(({ to, label, icon, within = [] }) => (
+            {destinationsFor(session).map(({ to, label, icon, within = [] }) => (
               <li key={to}>
                 <Link
                   to={to}
@@ -175,6 +175,18 @@ function ProjectChoice() {
   )
 }
 
+/** Who is signed in: a person, or a key. */
+function Account({ kind, name, email, role }: Session['principal']) {
+  return (
+    <Link to="/settings" className="min-w-0 rounded-md py-1 hover:text-ink" title="Account and session">
+      <span className="block truncate">{name}</span>
+      <span className="block truncate text-xs text-soft">
+        {kind === 'user' ? [role, email].filter(Boolean).join(' · ') : 'API key'}
+      </span>
+    </Link>
+  )
+}
+
 const next: Record<Theme, Theme> = { system: 'light', light: 'dark', dark: 'system' }
 
 function Foot({ session }: { session: Session }) {
@@ -194,9 +206,7 @@ function Foot({ session }: { session: Session }) {
         Appearance <span className="text-xs">{theme === 'system' ? 'system' : theme}</span>
       </button>
       <div className="flex items-center justify-between gap-2 pl-2">
-        <span className="truncate text-soft" title={`Signed in with the key “${session.principal.name}”`}>
-          {session.principal.name}
-        </span>
+        <Account {...session.principal} />
         <IconButton label="Sign out" icon="out" onClick={leave} />
       </div>
     </div>

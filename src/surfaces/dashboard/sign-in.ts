@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { z } from 'zod'
 import { csrfTokenOf, type DashboardSessions, type SignedIn } from '../../access/dashboard-sessions.ts'
+import { mayEver } from '../../access/evaluate.ts'
 import {
   acceptInvitation,
   changePassword,
@@ -33,18 +34,24 @@ export interface DashboardSignInDeps {
   readonly log: Logger
   readonly closing: AbortSignal
   readonly version: string
+  /** All permissions that exist. */
+  readonly permissions: ReadonlySet<string>
 }
 
 /**
  * Sign-in and sign-out of the dashboard. The browser exchanges an API key, a password or an invitation for a session
  * cookie. These are not operations, because only browsers use them.
  */
-export function signInRoutes({ sessions, signIn, log, closing, version }: DashboardSignInDeps): Route[] {
+export function signInRoutes({ sessions, signIn, log, closing, version, permissions }: DashboardSignInDeps): Route[] {
   const sendSession = async (exchange: Exchange, status: number, { principal, expiresAt }: SignedIn, token: string) => {
     const user = principal.kind === 'user' ? await signIn.store.users.find(principal.id) : undefined
     const { kind, id, name, projectId } = principal
     const body = {
-      principal: { kind, id, name, project_id: projectId, email: user?.email ?? null, role: user?.role ?? null },
+      principal: {
+        ...{ kind, id, name, project_id: projectId, email: user?.email ?? null, role: user?.role ?? null },
+        has_password: user?.has_password ?? false,
+      },
+      permissions: [...permissions].filter((permission) => mayEver(principal, permission)),
       csrf_token: csrfTokenOf(token),
       expires_at: iso(expiresAt),
       version,

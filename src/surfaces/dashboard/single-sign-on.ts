@@ -1,6 +1,11 @@
 import type { Logger } from 'pino'
 import type { DashboardSessions } from '../../access/dashboard-sessions.ts'
-import { flowSeconds, type SingleSignOn } from '../../credentials/single-sign-on.ts'
+import {
+  singleSignOnPath as base,
+  flowSeconds,
+  redirectUriAt,
+  type SingleSignOn,
+} from '../../credentials/single-sign-on.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { cookieOf, cookieText, sessionCookie } from '../../server/browser-session.ts'
 import { sendError, toPlatformError } from '../../server/error-reply.ts'
@@ -8,7 +13,6 @@ import { type Exchange, sendJson } from '../../server/exchange.ts'
 import type { Route } from '../../server/router.ts'
 import type { Store } from '../../store/store.ts'
 
-const base = '/api/v1/dashboard/sso'
 const noStore = { 'cache-control': 'no-store' }
 
 export interface SingleSignOnRouteDeps {
@@ -48,7 +52,7 @@ export function singleSignOnRoutes({ sessions, singleSignOn, store, log, publicU
         `${home()}${base}/${encodeURIComponent(id)}/start?here=1&return_to=${encodeURIComponent(returnTo)}`,
       )
     }
-    const { url, cookie } = await singleSignOn.start(id, `${home()}${base}/callback`, returnTo)
+    const { url, cookie } = await singleSignOn.start(id, redirectUriAt(home()) as string, returnTo)
     exchange.addCookie(flowCookie(exchange, cookie))
     redirect(exchange, url.href)
   }
@@ -60,7 +64,7 @@ export function singleSignOnRoutes({ sessions, singleSignOn, store, log, publicU
     const { principal, returnTo } = await singleSignOn.finish(cookieOf(exchange, 'sign_in'), query)
     const { token } = await sessions.start(principal, now)
     exchange.addCookie(sessionCookie(token, exchange))
-    redirect(exchange, returnTo)
+    exchange.send(200, pageHeaders, goTo(returnTo))
   }
   const page = (path: string, handle: (exchange: Exchange, id: string) => Promise<void>): Route => ({
     method: 'GET',
@@ -70,11 +74,15 @@ export function singleSignOnRoutes({ sessions, singleSignOn, store, log, publicU
   return [
     {
       method: 'GET',
-      path: `${base}/providers`,
+      path: '/api/v1/dashboard/sign-in-options',
       handle: async (exchange) => {
         try {
-          const data = await store.signInProviders.listEnabled()
-          sendJson(exchange, 200, JSON.stringify({ data }), noStore)
+          const options = {
+            people: await store.users.exist(),
+            providers: await store.signInProviders.listEnabled(),
+            redirect_uri: redirectUriAt(publicUrl()) ?? null,
+          }
+          sendJson(exchange, 200, JSON.stringify(options), noStore)
         } catch (error) {
           sendError(exchange, error, log, noStore)
         }
@@ -87,6 +95,33 @@ export function singleSignOnRoutes({ sessions, singleSignOn, store, log, publicU
 
 const flowCookie = (exchange: Exchange, value: string) =>
   cookieText(exchange, { purpose: 'sign_in', value, path: base, sameSite: 'Lax', seconds: flowSeconds })
+
+const pageHeaders = {
+  ...noStore,
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+}
+
+/**
+ * A page that opens another one. After a redirect, browsers would still count the next request as one of the provider's
+ * site and leave out the session cookie.
+ */
+function goTo(path: string): string {
+  const url = escapeHtml(path)
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=${url}">
+<title>Signed in</title><p><a href="${url}">Continue</a></p></html>`
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+const escapeHtml = (text: string) => text.replaceAll(/[&<>"']/g, (character) => entities[character] as string)
 
 const redirect = (exchange: Exchange, location: string) =>
   exchange.send(303, { ...noStore, location, 'referrer-policy': 'no-referrer' })

@@ -125,8 +125,10 @@ export function Decide({ args, children, approval, isHeld, hasKeys, onDecided, o
       <div className="sticky bottom-0 z-10 -mx-4 space-y-2 border-t border-line bg-page px-4 py-3 lg:mx-0 lg:px-0">
         {isOwn && (
           <Note>
-            You are signed in with the key that made this call, “{principal.name}”. Someone else must decide on it. You
-            can withdraw it.
+            {session?.principal.kind === 'user'
+              ? 'You made this call.'
+              : `You are signed in with the key that made this call, “${principal.name}”.`}{' '}
+            Someone else must decide on it. You can withdraw it.
           </Note>
         )}
         {hasApproved && <Note>You approved this call. It needs two people, so someone else must approve it too.</Note>}
