@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 
 /**
  * The built-in authorization server. Artifacts (sessions, codes, refresh tokens) are found by the hash of their value, and
@@ -65,4 +65,26 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('expires_at', 'bigint', (column) => column.notNull())
     .execute()
   await db.schema.alterTable('servers').addColumn('access', 'text').execute()
+  await denyTrust(db)
+}
+
+interface Statement {
+  readonly effect: string
+  readonly action: readonly string[]
+}
+
+/** Policies that deny managing API keys, such as that of editors, also deny trusting issuers, whose tokens are as good. */
+async function denyTrust(db: Kysely<unknown>): Promise<void> {
+  const { rows } = await sql<{ id: string; document: string }>`select id, document from access_policies`.execute(db)
+  for (const { id, document } of rows) {
+    const { statement } = JSON.parse(document) as { statement: Statement[] }
+    const denies = ({ effect, action }: Statement) => effect === 'Deny' && action.includes('api-keys:*')
+    if (!statement.some(denies)) continue
+    const changed = statement.map((one) =>
+      denies(one) ? { ...one, action: [...one.action, 'trusted-issuers:*'] } : one,
+    )
+    await sql`update access_policies set document = ${JSON.stringify({ statement: changed })} where id = ${id}`.execute(
+      db,
+    )
+  }
 }
