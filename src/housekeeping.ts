@@ -34,6 +34,7 @@ export async function sweep({ store, webhooks, keeper, config: { callRetentionDa
   await store.oauthGrants.sweep()
   await store.connectLinks.sweep(Date.now() - day)
   await keeper.remind()
+  await store.trustedIssuers.sweep()
   await store.files.sweep(firstIdAt('bytes', Date.now() - day))
   await store.apiSnapshots.sweep(Date.now() - day)
   if (callRetentionDays > 0) await store.calls.removeBefore(Date.now() - callRetentionDays * day)

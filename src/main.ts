@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
 import { apiKeyAuthenticator, combined } from './access/authenticator.ts'
 import { DashboardSessions } from './access/dashboard-sessions.ts'
+import { ExternalTokens } from './access/external-tokens.ts'
 import { firstKeyShown, firstStart } from './access/first-start.ts'
 import { Keys } from './access/keys.ts'
 import { People } from './access/people.ts'
@@ -64,7 +65,7 @@ import { singleSignOnRoutes } from './surfaces/dashboard/single-sign-on.ts'
 import { McpEndpoints } from './surfaces/mcp/endpoint.ts'
 import { ServerRequest } from './surfaces/mcp/server-request.ts'
 import { serverTools, toolLists } from './surfaces/mcp/tool-list.ts'
-import { challenge, resourcePath } from './surfaces/oauth/resources.ts'
+import { challenge, resourceAt, resourcePath } from './surfaces/oauth/resources.ts'
 import { oauthRoutes, resourceRoutes } from './surfaces/oauth/routes.ts'
 import { signInMethods } from './surfaces/oauth/sign-in.ts'
 import { openapi } from './surfaces/rest/openapi.ts'
@@ -217,7 +218,15 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
   const people = new People(store)
   const holders = combined([people, apiKeys])
   const issuer = { issuer: () => publicUrl.href, keys: () => oauthKeys.verifying() }
-  const tokens = new Tokens({ store, issuer, holders })
+  const external = new ExternalTokens({
+    store,
+    fetchFor: (project) => outbound.client({ project, credentials: ['trusted issuers'] }).fetch,
+    projectAt: async (url) => {
+      const server = resourceAt(url, publicUrl)?.server
+      return server === undefined ? undefined : (await store.servers.find(server))?.project_id
+    },
+  })
+  const tokens = new Tokens({ store, issuer, holders, external })
   const authenticator = combined([
     ...(config.oauth ? [tokenAuthenticator(tokens, holders, store.changes)] : []),
     people,

@@ -98,6 +98,26 @@ describe('metadata', () => {
     )
   })
 
+  test('and tokens can be read from any page, but never with its cookies', async () => {
+    const headers = { origin: 'https://page.example.com' }
+    const answers = [
+      await fetch(`${platform.url}/.well-known/oauth-authorization-server`, { headers }),
+      await fetch(`${platform.url}/oauth/token`, { method: 'POST', headers }),
+      await fetch(`${platform.url}/oauth/token`, {
+        method: 'OPTIONS',
+        headers: { ...headers, 'access-control-request-method': 'POST' },
+      }),
+    ]
+    const page = await fetch(start(await newClient()), { headers, redirect: 'manual' })
+
+    for (const answer of answers) {
+      expect(answer.headers.get('access-control-allow-origin')).toBe('https://page.example.com')
+      expect(answer.headers.get('access-control-allow-credentials')).toBeNull()
+    }
+    expect(page.status).toBe(303)
+    expect(page.headers.get('access-control-allow-origin')).toBeNull()
+  })
+
   test('is absent if OAuth is turned off', async () => {
     await using off = await startPlatform({ QM_OAUTH: 'false' })
 
@@ -156,7 +176,12 @@ describe('a client', () => {
     const silent = await follow(new Visitor(), start(clientId, { prompt: 'none' }), platform.url)
     const hinted = await follow(new Visitor(), start(clientId, { login_hint: 'key_environment' }), platform.url)
 
+    const idToken = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJrZXlfZW52aXJvbm1lbnQifQ.'
+    const named = { prompt: 'none', scope: 'openid mcp', id_token_hint: idToken }
+    const byToken = await follow(new Visitor(), start(clientId, named), platform.url)
+
     expect(new URL(silent.url).searchParams.get('error')).toBe('login_required')
+    expect(new URL(byToken.url).searchParams.get('error')).toMatch(/^(invalid_request|login_required)$/)
     expect(await hinted.page?.text()).toContain('Sign in to connect')
   })
 

@@ -56,6 +56,26 @@ test('people see the apps they have connected and can revoke them; administrator
   expect(JSON.stringify(seenByAdmin)).not.toContain(forAda.clientId)
 })
 
+test('people whose policies deny it still see and revoke their own, and editors cannot trust issuers', async () => {
+  await using platform = await startListening()
+  await platform.post('/servers', { slug: 'desk' })
+  const statement = [
+    { effect: 'Allow', action: ['*'], resource: ['*'] },
+    { effect: 'Deny', action: ['oauth-grants:*'], resource: ['*'] },
+  ]
+  const key = await platform.keyFor(statement, { name: 'Ada' })
+  await obtain(platform.url, `${platform.url}/mcp/desk`, { key })
+  await obtain(platform.url, `${platform.url}/mcp/desk`)
+  const editor = (await platform.post('/api-keys', { name: 'e', access_policy_ids: ['pol_editor'] })).body.key
+
+  const seen = (await platform.get('/oauth-grants', { key })).body
+  const revoked = await platform.delete(`/oauth-grants/${seen.data[0].id}`, { key })
+  const trusted = await platform.post('/trusted-issuers', { name: 'x', issuer: 'https://x.test' }, { key: editor })
+
+  expect(seen.total).toBe(1)
+  expect([revoked.status, trusted.status]).toEqual([204, 403])
+})
+
 test('two people see the same tools at one server, and the record tells them apart', async () => {
   await using service = await startService()
   await using platform = await startListening()

@@ -109,6 +109,23 @@ describe('a request without a valid credential', () => {
   })
 })
 
+test('a session id proves nothing', async () => {
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '1' } }
+  const hello = await ask(
+    desk,
+    bearer(adminKey),
+    JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }),
+  )
+  const session = { 'mcp-session-id': hello.headers.get('mcp-session-id') ?? '' }
+  const { token } = await obtain(platform.url, `${platform.url}/mcp/other`)
+
+  const alone = await ask(desk, session)
+  const withOther = await ask(desk, { ...session, ...bearer(token) })
+
+  expect(hello.status).toBe(200)
+  expect([alone.status, withOther.status]).toEqual([401, 401])
+})
+
 describe('an access token', () => {
   test('is accepted by the server that it was issued for, and by nothing else (S4.16)', async () => {
     const { token } = await obtain(platform.url, desk)

@@ -19,6 +19,8 @@ const reads = Object.entries({
   approvals: ['GetApproval', 'ListApprovals'],
   'approval-rules': ['GetApprovalRule', 'ListApprovalRules'],
   secrets: ['GetSecret', 'ListSecrets'],
+  'oauth-grants': ['ListOauthGrants'],
+  'trusted-issuers': ['GetTrustedIssuer', 'ListTrustedIssuers'],
 }).flatMap(([module, names]) => names.map((name) => `${module}:${name}`))
 
 /** Access policies that exist in every installation. */
@@ -39,7 +41,7 @@ export const defaultPolicies: readonly { id: string; name: string; description: 
         { effect: 'Allow', action: ['*'], resource: ['*'] },
         {
           effect: 'Deny',
-          action: ['api-keys:*', 'users:*', 'sign-in-providers:*', 'access-policies:*'],
+          action: ['api-keys:*', 'users:*', 'sign-in-providers:*', 'trusted-issuers:*', 'access-policies:*'],
           resource: ['*'],
         },
         { effect: 'Deny', action: ['connections:ActAs', 'connections:OverrideIssuer'], resource: ['*'] },

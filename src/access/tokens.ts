@@ -5,7 +5,8 @@ import type { OauthGrantRow } from '../db/tables.ts'
 import { PlatformError } from '../model/errors.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Store } from '../store/store.ts'
-import { type Authenticator, bearerToken, type IdentitySource } from './authenticator.ts'
+import { type Authenticator, bearerToken, type IdentitySource, onChangeOf } from './authenticator.ts'
+import type { ExternalTokens } from './external-tokens.ts'
 
 /** `last_used_at` is written at most this often per grant. */
 const usedEvery = 60_000
@@ -24,8 +25,8 @@ export interface TokenIssuer {
 interface CachedToken {
   readonly principal: Principal
   readonly expiresAt: number
-  /** Shared by all tokens of a grant. */
-  readonly grant: { usedAt: number }
+  /** Shared by all tokens of a grant. Absent for tokens of other issuers. */
+  readonly grant?: { usedAt: number }
 }
 
 export interface TokenDeps {
@@ -33,6 +34,7 @@ export interface TokenDeps {
   readonly issuer: TokenIssuer
   /** The people and keys that grants act for. */
   readonly holders: Pick<Authenticator, 'principal' | 'onChange'>
+  readonly external: Pick<ExternalTokens, 'verify' | 'principal' | 'owns'>
 }
 
 /**
@@ -45,7 +47,7 @@ export class Tokens {
   readonly #deps: TokenDeps
 
   constructor(deps: TokenDeps) {
-    const clearOn = ['oauth_grants', 'api_keys', 'users', 'access_policies'] as const
+    const clearOn = ['oauth_grants', 'api_keys', 'users', 'access_policies', 'trusted_issuers'] as const
     this.#deps = deps
     this.#byToken = new Cached(deps.store.changes, {
       clearOn,
@@ -65,18 +67,22 @@ export class Tokens {
 
   /** The principal of work that goes on without the token. Undefined once the grant or its giver has no access any more. */
   async principal(grantId: string, now = Date.now()): Promise<Principal | undefined> {
+    if (this.#deps.external.owns(grantId)) return this.#deps.external.principal(grantId)
     const known = await this.#byGrant.find(grantId, () => this.#load(grantId))
     return known && known.expiresAt > now && !isOver(known.principal, now) ? known.principal : undefined
   }
 
   async #use({ principal, grant }: CachedToken, now: number): Promise<void> {
-    if (now - grant.usedAt <= usedEvery) return
+    if (!grant || now - grant.usedAt <= usedEvery) return
     grant.usedAt = now
     await this.#deps.store.oauthGrants.touch(principal.id, { last_used_at: now })
   }
 
   async #verify(token: string): Promise<CachedToken | undefined> {
-    if (token.length > maxLength) return undefined
+    const { issuer, external } = this.#deps
+    const claimed = token.length > maxLength ? undefined : issuerOf(token)
+    if (claimed === undefined) return undefined
+    if (claimed !== issuer.issuer()) return external.verify(token, claimed)
     const claims = await this.#claimsOf(token)
     // The endpoint compares the audience with its own URL, so a list of several would be ambiguous.
     if (typeof claims?.aud !== 'string' || typeof claims.grant !== 'string') return undefined
@@ -93,7 +99,6 @@ export class Tokens {
   async #claimsOf(token: string): Promise<JWTPayload | undefined> {
     const { issuer, keys } = this.#deps.issuer
     try {
-      if (decodeJwt(token).iss !== issuer()) return undefined
       const known = await keys()
       const find = ({ kid = '' }) => {
         const key = known.get(kid)
@@ -120,6 +125,15 @@ export class Tokens {
   }
 }
 
+/** What the token says about its issuer. It only decides whose keys the token is checked with. */
+function issuerOf(token: string): string | undefined {
+  try {
+    return decodeJwt(token).iss
+  } catch {
+    return undefined
+  }
+}
+
 const isOver = ({ expiresAt }: Principal, now: number): boolean => expiresAt !== null && expiresAt <= now
 
 const invalid = () => new PlatformError('UNAUTHENTICATED', { reason: 'token' })
@@ -141,17 +155,18 @@ export const tokenAuthenticator = (
   holders: Pick<Authenticator, 'onChange'>,
   changes: ChangeEvents,
 ): IdentitySource => ({
-  owns: (id) => id.startsWith('grant_'),
+  owns: (id) => id.startsWith('grant_') || id.startsWith('ext_'),
   accepts: (token) => token.startsWith('eyJ'),
   authenticate: ({ authorization }) => tokens.authenticate(bearerToken(authorization) ?? ''),
   resume: (id) => tokens.principal(id),
   principal: (id) => tokens.principal(id),
   onChange(principal, listener) {
+    const { actsFor } = principal
     const stops = [
-      changes.subscribe('oauth_grants', (ids) => {
-        if (ids.length === 0 || ids.includes(principal.id)) listener()
-      }),
-      holders.onChange({ ...principal, id: principal.actsFor ?? '' }, listener),
+      onChangeOf('oauth_grants', principal, changes, listener),
+      actsFor === undefined
+        ? changes.subscribe('trusted_issuers', listener)
+        : holders.onChange({ ...principal, id: actsFor }, listener),
     ]
     return () => {
       for (const stop of stops) stop()

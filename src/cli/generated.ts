@@ -2427,4 +2427,99 @@ export const commands: readonly Command[] = [
     fields: [
     ],
   },
+  {
+    name: 'create-trusted-issuer',
+    module: 'trusted-issuers',
+    route: 'POST /trusted-issuers',
+    permission: 'trusted-issuers:CreateTrustedIssuer',
+    summary: 'Let MCP servers accept access tokens of another authorization server',
+    example: { name: 'Acme', issuer: 'https://login.example.com', access_policy_ids: ['pol_caller'], rules: [{ claim: 'groups', value: 'engineering', access_policy_ids: ['pol_editor'] }] },
+    fields: [
+      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'name', type: 'string', required: true, where: 'body', reads: 'text' },
+      { name: 'issuer', type: 'string', description: 'Exactly as it is in the tokens, including a slash at the end', required: true, where: 'body', reads: 'text' },
+      { name: 'audience', type: 'string | null', description: 'The audience of its tokens; null for the URL of the MCP server that is called, which is safer', where: 'body', reads: 'text or null' },
+      { name: 'algorithms', type: '("RS256" | "PS256" | "ES256" | "EdDSA")[]', description: 'The algorithms that its tokens may be signed with', where: 'body', reads: 'list' },
+      { name: 'access_policy_ids', type: 'string[]', description: 'Access policies of everyone with a token', where: 'body', reads: 'list' },
+      {
+        ...{ name: 'rules', type: 'object[]', description: 'Further access policies for tokens with a claim, such as a group', where: 'body', reads: 'JSON' },
+        parts: [
+          { name: 'rules[].claim', type: 'string', required: true },
+          { name: 'rules[].value', type: 'string', description: 'The claim must be this, or a list that contains it', required: true },
+          { name: 'rules[].access_policy_ids', type: 'string[]', required: true },
+        ],
+      },
+      {
+        ...{ name: 'required_claim', type: 'object | null', description: 'Tokens without this claim are refused, for an issuer that several tenants share', where: 'body', reads: 'JSON' },
+        parts: [
+          { name: 'required_claim.claim', type: 'string', required: true },
+          { name: 'required_claim.value', type: 'string', required: true },
+        ],
+      },
+      { name: 'enabled', type: 'boolean', where: 'body', reads: 'flag' },
+    ],
+  },
+  {
+    name: 'delete-trusted-issuer',
+    module: 'trusted-issuers',
+    route: 'DELETE /trusted-issuers/{trusted_issuer_id}',
+    permission: 'trusted-issuers:DeleteTrustedIssuer',
+    summary: 'Stop accepting the tokens of an issuer',
+    fields: [
+      { name: 'trusted_issuer_id', type: 'string', required: true, where: 'path', reads: 'text' },
+    ],
+  },
+  {
+    name: 'get-trusted-issuer',
+    module: 'trusted-issuers',
+    route: 'GET /trusted-issuers/{trusted_issuer_id}',
+    permission: 'trusted-issuers:GetTrustedIssuer',
+    summary: 'Get a trusted issuer',
+    fields: [
+      { name: 'trusted_issuer_id', type: 'string', required: true, where: 'path', reads: 'text' },
+    ],
+  },
+  {
+    name: 'list-trusted-issuers',
+    module: 'trusted-issuers',
+    route: 'GET /trusted-issuers',
+    permission: 'trusted-issuers:ListTrustedIssuers',
+    summary: 'List the authorization servers whose tokens are accepted',
+    fields: [
+      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'limit', type: 'integer', description: 'Maximum number of items to return', default: '50', where: 'query', reads: 'JSON' },
+      { name: 'offset', type: 'integer', description: 'Number of items to skip', default: '0', where: 'query', reads: 'JSON' },
+    ],
+  },
+  {
+    name: 'update-trusted-issuer',
+    module: 'trusted-issuers',
+    route: 'PATCH /trusted-issuers/{trusted_issuer_id}',
+    permission: 'trusted-issuers:UpdateTrustedIssuer',
+    summary: 'Change what the tokens of a trusted issuer allow',
+    example: { enabled: false },
+    fields: [
+      { name: 'trusted_issuer_id', type: 'string', required: true, where: 'path', reads: 'text' },
+      { name: 'name', type: 'string', where: 'body', reads: 'text' },
+      { name: 'audience', type: 'string | null', description: 'The audience of its tokens; null for the URL of the MCP server that is called, which is safer', where: 'body', reads: 'text or null' },
+      { name: 'algorithms', type: '("RS256" | "PS256" | "ES256" | "EdDSA")[]', description: 'The algorithms that its tokens may be signed with', where: 'body', reads: 'list' },
+      { name: 'access_policy_ids', type: 'string[]', description: 'Access policies of everyone with a token', where: 'body', reads: 'list' },
+      {
+        ...{ name: 'rules', type: 'object[]', description: 'Further access policies for tokens with a claim, such as a group', where: 'body', reads: 'JSON' },
+        parts: [
+          { name: 'rules[].claim', type: 'string', required: true },
+          { name: 'rules[].value', type: 'string', description: 'The claim must be this, or a list that contains it', required: true },
+          { name: 'rules[].access_policy_ids', type: 'string[]', required: true },
+        ],
+      },
+      {
+        ...{ name: 'required_claim', type: 'object | null', description: 'Tokens without this claim are refused, for an issuer that several tenants share', where: 'body', reads: 'JSON' },
+        parts: [
+          { name: 'required_claim.claim', type: 'string', required: true },
+          { name: 'required_claim.value', type: 'string', required: true },
+        ],
+      },
+      { name: 'enabled', type: 'boolean', where: 'body', reads: 'flag' },
+    ],
+  },
 ]

@@ -16,6 +16,7 @@ export interface ChangeEvent {
     | 'connections'
     | 'servers'
     | 'oauth_grants'
+    | 'trusted_issuers'
     | 'skills'
     | 'calls'
     | 'approvals'

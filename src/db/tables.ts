@@ -672,6 +672,26 @@ export interface OauthKeyRow {
   created_at: number
 }
 
+export interface TrustedIssuerRow {
+  id: string
+  project_id: string
+  name: string
+  issuer: string
+  settings: string
+  enabled: number
+  created_at: number
+  updated_at: number
+}
+
+export interface ExternalIdentityRow {
+  id: string
+  trusted_issuer_id: string
+  name: string
+  audience: string | null
+  access_policy_ids: string
+  expires_at: number
+}
+
 export interface Tables {
   projects: ProjectRow
   api_keys: ApiKeyRow
@@ -715,4 +735,6 @@ export interface Tables {
   session_events: SessionEventRow
   guides: GuideRow
   guide_answers: GuideAnswerRow
+  trusted_issuers: TrustedIssuerRow
+  external_identities: ExternalIdentityRow
 }

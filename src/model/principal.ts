@@ -29,8 +29,8 @@ export interface Principal {
 }
 
 export interface TokenLimits {
-  /** The URL of the one endpoint that accepts the token. */
-  readonly audience: string
+  /** The URL of the one endpoint that accepts the token. Absent if its issuer is trusted for a whole project. */
+  readonly audience?: string
   /** That endpoint's server; null for the platform's own endpoint, undefined if only the URL is known. */
   readonly serverId?: string | null
   readonly scopes: readonly string[]

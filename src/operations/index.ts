@@ -38,6 +38,7 @@ import * as skills from './skills.ts'
 import * as typesOfTools from './tool-types.ts'
 import * as tools from './tools.ts'
 import { toolOperations } from './tools.ts'
+import * as trustedIssuers from './trusted-issuers.ts'
 import * as users from './users.ts'
 import * as webhooks from './webhooks.ts'
 import * as xml from './xml.ts'
@@ -47,7 +48,7 @@ const isOperation = (value: unknown): value is Operation => isObject(value) && '
 /** Operations that control access. As platform actions they need approval unless the tool says otherwise. */
 const administrative = new Set([
   ...['api-keys', 'users', 'sign-in-providers', 'access-policies', 'projects', 'secrets', 'oauth-grants'],
-  ...['connections', 'auth-configs'],
+  ...['connections', 'auth-configs', 'trusted-issuers'],
 ])
 
 const levelOf = ({ permission }: Operation): Level =>
@@ -100,7 +101,7 @@ export function operationsFor(types: ToolTypes): Operations {
     { importMcpServers: importMcpServers(ofTools.createTool) },
     ...[servers, resolve, footprint, skills, skillFiles, aiProviders, agents, generations, documents, files, calls],
     ...[webhooks, approvals, approvalRules, callStats, secrets, xml, oauthGrants, connections, authConfigs],
-    ...[sessions, manifests, routines],
+    ...[sessions, manifests, routines, trustedIssuers],
   ].flatMap((module) => (Object.values(module) as unknown[]).filter(isOperation))
   return {
     types,

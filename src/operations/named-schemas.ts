@@ -49,6 +49,7 @@ import {
 import { SignInProviderView } from '../model/sign-in-provider.ts'
 import { Skill } from '../model/skill.ts'
 import { Level } from '../model/tool.ts'
+import { TrustedIssuer } from '../model/trusted-issuer.ts'
 import { InvitedUser, Role, User, UserStatus } from '../model/user.ts'
 import { Delivery, DeliverySummary, Webhook, WebhookEvent, WebhookWithSecret } from '../model/webhook.ts'
 import { XmlPrompt, XmlResult, XmlResults } from '../model/xml-result.ts'
@@ -174,6 +175,7 @@ const named: Readonly<Record<string, NamedSchema>> = {
   ToolHealth: name(Health, 'The state of the connection to a tool’s MCP server.'),
   ToolLevel: name(Level, 'How sensitive a tool is.'),
   ToolType: name(ToolTypeView, 'A type that a tool can have, and the fields of its tools.'),
+  TrustedIssuer: name(TrustedIssuer, 'An authorization server whose access tokens are accepted.'),
   TurnStatus: name(TurnStatus, 'The status of a turn.'),
   Usage: name(Usage, 'Tokens and their cost.'),
   User: name(User, 'A person who signs in to the dashboard.'),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { evaluate, visibility } from '../access/evaluate.ts'
+import { evaluate, mayEver } from '../access/evaluate.ts'
 import { PlatformError } from '../model/errors.ts'
 import { OauthGrant } from '../model/oauth-grant.ts'
 import { Id, Paging, pageOf } from '../model/page.ts'
@@ -29,10 +29,13 @@ export const listOauthGrants = operation({
   async run(input, context) {
     const { store, principal } = context
     const asked = { ...input, ...(principal.projectId && { project_id: principal.projectId }) }
-    if (visibility(principal, listing, 'oauth-grant') === 'none') {
-      return store.oauthGrants.list({ ...asked, granted_by: ownerOf(context) }, undefined)
-    }
-    return store.oauthGrants.list(asked, (grant) => evaluate(principal, listing, resourceOf(grant)).allowed)
+    const own = { ...asked, granted_by: ownerOf(context) }
+    if (!mayEver(principal, listing)) return store.oauthGrants.list(own, undefined)
+    const { data } = await store.oauthGrants.list({ ...own, limit: 1000, offset: 0 }, undefined)
+    const ownIds = new Set(data.map(({ id }) => id))
+    const isVisible = (grant: { id: string; project_id?: string | null }) =>
+      ownIds.has(grant.id) || evaluate(principal, listing, resourceOf(grant)).allowed
+    return store.oauthGrants.list(asked, isVisible)
   },
 })
 

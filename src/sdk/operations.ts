@@ -79,6 +79,7 @@ import type {
   NewSignInProvider,
   NewSkill,
   NewTool,
+  NewTrustedIssuer,
   NewWebhook,
   OauthGrantPage,
   Project,
@@ -114,6 +115,9 @@ import type {
   ToolHealth,
   ToolPage,
   ToolTypePage,
+  TrustedIssuer,
+  TrustedIssuerChanges,
+  TrustedIssuerPage,
   User,
   UserChanges,
   UserPage,
@@ -332,6 +336,13 @@ export const routes = {
     applyManifest: 'POST /manifests',
     checkManifest: 'POST /manifests/check',
     getManifestSchema: 'GET /manifests/schema',
+  },
+  trustedIssuers: {
+    createTrustedIssuer: 'POST /trusted-issuers',
+    deleteTrustedIssuer: 'DELETE /trusted-issuers/{trusted_issuer_id}',
+    getTrustedIssuer: 'GET /trusted-issuers/{trusted_issuer_id}',
+    listTrustedIssuers: 'GET /trusted-issuers',
+    updateTrustedIssuer: 'PATCH /trusted-issuers/{trusted_issuer_id}',
   },
 } as const
 
@@ -1404,6 +1415,27 @@ export interface Operations {
     }
     /** Get the JSON Schema of manifests, for editors */
     getManifestSchema: { answer: JsonSchema }
+  }
+  trustedIssuers: {
+    /** Let MCP servers accept access tokens of another authorization server */
+    createTrustedIssuer: { body: NewTrustedIssuer; answer: TrustedIssuer }
+    /** Stop accepting the tokens of an issuer */
+    deleteTrustedIssuer: { path: { trusted_issuer_id: string }; answer: null }
+    /** Get a trusted issuer */
+    getTrustedIssuer: { path: { trusted_issuer_id: string }; answer: TrustedIssuer }
+    /** List the authorization servers whose tokens are accepted */
+    listTrustedIssuers: {
+      query?: {
+        project_id?: string
+        /** Maximum number of items to return */
+        limit?: number
+        /** Number of items to skip */
+        offset?: number
+      }
+      answer: TrustedIssuerPage
+    }
+    /** Change what the tokens of a trusted issuer allow */
+    updateTrustedIssuer: { path: { trusted_issuer_id: string }; body?: TrustedIssuerChanges; answer: TrustedIssuer }
   }
 }
 

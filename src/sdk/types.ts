@@ -1246,6 +1246,30 @@ export interface NewTool {
   approval_timeout_seconds?: number | null
 }
 
+/** The body of create-trusted-issuer. */
+export interface NewTrustedIssuer {
+  project_id?: string
+  name: string
+  /** Exactly as it is in the tokens, including a slash at the end */
+  issuer: string
+  /** The audience of its tokens; null for the URL of the MCP server that is called, which is safer */
+  audience?: string | null
+  /** The algorithms that its tokens may be signed with */
+  algorithms?: Array<'RS256' | 'PS256' | 'ES256' | 'EdDSA'>
+  /** Access policies of everyone with a token */
+  access_policy_ids?: Array<string>
+  /** Further access policies for tokens with a claim, such as a group */
+  rules?: Array<{
+    claim: string
+    /** The claim must be this, or a list that contains it */
+    value: string
+    access_policy_ids: Array<string>
+  }>
+  /** Tokens without this claim are refused, for an issuer that several tenants share */
+  required_claim?: { claim: string; value: string } | null
+  enabled?: boolean
+}
+
 /** The body of create-webhook. */
 export interface NewWebhook {
   project_id?: string
@@ -1761,6 +1785,38 @@ export interface ToolType {
 }
 
 export type ToolTypePage = Page<ToolType>
+
+/** An authorization server whose access tokens are accepted. */
+export interface TrustedIssuer {
+  id: string
+  project_id: string
+  name: string
+  /** Exactly as it is in the tokens, including a slash at the end */
+  issuer: string
+  /** The audience of its tokens; null for the URL of the MCP server that is called, which is safer */
+  audience: string | null
+  /** The algorithms that its tokens may be signed with */
+  algorithms: Array<'RS256' | 'PS256' | 'ES256' | 'EdDSA'>
+  /** Access policies of everyone with a token */
+  access_policy_ids: Array<string>
+  /** Further access policies for tokens with a claim, such as a group */
+  rules: Array<{
+    claim: string
+    /** The claim must be this, or a list that contains it */
+    value: string
+    access_policy_ids: Array<string>
+  }>
+  /** Tokens without this claim are refused, for an issuer that several tenants share */
+  required_claim: { claim: string; value: string } | null
+  enabled: boolean
+  created_at: string
+  updated_at: string
+}
+
+/** The body of update-trusted-issuer. */
+export type TrustedIssuerChanges = Partial<Omit<NewTrustedIssuer, 'project_id' | 'issuer'>>
+
+export type TrustedIssuerPage = Page<TrustedIssuer>
 
 /** The status of a turn. */
 export type TurnStatus = 'acknowledged' | 'processing' | 'typing' | 'ready' | 'cancelled' | 'error'

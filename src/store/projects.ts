@@ -19,6 +19,7 @@ const toProject = (row: ProjectRow): Project => ({
 const contents = [
   'tools',
   'servers',
+  'trusted_issuers',
   'skills',
   'ai_providers',
   'agents',

@@ -37,6 +37,7 @@ import { Settings } from './settings.ts'
 import { SignInProviders } from './sign-in-providers.ts'
 import { Skills } from './skills.ts'
 import { Tools } from './tools.ts'
+import { TrustedIssuers } from './trusted-issuers.ts'
 import { Users } from './users.ts'
 import { Vectors } from './vectors.ts'
 import { WebSessions } from './web-sessions.ts'
@@ -68,6 +69,7 @@ export interface Store {
   readonly oauthArtifacts: OauthArtifacts
   readonly oauthGrants: OauthGrants
   readonly oauthKeys: OauthKeys
+  readonly trustedIssuers: TrustedIssuers
   readonly settings: Settings
   readonly sealed: Sealed
   readonly secrets: Secrets
@@ -125,6 +127,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     oauthArtifacts: new OauthArtifacts(engine),
     oauthGrants: new OauthGrants(engine, changes),
     oauthKeys: new OauthKeys(engine),
+    trustedIssuers: new TrustedIssuers(engine, changes),
     settings: new Settings(engine),
     sealed: new Sealed(engine),
     secrets: new Secrets(engine, changes),

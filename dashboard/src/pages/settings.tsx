@@ -11,6 +11,7 @@ import { Answered, ErrorNotice } from '../ui/notice.tsx'
 import { Facts, PageHead, Panel } from '../ui/panel.tsx'
 import { useAction } from '../use-action.ts'
 import { useForm } from '../use-form.ts'
+import { Apps } from './access/apps.tsx'
 import { AlertSwitches } from './approvals/alerts.tsx'
 import { Account } from './people/account.tsx'
 import { SignInProviders } from './people/sign-in-providers.tsx'
@@ -19,6 +20,7 @@ export function Settings() {
   const { data: session } = useSession()
   const seesProjects = useMay('projects:ListProjects')
   const mayListProviders = useMay('sign-in-providers:ListSignInProviders')
+  const seesAccess = useMay('api-keys:ListApiKeys')
   const seesProviders = mayListProviders && session?.principal.project_id === null
   return (
     <>
@@ -34,6 +36,11 @@ export function Settings() {
             <AlertSwitches />
           </Panel>
           {session && <Account session={session} />}
+          {seesAccess || (
+            <Panel title="Connected apps">
+              <Apps />
+            </Panel>
+          )}
           <Panel title="About">
             <Facts
               facts={[

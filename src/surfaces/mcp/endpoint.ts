@@ -188,7 +188,8 @@ export class McpEndpoints {
 
   #fits({ audience, serverId }: TokenLimits, server: Server | undefined): boolean {
     const isSameServer = serverId === undefined || serverId === (server?.id ?? null)
-    return isSameServer && audience === this.#deps.audienceOf(server?.slug)
+    const isForAll = audience === undefined && server !== undefined
+    return isSameServer && (isForAll || audience === this.#deps.audienceOf(server?.slug))
   }
 
   /**

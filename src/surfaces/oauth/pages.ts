@@ -155,7 +155,7 @@ ${notice('warn', redirect.isLoopback ? 'Continue only if you have just started t
 <button class="main" name="do" value="allow">Allow</button>
 <button class="plain" name="do" value="deny">Cancel</button></div></form>
 ${open(form)}<button class="quiet" name="do" value="switch">Sign in as somebody else</button></form>
-<p class="soft small">You can revoke this access at any time on the dashboard, under Access.</p>`,
+<p class="soft small">You can revoke this access at any time on the dashboard.</p>`,
   )
 
 /** The person may not use the server, or it does not exist: we do not say which. */
