@@ -458,3 +458,19 @@ test('addresses of links and redirects do not depend on request headers', async 
     redirect_uris: ['https://qm.example.com/connect/callback'],
   })
 })
+
+test('a well-known app needs only the client of the operator', async () => {
+  await using platform = await startListening()
+  const execute = { url: 'https://api.github.com/user', method: 'GET' }
+  await create(platform, '/tools', { name: 'me', app: 'github', parameters: {}, execute })
+  const client = { client_id: 'ours', client_secret: 'secret-of-ours-0123' }
+  await create(platform, '/auth-configs', { app: 'github', type: 'oauth2_authorization_code', ...client })
+
+  const location = new URL(
+    await leave(new TestBrowser(), (await create(platform, '/connections/link', { app: 'github' })).connect_url),
+  )
+
+  expect(location.origin + location.pathname).toBe('https://github.com/login/oauth/authorize')
+  expect(location.searchParams.get('client_id')).toBe('ours')
+  expect(location.searchParams.get('redirect_uri')).toBe(`${platform.url}/connect/callback`)
+})
