@@ -54,7 +54,15 @@ async function follow(path: string, url: string): Promise<void> {
 
 const kinds = [
   ...['tools', 'servers', 'skills', 'agents', 'ai-providers', 'documents', 'files', 'webhooks', 'api-keys'],
-  ...['access-policies', 'approval-rules', 'projects', 'secrets', 'approvals?status=pending'],
+  ...[
+    'access-policies',
+    'approval-rules',
+    'projects',
+    'secrets',
+    'connections',
+    'auth-configs',
+    'approvals?status=pending',
+  ],
 ]
 
 /** The ids of all records that users create. */
