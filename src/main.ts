@@ -155,6 +155,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
   const connections = createConnections({
     ...{ store, vault, outbound, jobs, publicUrl },
     publish: (event, connection, key) => publishConnection(event, connection, key, webhooks),
+    onConnected: (projectId) => runner.connected(projectId),
     clientMetadataUrl: () => config.clientMetadataUrl ?? documentUrl(publicUrl()),
     toolsFor: (projectId, target) => connectedToolsFor(projectId, readTarget(target), connectedTools),
     findTool: async (id) => {
@@ -198,6 +199,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
   const runner = new Runner({
     ...{ store, jobs, catalogue, authenticator, log },
     outputMs: config.outputSeconds * 1000,
+    openLink: (link, callId) => toolDeps.credentials.openLink(link, callId),
     dispatch: (request) => dispatch(request, dispatchDeps),
     conclude: (request, outcome) => conclude(request, outcome, dispatchDeps),
     mayHaveRun: (callId) => coordinator.mayHaveRun(callId),

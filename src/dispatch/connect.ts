@@ -1,6 +1,8 @@
 import { connectedTool } from '../catalogue/connected-tools.ts'
 import type { Authorization } from '../credentials/connections/authorization.ts'
 import { transportOf } from '../model/call.ts'
+import { PlatformError } from '../model/errors.ts'
+import type { ConnectionWait } from '../model/outcome.ts'
 import type { CallRequest, ValidCall } from './call.ts'
 import type { DispatchDeps } from './deps.ts'
 
@@ -23,3 +25,25 @@ export const withLink = (
     // An application that calls for its user vouches for them. A model cannot.
     isBackend: transportOf(surface) === 'rest' && generation === undefined && parentCallId === null,
   })
+
+/** What the call waits for, if it needs an account and there is a link to connect it. */
+export async function connectionWait(
+  error: unknown,
+  { id }: CallRequest,
+  { tools: { credentials } }: Pick<DispatchDeps, 'tools'>,
+): Promise<ConnectionWait | undefined> {
+  if (!isConnectionRequired(error)) return undefined
+  const { app, reason, connect_url, expires_at } = error.details
+  if (connect_url === null || expires_at === null) return undefined
+  const link = await credentials.sealLink(connect_url, id)
+  return { kind: 'connection', app, reason, link, expiresAt: Date.parse(expires_at) }
+}
+
+const isConnectionRequired = (error: unknown): error is PlatformError<'CONNECTION_REQUIRED'> =>
+  error instanceof PlatformError && error.code === 'CONNECTION_REQUIRED'
+
+/** The error for the call log: whoever has the link can use it, so it is not recorded. */
+export const withoutLink = (error: PlatformError): PlatformError =>
+  isConnectionRequired(error)
+    ? new PlatformError('CONNECTION_REQUIRED', { ...error.details, connect_url: null }, { cause: error })
+    : error

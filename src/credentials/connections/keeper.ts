@@ -20,6 +20,8 @@ export interface KeeperDeps {
   readonly refresh: TokenRefresh
   readonly setup: OAuthSetup
   readonly jobs: Jobs
+  /** Called when calls that wait for an account of the project may continue. */
+  onConnected(projectId: string): Promise<void>
   /** How long a connection can be idle before its tokens are refreshed anyway. Unused refresh tokens expire. */
   readonly idleMs?: number
 }
@@ -111,6 +113,7 @@ export class ConnectionKeeper {
     if (isFirst) await events.publish('connection.created', row)
     else if (existing.status !== 'active') await events.publish('connection.restored', row)
     await this.#schedule(row)
+    await this.#deps.onConnected(row.project_id)
     return row
   }
 
