@@ -1,9 +1,9 @@
 import { connectedTool } from '../catalogue/connected-tools.ts'
 import type { Authorization } from '../credentials/connections/authorization.ts'
 import { transportOf } from '../model/call.ts'
-import { PlatformError } from '../model/errors.ts'
 import type { ConnectionWait } from '../model/outcome.ts'
 import type { CallRequest, ValidCall } from './call.ts'
+import { isConnectionRequired } from './connection-required.ts'
 import type { DispatchDeps } from './deps.ts'
 
 /** The connection that the call uses: its principal decides. Throws if its user must connect first. */
@@ -38,12 +38,3 @@ export async function connectionWait(
   const link = await credentials.sealLink(connect_url, id)
   return { kind: 'connection', app, reason, link, expiresAt: Date.parse(expires_at) }
 }
-
-const isConnectionRequired = (error: unknown): error is PlatformError<'CONNECTION_REQUIRED'> =>
-  error instanceof PlatformError && error.code === 'CONNECTION_REQUIRED'
-
-/** The error for the call log: whoever has the link can use it, so it is not recorded. */
-export const withoutLink = (error: PlatformError): PlatformError =>
-  isConnectionRequired(error)
-    ? new PlatformError('CONNECTION_REQUIRED', { ...error.details, connect_url: null }, { cause: error })
-    : error

@@ -14,7 +14,7 @@ import type { ToolRecord } from '../store/tools.ts'
 import { redactorOf } from '../tools/redactor-of.ts'
 import type { ToolType } from '../tools/tool-type.ts'
 import type { CallRequest, ResolvedCall, ValidCall } from './call.ts'
-import { withoutLink } from './connect.ts'
+import { withoutLink } from './connection-required.ts'
 import { redact } from './redact.ts'
 
 const requestLimit = 32 * 1024
