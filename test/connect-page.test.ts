@@ -368,7 +368,7 @@ test('tokens are redacted wherever the server returns them, and stored encrypted
   expect(JSON.stringify([record.body, rows])).not.toContain(token)
 })
 
-test('two users of one server use their own accounts, and never the connection of the other (S4.16)', async () => {
+test('two users of one server use their own accounts, and never the connection of the other', async () => {
   await using notes = await startNotes()
   const { platform, tool, server } = notes
   await new TestBrowser().connect(await notes.link({ end_user_id: 'alice' }))

@@ -136,6 +136,15 @@ export class ConnectionKeeper {
     return ended
   }
 
+  /** Nothing can use the connections of a tool that is deleted. */
+  async removeAll(projectId: string, target: string): Promise<void> {
+    const { connections } = this.#deps
+    for (const row of await connections.ofTarget(projectId, target)) {
+      await this.end(row)
+      await connections.remove(row.id)
+    }
+  }
+
   async #schedule({ id, expires_at, retry_at }: Pick<ConnectionRow, 'id' | 'expires_at' | 'retry_at'>): Promise<void> {
     if (expires_at === null) return
     const now = Date.now()
