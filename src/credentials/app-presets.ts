@@ -158,6 +158,7 @@ export const appPresets: Readonly<Record<string, AppPreset>> = {
     name: 'HubSpot',
     authorize: 'https://app.hubspot.com/oauth/authorize',
     token: 'https://api.hubapi.com/oauth/2026-03/token',
+    revoke: 'https://api.hubapi.com/oauth/2026-03/token/revoke',
     scopes: ['oauth'],
     console: 'https://app.hubspot.com/developer',
   },
