@@ -12,6 +12,7 @@ const longest = [
   'test/dashboard-agents.test.ts',
   'test/conformance.test.ts',
   'test/dashboard-content.test.ts',
+  'test/connections-refresh.test.ts',
   'test/generations-kill.test.ts',
   'test/approval-races.test.ts',
   'test/store.test.ts',
@@ -20,6 +21,7 @@ const longest = [
   'test/isolation.test.ts',
   'test/jobs.test.ts',
   'test/webhooks.test.ts',
+  'test/connect-page.test.ts',
   'test/robust.test.ts',
   'test/life.test.ts',
 ]
