@@ -178,6 +178,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     ...{ store, vault, outbound, jobs },
     publicUrl: () => publicUrl.href,
     publish: (event, connection, key) => publishConnection(event, connection, key, webhooks),
+    onConnected: (projectId) => runner.connected(projectId),
     clientMetadataUrl: () => config.clientMetadataUrl ?? documentUrl(publicUrl.href),
     toolsFor: (projectId, target) =>
       connectedToolsFor(projectId, readTarget(target), { store, types, open: (tool) => catalogue.open(tool) }),
@@ -245,6 +246,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     ...{ store, jobs, catalogue, authenticator, log },
     turns: createTurnHooks(store, guide),
     outputMs: config.outputSeconds * 1000,
+    openLink: (link, callId) => toolDeps.credentials.openLink(link, callId),
     dispatch: (request) => dispatch(request, dispatchDeps),
     conclude: (request, outcome) => conclude(request, outcome, dispatchDeps),
     mayHaveRun: (callId) => coordinator.mayHaveRun(callId),

@@ -244,7 +244,7 @@ describe.each(Object.entries(clientScenarios))(
 describe.each(Object.entries(authScenarios))(
   'the protected servers of the official conformance suite for %s, behind the platform',
   (version, names) => {
-    test('are connected on the hosted page and called as the specification requires (S4.13) (S4.14) (S4.15) (S4.18)', {
+    test('are connected on the hosted page and called as the specification requires (S4.13) (S4.14) (S4.15)', {
       timeout: 300_000,
     }, async () => {
       await using player = await startService(async ({ body }) => {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { startListening } from './clients.ts'
 import { startProtected, TestBrowser } from './connect-peers.ts'
 import { startService, type TestPlatform } from './kit.ts'
-import { startAuthorizationServer, startScripted } from './oauth-peers.ts'
+import { soundMetadata, soundServer, startAuthorizationServer, startScripted } from './oauth-peers.ts'
 
 type Listening = Awaited<ReturnType<typeof startListening>>
 
@@ -368,7 +368,7 @@ test('tokens are redacted wherever the server returns them, and stored encrypted
   expect(JSON.stringify([record.body, rows])).not.toContain(token)
 })
 
-test('two users of one server use their own accounts, and never the connection of the other (S4.16)', async () => {
+test('two users of one server use their own accounts, and never the connection of the other', async () => {
   await using notes = await startNotes()
   const { platform, tool, server } = notes
   await new TestBrowser().connect(await notes.link({ end_user_id: 'alice' }))
@@ -457,4 +457,55 @@ test('addresses of links and redirects do not depend on request headers', async 
     client_id: 'https://qm.example.com/connect/client-metadata.json',
     redirect_uris: ['https://qm.example.com/connect/callback'],
   })
+})
+
+test('a well-known app needs only the client of the operator', async () => {
+  await using platform = await startListening()
+  const execute = { url: 'https://api.github.com/user', method: 'GET' }
+  await create(platform, '/tools', { name: 'me', app: 'github', parameters: {}, execute })
+  const client = { client_id: 'ours', client_secret: 'secret-of-ours-0123' }
+  await create(platform, '/auth-configs', { app: 'github', type: 'oauth2_authorization_code', ...client })
+
+  const location = new URL(
+    await leave(new TestBrowser(), (await create(platform, '/connections/link', { app: 'github' })).connect_url),
+  )
+
+  expect(location.origin + location.pathname).toBe('https://github.com/login/oauth/authorize')
+  expect(location.searchParams.get('client_id')).toBe('ours')
+  expect(location.searchParams.get('redirect_uri')).toBe(`${platform.url}/connect/callback`)
+})
+
+test('an administrator can override the issuer of a server whose metadata is inconsistent, and others cannot', async () => {
+  await using server = await startScripted((url) => ({
+    ...soundServer(url),
+    'GET /.well-known/oauth-authorization-server': { body: { ...soundMetadata(url), issuer: `${url}/` } },
+    'POST /mcp': {
+      status: 401,
+      headers: { 'www-authenticate': `Bearer resource_metadata="${url}/.well-known/oauth-protected-resource/mcp"` },
+    },
+  }))
+  await using platform = await startListening()
+  const tool = await create(platform, '/tools', { name: 'odd', type: 'mcp', mcp: { url: `${server.url}/mcp` } })
+  const project = { project_id: platform.projectId }
+  const config = { ...project, tool_id: tool.id, type: 'oauth2_authorization_code', issuer: `${server.url}/` }
+  const open = async () => {
+    const { connect_url } = await create(platform, '/connections/link', { tool_id: tool.id })
+    return (await new TestBrowser().open(connect_url)).status
+  }
+  const editor = await platform.keyFor([
+    { effect: 'Allow', action: ['*'] },
+    { effect: 'Deny', action: ['connections:OverrideIssuer'] },
+  ])
+
+  const strict = await open()
+  const refused = await platform.post('/auth-configs', config, { key: editor })
+  const made = await platform.post('/auth-configs', config)
+  const overridden = await open()
+
+  expect(strict).toBe(422)
+  expect(refused.body.error).toMatchObject({
+    ...{ code: 'FORBIDDEN', details: { permission: 'connections:OverrideIssuer' } },
+  })
+  expect(made.status).toBe(201)
+  expect(overridden).toBe(200)
 })

@@ -246,3 +246,13 @@ test('connections of another project or user are not found', async () => {
   expect([await count(foreign), await count(bob), await count(alice)]).toEqual([0, 0, 1])
   expect((await platform.delete(`/connections/${id}`, { key: bob })).status).toBe(403)
 })
+
+test('deleting a tool deletes its own connections', async () => {
+  await using platform = await startPlatform()
+  const tool = await create(platform, '/tools', crmTool('https://crm.example.com'))
+  await create(platform, '/connections', { tool_id: tool.id, type: 'bearer', value: key })
+
+  await platform.delete(`/tools/${tool.id}`)
+
+  expect((await platform.get('/connections')).body.total).toBe(0)
+})

@@ -61,6 +61,8 @@ const kinds = [
     'secrets',
     'users',
     'sign-in-providers',
+    'connections',
+    'auth-configs',
     'approvals?status=pending',
   ],
 ]

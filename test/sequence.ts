@@ -13,6 +13,7 @@ const longest = [
   'test/conformance.test.ts',
   'test/dashboard-content.test.ts',
   'test/dashboard-people.test.ts',
+  'test/connections-refresh.test.ts',
   'test/generations-kill.test.ts',
   'test/approval-races.test.ts',
   'test/store.test.ts',
@@ -21,6 +22,7 @@ const longest = [
   'test/isolation.test.ts',
   'test/jobs.test.ts',
   'test/webhooks.test.ts',
+  'test/connect-page.test.ts',
   'test/robust.test.ts',
   'test/life.test.ts',
 ]

@@ -27,7 +27,7 @@ import type { TurnHooks } from './turn.ts'
  *
  * - `in_progress`: its job is queued or running. Also while it waits only for runs that it started, as long as these are
  *   in progress themselves.
- * - `requires_action`: it waits for someone outside, for outputs of client tools or for approvals, in this run or in one
+ * - `requires_action`: it waits for someone outside, for outputs of client tools, approvals or accounts, in this run or in one
  *   that it started. No process holds anything for it. A submission or a decision resumes it; a deadline wakes it.
  * - `completed`: the model ended its turn, a stop condition applied, or a limit was reached.
  * - `failed`: with an error. A deadline that passes without outputs is one.

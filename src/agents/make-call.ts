@@ -6,7 +6,7 @@ import { excessOf, isObject, type Json, type JsonObject } from '../lib/json.ts'
 import { PlatformError } from '../model/errors.ts'
 import { isOver } from '../model/generation.ts'
 import type { StepGuide } from '../model/guide.ts'
-import type { Outcome, Wait } from '../model/outcome.ts'
+import type { ConnectionWait, Outcome, Wait } from '../model/outcome.ts'
 import type { Principal } from '../model/principal.ts'
 import { done, type Output } from '../model/tool.ts'
 import type { Run } from '../store/generations.ts'
@@ -127,12 +127,31 @@ export async function makeCall(call: JournalCall, step: CallStep, deps: CallDeps
   if (outcome.kind === 'done') return made as CallProgress
   if (outcome.kind === 'waiting') {
     const { on } = outcome
+    if (on.kind === 'connection' && call.created_at + deps.outputMs <= Date.now()) {
+      return giveUp(on, { call, step, give, isBegun: recorded !== undefined }, deps)
+    }
     const until = on.kind === 'client' ? { ...on, expiresAt: Date.now() + deps.outputMs } : on
     await journals.suspendCall(run, call, until)
     return { call: { ...call, awaits: until }, waits: until }
   }
   if (signal.aborted) throw outcome.error
   return made ?? give(errorForModel(outcome.error), true)
+}
+
+/** Nobody has connected the account in all this time. The model is told, and can go on without it. */
+async function giveUp(
+  { app, reason }: ConnectionWait,
+  { call, step, give, isBegun }: Pick<Given, 'give'> & { call: JournalCall; step: CallStep; isBegun: boolean },
+  { conclude }: CallDeps,
+): Promise<CallProgress> {
+  const error = new PlatformError('CONNECTION_REQUIRED', { app, reason, connect_url: null, expires_at: null })
+  const made = await give(errorForModel(error), true)
+  await conclude({ ...callRequestOf(call, step, {}), ...(isBegun && { begunAt: call.created_at }) }, error)
+  return made
+}
+
+interface Given {
+  give(output: Json, isError: boolean): Promise<CallProgress>
 }
 
 /**

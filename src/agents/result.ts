@@ -39,15 +39,19 @@ export function failureOf({ id, status, error }: GenerationResult): PlatformErro
 
 const outputOf = ({ model, content, finish_reason }: Run) => ({ model, content: content ?? '', finish_reason })
 
-/** What a run waits for from outside: outputs of client tools, and approvals. */
+/** What a run waits for from outside: outputs of client tools, approvals, and accounts. */
 export type Pending = Pick<z.infer<typeof RequiredAction>, 'tool_calls'> & {
   readonly approvals: NonNullable<z.infer<typeof RequiredAction>['approvals']>
+  readonly connections: NonNullable<z.infer<typeof RequiredAction>['connections']>
 }
 
-export const nothingPending: Pending = { tool_calls: [], approvals: [] }
+export const nothingPending: Pending = { tool_calls: [], approvals: [], connections: [] }
+
+/** Decrypts the link of a call. */
+export type OpenLink = (link: string, callId: string) => string | null
 
 /** Covers the calls of one run, without those of the runs that it waits for. */
-export function pendingOf(calls: readonly JournalCall[]): Pending {
+export function pendingOf(calls: readonly JournalCall[], openLink: OpenLink = () => null): Pending {
   const open = calls.filter(({ output }) => output === undefined)
   return {
     tool_calls: open.flatMap(({ tool_call_id, tool_name, awaits }) =>
@@ -58,13 +62,21 @@ export function pendingOf(calls: readonly JournalCall[]): Pending {
         ? [{ approval_id: awaits.id, tool_call_id, tool_name, expires_at: iso(awaits.expiresAt) }]
         : [],
     ),
+    connections: open.flatMap(({ call_id, tool_call_id, tool_name, awaits }) => {
+      if (awaits?.kind !== 'connection') return []
+      const { app, reason, link, expiresAt } = awaits
+      return [
+        { tool_call_id, tool_name, app, reason, connect_url: openLink(link, call_id), expires_at: iso(expiresAt) },
+      ]
+    }),
   }
 }
 
-const requiredAction = ({ tool_calls, approvals }: Pending): z.infer<typeof RequiredAction> => ({
-  type: tool_calls.length > 0 ? 'submit_tool_outputs' : 'decide_approvals',
+const requiredAction = ({ tool_calls, approvals, connections }: Pending): z.infer<typeof RequiredAction> => ({
+  type: tool_calls.length > 0 ? 'submit_tool_outputs' : approvals.length > 0 ? 'decide_approvals' : 'connect_accounts',
   tool_calls,
   ...(approvals.length > 0 && { approvals }),
+  ...(connections.length > 0 && { connections }),
 })
 
 /** A run with its steps and calls. */

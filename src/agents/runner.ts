@@ -15,7 +15,7 @@ import type { Store } from '../store/store.ts'
 import { advance, Cancelled, type LoopDeps, type RunModel } from './loop.ts'
 import { callRequestOf, concludeClientCall, outputDeadline } from './make-call.ts'
 import { callsFor, type RunWithCalls } from './outputs.ts'
-import { nothingPending, type Pending, pendingOf, resultOf } from './result.ts'
+import { nothingPending, type OpenLink, type Pending, pendingOf, resultOf } from './result.ts'
 import type { TurnHooks } from './turn.ts'
 import { Watchers } from './watch.ts'
 
@@ -30,6 +30,8 @@ const maxFaults = 5
 const pollMs = 5000
 
 export interface RunnerDeps {
+  /** Decrypts the link to the page on which an account is connected. */
+  readonly openLink: OpenLink
   readonly store: Store
   readonly jobs: Jobs
   readonly catalogue: Catalogue
@@ -143,19 +145,20 @@ export class Runner {
   /** The pending actions of a run and of the runs that it waits for, so that its caller handles them all in one place. */
   async pending(id: string): Promise<Pending> {
     const { calls } = await this.#deps.store.journals.read(id)
-    const own = pendingOf(calls)
+    const own = pendingOf(calls, this.#deps.openLink)
     const children = calls.flatMap(({ output, awaits }) =>
       output === undefined && awaits?.kind === 'generation' ? [awaits.id] : [],
     )
     const theirs = await Promise.all(
       children.map(async (child) => {
-        const { tool_calls, approvals } = await this.pending(child)
-        return { tool_calls: tool_calls.map((call) => ({ generation_id: child, ...call })), approvals }
+        const { tool_calls, ...others } = await this.pending(child)
+        return { tool_calls: tool_calls.map((call) => ({ generation_id: child, ...call })), ...others }
       }),
     )
     return {
       tool_calls: [...own.tool_calls, ...theirs.flatMap(({ tool_calls }) => tool_calls)],
       approvals: [...own.approvals, ...theirs.flatMap(({ approvals }) => approvals)],
+      connections: [...own.connections, ...theirs.flatMap(({ connections }) => connections)],
     }
   }
 
@@ -191,6 +194,15 @@ export class Runner {
     }
     await generations.resume(ids)
     await this.wake(id)
+  }
+
+  /** Resumes the runs of a project that wait for an account. Those whose account is still missing wait again. */
+  async connected(projectId: string): Promise<void> {
+    const { generations, journals } = this.#deps.store
+    for (const id of await journals.waitingForConnection(projectId)) {
+      const run = await generations.find(id)
+      if (run) await this.resume(run)
+    }
   }
 
   /** A run and those that it waits for, each with its calls. */
@@ -240,7 +252,7 @@ export class Runner {
     const deadlines = calls.flatMap((call) => {
       const { output, awaits } = call
       if (output !== undefined || !awaits || awaits.kind === 'generation') return []
-      return [awaits.kind === 'approval' ? awaits.expiresAt : outputDeadline(call, outputMs)]
+      return [awaits.kind === 'client' ? outputDeadline(call, outputMs) : awaits.expiresAt]
     })
     if (deadlines.length > 0) await this.wake(run.id, Math.min(...deadlines) + 1 - Date.now())
   }

@@ -65,11 +65,11 @@ async function resume(call: ValidCall, record: CallRecord, deps: DispatchDeps): 
 }
 
 /**
- * Continues a call whose grant was already taken: if it ran partly and then waited for a generation or the client, or if
- * its action is idempotent. Otherwise it may have had its effect, so it must not run again.
+ * Continues a call whose grant was already taken: if it ran partly and then waited for a generation or the client, if it
+ * had no effect because it needs a connection, or if its action is idempotent. Otherwise it may have had its effect, so it must not run again.
  */
 function continueAfterGrant(call: ValidCall, approval: Approval): Decision {
-  const waited = call.awaited === 'generation' || call.awaited === 'client'
+  const waited = call.awaited !== undefined && call.awaited !== 'approval'
   if (waited || call.prepared.action.idempotent) return granted(call, approval)
   throw new PlatformError('OUTCOME_UNKNOWN', { action: approval.action })
 }

@@ -100,9 +100,10 @@ export class Catalogue {
     this.#changed()
   }
 
-  /** With a new connection, the list of a server that needs one can be read. */
+  /** With a new connection, the list of a server that needs one can be read. New tokens of a connection change nothing. */
   #connectionsChanged(ids: readonly string[]): void {
-    const isInProject = ({ tool }: ToolEntry) => ids.includes(tool.project_id)
+    if (ids.length > 0 && !ids.some((id) => id.startsWith('proj_'))) return
+    const isInProject = ({ tool }: ToolEntry) => ids.length === 0 || ids.includes(tool.project_id)
     this.#entries.expire((entry) => isInProject(entry) && lifetimeOf(entry.tool, entry.type) !== undefined)
     this.#changed()
   }

@@ -23,7 +23,7 @@ export interface FilledConfig<Config> {
 
 export interface CredentialsOptions {
   readonly secrets: Pick<Secrets, 'named'>
-  readonly vault: Pick<Vault, 'open'>
+  readonly vault: Pick<Vault, 'open'> & Partial<Pick<Vault, 'seal'>>
   /** The environment variables that secrets can be read from, by name. */
   readonly variables: Readonly<Record<string, string | undefined>>
   /** The files that secrets can be read from. By default, none. */
@@ -86,6 +86,20 @@ export class Credentials {
   withLink(error: unknown, reader: LinkReader): unknown | Promise<unknown> {
     const needed = neededBy(error)
     return needed ? (this.#options.connections?.links.errorFor(needed, reader) ?? error) : error
+  }
+
+  /** Encrypts a link that is stored with the call that waits for it. */
+  async sealLink(url: string, callId: string): Promise<string> {
+    return (await this.#options.vault.seal?.(url, sealedAt.callLink(callId))) ?? ''
+  }
+
+  /** Null if it cannot be decrypted, for example after the key was changed: links last for minutes only. */
+  openLink(sealed: string, callId: string): string | null {
+    try {
+      return this.#options.vault.open(sealed, sealedAt.callLink(callId))
+    } catch {
+      return null
+    }
   }
 
   #valueOf(name: string, found: readonly NamedSecret[]): string {

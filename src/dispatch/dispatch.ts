@@ -4,7 +4,7 @@ import { PlatformError } from '../model/errors.ts'
 import { type Outcome, Waiting } from '../model/outcome.ts'
 import { authorize } from './authorize.ts'
 import type { CallRequest } from './call.ts'
-import { authorizationFor, withLink } from './connect.ts'
+import { authorizationFor, connectionWait, withLink } from './connect.ts'
 import type { DispatchDeps } from './deps.ts'
 import { execute, notRunnable } from './execute.ts'
 import { preset } from './preset.ts'
@@ -58,6 +58,9 @@ export async function dispatch(request: CallRequest, deps: DispatchDeps): Promis
     return { kind: 'done', output }
   } catch (error) {
     const refusal = await withLink(toRefusal(error), request, deps)
+    // A caller that can resume the call waits until the account is connected. Nothing was done so far.
+    const wait = request.onWait === 'resume' ? await connectionWait(refusal, request, deps) : undefined
+    if (wait) return new Waiting(wait)
     try {
       const ended = await record.fail(refusal)
       deps.onEnd?.(ended)

@@ -14,6 +14,7 @@ import type { ToolRecord } from '../store/tools.ts'
 import { redactorOf } from '../tools/redactor-of.ts'
 import type { ToolType } from '../tools/tool-type.ts'
 import type { CallRequest, ResolvedCall, ValidCall } from './call.ts'
+import { withoutLink } from './connection-required.ts'
 import { redact } from './redact.ts'
 
 const requestLimit = 32 * 1024
@@ -195,7 +196,7 @@ export class CallRecord {
       status,
       response: response?.text ?? null,
       response_truncated: response?.truncated ?? 0,
-      error: error && redact(JSON.stringify(errorBody(error).error), this.#secrets),
+      error: error && redact(JSON.stringify(errorBody(withoutLink(error)).error), this.#secrets),
       duration_ms: took,
       waited_ms: waited === null ? null : Math.min(waited, took),
       completed_at: Date.now(),

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { AnyJson, type JsonObject } from '../lib/json.ts'
 import type { StepRule, StopCondition, ToolChoice } from './agent.ts'
+import { ConnectReason } from './connection.ts'
 import { StepGuide } from './guide.ts'
 import { Timestamp } from './page.ts'
 import type { Grant } from './principal.ts'
@@ -61,12 +62,22 @@ export const PendingApproval = z.object({
   expires_at: Timestamp,
 })
 
+export const PendingConnection = z.object({
+  tool_call_id: z.string(),
+  tool_name: z.string(),
+  app: z.string(),
+  reason: ConnectReason,
+  connect_url: z.string().nullable().describe('The page on which the user connects the account; null in webhooks'),
+  expires_at: Timestamp,
+})
+
 export const RequiredAction = z.object({
   type: z
-    .enum(['submit_tool_outputs', 'decide_approvals'])
-    .describe('The caller submits outputs; a reviewer decides on approvals'),
+    .enum(['submit_tool_outputs', 'decide_approvals', 'connect_accounts'])
+    .describe('The caller submits outputs; a reviewer decides on approvals; a user connects accounts'),
   tool_calls: z.array(PendingToolCall),
   approvals: z.array(PendingApproval).optional(),
+  connections: z.array(PendingConnection).optional(),
 })
 
 /** The current state or result of a run, for its caller. */
@@ -152,7 +163,15 @@ export const StepCall = z.object({
   tool_id: z.string().nullable(),
   action: z.string().nullable(),
   args: AnyJson,
-  status: z.enum(['running', 'awaiting_client', 'awaiting_approval', 'awaiting_generation', 'done', 'failed']),
+  status: z.enum([
+    'running',
+    'awaiting_client',
+    'awaiting_approval',
+    'awaiting_generation',
+    'awaiting_connection',
+    'done',
+    'failed',
+  ]),
   output: AnyJson,
   approval_id: z.string().nullable(),
   generation_id: z.string().nullable().describe('The run it started'),

@@ -186,6 +186,7 @@ export const createConnectLink = creates({
   route: 'POST /connections/link',
   summary: 'Create a link to a page on which an end user connects an account, or connects it again',
   example: { app: 'crm', end_user_id: 'user-42' },
+  secretFields: ['connect_url'],
   kind: 'connection',
   input: z.strictObject({
     project_id: Id.optional(),

@@ -18,6 +18,7 @@ import { type Outcome, type Wait, Waiting } from '../model/outcome.ts'
 import { Id, iso, Paging, pageOf, Text } from '../model/page.ts'
 import type { Principal } from '../model/principal.ts'
 import { jsonObject, Level, type Output, Tool, type ToolDraft, ToolFields } from '../model/tool.ts'
+import { targetOf } from '../store/connections.ts'
 import type { StoredTool, ToolRecord } from '../store/tools.ts'
 import type { ToolType } from '../tools/tool-type.ts'
 import { maskedConfig, type ToolTypes } from '../tools/tool-types.ts'
@@ -169,13 +170,14 @@ export const deleteTool = acts({
     force: z.boolean().optional().describe('Delete it even if agents or servers use it; they continue without it'),
   }),
   output: z.null(),
-  async run({ id, force }, { store, catalogue, target }) {
+  async run({ id, force }, { store, catalogue, connections, target }) {
     const dependents = force ? [] : await dependentsOf(target, { store, catalogue })
     if (dependents.length > 0) {
       throw new PlatformError('HAS_DEPENDENTS', { kind: 'tool', id: target.name, dependents, force: 'force=true' })
     }
     await store.tools.remove(id)
     await store.definitions.forget(id)
+    await connections.keeper.removeAll(target.project_id, targetOf({ tool_id: id }))
     return null
   },
 })

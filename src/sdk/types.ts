@@ -705,7 +705,7 @@ export interface GenerationCall {
   tool_id: string | null
   action: string | null
   args: unknown
-  status: 'running' | 'awaiting_client' | 'awaiting_approval' | 'awaiting_generation' | 'done' | 'failed'
+  status: 'running' | 'awaiting_client' | 'awaiting_approval' | 'awaiting_generation' | 'awaiting_connection' | 'done' | 'failed'
   output: unknown
   approval_id: string | null
   /** The run it started */
@@ -1364,6 +1364,17 @@ export interface PendingApproval {
   expires_at: string
 }
 
+/** An account that a generation waits for. */
+export interface PendingConnection {
+  tool_call_id: string
+  tool_name: string
+  app: string
+  reason: 'missing' | 'expired' | 'revoked' | 'insufficient_scope'
+  /** The page on which the user connects the account; null in webhooks */
+  connect_url: string | null
+  expires_at: string
+}
+
 /** A call that a generation waits for the caller to make. */
 export interface PendingToolCall {
   tool_call_id: string
@@ -1424,10 +1435,11 @@ export type ProjectPage = Page<Project>
 
 /** What a generation waits for. */
 export interface RequiredAction {
-  /** The caller submits outputs; a reviewer decides on approvals */
-  type: 'submit_tool_outputs' | 'decide_approvals'
+  /** The caller submits outputs; a reviewer decides on approvals; a user connects accounts */
+  type: 'submit_tool_outputs' | 'decide_approvals' | 'connect_accounts'
   tool_calls: Array<PendingToolCall>
   approvals?: Array<{ approval_id: string; tool_call_id: string; tool_name: string; expires_at: string }>
+  connections?: Array<PendingConnection>
 }
 
 /** Where a session is in a routine. */

@@ -151,6 +151,15 @@ export class Connections {
       .executeTakeFirst()
   }
 
+  ofTarget(projectId: string, target: string): Promise<ConnectionRow[]> {
+    return this.#db
+      .selectFrom('connections')
+      .selectAll()
+      .where('project_id', '=', projectId)
+      .where('target', '=', target)
+      .execute()
+  }
+
   /** The targets of a project that have connections. */
   async targets(projectId: string): Promise<string[]> {
     const rows = await this.#db

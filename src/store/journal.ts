@@ -205,6 +205,21 @@ export class Journals {
     )
   }
 
+  /** Paused runs of a project with a call that waits for an account. */
+  async waitingForConnection(projectId: string): Promise<string[]> {
+    const rows = await this.#engine.db
+      .selectFrom('generation_calls')
+      .innerJoin('generations', 'generations.id', 'generation_calls.generation_id')
+      .select('generations.id')
+      .distinct()
+      .where('generations.project_id', '=', projectId)
+      .where('generations.status', '=', 'requires_action')
+      .where('generation_calls.output', 'is', null)
+      .where('generation_calls.awaits', 'like', '%"kind":"connection"%')
+      .execute()
+    return rows.map(({ id }) => id)
+  }
+
   /** Stores the output of a call. The first output wins; returns false if there was one. */
   async finishCall(call: CallKey, output: Json, isError: boolean): Promise<boolean> {
     const updated = await at(

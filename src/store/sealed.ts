@@ -11,6 +11,8 @@ export const sealedAt = {
   signInProviderSecret: (id: string) => `sign_in_providers/${id}/client_secret`,
   authConfig: (id: string) => `auth_configs/${id}/client_secret`,
   connection: (id: string) => `connections/${id}/secrets`,
+  /** Within the JSON of a wait. Not re-encrypted when the key is rotated, because links last for minutes. */
+  callLink: (callId: string) => `generation_calls/${callId}/link`,
   connectLink: (id: string) => `connect_links/${id}/pending`,
   oauthClient: (id: string) => `oauth_clients/${id}/client`,
   secret: (id: string) => `secrets/${id}/value`,

@@ -14,10 +14,24 @@ type Publisher = Pick<Webhooks, 'publish'>
  */
 export async function publishRun(run: Run, result: GenerationResult, webhooks: Publisher): Promise<void> {
   if (run.status === 'in_progress' || run.status === 'cancelled') return
-  const { tool_calls = [], approvals = [] } = result.required_action ?? {}
-  const waiting = [...tool_calls.map((call) => call.tool_call_id), ...approvals.map((one) => one.approval_id)]
+  const { tool_calls = [], approvals = [], connections = [] } = result.required_action ?? {}
+  const waiting = [
+    ...tool_calls.map((call) => call.tool_call_id),
+    ...approvals.map((one) => one.approval_id),
+    ...connections.map((one) => one.tool_call_id),
+  ]
   const key = `${run.id}/${run.status}/${run.steps}/${waiting.join()}`
-  await webhooks.publish(run.project_id, `generation.${run.status}`, result as unknown as JsonObject, { key })
+  await webhooks.publish(run.project_id, `generation.${run.status}`, withoutLinks(result) as unknown as JsonObject, {
+    key,
+  })
+}
+
+/** Deliveries are stored, and whoever has a link can use it. Receivers get the generation to find it. */
+const withoutLinks = (result: GenerationResult): GenerationResult => {
+  const { required_action: required } = result
+  if (!required?.connections) return result
+  const connections = required.connections.map((one) => ({ ...one, connect_url: null }))
+  return { ...result, required_action: { ...required, connections } }
 }
 
 /** Notifies reviewers. Secrets in the approval have already been redacted. */

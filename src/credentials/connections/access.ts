@@ -89,7 +89,7 @@ export class ConnectionAccess {
   #among(project: ProjectConnections, tool: ConnectedTool, endUserId: string | null) {
     const isKnown = targetsOf(tool).some((target) => project.targets.has(target))
     if (isKnown) return this.#choose(project, tool, endUserId)
-    return tool.destination?.discovers ? unconnected(tool) : undefined
+    return tool.destination?.discovers ? unconnected : undefined
   }
 
   async #choose(
@@ -105,7 +105,7 @@ export class ConnectionAccess {
       }
     }
     if (tool.destination?.discovers && !targetsOf(tool).some((target) => project.configs.has(target))) {
-      return unconnected(tool)
+      return unconnected
     }
     throw new ConnectionNeeded('missing')
   }
@@ -114,7 +114,7 @@ export class ConnectionAccess {
   async authorizeListing(tool: ConnectedTool): Promise<Authorization | undefined> {
     if (!tool.destination) return undefined
     const row = await this.#deps.connections.findAny(tool.project_id, targetsOf(tool))
-    if (!row) return tool.destination.discovers ? unconnected(tool) : undefined
+    if (!row) return tool.destination.discovers ? unconnected : undefined
     return this.#use(await this.#liveOf(row.id, row), tool)
   }
 
@@ -205,15 +205,15 @@ export const originOf = ({ destination }: Pick<ConnectedTool, 'destination'>): s
   URL.parse(destination?.url ?? '')?.origin ?? ''
 
 /** An MCP server without a connection: it may be open, or ask for authorization. */
-const unconnected = ({ id }: ConnectedTool): Authorization => ({
-  key: `none/${id}`,
+const unconnected: Authorization = {
+  key: 'none',
   current: () => nothing,
   redactors: [],
   async rejected(_, { status, challenge }) {
     if (status === 401 && isBearer(challenge)) throw new ConnectionNeeded('missing', { challenge })
     return undefined
   },
-})
+}
 
 const nothing: Presented = { headers: {}, query: {}, generation: 0 }
 

@@ -17,6 +17,7 @@ export interface ConnectionsDeps {
   readonly jobs: Jobs
   readonly publish: ConstructorParameters<typeof ConnectionEvents>[0]
   publicUrl(): string
+  onConnected(projectId: string): Promise<void>
   clientMetadataUrl(): string | undefined
   toolsFor(projectId: string, target: string): Promise<readonly ConnectedTool[]>
   findTool(id: string): Promise<ConnectedTool | undefined>
@@ -37,7 +38,15 @@ export function createConnections(deps: ConnectionsDeps): ConnectionParts {
   const refresh = new TokenRefresh({ connections, oauthClients, changes, vault, outbound, events })
   const access = new ConnectionAccess({ connections, authConfigs, changes, vault, refresh, events })
   const setup = new OAuthSetup({ oauthClients, outbound, vault, publicUrl, clientMetadataUrl: deps.clientMetadataUrl })
-  const keeper = new ConnectionKeeper({ connections, vault, events, refresh, setup, jobs })
+  const keeper = new ConnectionKeeper({
+    connections,
+    vault,
+    events,
+    refresh,
+    setup,
+    jobs,
+    onConnected: deps.onConnected,
+  })
   const flows = new ConnectFlows({
     connections,
     access,

@@ -20,6 +20,8 @@ export interface KeeperDeps {
   readonly refresh: TokenRefresh
   readonly setup: OAuthSetup
   readonly jobs: Jobs
+  /** Called when calls that wait for an account of the project may continue. */
+  onConnected(projectId: string): Promise<void>
   /** How long a connection can be idle before its tokens are refreshed anyway. Unused refresh tokens expire. */
   readonly idleMs?: number
 }
@@ -111,6 +113,7 @@ export class ConnectionKeeper {
     if (isFirst) await events.publish('connection.created', row)
     else if (existing.status !== 'active') await events.publish('connection.restored', row)
     await this.#schedule(row)
+    await this.#deps.onConnected(row.project_id)
     return row
   }
 
@@ -131,6 +134,15 @@ export class ConnectionKeeper {
     if (ended && row.status !== 'revoked') await events.publish('connection.revoked', ended)
     await this.revoke(row)
     return ended
+  }
+
+  /** Nothing can use the connections of a tool that is deleted. */
+  async removeAll(projectId: string, target: string): Promise<void> {
+    const { connections } = this.#deps
+    for (const row of await connections.ofTarget(projectId, target)) {
+      await this.end(row)
+      await connections.remove(row.id)
+    }
   }
 
   async #schedule({ id, expires_at, retry_at }: Pick<ConnectionRow, 'id' | 'expires_at' | 'retry_at'>): Promise<void> {

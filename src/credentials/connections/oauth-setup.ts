@@ -3,11 +3,12 @@ import { PlatformError } from '../../model/errors.ts'
 import { newId } from '../../model/ids.ts'
 import type { OAuthClients } from '../../store/oauth-clients.ts'
 import { sealedAt } from '../../store/sealed.ts'
+import { findApp } from '../apps.ts'
 import { parseChallenge } from '../oauth/challenge.ts'
 import { discover } from '../oauth/discover.ts'
 import { OAuthError } from '../oauth/errors.ts'
 import { register } from '../oauth/register.ts'
-import type { AuthorizationServer, OAuthClient, OAuthContext } from '../oauth/types.ts'
+import type { AuthMethod, AuthorizationServer, OAuthClient, OAuthContext } from '../oauth/types.ts'
 import type { Vault } from '../vault.ts'
 import type { ConnectPlan } from './plan.ts'
 
@@ -26,6 +27,8 @@ export interface Authority {
   readonly server: AuthorizationServer
   readonly resource: string | undefined
   readonly scopes: readonly string[] | undefined
+  /** How the client authenticates, if the server's metadata does not say so. */
+  readonly authMethod?: AuthMethod
 }
 
 const setupMs = 20_000
@@ -61,6 +64,11 @@ export class OAuthSetup {
       }
       return { server: described, resource: server, scopes: settings.scopes }
     }
+    const app = server === undefined && issuer === undefined ? findApp(plan.app) : undefined
+    if (app && app.placeholders.length === 0) {
+      const { authMethod } = app
+      return { server: app.server, resource: undefined, scopes: settings.scopes ?? app.scopes, authMethod }
+    }
     if (server === undefined && issuer === undefined) {
       throw new PlatformError('CONNECTION_FAILED', {
         reason: 'nothing names its authorization server. Set "issuer" or "token_endpoint"',
@@ -87,7 +95,10 @@ export class OAuthSetup {
   }
 
   /** Our client: the operator's, our metadata document, an earlier registration, or a new one. */
-  async clientFor(plan: ConnectPlan, { server }: Pick<Authority, 'server'>): Promise<OAuthClient> {
+  async clientFor(
+    plan: ConnectPlan,
+    { server, authMethod }: Pick<Authority, 'server' | 'authMethod'>,
+  ): Promise<OAuthClient> {
     const { oauthClients, vault, publicUrl, clientMetadataUrl } = this.#deps
     const { settings, clientSecret, subject } = plan
     const { redirectUri } = this
@@ -97,7 +108,8 @@ export class OAuthSetup {
       const client: OAuthClient = JSON.parse(vault.open(known.client, sealedAt.oauthClient(known.id)))
       if (client.expiresAt === undefined || client.expiresAt > Date.now()) return client
     }
-    const preRegistered = settings.client_id === undefined ? undefined : preRegisteredOf(settings, clientSecret)
+    const preRegistered =
+      settings.client_id === undefined ? undefined : preRegisteredOf(settings, clientSecret, authMethod)
     const client = await explained(() =>
       register(
         {
@@ -126,8 +138,10 @@ export class OAuthSetup {
 const preRegisteredOf = (
   { client_id = '', issuer, signing_algorithm: alg }: ConnectPlan['settings'],
   secret: string | undefined,
+  authMethod: AuthMethod | undefined,
 ) => ({
   clientId: client_id,
+  ...(authMethod !== undefined && { authMethod }),
   ...(secret !== undefined && (alg === undefined ? { clientSecret: secret } : { privateKey: { pem: secret, alg } })),
   ...(issuer !== undefined && { issuer }),
 })

@@ -17,6 +17,8 @@ export interface ConnectSubject {
 /** How it is connected. */
 export interface ConnectPlan {
   readonly subject: ConnectSubject
+  /** The app of the tools. Well-known apps need no endpoints. */
+  readonly app: string
   readonly type: ConnectionType
   readonly settings: ConnectionSettings
   /** The settings that are stored with the connection. Those of the auth config may change later. */
@@ -69,7 +71,7 @@ export async function planFor(subject: ConnectSubject, deps: PlanDeps, given?: G
   const own = stored?.settings ?? {}
   const configured = config?.client_secret && deps.vault.open(config.client_secret, sealedAt.authConfig(config.id))
   return {
-    ...{ subject, existing, own },
+    ...{ subject, existing, own, app: tool.app },
     type: ConnectionType.parse(type),
     settings: { ...(config?.type === type && JSON.parse(config.settings)), ...own },
     clientSecret: stored?.clientSecret ?? (own.client_id === undefined ? (configured ?? undefined) : undefined),

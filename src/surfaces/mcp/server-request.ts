@@ -20,6 +20,7 @@ import type { ActionMatch } from '../../search/resolver.ts'
 import type { RecordedAnswer, RecordedInput } from '../../store/calls.ts'
 import type { ResultDraft } from '../../store/results.ts'
 import { linkResult, waiting } from './approvals.ts'
+import { connecting } from './connect.ts'
 import type { ToolResult } from './results.ts'
 
 export interface CallOutput {
@@ -116,7 +117,11 @@ export class ServerRequest {
   }
 
   /** Calls an action. Returns its output, or a result that says what the call waits for. */
-  async call({ tool, action }: ServerAction, input: JsonObject, live: Live): Promise<CallOutput | ToolResult> {
+  call(one: ServerAction, input: JsonObject, live: Live): Promise<CallOutput | ToolResult> {
+    return connecting(live, this.#deps.store.changes, (own) => this.#call(one, input, own))
+  }
+
+  async #call({ tool, action }: ServerAction, input: JsonObject, live: Live): Promise<CallOutput | ToolResult> {
     const id = newId('call')
     const { principal, surface, client, parentCallId, depth, gone, home } = this.#context
     const wait = waiting(live, this)

@@ -75,12 +75,21 @@ function Whole({ trace }: { trace: TraceNode }) {
           <div role="status" className="rounded-md border border-warn/50 bg-warn-wash px-3 py-2 text-sm">
             {trace.required_action.type === 'submit_tool_outputs'
               ? 'Waiting for the output of client tools. You can enter it in the chat.'
-              : 'Waiting for approval.'}{' '}
+              : trace.required_action.type === 'connect_accounts'
+                ? 'Waiting for an account to be connected.'
+                : 'Waiting for approval.'}{' '}
             {(trace.required_action.approvals ?? []).map(({ approval_id, tool_name }) => (
               <a key={approval_id} href={`/approvals/${approval_id}`} className="mr-2 text-accent underline">
                 Open approval for {tool_name}
               </a>
             ))}
+            {(trace.required_action.connections ?? []).map(({ tool_call_id, app, connect_url }) =>
+              connect_url === null ? null : (
+                <a key={tool_call_id} href={connect_url} className="mr-2 text-accent underline">
+                  Connect {app}
+                </a>
+              ),
+            )}
           </div>
         )}
         <div className="grid grid-cols-2 gap-3 md:grid-cols-4">
