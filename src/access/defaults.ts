@@ -19,6 +19,9 @@ const reads = Object.entries({
   approvals: ['GetApproval', 'ListApprovals'],
   'approval-rules': ['GetApprovalRule', 'ListApprovalRules'],
   secrets: ['GetSecret', 'ListSecrets'],
+  connections: ['GetConnection', 'ListConnections'],
+  'auth-configs': ['GetAuthConfig', 'ListAuthConfigs'],
+  sessions: ['GetSession', 'ListSessions', 'ListEvents'],
   'oauth-grants': ['ListOauthGrants'],
   'trusted-issuers': ['GetTrustedIssuer', 'ListTrustedIssuers'],
 }).flatMap(([module, names]) => names.map((name) => `${module}:${name}`))
