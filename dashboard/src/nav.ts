@@ -20,6 +20,7 @@ const all: readonly (Destination & { readonly needs?: string })[] = [
   },
   { to: '/calls', label: 'Calls', icon: 'calls' },
   { to: '/tools', label: 'Tools', icon: 'tools' },
+  { to: '/apps', label: 'Apps', icon: 'apps' },
   { to: '/servers', label: 'Servers', icon: 'servers' },
   {
     to: '/agents',

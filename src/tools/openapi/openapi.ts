@@ -148,7 +148,9 @@ export const openapi = defineToolType({
 
   async auth({ project_id, config: { openapi } }, { apis }) {
     const api = await apis.find(project_id, openapi.snapshot ?? '')
-    return api ? credentialNeeds(api.snapshot, openapi.credentials ?? {}) : []
+    if (!api) return []
+    const operations = selected(api.snapshot.operations, openapi)
+    return credentialNeeds({ ...api.snapshot, operations }, openapi.credentials ?? {})
   },
 
   addresses: ({ openapi }) => [openapi.url, openapi.server_url].filter((url) => url !== undefined),
