@@ -428,6 +428,29 @@ test('an app shows its tools, actions and the credentials that they need', async
   expect((await platform.get('/apps/shop', { key: blind })).status).toBe(404)
 })
 
+test('an app is up after a response, and down while its service fails or cannot be reached', async () => {
+  let status = 200
+  await using platform = await startPlatform()
+  const states: string[] = []
+  const look = async () => {
+    const { body } = await platform.get('/apps/shop')
+    states.push(body.health[0].state)
+  }
+  await using service = await startService(() => ({ status }))
+  const { id } = await register(platform, { document: shop(service.url) })
+
+  await look()
+  for (status of [503, 404, 200]) {
+    await call(platform, id, 'items_list', {})
+    await look()
+  }
+  await service[Symbol.asyncDispose]()
+  await call(platform, id, 'items_list', {})
+  await look()
+
+  expect(states).toEqual(['unknown', 'down', 'up', 'up', 'down'])
+})
+
 test('duplicate and very long operation ids get different names of at most 64 characters', async () => {
   await using platform = await startPlatform()
   const id = 'a'.repeat(200)
@@ -447,6 +470,24 @@ test('duplicate and very long operation ids get different names of at most 64 ch
   const names: string[] = body.data.map(({ name }: { name: string }) => name)
   expect(new Set(names).size).toBe(4)
   expect(names.every((name) => /^[A-Za-z0-9_-]{1,64}$/.test(name))).toBe(true)
+})
+
+test('a document that declares 100 MB is refused before it is read', async () => {
+  await using service = await startService(() => ({
+    headers: { 'content-length': String(100 * 1024 * 1024) },
+    body: '',
+  }))
+  await using platform = await startPlatform()
+
+  const { status, body } = await platform.post('/tools', {
+    name: 'shop',
+    type: 'openapi',
+    openapi: { url: service.url },
+  })
+
+  expect(status).toBe(502)
+  expect(body.error.code).toBe('RESPONSE_TOO_LARGE')
+  expect((await platform.get('/tools')).body.total).toBe(0)
 })
 
 test('references to other documents are not fetched', async () => {

@@ -380,7 +380,7 @@ export const commands: readonly Command[] = [
     route: 'POST /tools/inspect-openapi',
     permission: 'tools:InspectOpenApi',
     summary: 'Read an OpenAPI document and list its operations, without creating a tool',
-    example: { url: 'https://api.example.com/openapi.json' },
+    example: { document: { openapi: '3.1.0', servers: [{ url: 'https://api.example.com' }], paths: { '/orders': { get: { operationId: 'list-orders', summary: 'List orders' } } } } },
     fields: [
       { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
       { name: 'url', type: 'string', description: 'URL of the document, JSON or YAML', where: 'body', reads: 'text' },

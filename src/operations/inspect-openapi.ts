@@ -40,7 +40,13 @@ export const inspectOpenApi = creates({
   permission: 'tools:InspectOpenApi',
   route: 'POST /tools/inspect-openapi',
   summary: 'Read an OpenAPI document and list its operations, without creating a tool',
-  example: { url: 'https://api.example.com/openapi.json' },
+  example: {
+    document: {
+      openapi: '3.1.0',
+      servers: [{ url: 'https://api.example.com' }],
+      paths: { '/orders': { get: { operationId: 'list-orders', summary: 'List orders' } } },
+    },
+  },
   kind: 'tool',
   status: 200,
   input: z.strictObject({

@@ -1,5 +1,6 @@
 import type { ApiSnapshots } from '../../store/api-snapshots.ts'
 import { Api } from './api.ts'
+import { ApiHealth } from './health.ts'
 import { ImportThread } from './import-thread.ts'
 import { decodeSnapshot } from './snapshot.ts'
 
@@ -8,6 +9,7 @@ const maxKept = 50
 
 /** Imports documents, and has the imported ones in memory. Each belongs to a project. */
 export class Apis {
+  readonly health = new ApiHealth()
   readonly #store: ApiSnapshots
   readonly #thread = new ImportThread()
   readonly #kept = new Map<string, Promise<Api>>()

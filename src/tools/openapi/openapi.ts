@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { withoutCredentials } from '../../credentials/names.ts'
 import { masked, maskedUrl, maskedValues, secretsIn, secretsInUrl } from '../../credentials/tool-secrets.ts'
 import { lineageHeader } from '../../http/lineage.ts'
+import type { OutboundResponse } from '../../http/outbound.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { type Fault, PlatformError } from '../../model/errors.ts'
 import { Headers } from '../../model/tool.ts'
@@ -181,6 +182,11 @@ export const openapi = defineToolType({
     return snapshot === openapi.snapshot ? undefined : { openapi: next }
   },
 
+  async health({ id, project_id, config: { openapi } }, { apis }) {
+    const api = await apis.find(project_id, openapi.snapshot ?? '')
+    return apis.health.of(id, api ? selected(api.snapshot.operations, openapi).length : null)
+  },
+
   async execute(call, deps) {
     const { tool, config, action, input, signal, redactor, callId, depth, context } = call
     const { openapi } = config
@@ -194,7 +200,7 @@ export const openapi = defineToolType({
     const request = await buildRequest(operation, input, { server, authentication, loadFile })
     const own = Object.entries(openapi.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value])
     const owner = { project: tool.project_id, credentials: ['openapi', server, openapi.headers, openapi.credentials] }
-    const response = await deps.outbound.client(owner).request({
+    const sent = {
       ...request,
       headers: {
         'user-agent': 'quartermaster',
@@ -204,13 +210,32 @@ export const openapi = defineToolType({
         [lineageHeader]: deps.lineage.print({ callId, depth }),
       },
       signal,
-    })
+    }
+    const response = await withHealth(tool.id, deps, () => deps.outbound.client(owner).request(sent))
     if (response.status < 200 || response.status > 299) {
       throw refused({ url: `${server}${operation.path}`, method: operation.method }, redactor, response)
     }
     return resultOf(operation, response, call, deps)
   },
 })
+
+/** Remembers whether the service responded. Errors that it blames on the request do not count. */
+async function withHealth(
+  toolId: string,
+  { apis }: ToolDeps,
+  request: () => Promise<OutboundResponse>,
+): Promise<OutboundResponse> {
+  try {
+    const response = await request()
+    if (response.status < 500) apis.health.up(toolId)
+    else apis.health.down(toolId, `The service responded with status ${response.status}.`)
+    return response
+  } catch (error) {
+    const isUnreachable = error instanceof PlatformError && error.code === 'TOOL_UNREACHABLE'
+    if (isUnreachable) apis.health.down(toolId, error.message)
+    throw error
+  }
+}
 
 /** Milliseconds of work before other requests get their turn. */
 const sliceMs = 5
