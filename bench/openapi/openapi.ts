@@ -8,6 +8,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { isObject, type JsonObject } from '../../src/lib/json.ts'
 import { Api } from '../../src/tools/openapi/api.ts'
 import { convert } from '../../src/tools/openapi/convert.ts'
@@ -27,7 +28,8 @@ const files = corpus()
 if (files.length === 0) throw new Error('The corpus is missing. Run: npm ci --prefix bench/openapi')
 
 const sum = { documents: 0, crashed: 0, operations: 0, actions: 0, reduced: 0, refused: 0, largest: 0, whole: 0 }
-const judged = { requests: 0, valid: 0, invalid: 0, impossible: 0 }
+/** `unsampled`: no valid input was found. `impossible`: the judge cannot compile the document, or the request has no path. */
+const judged = { requests: 0, valid: 0, invalid: 0, unsampled: 0, impossible: 0 }
 const reasons = new Map<string, number>()
 const faults = new Map<string, { count: number; example: string }>()
 const note = (fault: string, example: string) => {
@@ -127,6 +129,7 @@ async function judgeOne(
       .sort((a, b) => Number(b.valid) - Number(a.valid))[0] ?? { valid: false }
     judged.requests++
     if (valid) judged.valid++
+    else if (!accepts(schema, input)) judged.unsampled++
     else {
       judged.invalid++
       const [first] = errors ?? []
@@ -138,6 +141,15 @@ async function judgeOne(
   } catch {
     // The judge could not compile the schema of the document.
     judged.impossible++
+  }
+}
+
+/** Whether our own schema accepts the input. If not, the sample is at fault and not the request. */
+function accepts(schema: JsonObject, input: JsonObject): boolean {
+  try {
+    return new Ajv2020({ strict: false, logger: false, validateFormats: false }).validate(schema, input)
+  } catch {
+    return false
   }
 }
 

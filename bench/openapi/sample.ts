@@ -102,7 +102,7 @@ const formats: Readonly<Record<string, string>> = {
   byte: 'aGVsbG8=',
 }
 
-const { RandExp } = createRequire(import.meta.url)('randexp') as { RandExp: new (pattern: string) => Generator }
+const RandExp = createRequire(import.meta.url)('randexp') as new (pattern: string) => Generator
 interface Generator {
   max: number
   randInt(from: number, to: number): number

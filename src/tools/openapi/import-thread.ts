@@ -12,7 +12,8 @@ export interface ImportJob {
 
 export type ImportResult = EncodedSnapshot | { readonly fault: string; readonly place: string | undefined }
 
-const deadlineMs = 120_000
+const deadlineMs = 60_000
+const maxWaiting = 20
 /** The largest known documents need half of it. */
 const resourceLimits = { maxOldGenerationSizeMb: 1024, maxYoungGenerationSizeMb: 8, stackSizeMb: 8 }
 
@@ -20,10 +21,13 @@ const resourceLimits = { maxOldGenerationSizeMb: 1024, maxYoungGenerationSizeMb:
 export class ImportThread {
   #last: Promise<unknown> = Promise.resolve()
   readonly #running = new Set<Worker>()
+  #waiting = 0
   #closed = false
 
-  convert(job: ImportJob): Promise<EncodedSnapshot> {
-    const result = this.#last.then(() => this.#run(job))
+  async convert(job: ImportJob): Promise<EncodedSnapshot> {
+    if (this.#waiting >= maxWaiting) throw new PlatformError('TOO_MANY_IMPORTS', { most: maxWaiting })
+    this.#waiting++
+    const result = this.#last.then(() => this.#run(job)).finally(() => this.#waiting--)
     this.#last = result.catch(() => undefined)
     return result
   }

@@ -5,7 +5,7 @@ import { DocumentFault } from './document.ts'
 
 /** The largest known document has 47 MB. */
 const largestDocument = 64 * 1024 * 1024
-const timeoutMs = 60_000
+const timeoutSeconds = 60
 
 const invalid = (path: string, message: string) =>
   new PlatformError('VALIDATION_FAILED', { errors: [{ path, message }] })
@@ -13,14 +13,21 @@ const invalid = (path: string, message: string) =>
 /** Fetches a document through the egress guard. References to other documents are not followed. */
 export async function fetchDocument(url: string, projectId: string, { outbound }: ToolDeps): Promise<Uint8Array> {
   const owner = { project: projectId, credentials: ['openapi document', url] }
-  const response = await outbound.client(owner, largestDocument).request({
-    url: new URL(url),
-    method: 'GET',
-    headers: { accept: 'application/json, application/yaml;q=0.9, */*;q=0.5', 'user-agent': 'quartermaster' },
-    signal: AbortSignal.timeout(timeoutMs),
-  })
-  if (response.status !== 200) throw invalid('openapi.url', `responded with status ${response.status}`)
-  return response.body
+  const limit = new AbortController()
+  const timeout = new PlatformError('TOOL_TIMEOUT', { seconds: timeoutSeconds })
+  const timer = setTimeout(() => limit.abort(timeout), timeoutSeconds * 1000)
+  try {
+    const response = await outbound.client(owner, largestDocument).request({
+      url: new URL(url),
+      method: 'GET',
+      headers: { accept: 'application/json, application/yaml;q=0.9, */*;q=0.5', 'user-agent': 'quartermaster' },
+      signal: limit.signal,
+    })
+    if (response.status !== 200) throw invalid('openapi.url', `responded with status ${response.status}`)
+    return response.body
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 /** Converts and stores a document. Its faults are reported with their place. */
