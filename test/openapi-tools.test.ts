@@ -490,6 +490,44 @@ test('a document that declares 100 MB is refused before it is read', async () =>
   expect((await platform.get('/tools')).body.total).toBe(0)
 })
 
+test('references to other documents are followed if the tool says so, through the egress guard', async () => {
+  const files: Record<string, object> = {
+    '/api/openapi.json': {
+      openapi: '3.1.0',
+      servers: [{ url: 'https://shop.example' }],
+      paths: { '/items': { $ref: 'paths/items.json' } },
+      components: { schemas: { Id: { type: 'integer' } } },
+    },
+    '/api/paths/items.json': {
+      post: {
+        operationId: 'add',
+        requestBody: { content: { 'application/json': { schema: { $ref: '../schemas.json#/Item' } } } },
+      },
+    },
+    '/api/schemas.json': {
+      Item: {
+        type: 'object',
+        properties: { id: { $ref: 'openapi.json#/components/schemas/Id' }, parent: { $ref: '#/Item' } },
+      },
+      Evil: { $ref: 'http://10.1.2.3/secret.json' },
+    },
+  }
+  await using service = await startService(({ url }) => ({ body: JSON.stringify(files[url] ?? {}) }))
+  await using platform = await startPlatform()
+  const openapi = { url: `${service.url}/api/openapi.json`, follow_references: true }
+
+  const blocked = await platform.post('/tools', { name: 'shop', type: 'openapi', openapi })
+  delete (files['/api/schemas.json'] as { Evil?: object }).Evil
+  const tool = await register(platform, openapi)
+  const { body } = await platform.get(`/tools/${tool.id}/actions`)
+
+  expect(blocked.body.error.code).toBe('EGRESS_BLOCKED')
+  expect(body.data[0].input_schema).toMatchObject({
+    properties: { id: { $ref: '#/$defs/Id' }, parent: { $ref: '#/$defs/schemas_Item' } },
+    $defs: { Id: { type: 'integer' }, schemas_Item: { properties: { parent: { $ref: '#/$defs/schemas_Item' } } } },
+  })
+})
+
 test('references to other documents are not fetched', async () => {
   await using other = await startService()
   await using platform = await startPlatform()

@@ -294,6 +294,7 @@ export const commands: readonly Command[] = [
           { name: 'openapi.actions', type: 'object', description: 'Names, descriptions and levels that replace those of the document, by the name of the operation' },
           { name: 'openapi.headers', type: 'object', description: 'Sent with every request' },
           { name: 'openapi.credentials', type: 'object', description: 'By the name of the security scheme: an API key, a token, or user:password. Use ${{ secrets.NAME }}' },
+          { name: 'openapi.follow_references', type: 'boolean', description: 'Also fetch the documents that the document at the URL refers to' },
           { name: 'openapi.snapshot', type: 'string', description: 'The imported document. Set by the platform; it changes when the document is imported again' },
         ],
       },
@@ -385,6 +386,7 @@ export const commands: readonly Command[] = [
       { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
       { name: 'url', type: 'string', description: 'URL of the document, JSON or YAML', where: 'body', reads: 'text' },
       { name: 'document', type: 'string | object', description: 'The document itself: text, JSON, or the id of a stored file', where: 'body', reads: 'JSON or text' },
+      { name: 'follow_references', type: 'boolean', description: 'Also fetch the documents that the document at the URL refers to', where: 'body', reads: 'flag' },
     ],
   },
   {
@@ -500,6 +502,7 @@ export const commands: readonly Command[] = [
           { name: 'openapi.actions', type: 'object', description: 'Names, descriptions and levels that replace those of the document, by the name of the operation' },
           { name: 'openapi.headers', type: 'object', description: 'Sent with every request' },
           { name: 'openapi.credentials', type: 'object', description: 'By the name of the security scheme: an API key, a token, or user:password. Use ${{ secrets.NAME }}' },
+          { name: 'openapi.follow_references', type: 'boolean', description: 'Also fetch the documents that the document at the URL refers to' },
           { name: 'openapi.snapshot', type: 'string', description: 'The imported document. Set by the platform; it changes when the document is imported again' },
         ],
       },

@@ -63,9 +63,13 @@ export const inspectOpenApi = creates({
       .meta({ type: ['string', 'object'] })
       .optional()
       .describe('The document itself: text, JSON, or the id of a stored file'),
+    follow_references: z
+      .boolean()
+      .optional()
+      .describe('Also fetch the documents that the document at the URL refers to'),
   }),
   output: ApiView,
-  async run({ url, document }, context) {
+  async run({ url, document, follow_references: follows }, context) {
     const { projectId, toolDeps } = context
     const bytes = await read(
       url,
@@ -73,7 +77,7 @@ export const inspectOpenApi = creates({
       (id) => readProjectFile(id, projectId, context),
       (from) => fetchDocument(from, projectId, toolDeps),
     )
-    const hash = await importDocument(bytes, projectId, toolDeps)
+    const hash = await importDocument(bytes, projectId, toolDeps, { follow: follows ? url : undefined })
     const api = await toolDeps.apis.find(projectId, hash)
     if (!api) throw new PlatformError('INTERNAL', {})
     const { title, description, version, operations, leftOut } = api.snapshot

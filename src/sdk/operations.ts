@@ -425,6 +425,8 @@ export interface Operations {
         url?: string
         /** The document itself: text, JSON, or the id of a stored file */
         document?: string | Record<string, unknown>
+        /** Also fetch the documents that the document at the URL refers to */
+        follow_references?: boolean
       }
       answer: ApiDescription
     }

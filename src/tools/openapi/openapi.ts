@@ -78,6 +78,10 @@ export const OpenApi = z
           'By the name of the security scheme: an API key, a token, or user:password. Use ${{ secrets.NAME }}',
       })
       .register(formHints, { add: 'Add a credential' }),
+    follow_references: z.boolean().optional().meta({
+      title: 'Follow references',
+      description: 'Also fetch the documents that the document at the URL refers to',
+    }),
     snapshot: z
       .string()
       .regex(/^[0-9a-f]{64}$/)
@@ -85,7 +89,9 @@ export const OpenApi = z
       .describe('The imported document. Set by the platform; it changes when the document is imported again'),
   })
   .meta({ title: 'API', description: 'The OpenAPI document of an openapi tool' })
-  .register(formHints, { rows: [['url'], ['document'], ['server_url'], ['credentials'], ['headers']] })
+  .register(formHints, {
+    rows: [['url'], ['follow_references'], ['document'], ['server_url'], ['credentials'], ['headers']],
+  })
 export type OpenApi = z.infer<typeof OpenApi>
 
 /** An API with an OpenAPI document. Each operation is an action. */
@@ -109,10 +115,13 @@ export const openapi = defineToolType({
     if (document === undefined && isDeepStrictEqual(openapi, before?.openapi)) return { openapi }
     const isSameUrl = openapi.url !== undefined && openapi.url === before?.openapi.url
     const kept = openapi.snapshot ?? (isSameUrl ? before?.openapi.snapshot : undefined)
-    const usesKept = document === undefined && kept !== undefined && (openapi.url === before?.openapi.url || !before)
+    const isSameSource =
+      openapi.url === before?.openapi.url && openapi.follow_references === before?.openapi.follow_references
+    const usesKept = document === undefined && kept !== undefined && (isSameSource || !before)
     const source = usesKept ? undefined : await sourceOf(openapi, projectId, readFile, deps)
     const last = before?.openapi.snapshot && (await deps.apis.find(projectId, before.openapi.snapshot))
-    const snapshot = source ? await importDocument(source, projectId, deps, last || undefined) : kept
+    const options = { before: last || undefined, follow: openapi.follow_references ? openapi.url : undefined }
+    const snapshot = source ? await importDocument(source, projectId, deps, options) : kept
     const api = snapshot === undefined ? undefined : await deps.apis.find(projectId, snapshot)
     if (!api || snapshot === undefined) throw invalid('openapi.snapshot', 'is not known here: send url or document')
     const faults = [...checkApi(api), ...checkSelection(api, settings), ...checkServers(api, settings, deps)]
@@ -174,7 +183,8 @@ export const openapi = defineToolType({
     if (openapi.url === undefined) return undefined
     const before = await requireApi(project_id, openapi, deps)
     const source = await fetchDocument(openapi.url, project_id, deps)
-    const snapshot = await importDocument(source, project_id, deps, before)
+    const follow = openapi.follow_references ? openapi.url : undefined
+    const snapshot = await importDocument(source, project_id, deps, { before, follow })
     const next = { ...openapi, snapshot }
     const api = await requireApi(project_id, next, deps)
     const faults = [...checkApi(api), ...checkServers(api, next, deps, { api: before, settings: openapi })]
