@@ -155,6 +155,35 @@ test('the input of an action is one flat object, without fields of responses, an
   expect(create.input_schema.properties.id).toBeUndefined()
 })
 
+test('MCP clients see titles and annotations: reading is read-only, everything else may be destructive', async () => {
+  await using platform = await startPlatform()
+  await register(platform, { document: shop('https://shop.example') })
+  await platform.post('/servers', { slug: 'all' })
+
+  const response = await platform.fetch('/mcp/all', {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${adminKey}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }),
+  })
+  const { result } = (await response.json()) as {
+    result: { tools: { name: string; title?: string; annotations: object }[] }
+  }
+  const annotationsOf = (name: string) => result.tools.find((one) => one.name === name)?.annotations
+
+  expect(result.tools.find(({ name }) => name === 'shop_items_list_action')?.title).toBe('List items')
+  expect(annotationsOf('shop_items_list_action')).toMatchObject({
+    readOnlyHint: true,
+    idempotentHint: true,
+    destructiveHint: false,
+  })
+  expect(annotationsOf('shop_delete_items_id_action')).toMatchObject({ readOnlyHint: false, destructiveHint: true })
+  expect(result.tools.every((one) => !('outputSchema' in one))).toBe(true)
+})
+
 test('requests are made as the document says, with the credentials where it wants them', async () => {
   await using service = await startShop()
   await using platform = await startPlatform()
