@@ -155,7 +155,7 @@ test('the input of an action is one flat object, without fields of responses, an
   expect(create.input_schema.properties.id).toBeUndefined()
 })
 
-test('MCP clients see titles and annotations: reading is read-only, everything else may be destructive', async () => {
+test('each operation is a tool of a server, with its title and annotations (S0.3) (S0.8) (S0.9)', async () => {
   await using platform = await startPlatform()
   await register(platform, { document: shop('https://shop.example') })
   await platform.post('/servers', { slug: 'all' })
@@ -174,6 +174,9 @@ test('MCP clients see titles and annotations: reading is read-only, everything e
   }
   const annotationsOf = (name: string) => result.tools.find((one) => one.name === name)?.annotations
 
+  expect(result.tools.map(({ name }) => name).sort()).toEqual(
+    ['delete_items_id', 'getphoto', 'items_create', 'items_list', 'setphoto'].map((name) => `shop_${name}_action`),
+  )
   expect(result.tools.find(({ name }) => name === 'shop_items_list_action')?.title).toBe('List items')
   expect(annotationsOf('shop_items_list_action')).toMatchObject({
     readOnlyHint: true,

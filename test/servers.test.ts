@@ -918,9 +918,9 @@ describe('the platform itself', () => {
       expect.arrayContaining(['create-tool', 'call-tool', 'list-calls', 'create-server']),
     )
     expect(await admin.names()).not.toContain('create-api-key')
-    expect((await limited.names()).every((name) => name.includes('document') || name.startsWith('list-tool'))).toBe(
-      true,
-    )
+    // Apps are a view of tools, with the permission to list them.
+    const allowed = /document|^list-tool|^(list-apps|get-app)$/
+    expect((await limited.names()).filter((name) => !allowed.test(name))).toEqual([])
     expect(read.json().content).toBe('hi')
     expect(refused).toMatchObject({ isError: true })
     expect(refused.json().error.code).toBe('NAME_TAKEN')
