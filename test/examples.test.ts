@@ -74,3 +74,18 @@ test('examples/embedded: the platform inside a program', { timeout: 60_000 }, as
   expect(code, errors).toBe(0)
   expect(output.trim()).toBe('["/hours.md"]\nBom dia, Ana!')
 })
+
+test('examples/github-api: the oldest bug is closed through RESOLVE_ACTIONS and EXECUTE_ACTION', {
+  timeout: 60_000,
+}, async () => {
+  const { code, output, errors } = await runExample('examples/github-api/main.ts')
+  expect(code, errors).toBe(0)
+  expect(output.trim().split('\n')).toEqual([
+    'github: 5 actions',
+    'List repository issues GitHub: issues_list-for-repo',
+    'oldest: {"number":5,"title":"Wrong total in the report"}',
+    'Update an issue GitHub: issues_update',
+    'closed: {"number":5,"state":"closed"}',
+    expect.stringMatching(/^tokens: \d+ in agent mode, \d+ in direct mode$/),
+  ])
+})

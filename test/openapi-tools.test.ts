@@ -155,6 +155,38 @@ test('the input of an action is one flat object, without fields of responses, an
   expect(create.input_schema.properties.id).toBeUndefined()
 })
 
+test('each operation is a tool of a server, with its title and annotations (S0.3) (S0.8) (S0.9)', async () => {
+  await using platform = await startPlatform()
+  await register(platform, { document: shop('https://shop.example') })
+  await platform.post('/servers', { slug: 'all' })
+
+  const response = await platform.fetch('/mcp/all', {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${adminKey}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }),
+  })
+  const { result } = (await response.json()) as {
+    result: { tools: { name: string; title?: string; annotations: object }[] }
+  }
+  const annotationsOf = (name: string) => result.tools.find((one) => one.name === name)?.annotations
+
+  expect(result.tools.map(({ name }) => name).sort()).toEqual(
+    ['delete_items_id', 'getphoto', 'items_create', 'items_list', 'setphoto'].map((name) => `shop_${name}_action`),
+  )
+  expect(result.tools.find(({ name }) => name === 'shop_items_list_action')?.title).toBe('List items')
+  expect(annotationsOf('shop_items_list_action')).toMatchObject({
+    readOnlyHint: true,
+    idempotentHint: true,
+    destructiveHint: false,
+  })
+  expect(annotationsOf('shop_delete_items_id_action')).toMatchObject({ readOnlyHint: false, destructiveHint: true })
+  expect(result.tools.every((one) => !('outputSchema' in one))).toBe(true)
+})
+
 test('requests are made as the document says, with the credentials where it wants them', async () => {
   await using service = await startShop()
   await using platform = await startPlatform()
@@ -428,6 +460,29 @@ test('an app shows its tools, actions and the credentials that they need', async
   expect((await platform.get('/apps/shop', { key: blind })).status).toBe(404)
 })
 
+test('an app is up after a response, and down while its service fails or cannot be reached', async () => {
+  let status = 200
+  await using platform = await startPlatform()
+  const states: string[] = []
+  const look = async () => {
+    const { body } = await platform.get('/apps/shop')
+    states.push(body.health[0].state)
+  }
+  await using service = await startService(() => ({ status }))
+  const { id } = await register(platform, { document: shop(service.url) })
+
+  await look()
+  for (status of [503, 404, 200]) {
+    await call(platform, id, 'items_list', {})
+    await look()
+  }
+  await service[Symbol.asyncDispose]()
+  await call(platform, id, 'items_list', {})
+  await look()
+
+  expect(states).toEqual(['unknown', 'down', 'up', 'up', 'down'])
+})
+
 test('duplicate and very long operation ids get different names of at most 64 characters', async () => {
   await using platform = await startPlatform()
   const id = 'a'.repeat(200)
@@ -447,6 +502,62 @@ test('duplicate and very long operation ids get different names of at most 64 ch
   const names: string[] = body.data.map(({ name }: { name: string }) => name)
   expect(new Set(names).size).toBe(4)
   expect(names.every((name) => /^[A-Za-z0-9_-]{1,64}$/.test(name))).toBe(true)
+})
+
+test('a document that declares 100 MB is refused before it is read', async () => {
+  await using service = await startService(() => ({
+    headers: { 'content-length': String(100 * 1024 * 1024) },
+    body: '',
+  }))
+  await using platform = await startPlatform()
+
+  const { status, body } = await platform.post('/tools', {
+    name: 'shop',
+    type: 'openapi',
+    openapi: { url: service.url },
+  })
+
+  expect(status).toBe(502)
+  expect(body.error.code).toBe('RESPONSE_TOO_LARGE')
+  expect((await platform.get('/tools')).body.total).toBe(0)
+})
+
+test('references to other documents are followed if the tool says so, through the egress guard', async () => {
+  const files: Record<string, object> = {
+    '/api/openapi.json': {
+      openapi: '3.1.0',
+      servers: [{ url: 'https://shop.example' }],
+      paths: { '/items': { $ref: 'paths/items.json' } },
+      components: { schemas: { Id: { type: 'integer' } } },
+    },
+    '/api/paths/items.json': {
+      post: {
+        operationId: 'add',
+        requestBody: { content: { 'application/json': { schema: { $ref: '../schemas.json#/Item' } } } },
+      },
+    },
+    '/api/schemas.json': {
+      Item: {
+        type: 'object',
+        properties: { id: { $ref: 'openapi.json#/components/schemas/Id' }, parent: { $ref: '#/Item' } },
+      },
+      Evil: { $ref: 'http://10.1.2.3/secret.json' },
+    },
+  }
+  await using service = await startService(({ url }) => ({ body: JSON.stringify(files[url] ?? {}) }))
+  await using platform = await startPlatform()
+  const openapi = { url: `${service.url}/api/openapi.json`, follow_references: true }
+
+  const blocked = await platform.post('/tools', { name: 'shop', type: 'openapi', openapi })
+  delete (files['/api/schemas.json'] as { Evil?: object }).Evil
+  const tool = await register(platform, openapi)
+  const { body } = await platform.get(`/tools/${tool.id}/actions`)
+
+  expect(blocked.body.error.code).toBe('EGRESS_BLOCKED')
+  expect(body.data[0].input_schema).toMatchObject({
+    properties: { id: { $ref: '#/$defs/Id' }, parent: { $ref: '#/$defs/schemas_Item' } },
+    $defs: { Id: { type: 'integer' }, schemas_Item: { properties: { parent: { $ref: '#/$defs/schemas_Item' } } } },
+  })
 })
 
 test('references to other documents are not fetched', async () => {

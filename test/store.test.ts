@@ -518,6 +518,34 @@ describe.each(engines)('access policies on %s', (engine) => {
   })
 })
 
+describe.each(engines)('API snapshots on %s', (engine) => {
+  test('belong to a project, and are removed once no tool of it refers to them', async () => {
+    await using fresh = await freshStore(engine)
+    const { apiSnapshots, projects, tools } = fresh.store
+    const [mine, other] = [await projects.create('mine'), await projects.create('other')]
+    const hash = (digit: string) => digit.repeat(64)
+    for (const digit of ['a', 'b']) await apiSnapshots.save(mine.id, hash(digit), new Uint8Array([1, 2]))
+    await apiSnapshots.save(other.id, hash('a'), new Uint8Array([3]))
+    const config = { openapi: { snapshot: hash('a') } }
+    await tools.create(mine.id, draft({ type: 'openapi', config, many_actions: true }))
+    const found = async () =>
+      [
+        await apiSnapshots.find(mine.id, hash('a')),
+        await apiSnapshots.find(mine.id, hash('b')),
+        await apiSnapshots.find(other.id, hash('a')),
+      ].map((bytes) => bytes && [...bytes])
+
+    const before = await found()
+    await apiSnapshots.sweep(Date.now() - 1000)
+    const tooNew = await found()
+    await apiSnapshots.sweep(Date.now() + 1000)
+
+    expect(before).toEqual([[1, 2], [1, 2], [3]])
+    expect(tooNew).toEqual(before)
+    expect(await found()).toEqual([[1, 2], undefined, undefined])
+  })
+})
+
 describe.each(engines)('tools on %s', (engine) => {
   const full = draft({
     description: 'The weather in a city',

@@ -99,6 +99,21 @@ const routes = [
   }),
   createRoute({
     getParentRoute,
+    path: '/tools/import-api',
+    component: lazyRouteComponent(() => import('./pages/tools/api/import-api.tsx'), 'ImportApi'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/apps',
+    component: lazyRouteComponent(() => import('./pages/apps/apps.tsx'), 'Apps'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/apps/$app',
+    component: lazyRouteComponent(() => import('./pages/apps/app.tsx'), 'AppPage'),
+  }),
+  createRoute({
+    getParentRoute,
     path: '/tools/$toolId',
     validateSearch: withTab,
     component: lazyRouteComponent(() => import('./pages/tools/tool.tsx'), 'Tool'),

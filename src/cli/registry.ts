@@ -185,6 +185,7 @@ export const customCommands: readonly CustomCommand[] = [
         { name: `exclude-${field}`, value: field, repeats: true, help: `OpenAPI: no operations with this ${field}` },
       ]),
       { name: 'server-url', value: 'url', help: 'OpenAPI: where requests go, instead of the server in the document' },
+      { name: 'follow-references', help: 'OpenAPI: also fetch the documents that the one at the URL refers to' },
       { name: 'header', value: 'name=value', repeats: true, help: 'OpenAPI: header of every request' },
       { name: 'credential', value: 'scheme=value', repeats: true, help: 'OpenAPI: credential of a security scheme' },
       ...connected,

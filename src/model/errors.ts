@@ -692,6 +692,13 @@ export const catalogue = {
     says: 'The tool’s URL redirected too many times.',
     message: (d: { limit: number }) => `The tool's URL redirected more than ${d.limit} times.`,
   },
+  TOO_MANY_IMPORTS: {
+    status: 503,
+    says: 'Too many API documents are waiting to be imported by this process. Nothing was changed.',
+    message: (d: { most: number }) =>
+      `${d.most} documents are already waiting to be imported, which is the limit. Nothing was changed. Try again in a minute.`,
+    headers: () => ({ 'retry-after': '60' }),
+  },
   TOO_MANY_LISTENERS: {
     status: 503,
     says: 'This process has reached its limit of MCP clients that listen for changes.',

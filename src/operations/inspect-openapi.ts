@@ -40,7 +40,13 @@ export const inspectOpenApi = creates({
   permission: 'tools:InspectOpenApi',
   route: 'POST /tools/inspect-openapi',
   summary: 'Read an OpenAPI document and list its operations, without creating a tool',
-  example: { url: 'https://api.example.com/openapi.json' },
+  example: {
+    document: {
+      openapi: '3.1.0',
+      servers: [{ url: 'https://api.example.com' }],
+      paths: { '/orders': { get: { operationId: 'list-orders', summary: 'List orders' } } },
+    },
+  },
   kind: 'tool',
   status: 200,
   input: z.strictObject({
@@ -57,9 +63,13 @@ export const inspectOpenApi = creates({
       .meta({ type: ['string', 'object'] })
       .optional()
       .describe('The document itself: text, JSON, or the id of a stored file'),
+    follow_references: z
+      .boolean()
+      .optional()
+      .describe('Also fetch the documents that the document at the URL refers to'),
   }),
   output: ApiView,
-  async run({ url, document }, context) {
+  async run({ url, document, follow_references: follows }, context) {
     const { projectId, toolDeps } = context
     const bytes = await read(
       url,
@@ -67,7 +77,7 @@ export const inspectOpenApi = creates({
       (id) => readProjectFile(id, projectId, context),
       (from) => fetchDocument(from, projectId, toolDeps),
     )
-    const hash = await importDocument(bytes, projectId, toolDeps)
+    const hash = await importDocument(bytes, projectId, toolDeps, { follow: follows ? url : undefined })
     const api = await toolDeps.apis.find(projectId, hash)
     if (!api) throw new PlatformError('INTERNAL', {})
     const { title, description, version, operations, leftOut } = api.snapshot

@@ -242,7 +242,7 @@ export const refreshTool = acts({
     // Throws if the server is unreachable, instead of returning its previous tools.
     const after = await catalogue.describe(now).catch((error) => orLink(error, context))
     const withheld = [...after.actions.values()].flatMap((one) => (one.withheld ? [one.action.name] : []))
-    return { actions: after.actions.size, withheld, ...differenceOf(before, after) }
+    return { actions: after.actions.size, withheld, ...(await differenceOf(before, after)) }
   },
 })
 

@@ -606,6 +606,8 @@ export interface Operations {
         url?: string
         /** The document itself: text, JSON, or the id of a stored file */
         document?: string | Record<string, unknown>
+        /** Also fetch the documents that the document at the URL refers to */
+        follow_references?: boolean
       }
       answer: ApiDescription
     }
@@ -1533,6 +1535,7 @@ export type PlatformErrorCode =
   | 'RESPONSE_TOO_LARGE'
   | 'RESPONSE_TOO_COMPLEX'
   | 'TOO_MANY_REDIRECTS'
+  | 'TOO_MANY_IMPORTS'
   | 'TOO_MANY_LISTENERS'
   | 'DATABASE_UNAVAILABLE'
   | 'SHUTTING_DOWN'

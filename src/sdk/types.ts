@@ -1353,6 +1353,8 @@ export interface OpenApiSource {
   headers?: Record<string, string>
   /** By the name of the security scheme: an API key, a token, or user:password. Use ${{ secrets.NAME }} */
   credentials?: Record<string, string>
+  /** Also fetch the documents that the document at the URL refers to */
+  follow_references?: boolean
   /** The imported document. Set by the platform; it changes when the document is imported again */
   snapshot?: string
 }

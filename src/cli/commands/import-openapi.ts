@@ -16,9 +16,11 @@ type Filter = { tag?: string; path?: string; method?: string; operation?: string
 export async function importOpenApi(source: string, read: Arguments, session: Session): Promise<number> {
   const project = projectOf(read)
   const origin = isUrl(source) ? { url: source } : await withDocument(source, project, session)
-  const api = await withProgress('Reading the document …', inspect({ ...origin, ...project }, session)).finally(() =>
-    'remove' in origin ? origin.remove?.() : undefined,
-  )
+  const follows = isSet(read.given, 'follow-references') && { follow_references: true }
+  const api = await withProgress(
+    'Reading the document …',
+    inspect({ ...origin, ...project, ...follows }, session),
+  ).finally(() => ('remove' in origin ? origin.remove?.() : undefined))
   if (isSet(read.given, 'list')) return list(api, read)
   const include = filtersOf(read, '')
   const exclude = filtersOf(read, 'exclude-')
@@ -31,6 +33,7 @@ export async function importOpenApi(source: string, read: Arguments, session: Se
       type: 'openapi',
       openapi: {
         ...(isUrl(source) && { url: source }),
+        ...follows,
         snapshot: api.snapshot,
         ...(serverUrl !== undefined && { server_url: serverUrl }),
         ...(chosen.length > 0 && { include: chosen }),
@@ -53,10 +56,16 @@ const projectOf = (read: Arguments) => {
 }
 
 async function inspect(
-  { url, document, project_id }: { url?: string; document?: string; project_id?: string },
+  source: { url?: string; document?: string; project_id?: string; follow_references?: boolean },
   { qm, connection }: Session,
 ): Promise<ApiDescription> {
-  const body = { ...(url && { url }), ...(document && { document }), ...(project_id && { project_id }) }
+  const { url, document, project_id, follow_references } = source
+  const body = {
+    ...(url && { url }),
+    ...(document && { document }),
+    ...(project_id && { project_id }),
+    ...(follow_references && { follow_references }),
+  }
   const { data, error } = await qm.tools.inspectOpenapi({ body })
   if (error) throw new Refused(error, connection.baseUrl)
   return data

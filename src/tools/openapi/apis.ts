@@ -1,6 +1,7 @@
 import type { ApiSnapshots } from '../../store/api-snapshots.ts'
 import { Api } from './api.ts'
-import { ImportThread } from './import-thread.ts'
+import { ApiHealth } from './health.ts'
+import { ImportThread, type SourceDocument } from './import-thread.ts'
 import { decodeSnapshot } from './snapshot.ts'
 
 /** The number of APIs whose operations stay in memory. */
@@ -8,6 +9,7 @@ const maxKept = 50
 
 /** Imports documents, and has the imported ones in memory. Each belongs to a project. */
 export class Apis {
+  readonly health = new ApiHealth()
   readonly #store: ApiSnapshots
   readonly #thread = new ImportThread()
   readonly #kept = new Map<string, Promise<Api>>()
@@ -17,11 +19,20 @@ export class Apis {
   }
 
   /** Converts and stores a document. Returns its hash. Throws `DocumentFault`. */
-  async import(projectId: string, bytes: Uint8Array, before?: Api): Promise<string> {
+  async import(
+    projectId: string,
+    bytes: Uint8Array,
+    { before, url, others }: { before?: Api | undefined; url?: string; others?: readonly SourceDocument[] } = {},
+  ): Promise<string> {
     const names = before ? [...before.names] : []
-    const snapshot = await this.#thread.convert({ bytes, names })
+    const snapshot = await this.#thread.convert({ bytes, names, ...(others && { url, others }) })
     await this.#store.save(projectId, snapshot.hash, snapshot.bytes)
     return snapshot.hash
+  }
+
+  /** The URLs of the documents that one refers to. */
+  references(document: SourceDocument): Promise<readonly string[]> {
+    return this.#thread.references(document)
   }
 
   /** Undefined if the project has no such snapshot. */

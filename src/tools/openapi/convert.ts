@@ -16,11 +16,11 @@ import {
 } from './operation.ts'
 import { outline } from './outline.ts'
 import { findPaging } from './paging.ts'
-import { readParameters } from './parameters.ts'
+import { type FoundParameter, readParameters } from './parameters.ts'
 import { followed } from './pointer.ts'
 import { SchemaBuilder, shortened } from './reduce.ts'
 import { RequestSchemas } from './schemas.ts'
-import { readRequirements, readSecuritySchemes } from './security.ts'
+import { readRequirements, readSecuritySchemes, withSchemes } from './security.ts'
 import { readServer } from './servers.ts'
 
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace']
@@ -111,7 +111,8 @@ class Converter {
   convert({ method, path, operation, item }: Found, name: string): ApiOperation {
     if (method === 'TRACE') throw new NotCallable('TRACE requests are not supported')
     const fields = new InputFields()
-    const parameters = this.#readParameters(path, item, operation, fields)
+    const found = readParameters(this.#root, path, item, operation, this.security)
+    const parameters = this.#addParameters(found.parameters, fields)
     const body = this.#readBody(operation, fields)
     const response = this.#successOf(operation)
     const paging = findPaging(parameters)
@@ -137,12 +138,11 @@ class Converter {
       ...(select !== undefined && { select }),
       ...(paging && { paging }),
       ...(server && { server }),
-      security: readRequirements(operation.security ?? this.#root.security, this.security),
+      security: withSchemes(readRequirements(operation.security ?? this.#root.security, this.security), found.schemes),
     }
   }
 
-  #readParameters(path: string, item: JsonObject, operation: JsonObject, fields: InputFields): Parameter[] {
-    const found = readParameters(this.#root, path, item, operation, this.security)
+  #addParameters(found: readonly FoundParameter[], fields: InputFields): Parameter[] {
     return found.map(({ schema, description, required, ...parameter }) => {
       const copied = this.#schemas.copy(schema)
       const described = description === undefined ? copied : { ...copied, description }

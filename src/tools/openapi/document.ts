@@ -22,9 +22,13 @@ export interface ApiDocument {
 /** Deeper than any real document, and shallow enough for the recursive functions that read it. */
 const maxDepth = 400
 
-/** Parses JSON or YAML, and upgrades Swagger 2.0 and OpenAPI 3.0 to 3.1. Takes seconds for large documents. */
-export function readDocument(text: string): ApiDocument {
-  const value = parse(text.replace(/^\uFEFF/, ''))
+/** Parses JSON or YAML. */
+export const parseText = (text: string): Json => parse(text.replace(/^\uFEFF/, ''))
+
+/** Parses a document, and upgrades Swagger 2.0 and OpenAPI 3.0 to 3.1. Takes seconds for large documents. */
+export const readDocument = (text: string): ApiDocument => upgraded(parseText(text))
+
+export function upgraded(value: Json): ApiDocument {
   if (!isObject(value)) throw new DocumentFault('is not an OpenAPI document: it must be an object')
   const version = versionOf(value)
   if (value.paths !== undefined && !isObject(value.paths)) throw new DocumentFault('must be an object', '/paths')

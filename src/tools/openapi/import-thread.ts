@@ -3,16 +3,32 @@ import { PlatformError } from '../../model/errors.ts'
 import { DocumentFault } from './document.ts'
 import type { EncodedSnapshot } from './snapshot.ts'
 
-export interface ImportJob {
-  /** Moved to the thread: the caller cannot use them afterwards. */
+export interface SourceDocument {
+  /** The URL it came from, which relative references refer to. */
+  readonly url: string
   readonly bytes: Uint8Array
-  /** The names of the last import, by method and path. */
-  readonly names: readonly (readonly [key: string, name: string])[]
 }
 
-export type ImportResult = EncodedSnapshot | { readonly fault: string; readonly place: string | undefined }
+/** The bytes are moved to the thread: the caller cannot use them afterwards. */
+export type ImportJob =
+  | {
+      readonly task: 'convert'
+      readonly bytes: Uint8Array
+      readonly url?: string | undefined
+      /** The names of the last import, by method and path. */
+      readonly names: readonly (readonly [key: string, name: string])[]
+      /** The documents that it refers to. */
+      readonly others?: readonly SourceDocument[]
+    }
+  | ({ readonly task: 'references' } & SourceDocument)
 
-const deadlineMs = 120_000
+export type ImportResult =
+  | EncodedSnapshot
+  | { readonly urls: readonly string[] }
+  | { readonly fault: string; readonly place: string | undefined }
+
+const deadlineMs = 60_000
+const maxWaiting = 20
 /** The largest known documents need half of it. */
 const resourceLimits = { maxOldGenerationSizeMb: 1024, maxYoungGenerationSizeMb: 8, stackSizeMb: 8 }
 
@@ -20,10 +36,25 @@ const resourceLimits = { maxOldGenerationSizeMb: 1024, maxYoungGenerationSizeMb:
 export class ImportThread {
   #last: Promise<unknown> = Promise.resolve()
   readonly #running = new Set<Worker>()
+  #waiting = 0
   #closed = false
 
-  convert(job: ImportJob): Promise<EncodedSnapshot> {
-    const result = this.#last.then(() => this.#run(job))
+  async convert(job: Omit<Extract<ImportJob, { task: 'convert' }>, 'task'>): Promise<EncodedSnapshot> {
+    const result = await this.#enqueue({ task: 'convert', ...job })
+    if ('hash' in result) return result
+    throw new Error('the thread answered another job')
+  }
+
+  /** The URLs of the documents that one refers to. The bytes are copied. */
+  async references({ url, bytes }: SourceDocument): Promise<readonly string[]> {
+    const result = await this.#enqueue({ task: 'references', url, bytes: new Uint8Array(bytes) })
+    return 'urls' in result ? result.urls : []
+  }
+
+  async #enqueue(job: ImportJob): Promise<ImportResult> {
+    if (this.#waiting >= maxWaiting) throw new PlatformError('TOO_MANY_IMPORTS', { most: maxWaiting })
+    this.#waiting++
+    const result = this.#last.then(() => this.#run(job)).finally(() => this.#waiting--)
     this.#last = result.catch(() => undefined)
     return result
   }
@@ -33,11 +64,11 @@ export class ImportThread {
     await Promise.all([...this.#running].map((worker) => worker.terminate()))
   }
 
-  async #run(job: ImportJob): Promise<EncodedSnapshot> {
+  async #run(job: ImportJob): Promise<ImportResult> {
     if (this.#closed) throw new PlatformError('SHUTTING_DOWN', {})
     const worker = new Worker(new URL('./openapi-worker.ts', import.meta.url), { resourceLimits })
     this.#running.add(worker)
-    const { promise, resolve, reject } = Promise.withResolvers<EncodedSnapshot>()
+    const { promise, resolve, reject } = Promise.withResolvers<ImportResult>()
     const timer = setTimeout(() => reject(new DocumentFault('takes too long to convert')), deadlineMs)
     worker.on('message', (result: ImportResult) => {
       if ('fault' in result) reject(new DocumentFault(result.fault, result.place))

@@ -5,6 +5,7 @@ import { authorizedClient } from '../../credentials/connections/authorization.ts
 import { withoutCredentials } from '../../credentials/names.ts'
 import { masked, maskedUrl, maskedValues, secretsIn, secretsInUrl } from '../../credentials/tool-secrets.ts'
 import { lineageHeader } from '../../http/lineage.ts'
+import type { OutboundResponse } from '../../http/outbound.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { type Fault, PlatformError } from '../../model/errors.ts'
 import { Headers } from '../../model/tool.ts'
@@ -78,6 +79,10 @@ export const OpenApi = z
           'By the name of the security scheme: an API key, a token, or user:password. Use ${{ secrets.NAME }}',
       })
       .register(formHints, { add: 'Add a credential' }),
+    follow_references: z.boolean().optional().meta({
+      title: 'Follow references',
+      description: 'Also fetch the documents that the document at the URL refers to',
+    }),
     snapshot: z
       .string()
       .regex(/^[0-9a-f]{64}$/)
@@ -85,7 +90,9 @@ export const OpenApi = z
       .describe('The imported document. Set by the platform; it changes when the document is imported again'),
   })
   .meta({ title: 'API', description: 'The OpenAPI document of an openapi tool' })
-  .register(formHints, { rows: [['url'], ['document'], ['server_url'], ['credentials'], ['headers']] })
+  .register(formHints, {
+    rows: [['url'], ['follow_references'], ['document'], ['server_url'], ['credentials'], ['headers']],
+  })
 export type OpenApi = z.infer<typeof OpenApi>
 
 /** An API with an OpenAPI document. Each operation is an action. */
@@ -109,10 +116,13 @@ export const openapi = defineToolType({
     if (document === undefined && isDeepStrictEqual(openapi, before?.openapi)) return { openapi }
     const isSameUrl = openapi.url !== undefined && openapi.url === before?.openapi.url
     const kept = openapi.snapshot ?? (isSameUrl ? before?.openapi.snapshot : undefined)
-    const usesKept = document === undefined && kept !== undefined && (openapi.url === before?.openapi.url || !before)
+    const isSameSource =
+      openapi.url === before?.openapi.url && openapi.follow_references === before?.openapi.follow_references
+    const usesKept = document === undefined && kept !== undefined && (isSameSource || !before)
     const source = usesKept ? undefined : await sourceOf(openapi, projectId, readFile, deps)
     const last = before?.openapi.snapshot && (await deps.apis.find(projectId, before.openapi.snapshot))
-    const snapshot = source ? await importDocument(source, projectId, deps, last || undefined) : kept
+    const options = { before: last || undefined, follow: openapi.follow_references ? openapi.url : undefined }
+    const snapshot = source ? await importDocument(source, projectId, deps, options) : kept
     const api = snapshot === undefined ? undefined : await deps.apis.find(projectId, snapshot)
     if (!api || snapshot === undefined) throw invalid('openapi.snapshot', 'is not known here: send url or document')
     const faults = [...checkApi(api), ...checkSelection(api, settings), ...checkServers(api, settings, deps)]
@@ -149,7 +159,9 @@ export const openapi = defineToolType({
 
   async auth({ project_id, config: { openapi } }, { apis }) {
     const api = await apis.find(project_id, openapi.snapshot ?? '')
-    return api ? credentialNeeds(api.snapshot, openapi.credentials ?? {}) : []
+    if (!api) return []
+    const operations = selected(api.snapshot.operations, openapi)
+    return credentialNeeds({ ...api.snapshot, operations }, openapi.credentials ?? {})
   },
 
   /** The document may name several servers, so a connection needs the one that is set here. */
@@ -175,12 +187,18 @@ export const openapi = defineToolType({
     if (openapi.url === undefined) return undefined
     const before = await requireApi(project_id, openapi, deps)
     const source = await fetchDocument(openapi.url, project_id, deps)
-    const snapshot = await importDocument(source, project_id, deps, before)
+    const follow = openapi.follow_references ? openapi.url : undefined
+    const snapshot = await importDocument(source, project_id, deps, { before, follow })
     const next = { ...openapi, snapshot }
     const api = await requireApi(project_id, next, deps)
     const faults = [...checkApi(api), ...checkServers(api, next, deps, { api: before, settings: openapi })]
     if (faults.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors: faults })
     return snapshot === openapi.snapshot ? undefined : { openapi: next }
+  },
+
+  async health({ id, project_id, config: { openapi } }, { apis }) {
+    const api = await apis.find(project_id, openapi.snapshot ?? '')
+    return apis.health.of(id, api ? selected(api.snapshot.operations, openapi).length : null)
   },
 
   async execute(call, deps) {
@@ -201,7 +219,8 @@ export const openapi = defineToolType({
       credentials: ['openapi', server, headers, credentials, authorization?.key],
     }
     const http = deps.outbound.client(owner)
-    const response = await (authorization ? authorizedClient(http, authorization) : http).request({
+    const client = authorization ? authorizedClient(http, authorization) : http
+    const sent = {
       ...request,
       headers: {
         'user-agent': 'quartermaster',
@@ -211,13 +230,32 @@ export const openapi = defineToolType({
         [lineageHeader]: deps.lineage.print({ callId, depth }),
       },
       signal,
-    })
+    }
+    const response = await withHealth(tool.id, deps, () => client.request(sent))
     if (response.status < 200 || response.status > 299) {
       throw refused({ url: `${server}${operation.path}`, method: operation.method }, redactor, response)
     }
     return resultOf(operation, response, call, deps)
   },
 })
+
+/** Remembers whether the service responded. Errors that it blames on the request do not count. */
+async function withHealth(
+  toolId: string,
+  { apis }: ToolDeps,
+  request: () => Promise<OutboundResponse>,
+): Promise<OutboundResponse> {
+  try {
+    const response = await request()
+    if (response.status < 500) apis.health.up(toolId)
+    else apis.health.down(toolId, `The service responded with status ${response.status}.`)
+    return response
+  } catch (error) {
+    const isUnreachable = error instanceof PlatformError && error.code === 'TOOL_UNREACHABLE'
+    if (isUnreachable) apis.health.down(toolId, error.message)
+    throw error
+  }
+}
 
 /** Milliseconds of work before other requests get their turn. */
 const sliceMs = 5

@@ -2,6 +2,12 @@ import { isObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { NotCallable, type Parameter, type SecurityScheme } from './operation.ts'
 import { followed } from './pointer.ts'
 
+export interface FoundParameters {
+  readonly parameters: readonly FoundParameter[]
+  /** Security schemes whose credential is declared as a parameter, too. */
+  readonly schemes: readonly string[]
+}
+
 export interface FoundParameter extends Omit<Parameter, 'property'> {
   readonly schema: Json | undefined
   readonly description: string | undefined
@@ -32,16 +38,23 @@ export function readParameters(
   item: JsonObject,
   operation: JsonObject,
   security: Readonly<Record<string, SecurityScheme>>,
-): FoundParameter[] {
+): FoundParameters {
   const known = new Map<string, FoundParameter>()
-  const credentials = new Set(Object.values(security).map((one) => `${one.in} ${one.name?.toLowerCase()}`))
+  const credentials = new Map(
+    Object.entries(security).map(([scheme, one]) => [`${one.in} ${one.name?.toLowerCase()}`, scheme]),
+  )
+  const schemes = new Set<string>()
   const placeholders = new Set([...(path.split('#')[0] ?? '').matchAll(/\{([^{}]+)\}/g)].map(([, name = '']) => name))
   for (const one of [...listOf(operation.parameters), ...listOf(item.parameters)]) {
     const parameter = readParameter(root, one)
     if (!parameter || known.has(`${parameter.in} ${parameter.name}`)) continue
     const lower = parameter.name.toLowerCase()
     if (parameter.in === 'header' && notParameters.has(lower)) continue
-    if (parameter.in !== 'path' && credentials.has(`${parameter.in} ${lower}`)) continue
+    const scheme = parameter.in === 'path' ? undefined : credentials.get(`${parameter.in} ${lower}`)
+    if (scheme !== undefined) {
+      schemes.add(scheme)
+      continue
+    }
     if (parameter.in === 'path' && !placeholders.has(parameter.name)) continue
     known.set(`${parameter.in} ${parameter.name}`, parameter)
   }
@@ -50,7 +63,8 @@ export function readParameters(
   }
   // Required parameters first: a model reads them first.
   const all = [...known.values()]
-  return [...all.filter(({ required }) => required), ...all.filter(({ required }) => !required)]
+  const ordered = [...all.filter(({ required }) => required), ...all.filter(({ required }) => !required)]
+  return { parameters: ordered, schemes: [...schemes] }
 }
 
 const undeclared = (name: string): FoundParameter => ({

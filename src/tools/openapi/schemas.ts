@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { findAt, followed, segmentsOf } from './pointer.ts'
+import { bundleField } from './references.ts'
 import { enumOf, hasType, numberOf, numeric, patternOf, typeOf } from './schema-keywords.ts'
 
 /**
@@ -71,7 +72,9 @@ export class RequestSchemas {
 
   #nameFor(reference: string): string {
     const segments = segmentsOf(reference) ?? []
-    const parts = segments[0] === 'components' && segments[1] === 'schemas' ? segments.slice(2) : segments
+    const own = segments[0] === bundleField ? segments.slice(1) : segments
+    const at = own.findIndex((part, index) => part === 'components' && own[index + 1] === 'schemas')
+    const parts = at < 0 ? own : own.slice(at + 2)
     const wanted =
       parts
         .join('_')

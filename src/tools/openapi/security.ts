@@ -64,6 +64,13 @@ export function readRequirements(
   )
 }
 
+/** Adds schemes that are also parameters of an operation: each alternative needs them. */
+export const withSchemes = (requirements: SecurityRequirements, schemes: readonly string[]): SecurityRequirements => {
+  if (schemes.length === 0) return requirements
+  const added = Object.fromEntries(schemes.map((scheme) => [scheme, []]))
+  return requirements.length === 0 ? [added] : requirements.map((one) => ({ ...added, ...one }))
+}
+
 /** Where the credentials of a request go. */
 export interface Authentication {
   readonly headers: Readonly<Record<string, string>>

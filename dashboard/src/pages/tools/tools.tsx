@@ -30,6 +30,9 @@ export function Tools() {
         title="Tools"
         actions={
           <>
+            <Link to="/tools/import-api" className={buttonClass()}>
+              Import an API
+            </Link>
             <Button onClick={() => importing(true)}>Import MCP servers</Button>
             <Link to="/tools/new" className={buttonClass('main')}>
               <Icon name="plus" />
@@ -54,7 +57,7 @@ export function Tools() {
                 </>
               }
             >
-              Start with an HTTP endpoint, or import the MCP servers of your editor.
+              Start with an HTTP endpoint, import an API from its OpenAPI document, or the MCP servers of your editor.
             </Empty>
           ) : (
             <>
