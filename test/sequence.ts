@@ -13,6 +13,7 @@ const longest = [
   'test/conformance.test.ts',
   'test/dashboard-content.test.ts',
   'test/generations-kill.test.ts',
+  'test/sessions-kill.test.ts',
   'test/approval-races.test.ts',
   'test/store.test.ts',
   'test/generations-edge.test.ts',
