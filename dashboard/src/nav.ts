@@ -26,7 +26,7 @@ const all: readonly (Destination & { readonly needs?: string })[] = [
     label: 'Agents',
     icon: 'agents',
     needs: 'agents',
-    within: ['/generations', '/ai-providers'],
+    within: ['/sessions', '/generations', '/ai-providers'],
   },
   { to: '/skills', label: 'Skills', icon: 'skills' },
   {
