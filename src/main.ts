@@ -116,12 +116,17 @@ export interface PlatformOptions {
   readonly warn?: (text: string) => void
   /** The available tool types. By default, those of Quartermaster. Add your own with `[...toolTypes, mine]`. */
   readonly toolTypes?: readonly ToolType[]
+  /** Replaces the language models, for tests of agents. */
+  readonly models?: () => Models
 }
 
 const pages = new URL('dashboard/dist/', home)
 
 /** Creates all parts of the platform and connects them. */
-export async function createPlatform(config: Config, { warn, toolTypes }: PlatformOptions = {}): Promise<Platform> {
+export async function createPlatform(
+  config: Config,
+  { warn, toolTypes, models: replaced }: PlatformOptions = {},
+): Promise<Platform> {
   const operations = toolTypes ? operationsFor(new ToolTypes(toolTypes)) : builtIn
   const { types, permissions, platformActions } = operations
   const all = [...operations.byName.values()]
@@ -142,12 +147,14 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
   })
   const vault = await openVault(config, store, log)
   await sealStoredTools(store.tools, types, vault, log)
-  const models = createModels({
-    outbound,
-    vault,
-    recordings: store.aiProviders,
-    onFault: (err) => log.warn({ err }, 'could not record a model response'),
-  })
+  const models =
+    replaced?.() ??
+    createModels({
+      outbound,
+      vault,
+      recordings: store.aiProviders,
+      onFault: (err) => log.warn({ err }, 'could not record a model response'),
+    })
   const closing = new AbortController()
   const metrics = new Metrics()
   const webhooks = new Webhooks({

@@ -89,3 +89,23 @@ test('examples/github-api: the oldest bug is closed through RESOLVE_ACTIONS and 
     expect.stringMatching(/^tokens: \d+ in agent mode, \d+ in direct mode$/),
   ])
 })
+
+test('examples/authenticate-and-answer: with a reevaluation tool the answer comes in the same turn, without it in the next (S1.37, S1.38)', {
+  timeout: 60_000,
+}, async () => {
+  const { code, output, errors } = await runExample('examples/authenticate-and-answer/main.ts')
+  expect(code, errors).toBe(0)
+  const question = 'customer: How much is in my savings account? My PIN is 1234.'
+  const authenticated = '  crm:authenticate_customer: {"authenticated":true}'
+  const answer = [
+    '  crm:get_balance: {"account":"savings","balance":42}',
+    'agent: You have 42 euros in your savings account.',
+  ]
+  expect(output.trimEnd().split('\n')).toEqual([
+    'With the reevaluation tool, one turn is enough:',
+    ...[question, authenticated, ...answer],
+    'Without it, the answer comes in the next turn:',
+    ...[question, authenticated, 'agent: Thank you, you are authenticated. What can I do for you?'],
+    ...['customer: So, how much is it?', ...answer],
+  ])
+})

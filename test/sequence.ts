@@ -15,6 +15,7 @@ const longest = [
   'test/dashboard-people.test.ts',
   'test/connections-refresh.test.ts',
   'test/generations-kill.test.ts',
+  'test/sessions-kill.test.ts',
   'test/approval-races.test.ts',
   'test/store.test.ts',
   'test/generations-edge.test.ts',

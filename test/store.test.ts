@@ -527,7 +527,7 @@ describe.each(engines)('API snapshots on %s', (engine) => {
     for (const digit of ['a', 'b']) await apiSnapshots.save(mine.id, hash(digit), new Uint8Array([1, 2]))
     await apiSnapshots.save(other.id, hash('a'), new Uint8Array([3]))
     const config = { openapi: { snapshot: hash('a') } }
-    await tools.create(mine.id, draft({ type: 'openapi', config, many_actions: true }))
+    await tools.create(mine.id, newId('tool'), draft({ type: 'openapi', config, many_actions: true }))
     const found = async () =>
       [
         await apiSnapshots.find(mine.id, hash('a')),

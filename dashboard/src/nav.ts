@@ -30,7 +30,7 @@ const all: readonly (Destination & { readonly needs?: string })[] = [
     label: 'Agents',
     icon: 'agents',
     needs: 'agents',
-    within: ['/generations', '/ai-providers'],
+    within: ['/sessions', '/generations', '/ai-providers'],
     permission: 'agents:ListAgents',
   },
   { to: '/skills', label: 'Skills', icon: 'skills', permission: 'skills:ListSkills' },

@@ -166,6 +166,16 @@ const routes = [
   }),
   createRoute({
     getParentRoute,
+    path: '/sessions',
+    component: lazyRouteComponent(() => import('./pages/sessions/sessions.tsx'), 'Sessions'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/sessions/$sessionId',
+    component: lazyRouteComponent(() => import('./pages/sessions/session.tsx'), 'Session'),
+  }),
+  createRoute({
+    getParentRoute,
     path: '/generations',
     validateSearch: (search: Record<string, unknown>): GenerationSearch =>
       Object.fromEntries(['agent_id', 'status'].map((name) => [name, text(search[name])]).filter(([, value]) => value)),

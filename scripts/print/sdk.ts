@@ -141,7 +141,7 @@ function stream(method: Method): string {
   return accepts || answers ? `  ${method.operationId}: ${literal({ accepts, answers })},\n` : ''
 }
 
-const successOf = ({ responses }: Method) => responses[200] ?? responses[201] ?? responses[204] ?? {}
+const successOf = ({ responses }: Method) => responses[200] ?? responses[201] ?? responses[202] ?? responses[204] ?? {}
 
 function describe(method: Method): string {
   const indent = '      '

@@ -296,6 +296,16 @@ export const customCommands: readonly CustomCommand[] = [
     load: async () => (await import('./commands/xml.ts')).run,
   },
   {
+    name: 'test',
+    summary: 'Run scenarios: tests of an agent with scripted answers of the model',
+    usage: ['<scenario.yaml> …'],
+    about:
+      'Each scenario starts a platform of its own in a temporary folder, applies a manifest, and plays the turns of a session. It fails if something else happens than expected, if the model is asked more often than the scenario answers, or less. See docs/guides/guided-agents.md for the format.',
+    flags: [...outputFlags],
+    examples: ['test scenarios/*.yaml', 'test scenarios/authenticate.yaml --json'],
+    load: async () => (await import('./commands/test.ts')).test,
+  },
+  {
     name: 'replay',
     summary: 'Serve a scripted language model, for testing agents',
     usage: ['<script.yaml> [--port <port>]'],

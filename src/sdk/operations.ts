@@ -1362,7 +1362,7 @@ export interface Operations {
         /** A retry with the same key returns the first event */
         idempotency_key?: string
       }
-      answer: null
+      answer: SessionEventIds
     }
     /** Start an autonomous routine; its output is posted to the callback URL */
     triggerRoutine: {
@@ -1375,7 +1375,7 @@ export interface Operations {
         callback_url?: string
         end_user_id?: string | null
       }
-      answer: null
+      answer: RoutineRun
     }
     /** Change a session; fields of the metadata are merged, and null removes one */
     updateSession: { path: { session_id: string }; body?: SessionChanges; answer: Session }

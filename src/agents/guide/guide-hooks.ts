@@ -56,7 +56,13 @@ export function createGuideHooks(deps: GuideDeps): TurnGuide {
         .map((call) => ({ call, toolId: idOf(call.tool_id, call.action, call.tool_name, last.guide?.actions ?? []) }))
       const positions = afterCalls(last.guide.routines, own, guide)
       const hasReplied = run.status === 'completed' && (run.content ?? '') !== ''
-      return stateOf(last.guide, state, guide, hasReplied ? afterReply(positions, guide) : positions, hasReplied)
+      return stateOf(
+        last.guide,
+        state,
+        guide,
+        hasReplied ? afterReply(positions, guide, last.guide.matches) : positions,
+        hasReplied,
+      )
     },
   }
 }

@@ -1,6 +1,5 @@
 import { isObject } from '../../lib/json.ts'
-import type { Guide, Routine, RoutineNode } from '../../model/guide.ts'
-import { builtIns } from '../../model/guide.ts'
+import { builtIns, type Guide, type GuideMatch, type Routine, type RoutineNode } from '../../model/guide.ts'
 import type { RoutinePosition } from '../../model/session.ts'
 import type { JournalCall } from '../../store/journal.ts'
 
@@ -64,11 +63,16 @@ export function afterCalls(
   })
 }
 
-/** After a reply, the chat nodes that it was about are done. */
-export const afterReply = (positions: readonly RoutinePosition[], guide: Guide): RoutinePosition[] =>
+/** After a reply, the chat nodes that it was about are done: not those of routines that a priority silenced. */
+export const afterReply = (
+  positions: readonly RoutinePosition[],
+  guide: Guide,
+  matches: readonly GuideMatch[],
+): RoutinePosition[] =>
   positions.map((position) => {
     const node = currentNode(guide, position)
-    return node?.kind === 'chat' ? finished(position, node) : position
+    const isSilenced = matches.some(({ id, by }) => by === 'priority' && id === `routine:${position.routine_id}`)
+    return node?.kind === 'chat' && !isSilenced ? finished(position, node) : position
   })
 
 const finished = (position: RoutinePosition, { transitions }: RoutineNode): RoutinePosition => ({

@@ -167,7 +167,7 @@ const later = (schema: JsonObject): JsonObject => ({
 
 function success(operation: Operation, schema: JsonObject): JsonObject {
   if (operation.status === 204) return { description: 'Done' }
-  const description = operation.status === 201 ? 'Created' : 'The response'
+  const description = { 200: 'The response', 201: 'Created', 202: 'Accepted' }[operation.status]
   if (operation.answers === 'bytes') {
     return { description, content: { '*/*': { schema: { type: 'string', format: 'binary' } } } }
   }

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router'
 
 const places = [
   ['/agents', 'Agents'],
+  ['/sessions', 'Sessions'],
   ['/generations', 'Generations'],
   ['/ai-providers', 'AI providers'],
 ] as const
