@@ -265,6 +265,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     rateLimit: new RateLimit(config.rateLimit),
     closing: closing.signal,
     onLoopback: config.onLoopback,
+    publicUrl: config.publicUrl,
   })
   const { bodyLimit } = config
   const endpoints = new McpEndpoints({

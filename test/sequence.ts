@@ -13,6 +13,7 @@ const longest = [
   'test/conformance.test.ts',
   'test/dashboard-content.test.ts',
   'test/dashboard-people.test.ts',
+  'test/oauth-browser.test.ts',
   'test/generations-kill.test.ts',
   'test/approval-races.test.ts',
   'test/store.test.ts',
