@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { engines, type FreshDatabase, freshDatabase } from './engines.ts'
 import { adminKey, type Service, startPlatform, startService, type TestPlatform } from './kit.ts'
 import { temporaryFolder } from './process.ts'
+import { person } from './signing-in.ts'
 
 type Step = Record<string, unknown>
 
@@ -355,6 +356,23 @@ describe.each(engines)('generations on %s', (engine) => {
       await over(id)
       expect(await detail(id)).toMatchObject({ status: 'failed', error: { code: 'KEY_GONE' } })
       expect(asked(path)()).toBe(1)
+    })
+
+    test('disabling the person who started it fails the run before its next call', async () => {
+      const path = `/disabled-${engine}`
+      const own = await http({}, path)
+      const agent = await agentWith([calls([own.name]), calls([own.name]), { answer: 'Done' }], { tool_ids: [own.id] })
+      const rita = await person(platform, `rita-${engine}@example.com`, { name: 'Rita', role: 'editor' })
+      const release = hold(path)
+      const { id } = (await generate(agent, { prompt: 'x', async: true }, rita.session)).body
+      await expect.poll(asked(path), { timeout: 5000 }).toBe(1)
+      expect((await platform.patch(`/users/${rita.id}`, { status: 'disabled' })).status).toBe(200)
+      release()
+      await over(id)
+      expect(await detail(id)).toMatchObject({
+        status: 'failed',
+        error: { code: 'KEY_GONE', message: expect.stringMatching(/^"Rita" started this run/) },
+      })
     })
 
     test('deleting its agent and tool lets the run complete, with an error for the deleted tool', async () => {

@@ -106,6 +106,20 @@ describe.each(engines)('a person on %s', (engine) => {
   })
 })
 
+test('a session works in every process on the database, and ends in all of them when the person is disabled', async () => {
+  await using database = await freshDatabase('postgres')
+  const environment = { DATABASE_URL: database.options.databaseUrl ?? '', QM_SECRET_KEY: 'a passphrase of the tests' }
+  await using one = await startPlatform(environment)
+  await using two = await startPlatform(environment)
+  const rita = await person(one, email, { role: 'viewer' })
+  const before = [await status(one, rita.session), await status(two, rita.session)]
+
+  await one.patch(`/users/${rita.id}`, { status: 'disabled' })
+
+  expect(before).toEqual([200, 200])
+  await expect.poll(() => status(two, rita.session)).toBe(401)
+})
+
 describe('an invitation link', () => {
   test('works once, even if it is used twice at the same moment', async () => {
     await using platform = await startPlatform()

@@ -1,7 +1,7 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { KeyedMutex } from '../lib/keyed-mutex.ts'
 
-/** 32 MB and about 0.2 s of CPU per password, as OWASP recommends. Stored with each hash, so that it can be raised later. */
+/** As OWASP recommends: 32 MB per password. Stored with each hash, so that it can be raised later. */
 const current = { N: 2 ** 15, r: 8, p: 3 }
 const hashBytes = 32
 
