@@ -338,6 +338,7 @@ export async function createPlatform(
     rateLimit: new RateLimit(config.rateLimit),
     closing: closing.signal,
     onLoopback: config.onLoopback,
+    publicUrl: config.publicUrl,
   })
   const { bodyLimit } = config
   const endpoints = new McpEndpoints({
@@ -345,17 +346,21 @@ export async function createPlatform(
     ...(config.oauth && { challenge: (server, host, scope) => challenge(server, host, publicUrl, scope) }),
     audienceOf: (slug) => publicUrl.href + resourcePath(slug),
   })
-  const authorizationServer = oauthRoutes({
-    ...{ store, vault, publicUrl, holders, log, version },
-    keys: oauthKeys,
-    fetch: outbound.client({ project: undefined, credentials: ['oauth clients'] }).fetch,
-    acceptsHost: (host) => config.oauthClientHosts?.includes(host) ?? true,
-    allowRegistration: config.oauthRegistration,
-    methods: () => signInMethods(signIn),
-    providers: () => store.signInProviders.listEnabled(),
-    sessions,
-    findServer: (reference) => deps.serverCatalogues.findServer(reference),
-  })
+  const authorizationServer = oauthRoutes(
+    {
+      ...{ store, vault, publicUrl, holders, log, version },
+      keys: oauthKeys,
+      fetch: outbound.client({ project: undefined, credentials: ['oauth clients'] }).fetch,
+      acceptsHost: (host) => config.oauthClientHosts?.includes(host) ?? true,
+      allowRegistration: config.oauthRegistration,
+      methods: () => signInMethods(signIn),
+      providers: () => store.signInProviders.listEnabled(),
+      sessions,
+      findServer: (reference) => deps.serverCatalogues.findServer(reference),
+    },
+    new URL('assets/', pages),
+  )
+
   const handle = createHandler({
     rest: restRoutes({ operations: all, deps, admit, metrics, log, bodyLimit, closing: closing.signal }),
     signIn: [

@@ -87,12 +87,15 @@ describe('metadata', () => {
     )
     const [document, same] = await Promise.all(answers.map((answer) => answer.json()))
     const challenged = await behind.fetch('/mcp/desk', { method: 'POST', body: '{}' })
+    const byHost = async (host: string) =>
+      (await behind.fetch('/mcp/desk', { method: 'POST', headers: { host }, body: '{}' })).status
 
     expect(document).toMatchObject({
       issuer: 'https://example.com/tools',
       token_endpoint: 'https://example.com/tools/oauth/token',
     })
     expect(same).toEqual(document)
+    expect([await byHost('example.com'), await byHost('evil.test')]).toEqual([401, 403])
     expect(challenged.headers.get('www-authenticate')).toBe(
       'Bearer resource_metadata="https://example.com/tools/mcp/desk/.well-known/oauth-protected-resource", error="invalid_token"',
     )
@@ -486,7 +489,7 @@ describe('the pages', () => {
     const { page, html } = await signInPage()
 
     expect(page.headers.get('content-security-policy')).toBe(
-      "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+      "default-src 'none'; style-src 'self'; img-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
     )
     expect(page.headers.get('x-frame-options')).toBe('DENY')
     expect(page.headers.get('cache-control')).toBe('no-store')

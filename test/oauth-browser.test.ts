@@ -151,6 +151,42 @@ describe('in a browser,', () => {
     }
   })
 
+  browserTest('the MCP inspector connects', { timeout: 60_000 }, async () => {
+    await using here = await open()
+    await using visitor = await visit(browser)
+    await using port = await startCallback()
+    const home = await mkdtemp(join(tmpdir(), 'quartermaster-inspector-'))
+    const path = '../node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js'
+    const args = ['--web', '--transport', 'http', '--server-url', here.desk]
+    await port[Symbol.asyncDispose]()
+    const child = spawn(process.execPath, [new URL(path, import.meta.url).pathname, ...args], {
+      env: { PATH: '/nowhere', HOME: home, CLIENT_PORT: new URL(port.url).port, MCP_AUTO_OPEN_ENABLED: 'false' },
+    })
+    try {
+      let said = ''
+      child.stdout.on('data', (chunk) => {
+        said += chunk
+      })
+      const url = () => /running at:\s+(http:\S+)/.exec(said)?.[1]
+      await soon(url).toBeDefined()
+      const { page } = visitor
+      await page.goto(url() ?? '')
+      await page.getByRole('switch').click({ force: true })
+
+      await page.getByLabel('API key').fill(adminKey)
+      await page.getByRole('button', { name: 'Sign in' }).first().click()
+      await page.getByRole('button', { name: 'Allow' }).click()
+      const grants = async () => (await here.platform.get('/oauth-grants')).body.data
+      await soon(grants).toMatchObject([{ resource: here.desk, last_used_at: expect.any(String) }])
+      await page.getByText('Connected', { exact: true }).waitFor()
+      await page.getByText('Tools', { exact: true }).first().click()
+      await page.getByText('tools_echo_action').first().waitFor()
+    } finally {
+      child.kill()
+      await rm(home, { recursive: true, force: true })
+    }
+  })
+
   browserTest('an app with a URL scheme of its own gets its code past the content security policy', async () => {
     await using here = await open()
     await using visitor = await visit(browser)

@@ -14,6 +14,7 @@ const longest = [
   'test/dashboard-content.test.ts',
   'test/dashboard-people.test.ts',
   'test/connections-refresh.test.ts',
+  'test/oauth-browser.test.ts',
   'test/generations-kill.test.ts',
   'test/sessions-kill.test.ts',
   'test/approval-races.test.ts',

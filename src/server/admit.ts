@@ -24,6 +24,8 @@ export interface AdmitDeps {
   readonly closing: AbortSignal
   /** Whether the platform listens on loopback only. Then a foreign Host header means DNS rebinding. */
   readonly onLoopback: boolean
+  /** QM_PUBLIC_URL. A proxy on this machine may pass its host on. */
+  readonly publicUrl?: string | undefined
 }
 
 export type Admit = (exchange: Exchange, endpoint: 'rest' | 'mcp') => Promise<Admission>
@@ -34,6 +36,7 @@ export type Admit = (exchange: Exchange, endpoint: 'rest' | 'mcp') => Promise<Ad
  */
 export function createAdmit(deps: AdmitDeps): Admit {
   const { authenticator, sessions, rateLimit, lineage, closing, onLoopback } = deps
+  const publicHost = deps.publicUrl && new URL(deps.publicUrl).host
 
   /** REST also accepts the session cookie of the dashboard. */
   const identify = async (exchange: Exchange): Promise<{ principal: Principal; surface: Surface }> => {
@@ -55,7 +58,7 @@ export function createAdmit(deps: AdmitDeps): Admit {
   return async (exchange, endpoint) => {
     const { headers } = exchange
     if (closing.aborted) throw new PlatformError('SHUTTING_DOWN', {})
-    if (endpoint === 'mcp') requireOwnHost(exchange, onLoopback)
+    if (endpoint === 'mcp') requireOwnHost(exchange, onLoopback, publicHost)
     const { principal, surface } =
       endpoint === 'mcp'
         ? { principal: await authenticator.authenticate(headers), surface: endpoint }
@@ -80,8 +83,9 @@ export function createAdmit(deps: AdmitDeps): Admit {
 const restSurface = (named: string | undefined): Surface => (named === 'cli' || named === 'sdk' ? named : 'rest')
 
 /** Blocks DNS rebinding and cross-origin requests, which show in the Host or Origin header. */
-function requireOwnHost({ headers: { host = '', origin } }: Exchange, onLoopback: boolean): void {
-  if (onLoopback && host !== '' && !localHost.test(host)) throw new PlatformError('FOREIGN_ORIGIN', { header: 'Host' })
+function requireOwnHost({ headers: { host = '', origin } }: Exchange, onLoopback: boolean, publicHost?: string): void {
+  const isOther = onLoopback && host !== '' && host !== publicHost && !localHost.test(host)
+  if (isOther) throw new PlatformError('FOREIGN_ORIGIN', { header: 'Host' })
   const isForeign = origin !== undefined && origin !== 'null' && URL.parse(origin)?.host !== host
   if (isForeign) throw new PlatformError('FOREIGN_ORIGIN', { header: 'Origin' })
 }

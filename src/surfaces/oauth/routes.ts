@@ -1,3 +1,4 @@
+import { existsSync, readdirSync } from 'node:fs'
 import { PlatformError } from '../../model/errors.ts'
 import { type Exchange, type Params, sendJson } from '../../server/exchange.ts'
 import type { PublicUrl } from '../../server/public-url.ts'
@@ -12,7 +13,7 @@ import { styles } from './styles.ts'
  * The routes of the authorization server. It is loaded on first use: many installations never use it, it needs the secret
  * key, and it knows its own URL only once the platform listens.
  */
-export function oauthRoutes(deps: AuthorizationServerDeps): Route[] {
+export function oauthRoutes(deps: AuthorizationServerDeps, assets: URL): Route[] {
   const load = async () => {
     const { AuthorizationServer } = await import('./authorization-server.ts')
     return new AuthorizationServer(deps)
@@ -30,14 +31,26 @@ export function oauthRoutes(deps: AuthorizationServerDeps): Route[] {
   ]
   return [
     ...paths.map((path) => ({ method: 'ALL', path, handle })),
-    { method: 'GET', path: stylesPath, handle: (exchange) => exchange.send(200, styleHeaders, styles) },
+    {
+      method: 'GET',
+      path: stylesPath,
+      handle: (exchange) => exchange.send(200, styleHeaders, fontFrom(assets) + styles),
+    },
   ]
 }
 
 const styleHeaders = {
   'content-type': 'text/css; charset=utf-8',
   'x-content-type-options': 'nosniff',
-  'cache-control': 'public, max-age=31536000, immutable',
+  'cache-control': 'public, max-age=3600',
+}
+
+/** The font of the dashboard, whose name contains a hash. Without it, these pages have the font of the system. */
+function fontFrom(assets: URL): string {
+  const names = existsSync(assets) ? readdirSync(assets) : []
+  const name = names.find((one) => /^inter-[\w-]+\.woff2$/.test(one))
+  if (name === undefined) return ''
+  return `@font-face { font-family: "Inter"; font-weight: 100 900; font-display: swap; src: url("../assets/${name}") format("woff2"); }`
 }
 
 const wellKnown = '/.well-known/oauth-protected-resource'
