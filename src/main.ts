@@ -243,6 +243,7 @@ export async function createPlatform(
   const dispatchDeps: DispatchDeps = {
     catalogue,
     calls: store.calls,
+    modes: store.modes,
     tools: toolDeps,
     coordinator,
     authenticator,

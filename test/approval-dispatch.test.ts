@@ -49,6 +49,7 @@ function startDispatch(store: Store): DispatchDeps & AsyncDisposable {
     catalogue: new Catalogue(store, reach, new ToolTypes(toolTypes)),
     calls: store.calls,
     tools: reach,
+    modes: store.modes,
     coordinator: new ApprovalCoordinator(store, { defaultSeconds: 300, maxPending: 500, publicUrl: undefined }),
     async [Symbol.asyncDispose]() {
       await upstreams.close()

@@ -21,7 +21,15 @@ const row = (projectId: string, createdAt: number, fields: Partial<CallRow> = {}
     request_truncated: 0,
     preset_keys: null,
   },
-  ...{ response: '1', response_truncated: 0, error: null, duration_ms: 2, waited_ms: null, completed_at: createdAt },
+  ...{
+    response: '1',
+    response_truncated: 0,
+    error: null,
+    duration_ms: 2,
+    waited_ms: null,
+    mode: null,
+    completed_at: createdAt,
+  },
   created_at: createdAt,
   ...fields,
 })

@@ -42,6 +42,7 @@ const record = (store: Store, told: Told) => {
       error: null,
       duration_ms: took,
       waited_ms: waited,
+      mode: null,
       created_at: at,
       completed_at: took === null ? null : at,
     },

@@ -217,7 +217,7 @@ describe.each(engines)('the inputs of recorded calls on %s', (engine) => {
     },
     ...{ surface: 'mcp', client_name: null, client_version: null, request: '{}' },
     ...{ request_truncated: 0, preset_keys: null, response: null, response_truncated: 0, error: null },
-    ...{ duration_ms: 1, waited_ms: null, created_at: 5, completed_at: 6 },
+    ...{ duration_ms: 1, waited_ms: null, mode: null, created_at: 5, completed_at: 6 },
     ...fields,
   })
 

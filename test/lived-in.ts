@@ -299,6 +299,7 @@ async function recordCalls(data: string, { projectId, tools }: Seeded, count: nu
           error: error && JSON.stringify(error),
           duration_ms: took,
           waited_ms: null,
+          mode: null,
           created_at: at,
           completed_at: at + Math.round(took),
         },

@@ -67,6 +67,7 @@ const call = (fields: Partial<CallRow> = {}): CallRow => ({
   error: null,
   duration_ms: null,
   waited_ms: null,
+  mode: null,
   created_at: Date.now(),
   completed_at: null,
   ...fields,

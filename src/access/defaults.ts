@@ -19,6 +19,7 @@ const reads = Object.entries({
   approvals: ['GetApproval', 'ListApprovals'],
   'approval-rules': ['GetApprovalRule', 'ListApprovalRules'],
   secrets: ['GetSecret', 'ListSecrets'],
+  modes: ['GetMode', 'ListModes'],
   connections: ['GetConnection', 'ListConnections'],
   'auth-configs': ['GetAuthConfig', 'ListAuthConfigs'],
   sessions: ['GetSession', 'ListSessions', 'ListEvents'],

@@ -89,6 +89,7 @@ export class Keys {
         rateLimit: row.rate_limit,
         expiresAt: row.expires_at,
         endUserId: row.end_user_id,
+        ...(row.modes && { modes: JSON.parse(row.modes) }),
         grants: policies.map((policy) => ({ policyId: policy.id, statements: policy.document.statement })),
       },
     }

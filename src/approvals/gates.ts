@@ -2,6 +2,7 @@ import type { ValidCall } from '../dispatch/call.ts'
 import type { Gate } from '../model/approval.ts'
 import type { ApprovalRule } from '../model/approval-rule.ts'
 import { transportOf } from '../model/call.ts'
+import { allowsLevel } from '../model/mode.ts'
 import { type Condition, callBudget, type RuleInput } from './expression.ts'
 
 /** An approval rule with its compiled condition. */
@@ -33,13 +34,22 @@ export function requirementFor(call: ValidCall, rules: readonly CompiledRule[]):
 }
 
 /** Whether the tool or the server requires approval. A fast path, because most calls need none. */
-const asks = ({ entry: { tool }, prepared: { action }, server }: ValidCall): boolean =>
-  !action.autoApprove || (tool.ask_destructive && action.destructive) || server?.auto_approve === false
+const asks = (call: ValidCall): boolean => {
+  const { entry, prepared, server } = call
+  const isDestructive = entry.tool.ask_destructive && prepared.action.destructive
+  return !isAutoApproved(call) || isDestructive || server?.auto_approve === false
+}
 
-function ofTool({ entry: { tool }, prepared: { action } }: ValidCall): Gate[] {
+/** A mode that includes the level of an action stands for the approval that the level alone would require. */
+const isAutoApproved = ({ entry: { tool }, prepared: { action }, mode }: ValidCall): boolean =>
+  action.autoApprove || (tool.auto_approve === null && mode !== undefined && allowsLevel(mode, action.level))
+
+function ofTool(call: ValidCall): Gate[] {
+  const { tool } = call.entry
+  const { action } = call.prepared
   const named = { id: tool.id, name: tool.name }
   const gates: Gate[] = []
-  if (!action.autoApprove) {
+  if (!isAutoApproved(call)) {
     const gate = tool.auto_approve === false ? 'tool' : 'level'
     gates.push({ gate, ...named, ...(gate === 'level' && { reason: `its level is ${action.level}` }) })
   }

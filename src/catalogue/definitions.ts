@@ -84,6 +84,7 @@ async function recordChange(
     error: null,
     duration_ms: 0,
     waited_ms: null,
+    mode: null,
     created_at: now,
     completed_at: now,
   })

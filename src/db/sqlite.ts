@@ -231,6 +231,7 @@ const callColumns = [
   'error',
   'duration_ms',
   'waited_ms',
+  'mode',
   'created_at',
   'completed_at',
 ] as const satisfies readonly (keyof CallRow)[]
@@ -263,6 +264,7 @@ const insertCall = (statement: StatementSync, row: CallRow) =>
     row.error,
     row.duration_ms,
     row.waited_ms,
+    row.mode,
     row.created_at,
     row.completed_at,
   )

@@ -28,6 +28,8 @@ export interface ApiKeyRow {
   last_used_at: number | null
   created_at: number
   updated_at: number
+  /** JSON: the slugs of its modes, the default first. Null for none. */
+  modes: string | null
 }
 
 export interface AccessPolicyRow {
@@ -130,6 +132,7 @@ export interface CallRow {
   duration_ms: number | null
   /** The part of the duration spent waiting for approval; null if none was required. */
   waited_ms: number | null
+  mode: string | null
   created_at: number
   completed_at: number | null
 }
@@ -436,6 +439,20 @@ export interface SignInProviderRow {
   updated_at: number
 }
 
+export interface ModeRow {
+  id: string
+  project_id: string
+  slug: string
+  name: string
+  description: string | null
+  /** JSON, like `servers` and `tools`. */
+  levels: string
+  servers: string | null
+  tools: string | null
+  created_at: number
+  updated_at: number
+}
+
 export interface SessionRow {
   id: string
   project_id: string
@@ -731,6 +748,7 @@ export interface Tables {
   auth_configs: AuthConfigRow
   oauth_clients: OAuthClientRow
   connect_links: ConnectLinkRow
+  modes: ModeRow
   sessions: SessionRow
   session_events: SessionEventRow
   guides: GuideRow

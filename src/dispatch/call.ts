@@ -1,6 +1,7 @@
 import type { PreparedAction, ToolEntry } from '../catalogue/catalogue.ts'
 import type { JsonObject } from '../lib/json.ts'
 import type { GenerationRef, Live, OnWait, Surface } from '../model/call.ts'
+import type { Mode } from '../model/mode.ts'
 import type { Wait } from '../model/outcome.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Server } from '../model/server.ts'
@@ -52,6 +53,8 @@ export interface ResolvedCall extends CallRequest {
 
 export interface AuthorizedCall extends ResolvedCall {
   readonly allowedBy: string
+  /** The mode of the call, if it has one. */
+  readonly mode?: Mode | undefined
 }
 
 export interface PreparedCall extends AuthorizedCall {

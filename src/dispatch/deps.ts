@@ -2,6 +2,7 @@ import type { Authenticator } from '../access/authenticator.ts'
 import type { ApprovalCoordinator } from '../approvals/coordinator.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Calls } from '../store/calls.ts'
+import type { Modes } from '../store/modes.ts'
 import type { ToolDeps } from '../tools/tool-type.ts'
 import type { CallMetric } from './record.ts'
 
@@ -10,6 +11,7 @@ export interface DispatchDeps {
   readonly calls: Calls
   readonly tools: ToolDeps
   readonly coordinator: ApprovalCoordinator
+  readonly modes: Pick<Modes, 'named'>
   /** Reads the current permissions of a principal. */
   readonly authenticator?: Pick<Authenticator, 'principal'>
   /** Called when a call ends, for metrics. */

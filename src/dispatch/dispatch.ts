@@ -7,6 +7,7 @@ import type { CallRequest } from './call.ts'
 import { authorizationFor, connectionWait, withLink } from './connect.ts'
 import type { DispatchDeps } from './deps.ts'
 import { execute, notRunnable } from './execute.ts'
+import { modeNameOf, modeOf } from './mode.ts'
 import { preset } from './preset.ts'
 import { CallRecord } from './record.ts'
 import { resolve } from './resolve.ts'
@@ -27,7 +28,8 @@ export async function dispatch(request: CallRequest, deps: DispatchDeps): Promis
     const { toolId } = request
     const resolved = resolve(request, deps.catalogue.peek(toolId) ?? (await deps.catalogue.find(toolId)), record)
     record.resolved(resolved)
-    const validation = validate(preset(authorize(resolved)))
+    const mode = modeNameOf(request.principal) === undefined ? undefined : await modeOf(resolved, deps)
+    const validation = validate(preset(authorize(resolved, mode)))
     const valid = validation instanceof Promise ? await validation : validation
     if (valid.entry.filled.fault) throw valid.entry.filled.fault
     if (!valid.entry.type.execute && request.onWait !== 'resume') throw notRunnable(valid)

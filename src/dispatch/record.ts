@@ -15,6 +15,7 @@ import { redactorOf } from '../tools/redactor-of.ts'
 import type { ToolType } from '../tools/tool-type.ts'
 import type { CallRequest, ResolvedCall, ValidCall } from './call.ts'
 import { withoutLink } from './connection-required.ts'
+import { modeNameOf } from './mode.ts'
 import { redact } from './redact.ts'
 
 const requestLimit = 32 * 1024
@@ -180,6 +181,7 @@ export class CallRecord {
       error: null,
       duration_ms: null,
       waited_ms: null,
+      mode: modeNameOf(principal) ?? null,
       created_at: this.#createdAt,
       completed_at: null,
     }

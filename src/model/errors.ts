@@ -257,6 +257,20 @@ export const catalogue = {
     says: 'An XML block names a resource that the server does not have.',
     message: (d: { server_name: string; uri: string }) => `The server "${d.server_name}" has no resource "${d.uri}".`,
   },
+  MODE_RESTRICTED: {
+    status: 403,
+    recorded: 'permission_denied',
+    says: 'The mode of the call does not allow the action.',
+    message: (d: { action: string; mode: string; reason: string }) =>
+      `"${d.action}" is not allowed in the mode "${d.mode}": ${d.reason}.`,
+  },
+  MODE_NOT_ALLOWED: {
+    status: 403,
+    recorded: 'permission_denied',
+    says: 'The request names a mode that its key cannot use.',
+    message: (d: { mode: string; modes: readonly string[] }) =>
+      `This key cannot use the mode "${d.mode}".${d.modes.length > 0 ? ` It can use ${quoted(d.modes)}.` : ' It has no modes.'}`,
+  },
   TOOL_NOT_ACTIVE: {
     status: 400,
     says: 'A model called a tool that is not in `active_tool_ids` in this step.',

@@ -16,7 +16,7 @@ export const apiKey: RecordKind<ApiKey> = {
   resource: ({ id, project_id }) => ({ projectId: project_id ?? null, kind: 'api-key', id }),
 }
 
-const { name, access_policy_ids, rate_limit, end_user_id, expires_at } = ApiKeyFields
+const { name, access_policy_ids, rate_limit, end_user_id, modes, expires_at } = ApiKeyFields
 
 /** The maximum depth of keys that create other keys. */
 const maxLineDepth = 20
@@ -37,6 +37,7 @@ export const createApiKey = operation({
     end_user_id: end_user_id
       .default(null)
       .describe('The end user whose connections its calls use. It cannot be changed later'),
+    modes: modes.default([]),
     expires_at: expires_at.default(null),
   }),
   output: NewApiKeyAnswer,
@@ -54,6 +55,7 @@ export const createApiKey = operation({
       expires_at: key.expires_at === null ? principal.expiresAt : inFuture(key.expires_at),
     }
     requireNoLooser(limits, context)
+    await requireModes(key.modes, projectId, context)
     // A key of an end user cannot create keys of others.
     const { endUserId } = actingAs(context, key.end_user_id, projectId)
     const line = await lineOf([principal.id], store)
@@ -193,4 +195,22 @@ function requireNoLooser(
     errors.push({ path: 'expires_at', message: `must not be later than ${until}, when your own key expires` })
   }
   if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
+}
+
+/** A mode can stand for an approval, so it needs a permission to give it away. A key with modes creates keys with these only. */
+async function requireModes(modes: readonly string[], projectId: string | null, context: Context): Promise<void> {
+  const { principal, store } = context
+  const own = principal.modes
+  const wrong = own && (modes.length === 0 || modes.some((slug) => !own.includes(slug)))
+  if (wrong) {
+    const message = `must be among the modes of your key: ${own.join(', ')}`
+    throw new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'modes', message }] })
+  }
+  if (modes.length === 0) return
+  const scope = projectId ?? (await store.projects.findOnly())?.id
+  for (const slug of modes) {
+    const found = scope === undefined ? undefined : await store.modes.named(scope, slug)
+    if (!found && projectId !== null) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'mode', id: slug })
+    requireAllowed(principal, 'modes:UseMode', { projectId: scope ?? null, kind: 'mode', id: found?.id ?? '*' })
+  }
 }

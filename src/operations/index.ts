@@ -24,6 +24,7 @@ import { importMcpServers } from './import-mcp-servers.ts'
 import * as inspectOpenApi from './inspect-openapi.ts'
 import { inputSchema } from './json-schema.ts'
 import * as manifests from './manifests.ts'
+import * as modes from './modes.ts'
 import * as oauthGrants from './oauth-grants.ts'
 import { isAction, type Operation } from './operation.ts'
 import * as projects from './projects.ts'
@@ -48,7 +49,7 @@ const isOperation = (value: unknown): value is Operation => isObject(value) && '
 /** Operations that control access. As platform actions they need approval unless the tool says otherwise. */
 const administrative = new Set([
   ...['api-keys', 'users', 'sign-in-providers', 'access-policies', 'projects', 'secrets', 'oauth-grants'],
-  ...['connections', 'auth-configs', 'trusted-issuers'],
+  ...['connections', 'auth-configs', 'trusted-issuers', 'modes'],
 ])
 
 const levelOf = ({ permission }: Operation): Level =>
@@ -101,7 +102,7 @@ export function operationsFor(types: ToolTypes): Operations {
     { importMcpServers: importMcpServers(ofTools.createTool) },
     ...[servers, resolve, footprint, skills, skillFiles, aiProviders, agents, generations, documents, files, calls],
     ...[webhooks, approvals, approvalRules, callStats, secrets, xml, oauthGrants, connections, authConfigs],
-    ...[sessions, manifests, routines, trustedIssuers],
+    ...[sessions, manifests, routines, trustedIssuers, modes],
   ].flatMap((module) => (Object.values(module) as unknown[]).filter(isOperation))
   return {
     types,
@@ -111,6 +112,7 @@ export function operationsFor(types: ToolTypes): Operations {
       'access-policies:AttachAccessPolicy',
       'servers:UseServer',
       'secrets:UseSecret',
+      'modes:UseMode',
       'connections:OverrideIssuer',
       ...types.all.flatMap((type) => type.permissions ?? []),
     ]),

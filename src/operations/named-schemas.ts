@@ -32,6 +32,7 @@ import {
   Usage,
 } from '../model/generation.ts'
 import { GuideMatch, StepGuide } from '../model/guide.ts'
+import { Mode } from '../model/mode.ts'
 import { OauthGrant } from '../model/oauth-grant.ts'
 import { Project } from '../model/project.ts'
 import { Secret } from '../model/secret.ts'
@@ -143,6 +144,7 @@ const named: Readonly<Record<string, NamedSchema>> = {
   MessageContent: name(Content, 'The content of a message: text, parts, or where to take it from.'),
   MessagePart: name(Part, 'A text or an image in a message.'),
   ModelPrice: name(Price, 'US dollars per million tokens of a model.'),
+  Mode: name(Mode, 'A named context of calls: which levels, servers and tools they can use.'),
   OauthGrant: name(OauthGrant, 'Permission for an app to use an MCP server in somebody’s name.'),
   OpenApiSource: name(OpenApi, 'The document of an openapi tool, and what is offered of it.'),
   PendingApproval: name(PendingApproval, 'The answer to a call that does not wait for its approval.'),

@@ -60,6 +60,9 @@ import type {
   InvitedUser,
   JsonSchema,
   ManifestProblem,
+  Mode,
+  ModeChanges,
+  ModePage,
   NewAccessPolicy,
   NewAgent,
   NewAgentGeneration,
@@ -71,6 +74,7 @@ import type {
   NewConnection,
   NewDocument,
   NewFile,
+  NewMode,
   NewProject,
   NewSecret,
   NewServer,
@@ -343,6 +347,13 @@ export const routes = {
     getTrustedIssuer: 'GET /trusted-issuers/{trusted_issuer_id}',
     listTrustedIssuers: 'GET /trusted-issuers',
     updateTrustedIssuer: 'PATCH /trusted-issuers/{trusted_issuer_id}',
+  },
+  modes: {
+    createMode: 'POST /modes',
+    deleteMode: 'DELETE /modes/{mode_id}',
+    getMode: 'GET /modes/{mode_id}',
+    listModes: 'GET /modes',
+    updateMode: 'PATCH /modes/{mode_id}',
   },
 } as const
 
@@ -1439,6 +1450,27 @@ export interface Operations {
     /** Change what the tokens of a trusted issuer allow */
     updateTrustedIssuer: { path: { trusted_issuer_id: string }; body?: TrustedIssuerChanges; answer: TrustedIssuer }
   }
+  modes: {
+    /** Create a mode: which levels, servers and tools calls can use in it */
+    createMode: { body: NewMode; answer: Mode }
+    /** Delete a mode; keys that use it cannot call tools until they have another */
+    deleteMode: { path: { mode_id: string }; answer: null }
+    /** Get a mode */
+    getMode: { path: { mode_id: string }; answer: Mode }
+    /** List modes */
+    listModes: {
+      query?: {
+        project_id?: string
+        /** Maximum number of items to return */
+        limit?: number
+        /** Number of items to skip */
+        offset?: number
+      }
+      answer: ModePage
+    }
+    /** Change a mode; the next calls follow it */
+    updateMode: { path: { mode_id: string }; body?: ModeChanges; answer: Mode }
+  }
 }
 
 /** All error codes of the platform. */
@@ -1470,6 +1502,8 @@ export type PlatformErrorCode =
   | 'UNKNOWN_TOOL'
   | 'UNKNOWN_SERVER'
   | 'UNKNOWN_RESOURCE'
+  | 'MODE_RESTRICTED'
+  | 'MODE_NOT_ALLOWED'
   | 'TOOL_NOT_ACTIVE'
   | 'ROUTE_NOT_FOUND'
   | 'METHOD_NOT_ALLOWED'

@@ -184,6 +184,8 @@ export interface ApiKey {
   rate_limit: number | null
   /** The end user whose connections its calls use; it cannot be changed */
   end_user_id: string | null
+  /** Slugs of the modes its calls can have, the default first; none by default */
+  modes: Array<string>
   expires_at: string | null
   last_used_at: string | null
   created_at: string
@@ -191,7 +193,7 @@ export interface ApiKey {
 }
 
 /** The body of update-api-key. */
-export type ApiKeyChanges = Partial<Omit<NewApiKey, 'project_id' | 'end_user_id'>>
+export type ApiKeyChanges = Partial<Omit<NewApiKey, 'project_id' | 'end_user_id' | 'modes'>>
 
 export type ApiKeyPage = Page<ApiKey>
 
@@ -458,6 +460,8 @@ export interface CallSummary {
   duration_ms: number | null
   /** Time spent waiting for approval; null if none was needed */
   waited_ms: number | null
+  /** The mode of the call */
+  mode: string | null
   created_at: string
   completed_at: string | null
 }
@@ -877,6 +881,28 @@ export type MessageContent = string | Array<MessagePart> | { type: 'document'; d
 /** A text or an image in a message. */
 export type MessagePart = { type: 'text'; text: string } | { type: 'image'; media_type: string; data: string } | { type: 'image_url'; url: string }
 
+/** A named context of calls: which levels, servers and tools they can use. */
+export interface Mode {
+  id: string
+  project_id: string
+  slug: string
+  name: string
+  description: string | null
+  /** Levels of actions that calls in this mode can use without approval; open is always included */
+  levels: Array<ToolLevel>
+  /** Slugs of the MCP servers it can use; null for all */
+  servers: Array<string> | null
+  /** Actions it can use, such as crm:get_contact or crm:*; null for all */
+  tools: Array<string> | null
+  created_at: string
+  updated_at: string
+}
+
+/** The body of update-mode. */
+export type ModeChanges = Partial<Omit<NewMode, 'project_id' | 'slug'>>
+
+export type ModePage = Page<Mode>
+
 /** US dollars per million tokens of a model. */
 export interface ModelPrice {
   input: number
@@ -985,6 +1011,8 @@ export interface NewApiKey {
   rate_limit?: number | null
   /** The end user whose connections its calls use. It cannot be changed later */
   end_user_id?: string | null
+  /** Slugs of the modes its calls can have, the default first; none by default */
+  modes?: Array<string>
   expires_at?: string | null
 }
 
@@ -1104,6 +1132,20 @@ export interface NewFile {
   encoding?: 'utf8' | 'base64'
   content_type?: string
   tags?: Record<string, string>
+}
+
+/** The body of create-mode. */
+export interface NewMode {
+  project_id?: string
+  slug: string
+  name: string
+  description?: string | null
+  /** Levels of actions that calls in this mode can use without approval; open is always included */
+  levels?: Array<ToolLevel>
+  /** Slugs of the MCP servers it can use; null for all */
+  servers?: Array<string> | null
+  /** Actions it can use, such as crm:get_contact or crm:*; null for all */
+  tools?: Array<string> | null
 }
 
 /** The body of create-project. */

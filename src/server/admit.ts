@@ -66,7 +66,7 @@ export function createAdmit(deps: AdmitDeps): Admit {
     const allowance = rateLimit.take(principal.actsFor ?? principal.id, principal.rateLimit)
     const parent = lineage.read(headers[lineageHeader])
     const caller: Caller = {
-      principal,
+      principal: inMode(principal, headers['x-quartermaster-mode']),
       surface,
       // The user agent of a browser says nothing about who made the request.
       client: clientOf(surface === 'web' ? 'dashboard' : headers['user-agent']),
@@ -77,6 +77,14 @@ export function createAdmit(deps: AdmitDeps): Admit {
     }
     return { caller, allowance }
   }
+}
+
+/** A request can choose one of the modes of its key. */
+function inMode(principal: Principal, mode: string | undefined): Principal {
+  if (mode === undefined) return principal
+  const { modes = [] } = principal
+  if (!modes.includes(mode)) throw new PlatformError('MODE_NOT_ALLOWED', { mode: mode.slice(0, 100), modes })
+  return { ...principal, mode }
 }
 
 /** The CLI and the SDK identify themselves. Every other surface is determined by the endpoint. */

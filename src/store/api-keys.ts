@@ -16,6 +16,7 @@ const toApiKey = (row: ApiKeyRow): ApiKey => ({
   created_by: (JSON.parse(row.ancestors) as string[]).at(-1) ?? null,
   rate_limit: row.rate_limit,
   end_user_id: row.end_user_id,
+  modes: row.modes === null ? [] : JSON.parse(row.modes),
   expires_at: row.expires_at === null ? null : iso(row.expires_at),
   last_used_at: row.last_used_at === null ? null : iso(row.last_used_at),
   created_at: iso(row.created_at),
@@ -33,6 +34,7 @@ export interface NewApiKey {
   readonly ancestors?: readonly string[]
   readonly rate_limit: number | null
   readonly end_user_id?: string | null
+  readonly modes?: readonly string[]
   readonly expires_at: number | null
 }
 
@@ -60,6 +62,7 @@ export class ApiKeys {
       access_policy_ids: JSON.stringify(key.access_policy_ids),
       ancestors: JSON.stringify(key.ancestors ?? []),
       end_user_id: key.end_user_id ?? null,
+      modes: key.modes && key.modes.length > 0 ? JSON.stringify(key.modes) : null,
       last_used_at: null,
       created_at: now,
       updated_at: now,

@@ -40,6 +40,7 @@ function toCall(row: CallRow): Call {
     error: errorOf(row),
     duration_ms: row.duration_ms,
     waited_ms: row.waited_ms,
+    mode: row.mode,
     created_at: iso(row.created_at),
     completed_at: row.completed_at === null ? null : iso(row.completed_at),
   }
@@ -75,6 +76,7 @@ const summaryColumns = [
     'error',
     'duration_ms',
     'waited_ms',
+    'mode',
     'created_at',
     'completed_at',
   ] as const),

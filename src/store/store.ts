@@ -22,6 +22,7 @@ import { Generations } from './generations.ts'
 import { Guides } from './guides.ts'
 import { IdempotencyKeys } from './idempotency-keys.ts'
 import { Journals } from './journal.ts'
+import { Modes } from './modes.ts'
 import { Names } from './names.ts'
 import { OauthArtifacts } from './oauth-artifacts.ts'
 import { OAuthClients } from './oauth-clients.ts'
@@ -62,6 +63,7 @@ export interface Store {
   readonly calls: Calls
   readonly definitions: Definitions
   readonly servers: Servers
+  readonly modes: Modes
   readonly skills: Skills
   readonly aiProviders: AiProviders
   readonly idempotencyKeys: IdempotencyKeys
@@ -120,6 +122,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     calls,
     definitions: new Definitions(engine),
     servers: new Servers(engine, changes),
+    modes: new Modes(engine, changes),
     skills: new Skills(engine, changes),
     aiProviders: new AiProviders(engine),
     idempotencyKeys: new IdempotencyKeys(engine),

@@ -7,7 +7,7 @@ import { excessOf, isObject, type JsonObject } from '../lib/json.ts'
 import { McpAddress } from '../mcp/client/address.ts'
 import type { Upstream } from '../mcp/client/upstream.ts'
 import { PlatformError } from '../model/errors.ts'
-import type { Output } from '../model/tool.ts'
+import { Level, type Output } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import { formHints } from './form-hints.ts'
 import { defineToolType, type Filled, identityHeaders, type ToolDeps } from './tool-type.ts'
@@ -84,7 +84,8 @@ export const mcp = defineToolType({
       // stored and displayed.
       if (seen.has(definition.name) || !isName(definition.name)) return []
       seen.add(definition.name)
-      const { name, description = null, inputSchema, annotations } = definition
+      const { name, description = null, inputSchema, annotations, _meta } = definition
+      const level = Level.safeParse(_meta?.[levelKey]).data
       return [
         {
           name,
@@ -94,6 +95,7 @@ export const mcp = defineToolType({
           // MCP's default: a tool is destructive unless it says otherwise.
           destructive: annotations?.readOnlyHint !== true && annotations?.destructiveHint !== false,
           definition: definition as unknown as JsonObject,
+          ...(level && { level }),
         },
       ]
     })
@@ -122,6 +124,9 @@ export const mcp = defineToolType({
     return { value, text, shape: 'mcp', failed: result.isError === true }
   },
 })
+
+/** A server can say in `_meta` that a tool needs more permission than its other tools. */
+const levelKey = 'quartermaster/level'
 
 const notStarted = 'programs are not started here: an operator allows it with QM_ALLOW_STDIO=true'
 
