@@ -1,11 +1,7 @@
 import { PlatformError } from '../model/errors.ts'
-import { type Mode, objectionOf } from '../model/mode.ts'
-import type { Principal } from '../model/principal.ts'
+import { type Mode, modeNameOf, objectionOf } from '../model/mode.ts'
 import type { ResolvedCall } from './call.ts'
 import type { DispatchDeps } from './deps.ts'
-
-/** The mode of a principal's calls: the one that the request chose, or the principal's default. */
-export const modeNameOf = ({ mode, modes }: Principal): string | undefined => mode ?? modes?.[0]
 
 /** The mode of a call. A mode that was deleted allows nothing. */
 export async function modeOf({ principal, entry, prepared }: ResolvedCall, deps: DispatchDeps): Promise<Mode> {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Text, Timestamp } from './page.ts'
+import type { Principal } from './principal.ts'
 import { type Action, Level } from './tool.ts'
 
 const Pattern = z.string().min(1).max(200)
@@ -55,3 +56,6 @@ export const allowsLevel = ({ levels }: Pick<Mode, 'levels'>, level: Level): boo
 
 const fits = (pattern: string, id: string): boolean =>
   pattern.endsWith('*') ? id.startsWith(pattern.slice(0, -1)) : pattern === id
+
+/** The mode of a principal's calls: the one that the request chose, or the principal's default. */
+export const modeNameOf = ({ mode, modes }: Principal): string | undefined => mode ?? modes?.[0]
