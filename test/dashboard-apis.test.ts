@@ -93,6 +93,9 @@ test('an API is imported by its URL: read the document, choose operations, creat
   const { body } = await platform.post(`/tools/${tool.id}/call`, { action: 'list-books', input: {} })
   expect(body).toEqual({ ok: true })
   expect(service.received.at(-1)?.headers.authorization).toBe('Bearer a-token-of-the-bookshop')
+  await page.getByRole('tab', { name: 'What the model sees' }).click()
+  await page.getByRole('button', { name: 'Refresh' }).click()
+  await page.getByText('Refreshed: 0 added, 0 changed, 0 removed.').waitFor()
   const found = await checkPages(page, [
     { name: 'apps', url: `${server.url}/apps` },
     { name: 'app', url: `${server.url}/apps/bookshop`, ready: () => page.getByText('list-books').waitFor() },

@@ -12,9 +12,8 @@ export const ToolTypeView = z.object({
   description: z.string(),
   many_actions: z.boolean().describe('Whether a tool offers several actions, so that calls must name one'),
   callable: z.boolean().describe('Whether the platform can call its tools. If false, they run in your application'),
-  remote_actions: z
-    .boolean()
-    .describe('Whether another system has the actions, so that refresh-tool and pin_definitions have an effect'),
+  remote_actions: z.boolean().describe('Whether another system has the actions, so that pin_definitions has an effect'),
+  refreshable: z.boolean().describe('Whether refresh-tool reads the actions of its tools again'),
   has_health: z.boolean().describe('Whether get-tool-health reports the health of another system for its tools'),
   summary: z.array(z.string()).describe('Paths of the fields that show people what a tool calls'),
   config: z
@@ -43,6 +42,7 @@ const view = (type: ToolType): z.infer<typeof ToolTypeView> => ({
   many_actions: type.many,
   callable: type.execute !== undefined,
   remote_actions: type.lifetime !== undefined,
+  refreshable: type.refresh !== undefined,
   has_health: type.health !== undefined,
   summary: [...(type.summary ?? [])],
   config: formSchema(type.config),

@@ -1830,8 +1830,10 @@ export interface ToolType {
   many_actions: boolean
   /** Whether the platform can call its tools. If false, they run in your application */
   callable: boolean
-  /** Whether another system has the actions, so that refresh-tool and pin_definitions have an effect */
+  /** Whether another system has the actions, so that pin_definitions has an effect */
   remote_actions: boolean
+  /** Whether refresh-tool reads the actions of its tools again */
+  refreshable: boolean
   /** Whether get-tool-health reports the health of another system for its tools */
   has_health: boolean
   /** Paths of the fields that show people what a tool calls */

@@ -20,7 +20,7 @@ export function ModelView({ tool }: { tool: Tool }) {
   const type = typeOf(tool, useToolTypes().data)
   const [text, setText] = useState('')
   const refresh = useAction(() => ask(qm.tools.refreshTool({ path: { tool_id: tool.id } })), {
-    changes: ['tool-actions', 'definition-changes', 'health'],
+    changes: ['tool', 'tool-actions', 'definition-changes', 'health'],
   })
   return (
     <Answered query={actions}>
@@ -34,6 +34,12 @@ export function ModelView({ tool }: { tool: Tool }) {
           <div className="space-y-3">
             {withheld && <DefinitionChanges tool={tool} />}
             <ErrorNotice error={refresh.error} />
+            {refresh.data && (
+              <p role="status" className="text-sm text-soft">
+                Refreshed: {refresh.data.added.length} added, {refresh.data.changed.length} changed,{' '}
+                {refresh.data.removed.length} removed.
+              </p>
+            )}
             <div className="flex gap-2">
               {all.length > 5 && (
                 <input
@@ -45,7 +51,7 @@ export function ModelView({ tool }: { tool: Tool }) {
                   onChange={(event) => setText(event.target.value)}
                 />
               )}
-              {type?.remote_actions && (
+              {type?.refreshable && (
                 <Button busy={refresh.busy} onClick={() => refresh.run()}>
                   Refresh
                 </Button>
