@@ -275,7 +275,7 @@ describe.each(engines)('routines on %s', (engine) => {
     ...call('built-in_reason', { output_json: typeof value === 'string' ? value : JSON.stringify(value) }),
   })
 
-  test('a think node is a call to built-in:reason, and its output is validated and stored (S1.24, S1.29, S1.30, S1.31, S1.34)', async () => {
+  test('a think node is a call to built-in:reason, and its output is validated and stored (S1.24, S1.30, S1.31, S1.34)', async () => {
     const session = await open(
       [
         matching(['routine:triage']),
