@@ -372,6 +372,50 @@ describe.each(engines)('sessions on %s', (engine) => {
     })
   })
 
+  test('webhooks get the events of a turn once, in order', async () => {
+    await using service = await startService()
+    const webhook = await platform.post('/webhooks', {
+      name: `w-${engine}`,
+      url: service.url,
+      events: ['session.event'],
+    })
+    const session = await open()
+
+    const events = await session.say('Hello')
+
+    const turn = events.filter(({ generation_id }) => generation_id !== null)
+    const received = () =>
+      service.received.map(({ body }) => JSON.parse(body).data).filter((event) => event.session_id === session.id)
+    await expect.poll(() => received().length, { timeout: 15_000 }).toBe(turn.length)
+    expect(received().map(({ offset }) => offset)).toEqual(turn.map(({ offset }) => offset))
+    await platform.delete(`/webhooks/${webhook.body.id}`)
+  })
+
+  test('a turn that waits for an approval says so, and goes on after the decision', async () => {
+    await using service = await startService()
+    const name = `pay_${engine}`
+    const fields = { parameters: { type: 'object' }, execute: { url: service.url }, auto_approve: false }
+    const tool = await platform.post('/tools', { name, ...fields })
+    const agent = await scriptedAgent(
+      platform,
+      [
+        { when: { last_tool: null }, answer: { tool_calls: [{ name }] } },
+        { when: {}, answer: 'Paid' },
+      ],
+      { tool_ids: [tool.body.id] },
+    )
+    const reviewer = await platform.keyFor([{ effect: 'Allow', action: ['approvals:*'], resource: ['*'] }])
+    const session = await TestSession.start(platform, agent)
+    await session.send('Pay')
+    await expect.poll(async () => (await session.events('?kinds=custom')).length).toBe(1)
+
+    const { body } = await platform.get(`/sessions/${session.id}/events?kinds=custom`)
+    const [{ approval_id }] = body.data[0].data.required_action.approvals
+    await platform.post(`/approvals/${approval_id}/approve`, {}, { key: reviewer })
+
+    expect(repliesIn(await session.ready())).toEqual(['Paid'])
+  })
+
   test('metadata is merged, and a deleted session is gone with its events', async () => {
     const session = await open({ metadata: { a: 1, b: 2 } })
     await session.patch({ metadata: { b: null, c: 3 } })

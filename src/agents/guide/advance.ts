@@ -78,7 +78,7 @@ async function choose(
   if (!choice) return otherwise ? moved(position, otherwise.to, 'the model gave no usable answer') : position
   const { command, to, reason } = choice
   if (command === 'leave') return { ...position, status: 'left', reason }
-  if (command === 'hand_over') return { ...position, status: 'handed_over', reason }
+  if (command === 'hand_over') return { ...position, status: 'handed_over', done: false, reason }
   if (command === 'go') return moved(position, to, reason)
   // A chat node that needs another answer talks again. Other nodes have nothing left to do.
   return node.kind === 'chat' ? { ...position, done: false, reason } : position
