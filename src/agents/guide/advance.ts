@@ -7,6 +7,8 @@ import { routeQuestion } from './prompts.ts'
 import { evaluateWhen, type WhenFacts } from './when.ts'
 
 export interface Advancing {
+  /** Collects think nodes whose outputs do not hold any more. */
+  readonly obsolete: string[]
   readonly guide: Guide
   readonly facts: WhenFacts
   readonly asker: Asker
@@ -72,6 +74,7 @@ async function choose(
     kind: 'route',
     system: prefix.system,
     user: `${prefix.conversation}\n\n${routeQuestion(routine, position, options)}`,
+    about: JSON.stringify(routine),
     read: (answer) => readChoice(answer, allowed),
   })
   const otherwise = node.transitions.find(({ condition, when }) => condition === null && when === null)

@@ -181,7 +181,7 @@ function settingsOf(
   agent: Agent,
   guide: Guide | undefined,
   before: number,
-  { id: sessionId, end_user_id, run }: SessionRecord,
+  { id: sessionId, end_user_id, run, state }: SessionRecord,
 ): GenerationSettings {
   const { ai_provider_id, model, instructions, tool_ids, temperature, max_context_messages, boundary_policy } = agent
   const { active_tool_ids, tool_choice, stop_conditions, step_rules } = agent
@@ -195,7 +195,7 @@ function settingsOf(
     max_call_depth: 10,
     tool_context: { sessionId, ...(end_user_id !== null && isHeader(end_user_id) && { endUserId: end_user_id }) },
     streamed: true,
-    turn: { before, guide_id: guide?.id ?? null },
+    turn: { before, guide_id: guide?.id ?? null, state },
   }
 }
 
