@@ -262,7 +262,7 @@ export async function createPlatform(
     onStart: () => metrics.generationStarted(),
     onEnd: (run) => metrics.generationEnded(run),
     onRest: async (run, result) => {
-      await sessionRunner.onRest(run)
+      await sessionRunner.onRest(run, result)
       await publishRun(run, result, webhooks)
     },
   })

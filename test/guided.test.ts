@@ -38,7 +38,7 @@ describe.each(engines)('guided agents on %s', (engine) => {
   const match = (ids: string[], when: object = {}) => matching(ids, when)
 
   describe('policies', () => {
-    test('a policy that matches gives the step its instruction and its tools (S1.3, S1.19, S1.22)', async () => {
+    test('a policy that matches gives the step its instruction and its tools (S1.3, S1.22)', async () => {
       const session = await open(
         [
           match(['balance']),

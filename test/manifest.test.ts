@@ -1,11 +1,15 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { stringify } from 'yaml'
+import { startReplayServer } from '../src/agents/models/replay-server.ts'
 import { runCli, startListening } from './clients.ts'
 import { applied, type McpProcess, manifestOf, startMcpProcess } from './guided-kit.ts'
 import { adminKey, startPlatform, type TestPlatform } from './kit.ts'
 import { run, startProcess, temporaryFolder } from './process.ts'
 import { repliesIn, TestSession, toolsIn } from './sessions-kit.ts'
+import { startTap } from './tap.ts'
+import { startUpstream, type UpstreamTool } from './upstream.ts'
 
 describe('manifests', () => {
   let platform: TestPlatform
@@ -74,6 +78,52 @@ describe('manifests', () => {
     expect(new Set(open.authorizations)).toEqual(new Set([null]))
     const shown = JSON.stringify([(await platform.get('/tools')).body, (await platform.get('/agents')).body])
     expect(shown).not.toContain('key-of-the-server')
+  })
+
+  test('descriptions and schemas of tools reach the model as the server has them (S1.18, S1.19)', async () => {
+    const description = 'Line one.\n\n  • "quoted" – and {{braces}} ${NOT_A_VARIABLE}  '
+    const inputSchema = {
+      type: 'object',
+      properties: { day: { type: 'string', enum: ['mon', 'tue'] } },
+      required: ['day'],
+    }
+    await using upstream = await startUpstream([{ name: 'plan', description, inputSchema } as UpstreamTool])
+    await using model = await startReplayServer({ steps: [{ when: {}, answer: 'Hello' }] })
+    const requests: string[] = []
+    await using tap = await startTap(model.url, (moment, body) => void (moment === 'request' && requests.push(body)))
+    const manifest = stringify({
+      id: 'verbatim',
+      agent_config: {
+        llms: { generation: { provider: 'openai-compatible', base_url: `${tap.url}/v1`, model: 'm' } },
+        mcps: [{ id: 'planner', hostname: 'http://127.0.0.1', port: Number(new URL(upstream.url).port) }],
+        context: { policies: [{ id: 'p', action: 'Plan', tools: 'planner:plan' }] },
+      },
+    })
+    expect((await platform.post('/manifests', { manifest })).status).toBe(200)
+
+    await (await TestSession.start(platform, 'verbatim')).say('Hi')
+
+    const { tools } = JSON.parse(requests[0] ?? '{}')
+    expect(tools).toHaveLength(1)
+    expect(tools[0].function).toMatchObject({ name: 'planner_plan', description, parameters: inputSchema })
+  })
+
+  test('whoever may not use a secret cannot send it to a server of a manifest', async () => {
+    await using server = await startMcpProcess()
+    await platform.post('/secrets', { name: 'PRIVATE_KEY', value: 'the-private-value' })
+    const { text } = manifestOf({
+      script: hello,
+      secrets: [{ secret_name: 'PRIVATE_KEY' }],
+      mcps: [{ id: 'thief', port: server.port, api_key: '${PRIVATE_KEY}' }],
+    })
+    const key = await platform.keyFor([
+      { effect: 'Allow', action: ['manifests:*', 'tools:*', 'agents:*', 'ai-providers:*'], resource: ['*'] },
+    ])
+
+    const refused = await platform.post('/manifests', { manifest: text }, { key })
+
+    expect([refused.status, refused.body.error.details.permission]).toEqual([403, 'secrets:UseSecret'])
+    expect(server.authorizations).toEqual([])
   })
 
   test('a secret without a value is reported with its place', async () => {

@@ -213,6 +213,25 @@ describe.each(engines)('routines on %s', (engine) => {
     expect(await session.get()).toMatchObject({ routines: [{ status: 'left', reason: 'gives up' }] })
   })
 
+  test('a person can take over: the customer is told once', async () => {
+    const session = await open(
+      [
+        matching(['routine:order'], { matches: '^(?![\\s\\S]*person)[\\s\\S]*$' }),
+        matching([]),
+        { when: { last_user: asks.route }, answer: json({ command: 'hand_over', reason: 'asks for a person' }) },
+        { when: { last_user: 'A person takes over' }, answer: 'A colleague takes over' },
+        ...wizardTalk,
+        { when: {}, answer: 'Hello' },
+      ],
+      { routines: [wizard] },
+    )
+    await session.say('order')
+
+    expect(repliesIn(await session.say('I want a person'))).toEqual(['A colleague takes over'])
+    expect(await positions(session)).toEqual(['order/what handed_over'])
+    expect(repliesIn(await session.say('Are you there, person?'))).toEqual(['Hello'])
+  })
+
   test('a transition that the model invents is refused, and after one repair the routine stays where it can', async () => {
     const session = await open(
       [
@@ -275,7 +294,7 @@ describe.each(engines)('routines on %s', (engine) => {
     ...call('built-in_reason', { output_json: typeof value === 'string' ? value : JSON.stringify(value) }),
   })
 
-  test('a think node is a call to built-in:reason, and its output is validated and stored (S1.24, S1.29, S1.30, S1.31, S1.34)', async () => {
+  test('a think node is a call to built-in:reason, and its output is validated and stored (S1.24, S1.30, S1.31, S1.34)', async () => {
     const session = await open(
       [
         matching(['routine:triage']),

@@ -2432,6 +2432,19 @@ export const commands: readonly Command[] = [
     ],
   },
   {
+    name: 'rehearse-manifest',
+    module: 'manifests',
+    route: 'POST /manifests/rehearse',
+    permission: 'manifests:RehearseManifest',
+    summary: 'Show how recorded turns would have begun under a changed manifest; no tool is called',
+    example: { manifest: 'id: car-desk\nagent_config:\n  llms:\n    generation: { provider: openai-compatible, base_url: http://127.0.0.1:11434/v1, model: qwen3 }\n  context:\n    description: You sell cars.\n', turns: 50 },
+    fields: [
+      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'manifest', type: 'string', description: 'The manifest, in YAML', required: true, where: 'body', reads: 'text' },
+      { name: 'turns', type: 'integer', description: 'How many of the latest turns', default: '200', where: 'body', reads: 'JSON' },
+    ],
+  },
+  {
     name: 'create-trusted-issuer',
     module: 'trusted-issuers',
     route: 'POST /trusted-issuers',

@@ -296,6 +296,21 @@ export const customCommands: readonly CustomCommand[] = [
     load: async () => (await import('./commands/xml.ts')).run,
   },
   {
+    name: 'rehearse',
+    summary: 'Show what a changed manifest would change in recorded sessions',
+    usage: ['<manifest.yaml> [--turns <number>]'],
+    replaces: ['rehearse-manifest'],
+    about:
+      'Decides again about the latest turns of the agent, under the changed manifest, and prints which policies, nodes and tools would differ. Questions that were answered already are not asked again. No tool is called, and nothing is changed.',
+    flags: [
+      { name: 'turns', value: 'number', help: 'How many of the latest turns. Default: 200.' },
+      { name: 'project-id', value: 'id', help: 'Project of the agent. Required if there are several.' },
+      ...connected,
+    ],
+    examples: ['rehearse car-desk.yaml', 'rehearse car-desk.yaml --turns 50 --json'],
+    load: async () => (await import('./commands/rehearse.ts')).rehearse,
+  },
+  {
     name: 'test',
     summary: 'Run scenarios: tests of an agent with scripted answers of the model',
     usage: ['<scenario.yaml> …'],

@@ -5,6 +5,7 @@ import { ConnectReason } from './connection.ts'
 import { StepGuide } from './guide.ts'
 import { Timestamp } from './page.ts'
 import type { Grant } from './principal.ts'
+import type { GuideState } from './session.ts'
 
 export const GenerationStatus = z.enum(['in_progress', 'requires_action', 'completed', 'failed', 'cancelled'])
 export type GenerationStatus = z.infer<typeof GenerationStatus>
@@ -131,6 +132,8 @@ export interface TurnSettings {
   readonly before: number
   /** The policies and routines of the turn. Null without a guide. */
   readonly guide_id: string | null
+  /** What the guide remembered when the turn started. */
+  readonly state: GuideState
 }
 
 export interface Overrides {

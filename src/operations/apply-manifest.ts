@@ -9,7 +9,7 @@ import { PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
 import { shortestSecret } from '../model/secret.ts'
 import type { StoredTool } from '../store/tools.ts'
-import type { Context, Operation } from './operation.ts'
+import { type Context, type Operation, requireAllowed } from './operation.ts'
 
 export interface AppliedManifest {
   readonly agent: Agent
@@ -31,6 +31,7 @@ export async function applyManifest(text: string, context: Applying): Promise<Ap
   const read = readManifest(text)
   if (!read.manifest) throw new PlatformError('MANIFEST_INVALID', { errors: read.faults })
   const { manifest } = read
+  await authorize(manifest, context)
   await storeSecrets(manifest, read, context)
   const drafts = await serverDrafts(manifest, read, context)
   const tools = await contact(drafts, context)
@@ -44,6 +45,21 @@ export async function applyManifest(text: string, context: Applying): Promise<Ap
   await context.store.agents.setGuide(agent.id, { guide_id: guide.id, manifest: text })
   await keepKey(manifest, agent, context)
   return { agent: { ...agent, has_guide: true }, tools: [...tools.values()].flat() }
+}
+
+/**
+ * Checked before anything is sent: contacting a server sends it the value of its secret. The operations that follow check
+ * the rest.
+ */
+async function authorize({ secrets, agent_config: { mcps, runtime } }: Manifest, context: Applying): Promise<void> {
+  const { principal, projectId, store, values } = context
+  const used = secrets.map(({ secret_name }) => secret_name).filter((name) => !values[name])
+  const known = used.length === 0 ? [] : await store.secrets.named(projectId, used)
+  for (const { id } of known) requireAllowed(principal, 'secrets:UseSecret', { projectId, kind: 'secret', id })
+  if (mcps.length > 0) requireAllowed(principal, 'tools:CreateTool', { projectId, kind: 'tool', id: '*' })
+  if (runtime.api_key !== undefined) {
+    requireAllowed(principal, 'api-keys:CreateApiKey', { projectId, kind: 'api-key', id: '*' })
+  }
 }
 
 const perform = (name: string, input: object, context: Context): Promise<unknown> =>
@@ -242,7 +258,7 @@ async function keepAgent(
 
 /** The key for clients of the agent's sessions. It can use this agent and nothing else. */
 async function keepKey(manifest: Manifest, agent: Agent, context: Applying): Promise<void> {
-  const { store, projectId } = context
+  const { store, projectId, principal } = context
   const { api_key } = manifest.agent_config.runtime
   if (api_key === undefined) return
   const value = await secretValue(variableIn(api_key), context)
@@ -273,7 +289,11 @@ async function keepKey(manifest: Manifest, agent: Agent, context: Applying): Pro
   const policy =
     known ??
     ((await perform('create-access-policy', { name, project_id: projectId, document }, context)) as { id: string })
+  // Revoking the key that applied the manifest revokes this one, as for any key it creates.
+  const owner = await store.apiKeys.find(principal.id)
+  const above = owner ? ((await store.apiKeys.ancestorsOf([owner.id])).get(owner.id) ?? []) : []
   await store.apiKeys.create({
+    ancestors: owner ? [...above, owner.id] : [],
     project_id: projectId,
     name,
     key_hash: hash,

@@ -32,13 +32,27 @@ export async function applyManifestFiles(
   const agents: string[] = []
   for (const path of paths) {
     try {
-      agents.push(await applyFile(path, environment, deps))
+      agents.push(await withRetry(() => applyFile(path, environment, deps)))
     } catch (error) {
       faults.push(...describe(path, error))
     }
   }
   if (faults.length > 0) throw new StartError(`The manifest cannot be used.\n${faults.join('\n')}`)
   return agents
+}
+
+const maxAttempts = 5
+
+/** Several processes may start at once and create the same records. What one has created, the others find on a retry. */
+async function withRetry<T>(run: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await run()
+    } catch (error) {
+      const isRace = error instanceof PlatformError && error.code === 'NAME_TAKEN'
+      if (!isRace || attempt === maxAttempts) throw error
+    }
+  }
 }
 
 async function applyFile(

@@ -1,14 +1,17 @@
 import { z } from 'zod'
+import { rehearse } from '../agents/guide/rehearse.ts'
+import { guideOf } from '../agents/manifest/compile.ts'
 import { readManifest } from '../agents/manifest/read.ts'
 import { Manifest } from '../agents/manifest/schema.ts'
 import type { JsonObject } from '../lib/json.ts'
 import { Agent } from '../model/agent.ts'
 import { PlatformError } from '../model/errors.ts'
 import { Id, Text } from '../model/page.ts'
+import { pathOf } from '../store/sessions.ts'
 import { agent } from './agents.ts'
 import { applyManifest } from './apply-manifest.ts'
 import { print } from './json-schema.ts'
-import { acts, creates, operation } from './operation.ts'
+import { acts, creates, operation, requireAllowed } from './operation.ts'
 
 const Source = Text.min(1).max(2_000_000).describe('The manifest, in YAML')
 
@@ -76,6 +79,61 @@ export const applyManifestOperation = creates({
   async run({ manifest, secrets }, context) {
     const applied = await applyManifest(manifest, { ...context, values: secrets })
     return { agent: applied.agent, tools: [...applied.tools] }
+  },
+})
+
+const Difference = z.object({ added: z.array(z.string()), removed: z.array(z.string()) })
+
+export const rehearseManifest = creates({
+  name: 'rehearse-manifest',
+  permission: 'manifests:RehearseManifest',
+  route: 'POST /manifests/rehearse',
+  summary: 'Show how recorded turns would have begun under a changed manifest; no tool is called',
+  example: { ...example, turns: 50 },
+  status: 200,
+  kind: 'agent',
+  input: z.strictObject({
+    project_id: Id.optional(),
+    manifest: Source,
+    turns: z.int().min(1).max(1000).default(200).describe('How many of the latest turns'),
+  }),
+  output: z.object({
+    turns: z.int(),
+    changed: z.array(
+      z.object({
+        session_id: z.string(),
+        generation_id: z.string(),
+        message: z.string(),
+        applies: Difference.describe('policies and routines'),
+        nodes: Difference,
+        tools: Difference.describe('the tools of the first step'),
+      }),
+    ),
+    reused: z.int().describe('Questions that had been answered already'),
+    asked: z.int().describe('Questions that the model was asked'),
+    cost: z.number().describe('In US dollars, as far as prices are known'),
+  }),
+  async run({ manifest: text, turns }, context) {
+    const { store, projectId, principal, schemas, models, closing, gone } = context
+    const { manifest, faults } = readManifest(text)
+    if (!manifest) throw new PlatformError('MANIFEST_INVALID', { errors: faults })
+    const named = { project_id: projectId, name: manifest.id, limit: 1, offset: 0 }
+    const [found] = (await store.agents.list(named, undefined)).data
+    if (!found) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'agent', id: manifest.id })
+    // What sessions say becomes visible in the answer.
+    const resource = { projectId, kind: 'session', id: '*', path: pathOf(found.id) }
+    requireAllowed(principal, 'sessions:ListEvents', resource)
+    const { guide_id = null } = (await store.agents.guideOf(found.id)) ?? {}
+    const current = guide_id === null ? undefined : await store.guides.find(guide_id)
+    const guide = { ...guideOf(manifest, current?.evaluation ?? null), id: 'rehearsal' }
+    const signal = AbortSignal.any([closing, ...(gone ? [gone()] : [])])
+    const rehearsal = await rehearse(
+      await store.generations.turnsOf(found.id, turns),
+      guide,
+      { store, schemas, models },
+      signal,
+    )
+    return { ...rehearsal, changed: [...rehearsal.changed] }
   },
 })
 

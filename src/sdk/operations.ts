@@ -340,6 +340,7 @@ export const routes = {
     applyManifest: 'POST /manifests',
     checkManifest: 'POST /manifests/check',
     getManifestSchema: 'GET /manifests/schema',
+    rehearseManifest: 'POST /manifests/rehearse',
   },
   trustedIssuers: {
     createTrustedIssuer: 'POST /trusted-issuers',
@@ -1428,6 +1429,35 @@ export interface Operations {
     }
     /** Get the JSON Schema of manifests, for editors */
     getManifestSchema: { answer: JsonSchema }
+    /** Show how recorded turns would have begun under a changed manifest; no tool is called */
+    rehearseManifest: {
+      body: {
+        project_id?: string
+        /** The manifest, in YAML */
+        manifest: string
+        /** How many of the latest turns */
+        turns?: number
+      }
+      answer: {
+        turns: number
+        changed: Array<{
+          session_id: string
+          generation_id: string
+          message: string
+          /** policies and routines */
+          applies: { added: Array<string>; removed: Array<string> }
+          nodes: { added: Array<string>; removed: Array<string> }
+          /** the tools of the first step */
+          tools: { added: Array<string>; removed: Array<string> }
+        }>
+        /** Questions that had been answered already */
+        reused: number
+        /** Questions that the model was asked */
+        asked: number
+        /** In US dollars, as far as prices are known */
+        cost: number
+      }
+    }
   }
   trustedIssuers: {
     /** Let MCP servers accept access tokens of another authorization server */

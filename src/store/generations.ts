@@ -199,6 +199,20 @@ export class Generations {
     return pageOfRows(where, filter, visible, toGeneration, { order: 'desc', columns: summaryColumns })
   }
 
+  /** The latest turns of an agent's sessions that have ended, newest first. */
+  async turnsOf(agentId: string, limit: number): Promise<Run[]> {
+    const rows = await this.#engine.db
+      .selectFrom('generations')
+      .selectAll()
+      .where('agent_id', '=', agentId)
+      .where('session_id', 'is not', null)
+      .where('status', 'in', ['completed', 'failed'])
+      .orderBy('id', 'desc')
+      .limit(limit)
+      .execute()
+    return rows.map(toRun)
+  }
+
   /** A run and all runs below it, oldest first. */
   async trace(traceId: string): Promise<Run[]> {
     const rows = await this.#engine.db

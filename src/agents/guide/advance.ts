@@ -7,6 +7,8 @@ import { routeQuestion } from './prompts.ts'
 import { evaluateWhen, type WhenFacts } from './when.ts'
 
 export interface Advancing {
+  /** Collects think nodes whose outputs do not hold any more. */
+  readonly obsolete: string[]
   readonly guide: Guide
   readonly facts: WhenFacts
   readonly asker: Asker
@@ -72,13 +74,14 @@ async function choose(
     kind: 'route',
     system: prefix.system,
     user: `${prefix.conversation}\n\n${routeQuestion(routine, position, options)}`,
+    about: JSON.stringify(routine),
     read: (answer) => readChoice(answer, allowed),
   })
   const otherwise = node.transitions.find(({ condition, when }) => condition === null && when === null)
   if (!choice) return otherwise ? moved(position, otherwise.to, 'the model gave no usable answer') : position
   const { command, to, reason } = choice
   if (command === 'leave') return { ...position, status: 'left', reason }
-  if (command === 'hand_over') return { ...position, status: 'handed_over', reason }
+  if (command === 'hand_over') return { ...position, status: 'handed_over', done: false, reason }
   if (command === 'go') return moved(position, to, reason)
   // A chat node that needs another answer talks again. Other nodes have nothing left to do.
   return node.kind === 'chat' ? { ...position, done: false, reason } : position

@@ -24,6 +24,8 @@ export interface Question<Answer> {
   /** The same for all questions of a turn, so that providers cache it. */
   readonly system: string
   readonly user: string
+  /** What of the system prompt the question is about. Other parts may change without making the answer obsolete. */
+  readonly about: string
   /** Returns the answer, or what is wrong with it in words. */
   read(answer: JsonObject): Answer | string
 }
@@ -35,16 +37,21 @@ export class Asker {
   readonly #signal: AbortSignal
   readonly #model: Promise<RunModel>
   readonly #answers: GuideAnswerRow[] = []
+  readonly #recorded: ReadonlyMap<string, string>
   readonly faults: string[] = []
+  /** How many questions were answered from earlier ones. */
+  reused = 0
 
+  /** `recorded` has answers by the hash of their question. Such a question is not asked again. */
   constructor(
-    { run, step, signal }: { run: Run; step: number; signal: AbortSignal },
+    { run, step, signal, recorded }: { run: Run; step: number; signal: AbortSignal; recorded?: Map<string, string> },
     guide: Guide,
     { store, models }: { store: Store; models: Models },
   ) {
     this.#run = run
     this.#step = step
     this.#signal = signal
+    this.#recorded = recorded ?? new Map()
     const settings = guide.evaluation ? { ...run.settings, ...guide.evaluation } : run.settings
     this.#model = modelOf({ ...run, settings }, store, models)
     this.#model.catch(() => {})
@@ -64,11 +71,12 @@ export class Asker {
       { role: 'user', content: question.user },
     ]
     try {
-      const first = await this.#generate(question.kind, messages)
+      const hash = questionHash(question)
+      const first = await this.#answer(hash, question.kind, messages)
       const answer = readAnswer(first, question)
       if (typeof answer !== 'string') return answer.value
       const again = `[repair] ${markers[question.kind]} Your answer cannot be used: ${answer}. Answer the question again, with JSON only.`
-      const second = await this.#generate(question.kind, [
+      const second = await this.#answer(`${hash}/repair`, question.kind, [
         ...messages,
         { role: 'assistant', content: first },
         { role: 'user', content: again },
@@ -83,7 +91,12 @@ export class Asker {
     return undefined
   }
 
-  async #generate(kind: QuestionKind, messages: readonly Message[]): Promise<string> {
+  async #answer(hash: string, kind: QuestionKind, messages: readonly Message[]): Promise<string> {
+    const known = this.#recorded.get(hash)
+    if (known !== undefined) {
+      this.reused++
+      return known
+    }
     const model = await this.#model
     const started = performance.now()
     const answer = await model.generate({
@@ -95,7 +108,7 @@ export class Asker {
     })
     this.#answers.push({
       generation_id: this.#run.id,
-      hash: promptHash(messages),
+      hash,
       step: this.#step,
       kind,
       model: keepable(answer.model),
@@ -109,9 +122,11 @@ export class Asker {
   }
 }
 
-/** Identifies a prompt, to reuse its answer when it is asked again. */
-export const promptHash = (messages: readonly Message[]): string =>
-  createHash('sha256').update(JSON.stringify(messages)).digest('base64url')
+/** Identifies a question, to reuse its answer in a rehearsal. */
+const questionHash = ({ kind, about, user }: Question<unknown>): string =>
+  createHash('sha256')
+    .update(JSON.stringify([kind, about, user]))
+    .digest('base64url')
 
 const longestAnswer = 200_000
 

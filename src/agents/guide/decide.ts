@@ -1,6 +1,7 @@
 import { builtIns, type Guide, type GuideMatch, type Policy, type Routine, type StepGuide } from '../../model/guide.ts'
 import type { GuideState, RoutinePosition } from '../../model/session.ts'
 import type { SessionRecord } from '../../store/sessions.ts'
+import type { Store } from '../../store/store.ts'
 import { builtInName } from '../offered.ts'
 import { toolIdOf } from '../sessions/turn-events.ts'
 import type { Toolbox } from '../toolbox.ts'
@@ -17,43 +18,55 @@ import { type Matching, matchRules, policyId, withPriorities } from './match.ts'
 import { afterCalls, routineOf, started, withPosition } from './positions.ts'
 import { conversationOf, systemOf } from './prompts.ts'
 
-/** Decides what a step sees. The first step of a turn matches everything; later ones only what a tool has changed. */
+/** Decides what a step sees, and stores what the model was asked. */
 export async function decide(
   context: StepContext,
   guide: Guide,
   session: SessionRecord,
   deps: GuideDeps,
 ): Promise<StepGuide> {
-  const { run, number, journal, toolbox, signal } = context
+  const { run, number, signal } = context
+  const asker = new Asker({ run, step: number, signal }, guide, deps)
+  const { step, obsolete } = await decideStep(context, guide, session, { asker, store: deps.store })
+  if (obsolete.length > 0) await deps.store.sessions.setStepOutput(session.id, '', undefined, obsolete)
+  await deps.store.guides.addAnswers(asker.answers)
+  if (asker.answers.length > 0) await deps.store.generations.addUsage(run, usageOf(asker.answers))
+  return step
+}
+
+/** The first step of a turn matches everything; later ones only what a tool has changed. Writes nothing. */
+export async function decideStep(
+  { run, number, journal, toolbox }: StepContext,
+  guide: Guide,
+  session: SessionRecord,
+  { asker, store }: { asker: Asker; store: Store },
+): Promise<{ step: StepGuide; obsolete: string[] }> {
   const before = journal.steps.findLast((step) => step.number < number)?.guide ?? null
   const calls = journal.calls.map((call) => ({ call, toolId: toolIdOf(call, toolbox) }))
   const latest = calls.filter(({ call }) => call.step === number - 1)
-  if (before && latest.length === 0) return rewriting(before, number, guide)
-  const asker = new Asker({ run, step: number, signal }, guide, deps)
-  const facts = await factsOf(session, guide, { input: run.input, calls }, deps.store)
+  if (before && latest.length === 0) return { step: rewriting(before, number, guide), obsolete: [] }
+  const facts = await factsOf(session, guide, { run, calls }, store)
   const prefix = { system: systemOf(guide), conversation: conversationOf(transcript(run, journal)) }
-  const advancing: Advancing = { guide, facts, asker, prefix }
+  const advancing: Advancing = { guide, facts, asker, prefix, obsolete: [] }
   const isLast = number > iterationsOf(guide, session.run)
 
   const known = afterCalls(before?.routines ?? session.state.routines, before ? latest : [], guide)
   const matching = { guide, facts, once: session.state.once, asker, prefix }
-  const moving = movedOn(known, advancing, session, deps)
+  const moving = movedOn(known, advancing)
   const decided = before
     ? await reevaluated(before, latest, await moving, matching, isLast)
     : await both(moving, matchAll(guide.policies, known, matching), guide)
-  const settled = await movedOn(decided.positions, advancing, session, deps)
+  const settled = await movedOn(decided.positions, advancing)
   const active = activeIn(settled)
   const matches = withPriorities(decided.matches, active, guide)
-  const { answers, faults } = asker
-  await deps.store.guides.addAnswers(answers)
-  if (answers.length > 0) await deps.store.generations.addUsage(run, usageOf(answers))
-  return {
+  const step = {
     ...seen(guide, matches, settled, { isLast, isAutonomous: session.run !== null, toolbox }),
     matches,
     routines: settled,
-    questions: answers.length,
-    faults: [...new Set(faults)],
+    questions: asker.answers.length,
+    faults: [...new Set(asker.faults)],
   }
+  return { step, obsolete: advancing.obsolete }
 }
 
 /** At the start of a turn, routines move on while policies are matched. A policy of a routine that has ended is dropped. */
@@ -137,18 +150,12 @@ async function reevaluated(
 
 const boundBy = ({ by }: GuideMatch): GuideMatch['by'] => (by === 'model' ? 'bound' : by)
 
-/** Follows the transitions of all active routines, and forgets outputs of nodes that were gone back before. */
-async function movedOn(
-  positions: readonly RoutinePosition[],
-  advancing: Advancing,
-  session: SessionRecord,
-  { store }: GuideDeps,
-): Promise<RoutinePosition[]> {
+/** Follows the transitions of all active routines. */
+async function movedOn(positions: readonly RoutinePosition[], advancing: Advancing): Promise<RoutinePosition[]> {
   return Promise.all(
     positions.map(async (position) => {
       const next = await advance(position, advancing)
-      const obsolete = next === position ? [] : obsoleteNodes(position, next, advancing.guide)
-      if (obsolete.length > 0) await store.sessions.setStepOutput(session.id, '', undefined, obsolete)
+      if (next !== position) advancing.obsolete.push(...obsoleteNodes(position, next, advancing.guide))
       return next
     }),
   )

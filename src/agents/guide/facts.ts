@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../lib/json.ts'
 import type { Guide } from '../../model/guide.ts'
-import { type Message, textOf } from '../../model/message.ts'
+import { textOf } from '../../model/message.ts'
+import type { Run } from '../../store/generations.ts'
 import type { JournalCall } from '../../store/journal.ts'
 import type { SessionRecord } from '../../store/sessions.ts'
 import type { Store } from '../../store/store.ts'
@@ -17,17 +18,18 @@ const maxToolEvents = 1000
 
 /** What `when` expressions refer to. Earlier results of tools are read only if there are expressions. */
 export async function factsOf(
-  { id, end_user_id, metadata, generation_id }: SessionRecord,
+  { id, end_user_id, metadata }: SessionRecord,
   guide: Guide,
-  { input, calls }: { readonly input: readonly Message[]; readonly calls: readonly NamedCall[] },
+  { run, calls }: { readonly run: Run; readonly calls: readonly NamedCall[] },
   store: Store,
 ): Promise<WhenFacts> {
   const variables = isObject(metadata.variables) ? metadata.variables : {}
   const steps = isObject(metadata.step_outputs) ? metadata.step_outputs : {}
-  const said = input.findLast(({ role }) => role === 'user')
-  const filter = { min_offset: 0, kinds: ['tool'] as const, limit: maxToolEvents }
-  const events = usesWhen(guide) ? await store.sessions.events(id, filter) : []
-  const earlier = events.filter((event) => event.generation_id !== generation_id)
+  const said = run.input.findLast(({ role }) => role === 'user')
+  // The same events that the model sees: those before the turn.
+  const before = run.settings.turn?.before ?? 0
+  const filter = { min_offset: 0, before, kinds: ['tool'] as const, limit: maxToolEvents }
+  const earlier = usesWhen(guide) ? await store.sessions.events(id, filter) : []
   const tools = Object.fromEntries([
     ...earlier.map(({ tool_id = '', result = null, arguments: args = {}, is_error = false }) => [
       tool_id,

@@ -25,7 +25,7 @@ export function applyingOf(
       const isSilenced = silenced.has(routineId({ id: position.routine_id }))
       return node && !position.done && !isSilenced ? [{ node, position }] : []
     }),
-    handedOver: positions.some(({ status }) => status === 'handed_over'),
+    handedOver: positions.some(({ status, done }) => status === 'handed_over' && !done),
   }
 }
 

@@ -97,6 +97,7 @@ async function ask(
     kind: isLow ? 'matchLow' : 'match',
     system: prefix.system,
     user: `${prefix.conversation}\n\n${matchQuestion(rules, isLow)}`,
+    about: JSON.stringify(rules),
     read: isLow ? readIds : readChecks,
   })
   return new Map(

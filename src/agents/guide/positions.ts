@@ -70,6 +70,8 @@ export const afterReply = (
   matches: readonly GuideMatch[],
 ): RoutinePosition[] =>
   positions.map((position) => {
+    // The customer has been told.
+    if (position.status === 'handed_over') return { ...position, done: true }
     const node = currentNode(guide, position)
     const isSilenced = matches.some(({ id, by }) => by === 'priority' && id === `routine:${position.routine_id}`)
     return node?.kind === 'chat' && !isSilenced ? finished(position, node) : position

@@ -26,7 +26,7 @@ export async function review(
   const text = step.text ?? ''
   const decision = step.guide
   const calls = journal.calls.map((call) => ({ call, toolId: toolIdOf(call, toolbox) }))
-  const facts = await factsOf(session, guide, { input: run.input, calls }, deps.store)
+  const facts = await factsOf(session, guide, { run, calls }, deps.store)
   const active = new Set(decision?.routines.filter(({ status }) => status === 'active').map((one) => one.routine_id))
   const policies = guide.policies.filter(
     ({ applies_to, when, in_routine }) =>
@@ -43,6 +43,7 @@ export async function review(
     kind: 'review',
     system: systemOf(guide),
     user: `${conversationOf(transcript(run, earlier))}\n\n${reviewQuestion(policies, text)}`,
+    about: '',
     read: (answer) => readViolations(answer),
   })
   const known = found?.filter(({ id }) => policies.some((policy) => policy.id === id))

@@ -1,3 +1,5 @@
+import { SchemaCompiler } from '../../json-schema/schema-compiler.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { orDidYouMean } from '../../lib/nearest.ts'
 import { builtIns } from '../../model/guide.ts'
 import { listOf, type ManifestNode, type ManifestRoutine } from './schema.ts'
@@ -26,6 +28,7 @@ export function routineFaults(
         : []),
     ]
   })
+  faults.push(...schemaFaults(routine).map(([path, message]) => faultAt([...at, ...path], message)))
   if (!ids.includes(entry)) {
     return [...faults, faultAt([...at, 'entry'], `there is no node "${entry}"${orDidYouMean(entry, ids)}`)]
   }
@@ -33,6 +36,23 @@ export function routineFaults(
     faults.push(faultAt(at, 'has neither "conditions" nor "when", so it can never start'))
   }
   return [...faults, ...graphFaults(routine, at, faultAt)]
+}
+
+const compiler = new SchemaCompiler()
+
+/** Invalid JSON Schemas would fail only when a model answers. */
+function schemaFaults({ nodes, autonomous }: ManifestRoutine): [Path, string][] {
+  const all: [Path, JsonObject | undefined][] = [
+    ...nodes.map(({ output_schema }, index): [Path, JsonObject | undefined] => [
+      ['nodes', index, 'output_schema'],
+      output_schema,
+    ]),
+    [['autonomous', 'input_schema'], autonomous?.input_schema],
+    [['autonomous', 'output_schema'], autonomous?.output_schema],
+  ]
+  return all.flatMap(([path, schema]) =>
+    schema ? compiler.faultsOf(schema).map(({ message }): [Path, string] => [path, message]) : [],
+  )
 }
 
 function graphFaults({ nodes, entry }: ManifestRoutine, at: Path, faultAt: Source['faultAt']): ManifestFault[] {

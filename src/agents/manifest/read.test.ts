@@ -173,6 +173,31 @@ describe('a routine', () => {
   })
 })
 
+test('there are two built-in tools, and their namespace is taken (S1.29)', () => {
+  const reserved = base('', '    - { id: built-in, hostname: http://crm, port: 80 }\n')
+  const other = base('    policies: [{ id: a, action: x, tools: "built-in:other" }]\n')
+  const reason = base(routine('          - { id: start, tools: "built-in:reason", tool_instruction: x }\n'))
+
+  expect(faultsOf(reserved)).toEqual(['agent_config.mcps[1].id: "built-in" is reserved'])
+  expect(faultsOf(other)).toEqual([expect.stringMatching(/no server in mcps has the id "built-in"/)])
+  expect(faultsOf(reason)).toContain(
+    'agent_config.context.routines[0].nodes[0].tools: built-in:reason is used by writing think and output_schema',
+  )
+})
+
+test('a routine has one entry, and valid schemas', () => {
+  const two = base(routine('          - { id: start, chat_state: hi }\n')).replace(
+    'entry: start',
+    'entry: [start, end]',
+  )
+  const wrong = base(routine('          - { id: start, think: x, output_schema: { type: strnig } }\n'))
+
+  expect(faultsOf(two)).toEqual(['agent_config.context.routines[0].entry: must be the id of one node'])
+  expect(faultsOf(wrong)).toEqual([
+    expect.stringMatching(/^agent_config\.context\.routines\[0\]\.nodes\[0\]\.output_schema: is not a JSON Schema/),
+  ])
+})
+
 test('all faults are reported at once, with their line and column', () => {
   const text = base(
     '    policies:\n      - { id: a, action: x, in_routine: none }\n      - { id: a, action: "", whn: "true" }\n',

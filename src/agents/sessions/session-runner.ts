@@ -1,8 +1,9 @@
 import type { Logger } from 'pino'
+import type { JsonObject } from '../../lib/json.ts'
 import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import type { Agent } from '../../model/agent.ts'
 import { PlatformError } from '../../model/errors.ts'
-import { type GenerationSettings, isOver } from '../../model/generation.ts'
+import { type GenerationResult, type GenerationSettings, isOver } from '../../model/generation.ts'
 import type { Guide } from '../../model/guide.ts'
 import { newId } from '../../model/ids.ts'
 import type { GuideState, SessionEvent } from '../../model/session.ts'
@@ -127,10 +128,26 @@ export class SessionRunner {
   }
 
   /** Called when a run has ended or paused. */
-  async onRest(run: Run): Promise<void> {
-    if (run.session_id === null || !isOver(run.status)) return
+  async onRest(run: Run, { required_action }: Pick<GenerationResult, 'required_action'>): Promise<void> {
+    if (run.session_id === null) return
+    if (required_action) await this.#report(run, required_action)
+    if (!isOver(run.status)) return
     await this.settle(run)
     await this.advance(run.session_id)
+  }
+
+  /** A turn that waits for an approval or for the output of a client tool says so. */
+  async #report(run: Run, required: NonNullable<GenerationResult['required_action']>): Promise<void> {
+    const ids = [
+      ...required.tool_calls.map((one) => one.tool_call_id),
+      ...(required.approvals ?? []).map((one) => one.approval_id),
+    ]
+    const data = { type: 'requires_action', generation_id: run.id, required_action: required } as unknown as JsonObject
+    const event: NewEvent = {
+      ...{ kind: 'custom', source: 'system', data: { data } },
+      ...{ key: `${run.id}/waits/${ids.join()}`, generation_id: run.id, trace_id: run.trace_id },
+    }
+    await this.#deps.store.sessions.append(run.session_id as string, [event])
   }
 
   /** Appends the last events of a turn that is over. Idempotent. */
@@ -164,7 +181,7 @@ function settingsOf(
   agent: Agent,
   guide: Guide | undefined,
   before: number,
-  { id: sessionId, end_user_id, run }: SessionRecord,
+  { id: sessionId, end_user_id, run, state }: SessionRecord,
 ): GenerationSettings {
   const { ai_provider_id, model, instructions, tool_ids, temperature, max_context_messages, boundary_policy } = agent
   const { active_tool_ids, tool_choice, stop_conditions, step_rules } = agent
@@ -178,7 +195,7 @@ function settingsOf(
     max_call_depth: 10,
     tool_context: { sessionId, ...(end_user_id !== null && isHeader(end_user_id) && { endUserId: end_user_id }) },
     streamed: true,
-    turn: { before, guide_id: guide?.id ?? null },
+    turn: { before, guide_id: guide?.id ?? null, state },
   }
 }
 
