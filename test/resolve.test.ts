@@ -277,6 +277,27 @@ describe('semantic search', () => {
     expect(JSON.stringify(await searchOf(platform))).not.toContain('sk-endpoint')
   })
 
+  test('uses the stored meaning of an earlier request, however many there were since', {
+    timeout: 30_000,
+  }, async () => {
+    await using endpoint = await startService(({ body }) => {
+      const { input } = JSON.parse(body) as { input: string[] }
+      return { body: JSON.stringify({ data: input.map((_, index) => ({ index, embedding: [1, 0.5, 0.1] })) }) }
+    })
+    await using platform = await startPlatform({ QM_EMBEDDINGS_URL: endpoint.url })
+    const { resolve, first } = await serve(platform)
+    await vi.waitFor(async () => expect((await first('Send an email'))?.features.meaning).not.toBe(0), 20_000)
+
+    for (let asked = 0; asked < 2000; asked += 100) {
+      await resolve(Array.from({ length: 100 }, (_, at) => `Send an email ${asked + at}`))
+    }
+    const { body } = await resolve(['Send an email 1950', 'Send an email to Ana'])
+
+    const meanings = body.results.map(({ candidates }: { candidates: Candidate[] }) => candidates[0]?.features.meaning)
+    expect(meanings).toEqual([expect.any(Number), expect.any(Number)])
+    expect(meanings).not.toContain(0)
+  })
+
   test('falls back to keywords while the endpoint fails', async () => {
     await using endpoint = await startService(() => ({ status: 500, body: 'no' }))
     await using platform = await startPlatform({ QM_EMBEDDINGS_URL: endpoint.url })
