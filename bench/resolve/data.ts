@@ -48,6 +48,13 @@ export const setNames = [
   'toollens',
 ]
 
+/** The sets whose actions belong to apps. */
+export const isOfApps = (name: string): boolean => name === 'n8n-steps-dev' || name === 'activepieces-titles'
+
+/** Whether queries of the other set should find nothing in this one. The two sets of apps overlap. */
+export const isForeign = (name: string, other: string): boolean =>
+  name !== other && !(isOfApps(name) && isOfApps(other)) && other !== 'toollens' && name !== 'toollens'
+
 export const hasData = (): boolean => setNames.every((name) => existsSync(join(folder, name, 'tools.jsonl')))
 
 export const noData = `No data found in ${folder}. Set QM_RETRIEVAL to the folder with ${setNames.join(', ')}.`

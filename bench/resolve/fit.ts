@@ -18,7 +18,7 @@ import { type Scope, scopeOf } from '../../src/search/scope.ts'
 import { gist } from '../../src/search/semantic-index.ts'
 import { Vectors } from '../../src/search/vectors.ts'
 import type { Regime } from '../../src/search/weights.ts'
-import { hasData, measure, noData, type Quality, readSet, setNames, type TestSet } from './data.ts'
+import { hasData, isForeign, isOfApps, measure, noData, type Quality, readSet, setNames, type TestSet } from './data.ts'
 import { EmbeddedTexts } from './embedded.ts'
 
 /** A query with its candidates. */
@@ -86,15 +86,6 @@ if (process.argv[2] === 'check') {
 /** Only the sets of apps have titles and names of apps that can be omitted. */
 function dressesOf(name: string): readonly ('full' | 'bare')[] {
   return isOfApps(name) ? ['full', 'bare'] : ['full']
-}
-
-function isOfApps(name: string): boolean {
-  return name === 'n8n-steps-dev' || name === 'activepieces-titles'
-}
-
-/** Whether queries of the other set should find nothing in this one. The two sets of apps overlap. */
-function isForeign(name: string, other: string): boolean {
-  return name !== other && !(isOfApps(name) && isOfApps(other)) && other !== 'toollens' && name !== 'toollens'
 }
 
 interface IndexedSet {

@@ -9,6 +9,7 @@ import type { Server } from '../../model/server.ts'
 import type { Output } from '../../model/tool.ts'
 import { parseInput } from '../../operations/operation.ts'
 import { Requests } from '../../operations/resolve.ts'
+import { answerOf, maxAnswers } from '../../search/answer.ts'
 import type { ActionMatch } from '../../search/resolver.ts'
 import type { RecordedInput } from '../../store/calls.ts'
 import { hintBudget, withExamples } from './examples.ts'
@@ -82,21 +83,11 @@ export const agentTools: readonly JsonObject[] = [
   },
 ]
 
-/** Lower scores are not a match. */
-const leastScore = 0.5
-/** Scores within this ratio of the best are a tie, which the model resolves. */
-const tie = 0.9
-const maxTied = 3
-
 export async function resolveActions(input: unknown, request: ServerRequest): Promise<ToolResult> {
   const { integration_query: queries, full_schema: full = false } = parseInput(Resolve, input)
   const chosen = new Map<string, ActionMatch>()
-  for (const found of await request.resolve(queries, maxTied)) {
-    const [best] = found
-    if (!best) continue
-    for (const one of found.filter(({ score }) => score >= leastScore && odds(score) >= tie * odds(best.score))) {
-      chosen.set(`${one.action.tool.id} ${one.action.action.id}`, one)
-    }
+  for (const found of await request.resolve(queries, maxAnswers)) {
+    for (const one of answerOf(found)) chosen.set(`${one.action.tool.id} ${one.action.action.id}`, one)
   }
   if (chosen.size === 0) {
     const asked = queries
@@ -113,8 +104,6 @@ export async function resolveActions(input: unknown, request: ServerRequest): Pr
   const known = { usable, answers: hasSent ? await request.answers() : [] }
   return textResult(JSON.stringify(actions.map((one) => (full && wholeEntity(one)) || entity(one, sent(one), known))))
 }
-
-const odds = (score: number) => score / (1 - score)
 
 const entity = (one: ServerAction, sent: readonly RecordedInput[], known: RecentAnswer) => ({
   slug: one.action.app,
