@@ -9,9 +9,11 @@
 
 import { countTokens } from '../../src/operations/tokens.ts'
 import { answerOf } from '../../src/search/answer.ts'
+import { partsOf } from '../../src/search/parts.ts'
 import type { Candidate } from '../../src/search/rank.ts'
 import { type Scope, scopeOf } from '../../src/search/scope.ts'
 import { gist } from '../../src/search/semantic-index.ts'
+import { defaultBudget, fitPlan } from '../../src/surfaces/mcp/plan.ts'
 import { hasData, isForeign, isOfApps, noData, type Query, readSet, setNames, type TestSet } from './data.ts'
 import { EmbeddedTexts } from './embedded.ts'
 import { type IndexedSet, indexSet } from './indexed.ts'
@@ -42,19 +44,19 @@ async function run(set: TestSet): Promise<void> {
 }
 
 /** The text of an answer. */
-const print = (set: TestSet, found: readonly Candidate[]): string =>
-  JSON.stringify(
-    found.map(({ id }) => {
-      const { app, name, schema } = set.subjects[id] as TestSet['subjects'][number]
-      return { slug: app, type: 'action', identifier: name, json_schema: schema }
-    }),
-  )
+function print(set: TestSet, found: readonly Candidate[]): string {
+  const items = found.map(({ id }, at) => {
+    const { app, name, schema } = set.subjects[id] as TestSet['subjects'][number]
+    return { entry: { slug: app, type: 'action', identifier: name, json_schema: schema }, isBest: at === 0 }
+  })
+  return JSON.stringify(fitPlan(items, defaultBudget))
+}
 
 async function refusals(set: TestSet, { byMeaning }: IndexedSet): Promise<void> {
   const others = setNames.filter((other) => isForeign(set.name, other))
   const foreign = others.flatMap((other) => readSet(other).queries.filter((_, at) => at % 20 === 0))
   if (foreign.length === 0) return
-  await texts.prepare(foreign.map(({ text }) => gist(text)))
+  await texts.prepare(foreign.flatMap(({ text }) => partsOf(text).map(gist)))
   const answered = foreign.filter(({ text }) => answerOf(byMeaning(text)).length > 0)
   console.log(`${' '.repeat(20)} requests of other sets answered ${percent(answered.length, foreign.length)}`)
 }

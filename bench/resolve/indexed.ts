@@ -1,6 +1,7 @@
 import { type IndexedAction, indexAction } from '../../src/search/indexed-action.ts'
+import { partsOf } from '../../src/search/parts.ts'
 import { Index } from '../../src/search/postings.ts'
-import { type Candidate, rank } from '../../src/search/rank.ts'
+import { type Candidate, type QueryVector, rankParts } from '../../src/search/rank.ts'
 import { type Scope, scopeOf } from '../../src/search/scope.ts'
 import { gist } from '../../src/search/semantic-index.ts'
 import { Vectors } from '../../src/search/vectors.ts'
@@ -11,8 +12,8 @@ import type { EmbeddedTexts } from './embedded.ts'
 export interface IndexedSet {
   readonly index: Index
   readonly scope: Scope
-  byWords(text: string, scope?: Scope): Candidate[]
-  byMeaning(text: string, scope?: Scope): Candidate[]
+  byWords(text: string, scope?: Scope): readonly Candidate[]
+  byMeaning(text: string, scope?: Scope): readonly Candidate[]
 }
 
 export async function indexSet(set: TestSet, texts: EmbeddedTexts): Promise<IndexedSet> {
@@ -23,13 +24,26 @@ export async function indexSet(set: TestSet, texts: EmbeddedTexts): Promise<Inde
   const wanted = ids.map((id) => (index.actions[id] as IndexedAction).texts())
   await texts.prepare([
     ...wanted.flatMap(({ short, whole }) => [short, whole]),
-    ...set.queries.map(({ text }) => gist(text)),
+    ...set.queries.flatMap(({ text }) => partsOf(text).map(gist)),
   ])
   for (const [id, { short, whole }] of wanted.entries()) vectors.set(id, texts.get(short), texts.get(whole))
   return {
     index,
     scope,
-    byWords: (text, part = scope) => rank(text, index, part, undefined),
-    byMeaning: (text, part = scope) => rank(text, index, part, { vector: texts.get(gist(text)), vectors }),
+    byWords: (text, part = scope) =>
+      rankParts(
+        partsWith(text, () => undefined),
+        index,
+        part,
+      ).found,
+    byMeaning: (text, part = scope) =>
+      rankParts(
+        partsWith(text, (one) => ({ vector: texts.get(gist(one)), vectors })),
+        index,
+        part,
+      ).found,
   }
 }
+
+const partsWith = (text: string, meaningOf: (part: string) => QueryVector | undefined) =>
+  partsOf(text).map((part) => ({ text: part, meaning: meaningOf(part) }))
