@@ -47,7 +47,10 @@ async function serve(platform: TestPlatform, more: object[] = []) {
 }
 
 /** The response of RESOLVE_ACTIONS over MCP. */
-async function resolveActions(platform: TestPlatform, integration_query: unknown): Promise<string> {
+const resolveActions = (platform: TestPlatform, integration_query: unknown, more: object = {}): Promise<string> =>
+  callTool(platform, 'RESOLVE_ACTIONS', { integration_query, ...more })
+
+async function callTool(platform: TestPlatform, name: string, given: object): Promise<string> {
   const response = await platform.fetch('/mcp/s', {
     method: 'POST',
     headers: {
@@ -60,7 +63,7 @@ async function resolveActions(platform: TestPlatform, integration_query: unknown
       jsonrpc: '2.0',
       id: 1,
       method: 'tools/call',
-      params: { name: 'RESOLVE_ACTIONS', arguments: { integration_query } },
+      params: { name, arguments: given },
     }),
   })
   const text = await response.text()
@@ -197,6 +200,75 @@ describe('RESOLVE_ACTIONS', () => {
     expect(one.map(({ slug }: Candidate) => slug)).toEqual(['zoho'])
   })
 
+  test('shortens the schemas of alternatives, returns them in full on request, and stays within the budget', async () => {
+    await using platform = await startPlatform()
+    const lead = { type: 'string', description: 'The id of the lead. '.repeat(10) }
+    const parameters = { type: 'object', properties: { lead }, required: ['lead'] }
+    await serve(platform, [
+      { app: 'pipedrive', name: 'archive_lead', description: 'Archive a lead', parameters },
+      { app: 'zoho', name: 'archive-lead', description: 'Archive a lead', parameters },
+    ])
+
+    const [best, other] = JSON.parse(await resolveActions(platform, ['Archive a lead']))
+    const whole = JSON.parse(await resolveActions(platform, ['Archive a lead'], { full_schema: true }))
+    await platform.patch('/servers/s', { resolve_tokens: 100 })
+    const few = JSON.parse(await resolveActions(platform, ['Archive a lead']))
+
+    expect(best.json_schema).toEqual(parameters)
+    expect(other.json_schema).toEqual({ ...parameters, properties: { lead: { type: 'string' } } })
+    expect(other.note).toContain('full_schema')
+    expect(whole.map(({ json_schema }: { json_schema: object }) => json_schema)).toEqual([parameters, parameters])
+    expect(few).toHaveLength(1)
+  })
+
+  test('is not needed again after a wrong input: the error has the whole schema', async () => {
+    await using platform = await startPlatform()
+    const parameters = {
+      type: 'object',
+      properties: { lead: { type: 'string', description: 'The id of the lead' } },
+      required: ['lead'],
+    }
+    await serve(platform, [{ app: 'zoho', name: 'archive-lead', description: 'Archive a lead', parameters }])
+
+    const answer = await callTool(platform, 'EXECUTE_ACTION', {
+      application_slug: 'zoho',
+      action_id: 'archive-lead',
+      type: 'action',
+      input_payload: { lead: 7 },
+    })
+
+    expect(JSON.parse(answer)).toEqual({
+      success: false,
+      error: expect.stringContaining('lead'),
+      json_schema: parameters,
+    })
+  })
+
+  test('says that the named app is missing, and names the nearest, instead of using another app (S0.22)', async () => {
+    await using platform = await startPlatform()
+    const { resolve } = await serve(platform, [
+      { app: 'discord', name: 'send_message', description: 'Send a message to a channel' },
+      { app: 'googledrive', name: 'upload_file', description: 'Upload a file' },
+    ])
+
+    const slack = await resolveActions(platform, ['Send a message Slack'])
+    const calendar = await resolveActions(platform, ['Upload a file Google Photos'])
+    const both = await resolveActions(platform, ['Send a message Slack', 'List Contacts Salesforce'])
+    const { body } = await resolve(['Send a message Slack', 'Send a message Discord'])
+
+    expect(slack).toMatch(
+      /^Couldn't find any matching actions for "Send a message Slack"\. There is no app "Slack" here\./,
+    )
+    expect(slack).toContain('The nearest apps are "discord"')
+    expect(calendar).toContain('There is no app "Google Photos" here.')
+    expect(JSON.parse(both)).toMatchObject([{ slug: 'salesforce', identifier: 'get_contacts' }])
+    expect(body.results[0]).toMatchObject({ missing_app: 'Slack' })
+    expect(body.results[0].candidates[0].score).toBeLessThanOrEqual(0.1)
+    expect(body.results[1]).not.toHaveProperty('missing_app')
+    expect(body.results[1].candidates[0]).toMatchObject({ slug: 'discord' })
+    expect(body.results[1].candidates[0].score).toBeGreaterThan(0.5)
+  })
+
   test('returns a plain sentence if nothing matches or the query is empty (S0.22)', async () => {
     await using platform = await startPlatform()
     await serve(platform)
@@ -275,6 +347,27 @@ describe('semantic search', () => {
     const kept = await platform.platform.store.engine.db.selectFrom('vectors').selectAll().execute()
     expect(kept).toHaveLength(actions.length)
     expect(JSON.stringify(await searchOf(platform))).not.toContain('sk-endpoint')
+  })
+
+  test('uses the stored meaning of an earlier request, however many there were since', {
+    timeout: 30_000,
+  }, async () => {
+    await using endpoint = await startService(({ body }) => {
+      const { input } = JSON.parse(body) as { input: string[] }
+      return { body: JSON.stringify({ data: input.map((_, index) => ({ index, embedding: [1, 0.5, 0.1] })) }) }
+    })
+    await using platform = await startPlatform({ QM_EMBEDDINGS_URL: endpoint.url })
+    const { resolve, first } = await serve(platform)
+    await vi.waitFor(async () => expect((await first('Send an email'))?.features.meaning).not.toBe(0), 20_000)
+
+    for (let asked = 0; asked < 2000; asked += 100) {
+      await resolve(Array.from({ length: 100 }, (_, at) => `Send an email ${asked + at}`))
+    }
+    const { body } = await resolve(['Send an email 1950', 'Send an email to Ana'])
+
+    const meanings = body.results.map(({ candidates }: { candidates: Candidate[] }) => candidates[0]?.features.meaning)
+    expect(meanings).toEqual([expect.any(Number), expect.any(Number)])
+    expect(meanings).not.toContain(0)
   })
 
   test('falls back to keywords while the endpoint fails', async () => {

@@ -20,6 +20,10 @@ export interface TestUpstream extends AsyncDisposable {
   readonly calls: { name: string; input: Record<string, unknown> }[]
   /** The headers of every request. */
   readonly headers: Record<string, string | string[] | undefined>[]
+  /** What every list of its tools waits for, from now on. */
+  holdLists(until: Promise<void>): void
+  /** How many lists are waiting. */
+  readonly heldLists: number
   /** Replaces its tools and notifies clients. */
   change(tools: UpstreamTool[]): void
   /** Closes the port, and opens the same one again. */
@@ -40,6 +44,8 @@ export async function startUpstream(
   { declaresChanges = true } = {},
 ): Promise<TestUpstream> {
   let offered = tools
+  let listable = Promise.resolve()
+  let heldLists = 0
   const calls: TestUpstream['calls'] = []
   const headers: TestUpstream['headers'] = []
   const handler = createMcpHandler(
@@ -48,7 +54,12 @@ export async function startUpstream(
         { name: 'upstream', version: '1' },
         { capabilities: { tools: declaresChanges ? { listChanged: true } : {}, logging: {} } },
       )
-      server.setRequestHandler('tools/list', () => ({ tools: offered.map(({ run: _, ...tool }) => tool) }))
+      server.setRequestHandler('tools/list', async () => {
+        heldLists++
+        await listable
+        heldLists--
+        return { tools: offered.map(({ run: _, ...tool }) => tool) }
+      })
       server.setRequestHandler('tools/call', async ({ params }, context) => {
         const input = (params.arguments ?? {}) as Record<string, unknown>
         calls.push({ name: params.name, input })
@@ -90,6 +101,12 @@ export async function startUpstream(
     url: `http://127.0.0.1:${port}/mcp`,
     calls,
     headers,
+    holdLists(until) {
+      listable = until
+    },
+    get heldLists() {
+      return heldLists
+    },
     change(next) {
       offered = next
       handler.notify.toolsChanged()

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { JsonObject } from '../../src/lib/json.ts'
 import type { SearchableAction } from '../../src/search/indexed-action.ts'
+import { sentencesFrom } from './sentences.ts'
 
 /** A set of tools, and queries with their relevant tools. */
 export interface TestSet {
@@ -39,7 +40,7 @@ interface QueryLine {
 /** The folder of the public data sets. They are not part of the repository, because we may not redistribute them. */
 export const folder = process.env.QM_RETRIEVAL ?? new URL('../../../shared/retrieval', import.meta.url).pathname
 
-export const setNames = [
+const givenNames = [
   'n8n-steps-dev',
   'activepieces-titles',
   'metatool-dev',
@@ -47,10 +48,21 @@ export const setNames = [
   'toolret-apibank',
   'toollens',
 ]
+/** Sentences that name an app. Generated, because no given set has them. */
+const generatedName = 'app-sentences'
+export const setNames = [...givenNames, generatedName]
 
-export const hasData = (): boolean => setNames.every((name) => existsSync(join(folder, name, 'tools.jsonl')))
+/** The sets whose actions belong to apps. */
+export const isOfApps = (name: string): boolean =>
+  ['n8n-steps-dev', 'activepieces-titles', generatedName].includes(name)
 
-export const noData = `No data found in ${folder}. Set QM_RETRIEVAL to the folder with ${setNames.join(', ')}.`
+/** Whether queries of the other set should find nothing in this one. The two sets of apps overlap. */
+export const isForeign = (name: string, other: string): boolean =>
+  name !== other && !(isOfApps(name) && isOfApps(other)) && other !== 'toollens' && name !== 'toollens'
+
+export const hasData = (): boolean => givenNames.every((name) => existsSync(join(folder, name, 'tools.jsonl')))
+
+export const noData = `No data found in ${folder}. Set QM_RETRIEVAL to the folder with ${givenNames.join(', ')}.`
 
 const lines = <T>(...path: string[]): T[] =>
   readFileSync(join(folder, ...path), 'utf8')
@@ -60,6 +72,10 @@ const lines = <T>(...path: string[]): T[] =>
 
 /** `bare` omits the fields that not every tool has: titles of actions, and names of apps in addition to their slugs. */
 export function readSet(name: string, dress: 'full' | 'bare' = 'full'): TestSet {
+  if (name === generatedName) {
+    const { queries } = sentencesFrom(readSet('n8n-steps-dev'))
+    return { ...readSet('n8n-steps-dev', dress), name, queries }
+  }
   const tools = lines<ToolLine>(name, 'tools.jsonl')
   const queries = lines<QueryLine>(name, 'queries.jsonl')
   const { mode } = JSON.parse(readFileSync(join(folder, name, 'dataset.json'), 'utf8')) as TestSet

@@ -33,7 +33,14 @@ async function run(size: number): Promise<void> {
     await store.vectors.add(modelName, subjects.slice(start, start + 500).map(toRow))
   }
   const all = subjects.map(toServerAction)
-  const catalogue: ServerCatalogue = { byName: new Map(), named: [], all, withheld: new Map(), complete: true }
+  const catalogue: ServerCatalogue = {
+    byName: new Map(),
+    named: [],
+    all,
+    withheld: new Map(),
+    complete: true,
+    version: 1,
+  }
   const model = new EmbeddedModel(undefined)
   const semantic = new SemanticIndex(model, store, (text) => console.error(text))
   const resolver = new Resolver(semantic)
@@ -45,7 +52,7 @@ async function run(size: number): Promise<void> {
   const fromCache = await timed(() => semantic.idle())
   const longestPause = pauses.stop()
   const [warm] = await resolver.find(['Create an invoice'], caller, 1)
-  if (warm?.[0]?.features.meaning === 0) throw new Error('the vectors were not used')
+  if (warm?.matches[0]?.features.meaning === 0) throw new Error('the vectors were not used')
 
   const queries = sets.flatMap(({ queries: some }) => some.slice(0, 150).map(({ text }) => text))
   const single: number[] = []

@@ -60,30 +60,33 @@ export const autoApprovesAll = (
   deps: ToolDeps,
 ): boolean => autoApproveOf(tool, higherLevel(tool.level, type.level?.(tool.config, deps) ?? 'open'))
 
+/** What may have changed: tools and what they are configured with, or the list of an upstream server. */
+export type ChangeSource = 'tools' | 'upstream'
+
 /** The current actions of all tools, cached until a tool changes. */
 export class Catalogue {
   readonly #entries: Cached<ToolEntry>
   readonly #store: Store
   readonly #deps: ToolDeps
   readonly #types: ToolTypes
-  readonly #listeners = new Set<() => void>()
+  readonly #listeners = new Set<(source: ChangeSource) => void>()
 
   constructor(store: Store, deps: ToolDeps, types: ToolTypes) {
     this.#store = store
     this.#deps = deps
     this.#types = types
     this.#entries = new Cached(store.changes, { removeOn: ['tools'], lifetime: cacheTimeOf })
-    store.changes.subscribe('tools', () => this.#changed())
+    store.changes.subscribe('tools', () => this.#changed('tools'))
     store.changes.subscribe('secrets', (projects) => this.#secretsChanged(projects))
     store.changes.subscribe('connections', (ids) => this.#connectionsChanged(ids))
     deps.upstreams.onChange(() => {
       this.#entries.expire(({ tool, type }) => lifetimeOf(tool, type) !== undefined)
-      this.#changed()
+      this.#changed('upstream')
     })
   }
 
   /** Calls the listener when the actions of any tool may have changed. */
-  onChange(listener: () => void): void {
+  onChange(listener: (source: ChangeSource) => void): void {
     this.#listeners.add(listener)
   }
 
@@ -97,7 +100,7 @@ export class Catalogue {
       return isAffected
     })
     this.#deps.upstreams.release(ids)
-    this.#changed()
+    this.#changed('tools')
   }
 
   /** With a new connection, the list of a server that needs one can be read. New tokens of a connection change nothing. */
@@ -105,11 +108,11 @@ export class Catalogue {
     if (ids.length > 0 && !ids.some((id) => id.startsWith('proj_'))) return
     const isInProject = ({ tool }: ToolEntry) => ids.length === 0 || ids.includes(tool.project_id)
     this.#entries.expire((entry) => isInProject(entry) && lifetimeOf(entry.tool, entry.type) !== undefined)
-    this.#changed()
+    this.#changed('tools')
   }
 
-  #changed(): void {
-    for (const listener of this.#listeners) listener()
+  #changed(source: ChangeSource): void {
+    for (const listener of this.#listeners) listener(source)
   }
 
   /** The entry if it is cached and fresh. */
@@ -119,6 +122,20 @@ export class Catalogue {
 
   find(toolId: string): Promise<ToolEntry | undefined> {
     return this.#entries.find(toolId, () => this.#load(toolId))
+  }
+
+  /**
+   * The last known entry of a tool whose list comes from an upstream server, even if it is stale. It is then listed again in
+   * the background. Waits only for lists that are not known at all.
+   */
+  async findRecent(toolId: string): Promise<ToolEntry | undefined> {
+    const last = this.#entries.last(toolId)
+    if (!last || this.peek(toolId) || lifetimeOf(last.tool, last.type) === undefined) return this.find(toolId)
+    this.find(toolId).then(
+      (entry) => entry !== last && !entry?.unreachable && this.#changed('upstream'),
+      () => {},
+    )
+    return last
   }
 
   /** The entry if it is cached or can be built without a request to an upstream server. */

@@ -27,6 +27,8 @@ export interface ServerCatalogue {
   readonly withheld: ReadonlyMap<string, ServerAction>
   /** False if an upstream server was unreachable. */
   readonly complete: boolean
+  /** Catalogues of a server with the same version have the same tools. The lists of upstream servers may differ. */
+  readonly version: number
 }
 
 /** How long a server catalogue is cached. Shorter if an upstream server was unreachable, so its actions appear soon. */
@@ -36,19 +38,33 @@ const lifetimeIncomplete = 1000
 /** Caches the catalogue of each server until a tool, a server or an upstream server changes. */
 export class ServerCatalogues {
   readonly #catalogues: Cached<ServerCatalogue>
+  /** Built from lists that may be stale. */
+  readonly #recent: Cached<ServerCatalogue>
   readonly #servers: Cached<Server>
   readonly #store: Store
   readonly #catalogue: Catalogue
+  #version = 0
 
   constructor(store: Store, catalogue: Catalogue) {
     this.#store = store
     this.#catalogue = catalogue
     this.#servers = new Cached(store.changes, { clearOn: ['servers'] })
-    this.#catalogues = new Cached(store.changes, {
-      clearOn: ['servers'],
-      lifetime: ({ complete }) => (complete ? lifetime : lifetimeIncomplete),
-    })
-    catalogue.onChange(() => this.#catalogues.clear())
+    const options = { lifetime: ({ complete }: ServerCatalogue) => (complete ? lifetime : lifetimeIncomplete) }
+    this.#catalogues = new Cached(store.changes, options)
+    this.#recent = new Cached(store.changes, options)
+    store.changes.subscribe('servers', () => this.#clear())
+    catalogue.onChange((source) => (source === 'tools' ? this.#clear() : this.#expire()))
+  }
+
+  #clear(): void {
+    this.#version++
+    this.#catalogues.clear()
+    this.#recent.clear()
+  }
+
+  #expire(): void {
+    this.#catalogues.expire(() => true)
+    this.#recent.expire(() => true)
   }
 
   /** By id or slug. */
@@ -62,13 +78,26 @@ export class ServerCatalogues {
   }
 
   of(server: Server): Promise<ServerCatalogue> {
-    return this.#catalogues.find(server.id, () => this.#load(server))
+    return this.#catalogues.find(server.id, () => this.#load(server, (id) => this.#catalogue.find(id)))
   }
 
-  async #load(server: Server): Promise<ServerCatalogue> {
+  /**
+   * The last known catalogue, for searches: they do not wait until upstream servers are listed again, which happens in the
+   * background. Changes of tools and servers show at once.
+   */
+  async recent(server: Server): Promise<ServerCatalogue> {
+    const fresh = this.peek(server)
+    if (fresh) return fresh
+    this.of(server).catch(() => {})
+    const last = this.#catalogues.last(server.id) ?? this.#recent.last(server.id)
+    return last ?? this.#recent.find(server.id, () => this.#load(server, (id) => this.#catalogue.findRecent(id)))
+  }
+
+  async #load(server: Server, find: Catalogue['find']): Promise<ServerCatalogue> {
+    const version = this.#version
     const tools = await this.#toolsOf(server.project_id)
     // One unreachable upstream server must not hide the actions of the others.
-    const found = await Promise.allSettled(tools.map((tool) => this.#catalogue.find(tool.id)))
+    const found = await Promise.allSettled(tools.map((tool) => find(tool.id)))
     const complete = found.every((one) => one.status === 'fulfilled' && !one.value?.unreachable)
     const offered = found.flatMap((one) => {
       const entry = one.status === 'fulfilled' ? one.value : undefined
@@ -89,7 +118,8 @@ export class ServerCatalogues {
     )
     const named = [...names].filter(([, { prepared }]) => !prepared.withheld)
     const withheld = [...names].filter(([, { prepared }]) => prepared.withheld)
-    return { named, byName: new Map(named), all: named.map(([, one]) => one), withheld: new Map(withheld), complete }
+    const all = named.map(([, one]) => one)
+    return { named, byName: new Map(named), all, withheld: new Map(withheld), complete, version }
   }
 
   async #toolsOf(projectId: string): Promise<StoredTool[]> {

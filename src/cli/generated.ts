@@ -734,6 +734,7 @@ export const commands: readonly Command[] = [
       },
       { name: 'skill_ids', type: 'string[] | null', description: 'Skills it offers; null offers all skills in the project', where: 'body', reads: 'list' },
       { name: 'result_limit', type: 'integer | null', description: 'Results with more bytes of text than this are truncated, and the model reads the rest with READ_RESULT; null turns this off', where: 'body', reads: 'JSON' },
+      { name: 'resolve_tokens', type: 'integer | null', description: 'About how many tokens an answer of RESOLVE_ACTIONS may have; alternatives and details of schemas are left out above that. null for the default, 2000', where: 'body', reads: 'JSON' },
       { name: 'auto_approve', type: 'boolean | null', description: 'If false, every call through this server needs approval; otherwise the tools decide', where: 'body', reads: 'flag' },
       { name: 'approval_timeout_seconds', type: 'number | null', description: 'Time to decide, unless the rule or the tool sets it', where: 'body', reads: 'JSON' },
       {
@@ -849,6 +850,7 @@ export const commands: readonly Command[] = [
       },
       { name: 'skill_ids', type: 'string[] | null', description: 'Skills it offers; null offers all skills in the project', where: 'body', reads: 'list' },
       { name: 'result_limit', type: 'integer | null', description: 'Results with more bytes of text than this are truncated, and the model reads the rest with READ_RESULT; null turns this off', where: 'body', reads: 'JSON' },
+      { name: 'resolve_tokens', type: 'integer | null', description: 'About how many tokens an answer of RESOLVE_ACTIONS may have; alternatives and details of schemas are left out above that. null for the default, 2000', where: 'body', reads: 'JSON' },
       { name: 'auto_approve', type: 'boolean | null', description: 'If false, every call through this server needs approval; otherwise the tools decide', where: 'body', reads: 'flag' },
       { name: 'approval_timeout_seconds', type: 'number | null', description: 'Time to decide, unless the rule or the tool sets it', where: 'body', reads: 'JSON' },
       {

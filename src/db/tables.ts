@@ -165,6 +165,7 @@ export interface ServerRow {
   apps: string | null
   skill_ids: string | null
   result_limit: number | null
+  resolve_tokens: number | null
   auto_approve: number | null
   approval_timeout_seconds: number | null
   access: string | null

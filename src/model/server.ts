@@ -55,6 +55,14 @@ export const ServerFields = {
     .describe(
       'Results with more bytes of text than this are truncated, and the model reads the rest with READ_RESULT; null turns this off',
     ),
+  resolve_tokens: z
+    .int()
+    .min(100)
+    .max(100_000)
+    .nullable()
+    .describe(
+      'About how many tokens an answer of RESOLVE_ACTIONS may have; alternatives and details of schemas are left out above that. null for the default, 2000',
+    ),
   auto_approve: z
     .boolean()
     .nullable()

@@ -5,7 +5,7 @@ import { Id } from '../model/page.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Server } from '../model/server.ts'
 import { featureNames } from '../search/features.ts'
-import type { ActionMatch } from '../search/resolver.ts'
+import type { ActionMatch, ActionMatches } from '../search/resolver.ts'
 import { acts, type OperationDeps } from './operation.ts'
 import { server } from './servers.ts'
 
@@ -32,11 +32,26 @@ export const resolveActions = acts({
     integration_query: Requests.describe('One entry per action: a short description and the app'),
     limit: z.number().int().min(1).max(50).default(10).meta({ default: 10 }),
   }),
-  output: z.object({ results: z.array(z.object({ query: z.string(), candidates: z.array(Candidate) })) }),
+  output: z.object({
+    results: z.array(
+      z.object({
+        query: z.string(),
+        missing_app: z.string().optional().describe('The app that the request names, if no action here belongs to it'),
+        candidates: z.array(Candidate),
+      }),
+    ),
+  }),
   async run({ integration_query: requests, limit }, { target, ...context }) {
     const answers = await findActions(requests, limit, target, context)
     return {
-      results: requests.map((query, at) => ({ query, candidates: (answers[at] ?? []).map(toCandidate) })),
+      results: requests.map((query, at) => {
+        const { matches = [], missingApp } = answers[at] ?? {}
+        return {
+          query,
+          ...(missingApp !== undefined && { missing_app: missingApp.slice(0, 200) }),
+          candidates: matches.map(toCandidate),
+        }
+      }),
     }
   },
 })
@@ -51,10 +66,10 @@ export async function findActions(
     serverCatalogues,
     resolver,
   }: Pick<OperationDeps, 'serverCatalogues' | 'resolver'> & { readonly principal: Principal },
-): Promise<readonly (readonly ActionMatch[])[]> {
+): Promise<readonly ActionMatches[]> {
   const caller = {
     serverId: target.id,
-    catalogue: await serverCatalogues.of(target),
+    catalogue: await serverCatalogues.recent(target),
     principal,
     may: ({ tool }: ActionMatch['action']) => evaluate(principal, 'tools:CallTool', toolResource(tool)).allowed,
   }

@@ -37,6 +37,7 @@ export const createServer = creates({
       apps: null,
       skill_ids: null,
       result_limit: null,
+      resolve_tokens: null,
       auto_approve: null,
       approval_timeout_seconds: null,
       access: openAccess,

@@ -746,7 +746,14 @@ export interface Operations {
         integration_query: Array<string>
         limit?: number
       }
-      answer: { results: Array<{ query: string; candidates: Array<ActionCandidate> }> }
+      answer: {
+        results: Array<{
+          query: string
+          /** The app that the request names, if no action here belongs to it */
+          missing_app?: string
+          candidates: Array<ActionCandidate>
+        }>
+      }
     }
     /** Change an MCP server */
     updateServer: { path: { server_id: string }; body?: ServerChanges; answer: Server }

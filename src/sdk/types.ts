@@ -1194,6 +1194,8 @@ export interface NewServer {
   skill_ids?: Array<string> | null
   /** Results with more bytes of text than this are truncated, and the model reads the rest with READ_RESULT; null turns this off */
   result_limit?: number | null
+  /** About how many tokens an answer of RESOLVE_ACTIONS may have; alternatives and details of schemas are left out above that. null for the default, 2000 */
+  resolve_tokens?: number | null
   /** If false, every call through this server needs approval; otherwise the tools decide */
   auto_approve?: boolean | null
   /** Time to decide, unless the rule or the tool sets it */
@@ -1573,6 +1575,8 @@ export interface Server {
   skill_ids: Array<string> | null
   /** Results with more bytes of text than this are truncated, and the model reads the rest with READ_RESULT; null turns this off */
   result_limit: number | null
+  /** About how many tokens an answer of RESOLVE_ACTIONS may have; alternatives and details of schemas are left out above that. null for the default, 2000 */
+  resolve_tokens: number | null
   /** If false, every call through this server needs approval; otherwise the tools decide */
   auto_approve: boolean | null
   /** Time to decide, unless the rule or the tool sets it */

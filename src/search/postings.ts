@@ -41,7 +41,7 @@ export class Index {
  * Smoothing: counts this many more actions without the term. Among a dozen contact actions, "contact" still means
  * something.
  */
-const others = 100
+export const others = 100
 
 /** The inverse document frequency of a term. */
 export const rarity = (holding: number, all: number): number =>

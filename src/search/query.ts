@@ -1,7 +1,19 @@
 import { isPlural } from './indexed-action.ts'
-import { type Index, rarity } from './postings.ts'
+import { findMissingApp } from './missing-app.ts'
+import { type Index, others, rarity } from './postings.ts'
 import type { Scope } from './scope.ts'
-import { findVerb, isVerb, joinVerbs, kindredOf, nounsOf, splitWords, stem, toTerms, type VerbClass } from './words.ts'
+import {
+  findVerb,
+  isStopWord,
+  isVerb,
+  joinVerbs,
+  kindredOf,
+  nounsOf,
+  splitWords,
+  stem,
+  toTerms,
+  type VerbClass,
+} from './words.ts'
 
 /** A parsed request, in the context of the actions that it can match. */
 export interface Query {
@@ -16,6 +28,10 @@ export interface Query {
   /** How certain it is that the request names an app, between 0 and 1, by index of the app. */
   readonly apps: ReadonlyMap<number, number>
   readonly bestApp: number
+  /** The app that it names, if no action belongs to it. */
+  readonly missingApp: string | undefined
+  /** Whether it is a sentence, as opposed to a title. */
+  readonly isSentence: boolean
   /** The terms without the name of the app. */
   readonly sequence: readonly string[]
   readonly verb: VerbClass | undefined
@@ -71,6 +87,8 @@ export function read(text: string, index: Index, scope: Scope): Query {
     scores,
     apps,
     bestApp,
+    missingApp: findMissingApp(text, bestApp, index, scope),
+    isSentence: words.filter(isStopWord).length > 2,
     sequence,
     verb,
     spelled: ` ${words.join(' ')} `,
@@ -121,13 +139,22 @@ function findApps(
     const all = [...(scope.apps[place]?.terms ?? [])].reduce((sum, term) => sum + telling(term, scope), 0)
     named.set(place, (told / all) * surest)
   }
-  for (const spelling of runsOf(words)) {
-    for (const place of scope.bySpelling.get(spelling) ?? []) {
-      const sure = hits.get(place)?.surest ?? 0.8
-      named.set(place, Math.max(named.get(place) ?? 0, sure, 0.3))
+  for (const run of runsOf(words)) {
+    for (const place of scope.bySpelling.get(run.join('')) ?? []) {
+      named.set(place, Math.max(named.get(place) ?? 0, certaintyOf(run, place, index, scope), 0.3))
     }
   }
   return named
+}
+
+/** A whole name is certain, unless its words are also common in the actions of other apps. */
+function certaintyOf(run: readonly string[], place: number, index: Index, scope: Scope): number {
+  const terms = new Set(run.map(stem))
+  const counts = new Map<number, number>()
+  for (const term of terms) index.each(term, scope.mask, (id) => counts.set(id, (counts.get(id) ?? 0) + 1))
+  let outside = 0
+  for (const [id, count] of counts) if (count === terms.size && scope.appOf[id] !== place) outside++
+  return 1 / (1 + (20 * outside) / (scope.ids.length + others))
 }
 
 /** How well a term of an app name distinguishes apps. "google" does not. */
@@ -135,14 +162,10 @@ const telling = (term: string, scope: Scope) => Math.log(1 + scope.apps.length /
 
 const longestRun = 4
 
-/** Adjacent words joined: "Google Drive" is also written "googledrive". */
-function* runsOf(words: readonly string[]): Generator<string> {
+/** Adjacent words. "Google Drive" is also written "googledrive". */
+function* runsOf(words: readonly string[]): Generator<readonly string[]> {
   for (let start = 0; start < words.length; start++) {
-    let joined = ''
-    for (const word of words.slice(start, start + longestRun)) {
-      joined += word
-      yield joined
-    }
+    for (let end = start + 1; end <= Math.min(words.length, start + longestRun); end++) yield words.slice(start, end)
   }
 }
 

@@ -55,7 +55,7 @@ test('actions that a caller may not use do not affect the scores of the others',
   const own = crm.filter(({ app }) => app !== 'hubspot')
   const among = await search(crm, ({ app }) => app !== 'hubspot')
   const alone = await search(own)
-  const scores = (found: { score: number; features: object }[]) =>
+  const scores = (found: readonly { score: number; features: object }[]) =>
     found.map(({ score, features }) => ({ score, features }))
 
   for (const text of ['List Contacts', 'Create Note HubSpot', 'Upload file Google Drive']) {

@@ -12,6 +12,8 @@ export interface Candidate {
   readonly id: number
   /** Between 0 and 1. Below 0.5 is not a match. */
   readonly score: number
+  /** The logarithm of the odds behind the score, which close to 1 does not distinguish candidates. */
+  readonly logOdds: number
   readonly features: Features
 }
 
@@ -25,26 +27,70 @@ const byWords = 100
 const byMeaning = 60
 const ofApp = 200
 
-/** The matching actions of a scope, best first. */
-export function rank(text: string, index: Index, scope: Scope, meaning: QueryVector | undefined): Candidate[] {
-  const query = read(text, index, scope)
+/** If the app that a request names is missing, the best score is at most this. */
+const mostWithoutApp = Math.log(0.1 / 0.9)
+
+/** A sentence says less than the whole request, so its matches are less certain. */
+const partBias = -1
+
+/** The candidates for a request, best first. */
+export interface Ranking {
+  readonly found: readonly Candidate[]
+  /** The app that the request names, if no action in the scope belongs to it. */
+  readonly missingApp: string | undefined
+}
+
+/**
+ * Ranks the actions of a scope for a request in parts, the first of which is the whole request. Each action has the score of
+ * the part that it fits best.
+ */
+export function rankParts(
+  parts: readonly { readonly text: string; readonly meaning: QueryVector | undefined }[],
+  index: Index,
+  scope: Scope,
+): Ranking {
+  const best = new Map<number, Candidate>()
+  let missingApp: string | undefined
+  for (const [at, { text, meaning }] of parts.entries()) {
+    const query = read(text, index, scope)
+    if (at === 0) missingApp = query.missingApp
+    for (const one of score(query, index, scope, meaning, at === 0 ? 0 : partBias)) {
+      if (one.logOdds > (best.get(one.id)?.logOdds ?? Number.NEGATIVE_INFINITY)) best.set(one.id, one)
+    }
+  }
+  const found = [...best.values()].sort((a, b) => b.logOdds - a.logOdds || a.id - b.id)
+  return { found: missingApp === undefined ? found : heldDown(found), missingApp }
+}
+
+/** Ranks the actions of a scope for a request as a whole. */
+export const rank = (text: string, index: Index, scope: Scope, meaning: QueryVector | undefined) =>
+  rankParts([{ text, meaning }], index, scope).found
+
+/** Keeps the order, which shows what comes nearest. */
+function heldDown(found: readonly Candidate[]): Candidate[] {
+  const excess = Math.max(0, (found[0]?.logOdds ?? 0) - mostWithoutApp)
+  return found.map((one) => ({ ...one, logOdds: one.logOdds - excess, score: logistic(one.logOdds - excess) }))
+}
+
+const logistic = (sum: number) => 1 / (1 + Math.exp(-sum))
+
+function score(query: Query, index: Index, scope: Scope, meaning: QueryVector | undefined, more: number): Candidate[] {
   const table = weights[regimeOf(query, meaning)]
   const counting = featureNames.filter((name) => table[name])
-  return candidates(query, index, scope, meaning)
-    .map(({ id, features }) => {
-      let sum = table.bias
-      for (const name of counting) sum += (table[name] as number) * features[name]
-      return { id, features, score: 1 / (1 + Math.exp(-sum)) }
-    })
-    .sort((a, b) => b.score - a.score || a.id - b.id)
+  return candidates(query, index, scope, meaning).map(({ id, features }) => {
+    let sum = table.bias + more
+    for (const name of counting) sum += (table[name] as number) * features[name]
+    return { id, features, logOdds: sum, score: logistic(sum) }
+  })
 }
 
 /** In a long request, words of an app's name occur by chance. In a short one they are intended. */
 const longRequest = 12
 
-export function regimeOf({ bestApp, words }: Query, meaning: QueryVector | undefined): Regime {
+export function regimeOf({ bestApp, words, isSentence }: Query, meaning: QueryVector | undefined): Regime {
   const isNamed = bestApp >= (words > longRequest ? 0.6 : 0.3)
-  return `${isNamed ? 'app' : 'plain'}_${meaning ? 'meaning' : 'words'}`
+  const kind = isNamed ? (isSentence ? 'sentence' : 'app') : 'plain'
+  return `${kind}_${meaning ? 'meaning' : 'words'}`
 }
 
 /** The actions worth scoring, with their features. */

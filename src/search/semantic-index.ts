@@ -99,20 +99,31 @@ export class SemanticIndex {
   /** Embeds requests. Returns undefined if that fails or takes too long. */
   async embed(requests: readonly string[]): Promise<readonly Vector[] | undefined> {
     const texts = requests.map(gist)
-    const missing = [...new Set(texts)].filter((text) => !this.#questions.has(text))
+    // Read before the model is asked: other requests may replace them while it works.
+    const cached = texts.map((text) => this.#questions.get(text))
+    const missing = [...new Set(texts.filter((_, at) => cached[at] === undefined))]
     if (missing.length > 0 && Date.now() < this.#restUntil) return undefined
     try {
       const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(timeoutMs)])
       const vectors = missing.length > 0 ? await this.#embedder.embed(missing, signal) : []
-      if (this.#questions.size > maxQuestions) this.#questions.clear()
-      const asked = new Map(missing.map((text, at) => [text, vectors[at] as Vector]))
-      for (const [text, vector] of asked) this.#questions.set(text, vector)
+      const made = new Map(missing.map((text, at) => [text, vectors[at] as Vector]))
+      const known = texts.map((text, at) => cached[at] ?? (made.get(text) as Vector))
+      for (const [at, text] of texts.entries()) this.#remember(text, known[at] as Vector)
       if (missing.length > 0) this.#worked()
-      return texts.map((text) => (asked.get(text) ?? this.#questions.get(text)) as Vector)
+      return known
     } catch (error) {
       this.#failed(error as Error)
       return undefined
     }
+  }
+
+  /** Keeps the latest requests. A request that is asked again moves to the end. */
+  #remember(text: string, vector: Vector): void {
+    this.#questions.delete(text)
+    this.#questions.set(text, vector)
+    if (this.#questions.size <= maxQuestions) return
+    const [oldest] = this.#questions.keys()
+    this.#questions.delete(oldest as string)
   }
 
   #start(): void {

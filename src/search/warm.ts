@@ -26,6 +26,7 @@ export function keepWarm({ store, catalogue, serverCatalogues, resolver, log }: 
   const look = async () => {
     timer = undefined
     const { data } = await store.servers.list({ limit: 1000, offset: 0 }, undefined)
+    resolver.keepOnly(new Set(data.map(({ id }) => id)))
     for (const server of data.filter(({ enabled, agent_mode }) => enabled && agent_mode)) {
       if (isClosed) return
       await resolver.prepare(server.id, await serverCatalogues.of(server))

@@ -200,6 +200,8 @@ const classOf = new Map(
 )
 for (const name of Object.keys(verbs) as VerbClass[]) classOf.set(stem(name), name)
 
+export const isStopWord = (word: string): boolean => stopWords.has(word)
+
 export const isVerb = (term: string): boolean => classOf.has(term)
 
 export const findVerb = (terms: readonly string[]): VerbClass | undefined => {

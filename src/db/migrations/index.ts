@@ -26,6 +26,7 @@ import * as oauthServer from './2026-11-29-oauth-server.ts'
 import * as openapi from './2026-11-30-openapi.ts'
 import * as sessions from './2026-12-02-sessions.ts'
 import * as modes from './2026-12-05-modes.ts'
+import * as resolveTokens from './2026-12-06-resolve-tokens.ts'
 
 export type MigrationStep = (db: Kysely<unknown>, engine: EngineName) => Promise<void>
 
@@ -57,4 +58,5 @@ export const migrations: Readonly<Record<string, MigrationStep>> = {
   '2026-11-30-openapi': openapi.up,
   '2026-12-02-sessions': sessions.up,
   '2026-12-05-modes': modes.up,
+  '2026-12-06-resolve-tokens': resolveTokens.up,
 }

@@ -9,11 +9,13 @@ import type { Server } from '../../model/server.ts'
 import type { Output } from '../../model/tool.ts'
 import { parseInput } from '../../operations/operation.ts'
 import { Requests } from '../../operations/resolve.ts'
-import type { ActionMatch } from '../../search/resolver.ts'
+import { answerOf, maxAnswers } from '../../search/answer.ts'
+import type { ActionMatches } from '../../search/resolver.ts'
 import type { RecordedInput } from '../../store/calls.ts'
 import { hintBudget, withExamples } from './examples.ts'
 import { keptIfLarge, type LargeResult } from './large-results.ts'
 import { inputSchemaOf } from './listing.ts'
+import { defaultBudget, fitPlan, type PlanEntry } from './plan.ts'
 import { recordIfRefused } from './refused.ts'
 import { asks, dataOf, type ToolResult, textBlock, textResult, toResult } from './results.ts'
 import { isOutput, type ServerRequest } from './server-request.ts'
@@ -49,7 +51,7 @@ const Resolve = z.strictObject({
     .describe(
       'Action descriptions extracted from the user’s request. Each entry describes one action: a short description and the target app, as in "List Contacts Salesforce".',
     ),
-  full_schema: z.boolean().optional().describe('Also return the details that a note says are omitted'),
+  full_schema: z.boolean().optional().describe('Return whole schemas, with the details that a note says are left out'),
 })
 
 const payloadWanted = 'must be a JSON object, or a string that contains one'
@@ -71,7 +73,7 @@ const Execute = z.strictObject({
 export const agentTools: readonly JsonObject[] = [
   {
     name: 'RESOLVE_ACTIONS',
-    description: `Resolves the user's request to a list of specific actions. Break the request into individual actions, one entry each. Returns a list of {slug, type, identifier, json_schema}, or a plain sentence when nothing matches. ${order}`,
+    description: `Resolves the user's request to a list of specific actions. Break the request into individual actions, one entry each. Returns a list of {slug, type, identifier, json_schema}, the best match for each entry first and then close alternatives, or a plain sentence when nothing matches. ${order}`,
     inputSchema: inputSchemaOf(Resolve),
     annotations: { readOnlyHint: true },
   },
@@ -82,41 +84,49 @@ export const agentTools: readonly JsonObject[] = [
   },
 ]
 
-/** Lower scores are not a match. */
-const leastScore = 0.5
-/** Scores within this ratio of the best are a tie, which the model resolves. */
-const tie = 0.9
-const maxTied = 3
-
 export async function resolveActions(input: unknown, request: ServerRequest): Promise<ToolResult> {
   const { integration_query: queries, full_schema: full = false } = parseInput(Resolve, input)
-  const chosen = new Map<string, ActionMatch>()
-  for (const found of await request.resolve(queries, maxTied)) {
-    const [best] = found
-    if (!best) continue
-    for (const one of found.filter(({ score }) => score >= leastScore && odds(score) >= tie * odds(best.score))) {
-      chosen.set(`${one.action.tool.id} ${one.action.action.id}`, one)
+  const chosen = new Map<string, { readonly action: ServerAction; isBest: boolean }>()
+  const answers = await request.resolve(queries, maxAnswers)
+  for (const { matches } of answers) {
+    for (const [at, { action }] of answerOf(matches).entries()) {
+      const key = `${action.tool.id} ${action.action.id}`
+      const before = chosen.get(key)
+      chosen.set(key, { action, isBest: at === 0 || before?.isBest === true })
     }
   }
+  const missing = answers.flatMap(missingApp)
   if (chosen.size === 0) {
     const asked = queries
       .map((query) => `"${query.slice(0, 200).toWellFormed()}"`)
       .slice(0, 10)
       .join(', ')
-    return textResult(
-      `Couldn't find any matching actions for ${asked}. Describe the action and its app in other words.`,
-    )
+    const advice =
+      missing.length > 0 ? [...new Set(missing)].join(' ') : 'Describe the action and its app in other words.'
+    return textResult(`Couldn't find any matching actions for ${asked}. ${advice}`)
   }
   const actions = [...chosen.values()].map(({ action }) => action)
-  const [sent, usable] = await Promise.all([request.sent(actions), request.actions()])
+  const [sent, usable] = await Promise.all([request.sent(actions), request.recentActions()])
   const hasSent = actions.some((one) => sent(one).length > 0)
   const known = { usable, answers: hasSent ? await request.answers() : [] }
-  return textResult(JSON.stringify(actions.map((one) => (full && wholeEntity(one)) || entity(one, sent(one), known))))
+  const items = [...chosen.values()].map(({ action, isBest }) => ({
+    entry: (full && wholeEntity(action)) || entity(action, sent(action), known),
+    isBest: full || isBest,
+  }))
+  const budget = full ? Number.POSITIVE_INFINITY : (request.server.resolve_tokens ?? defaultBudget)
+  const { content, ...rest } = textResult(JSON.stringify(fitPlan(items, budget)))
+  return { ...rest, content: [...content, ...[...new Set(missing)].map(textBlock)] }
 }
 
-const odds = (score: number) => score / (1 - score)
+/** Says that an app is missing, and which apps come nearest. */
+function missingApp({ missingApp: name, matches }: ActionMatches): string[] {
+  if (name === undefined || answerOf(matches).length > 0) return []
+  const near = [...new Set(matches.map(({ action }) => action.action.app))].slice(0, 3)
+  const nearest = near.length > 0 ? ` The nearest apps are ${near.map((app) => `"${app}"`).join(', ')}.` : ''
+  return [`There is no app "${name.slice(0, 100).toWellFormed()}" here.${nearest}`]
+}
 
-const entity = (one: ServerAction, sent: readonly RecordedInput[], known: RecentAnswer) => ({
+const entity = (one: ServerAction, sent: readonly RecordedInput[], known: RecentAnswer): PlanEntry => ({
   slug: one.action.app,
   type: one.kind,
   identifier: one.action.name,
@@ -127,7 +137,7 @@ const entity = (one: ServerAction, sent: readonly RecordedInput[], known: Recent
 const omitted = 'Details of json_schema are omitted. To see them, call RESOLVE_ACTIONS again with "full_schema": true.'
 
 /** With the schema before it was reduced; undefined if it was not. */
-const wholeEntity = ({ action, kind, prepared: { presets } }: ServerAction) =>
+const wholeEntity = ({ action, kind, prepared: { presets } }: ServerAction): PlanEntry | undefined =>
   action.wholeSchema && {
     slug: action.app,
     type: kind,
@@ -154,15 +164,31 @@ export async function executeAction(input: unknown, request: ServerRequest, live
       return { action: await find(slug, id, type, request), payload: input_payload }
     })
     const read = await recordIfRefused(request, action, payload, () => readPayload(payload))
-    const answered = await request.call(action, read, live)
+    const answered = await request.call(action, read, live).catch((error: unknown) => {
+      throw isInvalidInput(error) ? new WrongInput(error, action) : error
+    })
     if (!isOutput(answered)) return answered
     const { output } = answered
     if (asks(output)) return toResult(output)
     const large = await keptIfLarge(answered, request)
     return large ? largeOutcome(output, large) : outcome(output, dataOf(output))
   } catch (error) {
+    if (error instanceof WrongInput) return textResult(JSON.stringify(error.outcome), true)
     if (!(error instanceof PlatformError)) throw error
     return textResult(JSON.stringify({ success: false, error: error.message }), true)
+  }
+}
+
+const isInvalidInput = (error: unknown): error is PlatformError =>
+  error instanceof PlatformError && error.code === 'VALIDATION_FAILED'
+
+/** An input that the schema does not allow. The agent may have seen only a shortened one, so it gets the schema. */
+class WrongInput extends Error {
+  readonly outcome: JsonObject
+
+  constructor({ message }: PlatformError, { prepared: { publicSchema } }: ServerAction) {
+    super(message)
+    this.outcome = { success: false, error: message, json_schema: publicSchema }
   }
 }
 

@@ -16,7 +16,7 @@ import { done, type Output } from '../../model/tool.ts'
 import type { OperationDeps, RequestContext } from '../../operations/operation.ts'
 import { findActions } from '../../operations/resolve.ts'
 import { outputOf } from '../../operations/tools.ts'
-import type { ActionMatch } from '../../search/resolver.ts'
+import type { ActionMatches } from '../../search/resolver.ts'
 import type { RecordedAnswer, RecordedInput } from '../../store/calls.ts'
 import type { ResultDraft } from '../../store/results.ts'
 import { linkResult, waiting } from './approvals.ts'
@@ -82,8 +82,13 @@ export class ServerRequest {
     return (await this.#catalogue()).all.filter(this.#judge())
   }
 
+  /** The same without waiting for upstream servers. The lists of some may be stale. */
+  async recentActions(): Promise<readonly ServerAction[]> {
+    return (await this.#deps.serverCatalogues.recent(this.server)).all.filter(this.#judge())
+  }
+
   /** The matching actions for each request, best first. */
-  resolve(requests: readonly string[], most: number): Promise<readonly (readonly ActionMatch[])[]> {
+  resolve(requests: readonly string[], most: number): Promise<readonly ActionMatches[]> {
     return findActions(requests, most, this.server, { ...this.#deps, principal: this.principal })
   }
 

@@ -23,16 +23,18 @@ export function ServerSettings({ server }: { server: Server }) {
       description: server.description ?? '',
       tool_names: server.tool_names,
       limit: server.result_limit === null ? '' : String(server.result_limit),
+      tokens: server.resolve_tokens === null ? '' : String(server.resolve_tokens),
       decideIn: server.approval_timeout_seconds === null ? '' : String(server.approval_timeout_seconds),
     },
     version: server.updated_at,
-    save: ({ name, slug, description, tool_names, limit, decideIn }) =>
+    save: ({ name, slug, description, tool_names, limit, tokens, decideIn }) =>
       saveServer(server.id, {
         name,
         slug,
         description: description.trim() || null,
         tool_names,
         result_limit: limit === '' ? null : Number(limit),
+        resolve_tokens: tokens === '' ? null : Number(tokens),
         approval_timeout_seconds: decideIn === '' ? null : Number(decideIn),
       }),
     changes: serverChanges,
@@ -98,6 +100,14 @@ export function ServerSettings({ server }: { server: Server }) {
             min={1000}
             {...text('limit', 'result_limit')}
             hint="Bytes. Larger results are cut, and the model gets a tool to read the rest. Default: no limit"
+          />
+          <TextField
+            label="Search answer limit"
+            type="number"
+            min={100}
+            max={100_000}
+            {...text('tokens', 'resolve_tokens')}
+            hint="Tokens of an answer of RESOLVE_ACTIONS in agent mode. Default: 2000"
           />
           <TextField
             label="Approval timeout"
