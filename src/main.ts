@@ -14,6 +14,7 @@ import { createModels } from './agents/models/models.ts'
 import { Runner } from './agents/runner.ts'
 import { ApprovalCoordinator } from './approvals/coordinator.ts'
 import { expireApprovals } from './approvals/expiry.ts'
+import { actionLookup } from './catalogue/action-lookup.ts'
 import { Catalogue } from './catalogue/catalogue.ts'
 import { connectedTool, connectedToolsFor } from './catalogue/connected-tools.ts'
 import { contactRequired } from './catalogue/required.ts'
@@ -72,6 +73,7 @@ import type { ToolDeps, ToolType } from './tools/tool-type.ts'
 import { ToolTypes } from './tools/tool-types.ts'
 import { publishApproval, publishConnection, publishRun } from './webhooks/events.ts'
 import { Webhooks } from './webhooks/webhooks.ts'
+import { WorkflowRunner } from './workflows/runner.ts'
 
 export { done } from './model/tool.ts'
 export { type FormHints, formHints } from './tools/form-hints.ts'
@@ -193,6 +195,8 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     }),
     platformActions,
     perform: (name, input, asker) => perform(name, input, asker, deps),
+    actions: actionLookup(store, () => catalogue),
+    runWorkflow: (call, workflow) => workflows.call(call, workflow),
   }
   const catalogue = new Catalogue(store, toolDeps, types)
   const semantic = semanticIndexOf(config, { store, outbound, log, ...(warn && { warn }) })
@@ -233,7 +237,20 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     modelOf: (run) => modelOf(run, store, models),
     onStart: () => metrics.generationStarted(),
     onEnd: (run) => metrics.generationEnded(run),
-    onRest: (run, result) => publishRun(run, result, webhooks),
+    onRest: async (run, result) => {
+      await publishRun(run, result, webhooks)
+      await workflows.wakeCaller(run.parent_call_id)
+    },
+  })
+  const workflows = new WorkflowRunner({
+    ...{ store, jobs, authenticator, log, actions: toolDeps.actions },
+    dispatch: (request) => dispatch(request, dispatchDeps),
+    conclude: (request, outcome) => conclude(request, outcome, dispatchDeps),
+    mayHaveRun: (callId) => coordinator.mayHaveRun(callId),
+    resumeGeneration: async (id) => {
+      const run = await store.generations.find(id)
+      if (run) await runner.resume(run)
+    },
   })
   metrics.watchGenerations(() => runner.running)
   const singleSignOn = new SingleSignOn({ store, vault, outbound, authenticator })
@@ -243,6 +260,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     store,
     authenticator,
     runner,
+    workflows,
     catalogue,
     serverCatalogues: new ServerCatalogues(store, catalogue),
     resolver: new Resolver(semantic),
@@ -283,6 +301,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     })
   }
   await runner.work()
+  await workflows.work()
   const warm = keepWarm({ ...deps, log })
   const sessions = new DashboardSessions(store, authenticator)
   const signIn = { store, authenticator, attempts: new SignInAttempts() }
@@ -358,6 +377,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
     drain() {
       closing.abort()
       runner.close()
+      workflows.close()
       void jobs.stop()
       coordinator.close()
       void endpoints.drain()
@@ -367,6 +387,7 @@ export async function createPlatform(config: Config, { warn, toolTypes }: Platfo
       coordinator.close()
       warm.close()
       runner.close()
+      workflows.close()
       await Promise.all(sweeps.map((one) => one.close()))
       await endpoints.close()
       await closeParts()

@@ -14,6 +14,7 @@ const longest = [
   'test/dashboard-content.test.ts',
   'test/dashboard-people.test.ts',
   'test/generations-kill.test.ts',
+  'test/workflows-kill.test.ts',
   'test/approval-races.test.ts',
   'test/store.test.ts',
   'test/generations-edge.test.ts',

@@ -237,7 +237,7 @@ export class Runner {
     const { calls } = await store.journals.read(run.id)
     const deadlines = calls.flatMap((call) => {
       const { output, awaits } = call
-      if (output !== undefined || !awaits || awaits.kind === 'generation') return []
+      if (output !== undefined || !awaits || awaits.kind === 'generation' || awaits.kind === 'workflow') return []
       return [awaits.kind === 'approval' ? awaits.expiresAt : outputDeadline(call, outputMs)]
     })
     if (deadlines.length > 0) await this.wake(run.id, Math.min(...deadlines) + 1 - Date.now())

@@ -21,7 +21,7 @@ export function requirementFor(call: ValidCall, rules: readonly CompiledRule[]):
   if (rules.length === 0 && !asks(call)) return undefined
   const { tool } = call.entry
   const applying = rules.length > 0 ? rulesThatAsk(call, rules) : []
-  const why = [...ofTool(call), ...ofServer(call), ...applying.map(({ gate }) => gate)]
+  const why = [...ofTool(call), ...ofServer(call), ...ofWorkflow(call), ...applying.map(({ gate }) => gate)]
   if (why.length === 0) return undefined
   const limits = applying.flatMap(({ rule }) => rule.timeout_seconds ?? [])
   const seconds = tool.approval_timeout_seconds ?? call.server?.approval_timeout_seconds ?? null
@@ -33,8 +33,11 @@ export function requirementFor(call: ValidCall, rules: readonly CompiledRule[]):
 }
 
 /** Whether the tool or the server requires approval. A fast path, because most calls need none. */
-const asks = ({ entry: { tool }, prepared: { action }, server }: ValidCall): boolean =>
-  !action.autoApprove || (tool.ask_destructive && action.destructive) || server?.auto_approve === false
+const asks = ({ entry: { tool }, prepared: { action }, server, requiresApproval }: ValidCall): boolean =>
+  requiresApproval !== undefined ||
+  !action.autoApprove ||
+  (tool.ask_destructive && action.destructive) ||
+  server?.auto_approve === false
 
 function ofTool({ entry: { tool }, prepared: { action } }: ValidCall): Gate[] {
   const named = { id: tool.id, name: tool.name }
@@ -49,6 +52,9 @@ function ofTool({ entry: { tool }, prepared: { action } }: ValidCall): Gate[] {
 
 const ofServer = ({ server }: ValidCall): Gate[] =>
   server?.auto_approve === false ? [{ gate: 'server', id: server.id, name: server.slug }] : []
+
+const ofWorkflow = ({ requiresApproval }: ValidCall): Gate[] =>
+  requiresApproval ? [{ gate: 'workflow', ...requiresApproval }] : []
 
 /** A rule that cannot be evaluated for a call also requires approval: it fails closed. */
 function rulesThatAsk(call: ValidCall, rules: readonly CompiledRule[]): { rule: CompiledRule; gate: Gate }[] {

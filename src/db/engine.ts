@@ -18,6 +18,7 @@ export interface ChangeEvent {
     | 'oauth_grants'
     | 'skills'
     | 'calls'
+    | 'workflow_runs'
     | 'approvals'
     | 'approval_rules'
     | 'cancelled'

@@ -5,6 +5,7 @@ import type { Output } from './tool.ts'
 export type Wait =
   | { readonly kind: 'approval'; readonly id: string; readonly expiresAt: number }
   | { readonly kind: 'generation'; readonly id: string }
+  | { readonly kind: 'workflow'; readonly id: string }
   | { readonly kind: 'client'; readonly input: JsonObject; readonly expiresAt?: number }
 
 /** The call has begun and is not over. It continues when it is made again under its id once the wait is over. */

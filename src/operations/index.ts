@@ -37,6 +37,7 @@ import * as tools from './tools.ts'
 import { toolOperations } from './tools.ts'
 import * as users from './users.ts'
 import * as webhooks from './webhooks.ts'
+import * as workflowRuns from './workflow-runs.ts'
 import * as xml from './xml.ts'
 
 const isOperation = (value: unknown): value is Operation => isObject(value) && 'route' in value && 'perform' in value
@@ -65,6 +66,7 @@ function actionOf(operation: Operation): PlatformAction {
     aliases: operation.aliases,
     idempotent: operation.route.startsWith('GET ') || operation.repeatable === true,
     destructive: operation.route.startsWith('DELETE '),
+    readOnly: operation.route.startsWith('GET '),
   }
 }
 
@@ -96,6 +98,7 @@ export function operationsFor(types: ToolTypes): Operations {
     ],
     { importMcpServers: importMcpServers(ofTools.createTool) },
     ...[servers, resolve, footprint, skills, skillFiles, aiProviders, agents, generations, documents, files, calls],
+    workflowRuns,
     ...[webhooks, approvals, approvalRules, callStats, secrets, xml, oauthGrants, connections, authConfigs],
   ].flatMap((module) => (Object.values(module) as unknown[]).filter(isOperation))
   return {

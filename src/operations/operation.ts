@@ -26,6 +26,7 @@ import type { Store } from '../store/store.ts'
 import type { ToolDeps } from '../tools/tool-type.ts'
 import type { ToolTypes } from '../tools/tool-types.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
+import type { WorkflowRunner } from '../workflows/runner.ts'
 import { findExcess } from './bounded-input.ts'
 import { References } from './references.ts'
 
@@ -75,6 +76,7 @@ export interface OperationDeps {
   /** All permissions, so that a policy cannot name one that does not exist. */
   readonly permissions: ReadonlySet<string>
   readonly runner: Runner
+  readonly workflows: WorkflowRunner
   dispatch(request: CallRequest): Promise<Outcome>
   /** The platform's base URL: configured, or the address it listens on. Undefined if it does not listen. */
   publicUrl(): string | undefined

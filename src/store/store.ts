@@ -39,6 +39,7 @@ import { Users } from './users.ts'
 import { Vectors } from './vectors.ts'
 import { WebSessions } from './web-sessions.ts'
 import { WebhookStore } from './webhooks.ts'
+import { WorkflowRuns } from './workflow-runs.ts'
 
 export type StoreOptions = { readonly syncCalls?: boolean } & (
   | { readonly databaseUrl: string; readonly data?: string }
@@ -78,6 +79,7 @@ export interface Store {
   readonly agents: Agents
   readonly generations: Generations
   readonly journals: Journals
+  readonly workflowRuns: WorkflowRuns
   readonly webhooks: WebhookStore
   readonly approvals: Approvals
   readonly approvalRules: ApprovalRules
@@ -133,6 +135,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     agents: new Agents(engine),
     generations: new Generations(engine, changes),
     journals: new Journals(engine),
+    workflowRuns: new WorkflowRuns(engine, changes),
     webhooks: new WebhookStore(engine),
     approvals: new Approvals(engine, changes),
     approvalRules: new ApprovalRules(engine, changes),

@@ -24,6 +24,7 @@ import * as users from './2026-11-27-users.ts'
 import * as connections from './2026-11-28-connections.ts'
 import * as oauthServer from './2026-11-29-oauth-server.ts'
 import * as openapi from './2026-11-30-openapi.ts'
+import * as workflowRuns from './2026-12-03-workflow-runs.ts'
 
 export type MigrationStep = (db: Kysely<unknown>, engine: EngineName) => Promise<void>
 
@@ -53,4 +54,5 @@ export const migrations: Readonly<Record<string, MigrationStep>> = {
   '2026-11-28-connections': connections.up,
   '2026-11-29-oauth-server': oauthServer.up,
   '2026-11-30-openapi': openapi.up,
+  '2026-12-03-workflow-runs': workflowRuns.up,
 }

@@ -6,6 +6,7 @@ const states: Record<string, readonly [Tone, string]> = {
   awaiting_client: ['warn', 'waiting for you'],
   awaiting_approval: ['warn', 'waiting for approval'],
   awaiting_generation: ['accent', 'agent running'],
+  awaiting_workflow: ['accent', 'workflow running'],
   done: ['good', 'done'],
   failed: ['bad', 'failed'],
   stopped: ['plain', 'stopped'],
