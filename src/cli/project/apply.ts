@@ -14,7 +14,7 @@ import { type Change, finder, type Plan, parameterOf, plan, sendOperation } from
 export const apply: Runner = async (invocation) => {
   const read = readArguments(invocation, 1)
   const project = await readProject(read.words[0] ?? defaultFile)
-  requireValid(project)
+  await requireValid(project)
   const session = await openSession(read.given)
   const projectId = textOf(read, 'project-id')
   const prune = isSet(read.given, 'prune')
