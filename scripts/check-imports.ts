@@ -1,7 +1,7 @@
 /**
  * Checks that imports go from left to right only, and that there are no cycles:
  *
- *     surfaces ▶ server ▶ operations ▶ agents ▶ webhooks ▶ dispatch ▶ catalogue ▶ tools ▶ credentials ▶ access ▶ jobs ▶ store ▶ model
+ *     surfaces ▶ server ▶ operations ▶ agents ▶ workflows ▶ webhooks ▶ dispatch ▶ catalogue ▶ tools ▶ credentials ▶ access ▶ jobs ▶ store ▶ model
  *
  * `main.ts` and `cli` connect the parts, so they may import all of them. `sdk` imports only types from the others. The
  * dashboard imports only the SDK.
@@ -15,6 +15,7 @@ const order: readonly (readonly string[])[] = [
   ['server'],
   ['operations'],
   ['agents'],
+  ['workflows'],
   ['webhooks'],
   ['approvals', 'dispatch'],
   ['catalogue', 'search'],
@@ -26,6 +27,7 @@ const order: readonly (readonly string[])[] = [
   ['store'],
   ['jobs'],
   ['db'],
+  ['expressions'],
   ['json-schema'],
   ['model'],
   ['lib'],

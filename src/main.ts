@@ -19,6 +19,7 @@ import { SessionRunner } from './agents/sessions/session-runner.ts'
 import { createTurnHooks } from './agents/sessions/turn-hooks.ts'
 import { ApprovalCoordinator } from './approvals/coordinator.ts'
 import { expireApprovals } from './approvals/expiry.ts'
+import { actionLookup } from './catalogue/action-lookup.ts'
 import { Catalogue } from './catalogue/catalogue.ts'
 import { connectedTool, connectedToolsFor } from './catalogue/connected-tools.ts'
 import { contactRequired } from './catalogue/required.ts'
@@ -78,6 +79,7 @@ import type { ToolDeps, ToolType } from './tools/tool-type.ts'
 import { ToolTypes } from './tools/tool-types.ts'
 import { publishApproval, publishConnection, publishRun, publishSession } from './webhooks/events.ts'
 import { Webhooks } from './webhooks/webhooks.ts'
+import { WorkflowRunner } from './workflows/runner.ts'
 
 export { done } from './model/tool.ts'
 export { type FormHints, formHints } from './tools/form-hints.ts'
@@ -185,7 +187,10 @@ export async function createPlatform(
     ...{ store, vault, outbound, jobs },
     publicUrl: () => publicUrl.href,
     publish: (event, connection, key) => publishConnection(event, connection, key, webhooks),
-    onConnected: (projectId) => runner.connected(projectId),
+    onConnected: async (projectId) => {
+      await runner.connected(projectId)
+      await workflows.connected(projectId)
+    },
     clientMetadataUrl: () => config.clientMetadataUrl ?? documentUrl(publicUrl.href),
     toolsFor: (projectId, target) =>
       connectedToolsFor(projectId, readTarget(target), { store, types, open: (tool) => catalogue.open(tool) }),
@@ -209,6 +214,8 @@ export async function createPlatform(
     }),
     platformActions,
     perform: (name, input, asker) => perform(name, input, asker, deps),
+    actions: actionLookup(store, () => catalogue),
+    runWorkflow: (call, workflow) => workflows.call(call, workflow),
   }
   const catalogue = new Catalogue(store, toolDeps, types)
   const semantic = semanticIndexOf(config, { store, outbound, log, ...(warn && { warn }) })
@@ -264,6 +271,17 @@ export async function createPlatform(
     onRest: async (run, result) => {
       await sessionRunner.onRest(run, result)
       await publishRun(run, result, webhooks)
+      await workflows.wakeCaller(run.parent_call_id)
+    },
+  })
+  const workflows = new WorkflowRunner({
+    ...{ store, jobs, authenticator, log, actions: toolDeps.actions },
+    dispatch: (request) => dispatch(request, dispatchDeps),
+    conclude: (request, outcome) => conclude(request, outcome, dispatchDeps),
+    mayHaveRun: (callId) => coordinator.mayHaveRun(callId),
+    resumeGeneration: async (id) => {
+      const run = await store.generations.find(id)
+      if (run) await runner.resume(run)
     },
   })
   const sessionRunner = new SessionRunner({
@@ -284,6 +302,7 @@ export async function createPlatform(
     sessionRunner,
     routineRuns,
     closing: closing.signal,
+    workflows,
     catalogue,
     serverCatalogues: new ServerCatalogues(store, catalogue),
     resolver: new Resolver(semantic),
@@ -331,6 +350,7 @@ export async function createPlatform(
   await runner.work()
   await routineRuns.work()
   void sessionRunner.sweep()
+  await workflows.work()
   const warm = keepWarm({ ...deps, log })
   const sessions = new DashboardSessions(store, authenticator)
   const signIn = { store, authenticator, attempts: new SignInAttempts() }
@@ -413,6 +433,7 @@ export async function createPlatform(
       closing.abort()
       runner.close()
       sessionRunner.close()
+      workflows.close()
       void jobs.stop()
       coordinator.close()
       void endpoints.drain()
@@ -423,6 +444,7 @@ export async function createPlatform(
       warm.close()
       runner.close()
       sessionRunner.close()
+      workflows.close()
       await Promise.all(sweeps.map((one) => one.close()))
       await endpoints.close()
       await closeParts()

@@ -43,6 +43,8 @@ function startDispatch(store: Store): DispatchDeps & AsyncDisposable {
     apis: new Apis(store.apiSnapshots),
     credentials: new Credentials({ secrets: store.secrets, vault: { open: (text) => text }, variables: {} }),
     platformActions: new Map(),
+    actions: { findOwner: async () => undefined, findAction: async () => undefined, knownIds: async () => [] },
+    runWorkflow: () => Promise.reject(new Error('not here')),
     perform: () => Promise.reject(new Error('not here')),
   }
   return {

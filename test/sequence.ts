@@ -17,6 +17,7 @@ const longest = [
   'test/oauth-browser.test.ts',
   'test/generations-kill.test.ts',
   'test/sessions-kill.test.ts',
+  'test/workflows-kill.test.ts',
   'test/approval-races.test.ts',
   'test/store.test.ts',
   'test/generations-edge.test.ts',

@@ -139,6 +139,7 @@ test('every key can list the tool types with the JSON Schema of their fields', a
     'mcp',
     'client',
     'platform',
+    'workflow',
     'shout',
   ])
   const own = body.data.at(-1)

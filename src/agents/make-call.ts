@@ -249,7 +249,8 @@ async function recordedOutcome(
   const begunAt = Date.parse(record.created_at)
   if (call.awaits) return { begunAt }
   const tool = toolbox.find(call.tool_name)
-  const isSafe = tool?.prepared.action.idempotent === true || (tool && !tool.entry.type.execute)
+  const { idempotent, resumable } = tool?.prepared.action ?? {}
+  const isSafe = idempotent === true || resumable === true || (tool && !tool.entry.type.execute)
   return isSafe || !(await passedGate(call.call_id)) ? { begunAt } : 'unknown'
 }
 

@@ -251,7 +251,7 @@ export class Runner {
     const { calls } = await store.journals.read(run.id)
     const deadlines = calls.flatMap((call) => {
       const { output, awaits } = call
-      if (output !== undefined || !awaits || awaits.kind === 'generation') return []
+      if (output !== undefined || !awaits || awaits.kind === 'generation' || awaits.kind === 'workflow') return []
       return [awaits.kind === 'client' ? outputDeadline(call, outputMs) : awaits.expiresAt]
     })
     if (deadlines.length > 0) await this.wake(run.id, Math.min(...deadlines) + 1 - Date.now())

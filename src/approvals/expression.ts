@@ -1,8 +1,9 @@
 import type { Environment } from '@marcbachmann/cel-js'
+import { type Condition as ConditionOn, conditionsOver } from '../expressions/condition.ts'
 import type { JsonObject } from '../lib/json.ts'
-import { type CelCondition, celLanguage } from './cel.ts'
 
-export { callBudget, InvalidExpression } from './cel.ts'
+export { conditionBudget as callBudget } from '../expressions/condition.ts'
+export { InvalidExpression } from '../expressions/language.ts'
 
 /** The variables of an expression. `agent` and `server` are null if the call has none. */
 export interface RuleInput {
@@ -19,7 +20,7 @@ export interface RuleInput {
  * Returns whether a call meets the condition. Throws a plain `Error` with a readable message if evaluation fails. The cost
  * is charged to `budget` if the caller passes one.
  */
-export type Condition = CelCondition<RuleInput>
+export type Condition = ConditionOn<RuleInput>
 
 const withVariables = (environment: Environment): Environment =>
   environment
@@ -34,6 +35,6 @@ const withVariables = (environment: Environment): Environment =>
     .registerVariable('server', 'dyn')
     .registerVariable('surface', 'string')
 
-const { conditionOf, check } = celLanguage<RuleInput>(withVariables)
+const { conditionOf, check } = conditionsOver<RuleInput>(withVariables)
 
 export { check as checkExpression, conditionOf }

@@ -46,10 +46,12 @@ const plain = (value: unknown): Json => JSON.parse(JSON.stringify(value))
 /**
  * Identical for repeats of the same call by the same caller, so that a caller that gave up and calls again finds the
  * pending approval. Within an agent run, each call has its own hash, and so do the calls made by one of them.
+ * So does each call of a workflow.
  */
 export const repeatHash = (call: ValidCall, input: JsonObject): string => {
-  const { principal, entry, prepared, generation, parentCallId, id, viaAgent } = call
-  const within = generation ? [generation.id, viaAgent ? id : (parentCallId ?? id)] : null
+  const { principal, entry, prepared, generation, parentCallId, id, viaAgent, surface } = call
+  const inRun = generation ? [generation.id, viaAgent ? id : (parentCallId ?? id)] : null
+  const within = surface === 'workflow' ? [id] : inRun
   const own = principal.endUserId === null ? [] : [principal.endUserId]
   return hashOf([principal.id, entry.tool.id, prepared.action.id, input, within, ...own])
 }

@@ -22,7 +22,7 @@ export function requirementFor(call: ValidCall, rules: readonly CompiledRule[]):
   if (rules.length === 0 && !asks(call)) return undefined
   const { tool } = call.entry
   const applying = rules.length > 0 ? rulesThatAsk(call, rules) : []
-  const why = [...ofTool(call), ...ofServer(call), ...applying.map(({ gate }) => gate)]
+  const why = [...ofTool(call), ...ofServer(call), ...ofWorkflow(call), ...applying.map(({ gate }) => gate)]
   if (why.length === 0) return undefined
   const limits = applying.flatMap(({ rule }) => rule.timeout_seconds ?? [])
   const seconds = tool.approval_timeout_seconds ?? call.server?.approval_timeout_seconds ?? null
@@ -35,9 +35,10 @@ export function requirementFor(call: ValidCall, rules: readonly CompiledRule[]):
 
 /** Whether the tool or the server requires approval. A fast path, because most calls need none. */
 const asks = (call: ValidCall): boolean => {
-  const { entry, prepared, server } = call
+  const { entry, prepared, server, requiresApproval } = call
   const isDestructive = entry.tool.ask_destructive && prepared.action.destructive
-  return !isAutoApproved(call) || isDestructive || server?.auto_approve === false
+  const isAsked = requiresApproval !== undefined || server?.auto_approve === false
+  return isAsked || isDestructive || !isAutoApproved(call)
 }
 
 /** A mode that includes the level of an action stands for the approval that the level alone would require. */
@@ -59,6 +60,9 @@ function ofTool(call: ValidCall): Gate[] {
 
 const ofServer = ({ server }: ValidCall): Gate[] =>
   server?.auto_approve === false ? [{ gate: 'server', id: server.id, name: server.slug }] : []
+
+const ofWorkflow = ({ requiresApproval }: ValidCall): Gate[] =>
+  requiresApproval ? [{ gate: 'workflow', ...requiresApproval }] : []
 
 /** A rule that cannot be evaluated for a call also requires approval: it fails closed. */
 function rulesThatAsk(call: ValidCall, rules: readonly CompiledRule[]): { rule: CompiledRule; gate: Gate }[] {

@@ -76,11 +76,14 @@ export class Catalogue {
     this.#deps = deps
     this.#types = types
     this.#entries = new Cached(store.changes, { removeOn: ['tools'], lifetime: cacheTimeOf })
-    store.changes.subscribe('tools', () => this.#changed('tools'))
+    store.changes.subscribe('tools', () => {
+      this.#entries.expire(({ type }) => type.composed === true)
+      this.#changed('tools')
+    })
     store.changes.subscribe('secrets', (projects) => this.#secretsChanged(projects))
     store.changes.subscribe('connections', (ids) => this.#connectionsChanged(ids))
     deps.upstreams.onChange(() => {
-      this.#entries.expire(({ tool, type }) => lifetimeOf(tool, type) !== undefined)
+      this.#entries.expire(({ tool, type }) => lifetimeOf(tool, type) !== undefined || type.composed === true)
       this.#changed('upstream')
     })
   }

@@ -108,12 +108,12 @@ export class ServerCatalogues {
         type: entry.type,
         prepared,
         action: prepared.action,
-        kind: 'action' as const,
+        kind: entry.type.kind ?? 'action',
       }))
     })
     // Withheld actions keep their names, so that a call by such a name never reaches another action.
     const names = serverNames(
-      offered.filter(({ action }) => isOn(server, action)),
+      offered.filter((one) => isOn(server, one)),
       server.tool_names,
     )
     const named = [...names].filter(([, { prepared }]) => !prepared.withheld)
@@ -132,6 +132,10 @@ export class ServerCatalogues {
   }
 }
 
-const isOn = ({ apps }: Server, action: Action): boolean =>
+/** Whether the server offers it: everything, its whole app, or what the app lists of its kind. */
+const isOn = ({ apps }: Server, { action, kind }: Pick<ServerAction, 'action' | 'kind'>): boolean =>
   apps === null ||
-  apps.some(({ slug, actions }) => slug === action.app && (actions === undefined || actions.includes(action.name)))
+  apps.some(({ slug, actions, workflows }) => {
+    const listed = { action: actions, workflow: workflows }[kind]
+    return slug === action.app && (listed === undefined || listed.includes(action.name))
+  })

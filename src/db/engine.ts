@@ -20,6 +20,7 @@ export interface ChangeEvent {
     | 'modes'
     | 'skills'
     | 'calls'
+    | 'workflow_runs'
     | 'approvals'
     | 'approval_rules'
     | 'cancelled'

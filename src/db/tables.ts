@@ -307,6 +307,62 @@ export interface GenerationCallRow {
   completed_at: number | null
 }
 
+export interface WorkflowRunRow {
+  id: string
+  project_id: string
+  kind: string
+  tool_id: string | null
+  name: string
+  status: string
+  dry_run: number
+  call_id: string | null
+  generation_id: string | null
+  agent_id: string | null
+  rerun_of: string | null
+  /** Incremented each time a process takes over the run. Only the latest one may write. */
+  turn: number
+  depth: number
+  principal_id: string
+  principal_name: string
+  cancel_requested: number
+  created_at: number
+  last_activity_at: number
+  wake_at: number | null
+  reopened_at: number | null
+  completed_at: number | null
+  error: string | null
+  settings: string
+  input: string
+  output: string | null
+}
+
+export interface WorkflowStepRow {
+  run_id: string
+  step: string
+  status: string
+  wait_until: number | null
+  started_at: number
+  completed_at: number | null
+  error: string | null
+  output: string | null
+}
+
+export interface WorkflowCallRow {
+  run_id: string
+  step: string
+  item: number
+  attempt: number
+  call_id: string
+  action: string
+  tool_id: string | null
+  awaits: string | null
+  is_error: number
+  created_at: number
+  completed_at: number | null
+  input: string
+  output: string | null
+}
+
 export interface AiProviderRow {
   id: string
   project_id: string
@@ -734,6 +790,9 @@ export interface Tables {
   generations: GenerationRow
   generation_steps: GenerationStepRow
   generation_calls: GenerationCallRow
+  workflow_runs: WorkflowRunRow
+  workflow_steps: WorkflowStepRow
+  workflow_calls: WorkflowCallRow
   ai_providers: AiProviderRow
   recorded_steps: RecordedStepRow
   settings: SettingRow

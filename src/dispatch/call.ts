@@ -1,6 +1,7 @@
 import type { PreparedAction, ToolEntry } from '../catalogue/catalogue.ts'
 import type { JsonObject } from '../lib/json.ts'
-import type { GenerationRef, Live, OnWait, Surface } from '../model/call.ts'
+import type { Gate } from '../model/approval.ts'
+import type { GenerationRef, Live, OnWait, RunOptions, Surface } from '../model/call.ts'
 import type { Mode } from '../model/mode.ts'
 import type { Wait } from '../model/outcome.ts'
 import type { Principal } from '../model/principal.ts'
@@ -40,6 +41,10 @@ export interface CallRequest {
   readonly gone?: (() => AbortSignal) | undefined
   /** The platform's base URL from the caller's request. */
   readonly home?: string | undefined
+  /** How to start a run, for actions that do. */
+  readonly run?: RunOptions | undefined
+  /** Set if this call needs approval whatever the other gates say. */
+  readonly requiresApproval?: Pick<Gate, 'id' | 'name' | 'reason'> | undefined
   /** Called with the output before it is recorded, so that a caller with a journal can store it there first. */
   onOutput?(output: Output): Promise<void>
 }

@@ -75,7 +75,7 @@ async function run(
     const { action } = call.prepared
     const { signal } = limit
     const timeoutMs = seconds * 1000
-    const { home } = call
+    const { home, run } = call
     return await type.execute(
       {
         principal,
@@ -86,6 +86,7 @@ async function run(
         context,
         onWait,
         home,
+        run,
         tool,
         config: filled.config,
         redactor: filled.redactor,

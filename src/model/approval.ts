@@ -10,11 +10,11 @@ export type ApprovalStatus = z.infer<typeof ApprovalStatus>
 /** A reason why the call needs approval. */
 export const Gate = z.object({
   gate: z
-    .enum(['tool', 'level', 'annotation', 'rule', 'server'])
+    .enum(['tool', 'level', 'annotation', 'rule', 'server', 'workflow'])
     .describe(
-      'tool: auto_approve is off on the tool; level: the level is above open; annotation: the action is destructive; rule: an approval rule matched; server: auto_approve is off on the server',
+      'tool: auto_approve is off on the tool; level: the level is above open; annotation: the action is destructive; rule: an approval rule matched; server: auto_approve is off on the server; workflow: the step of a workflow waits for approval',
     ),
-  id: z.string().optional().describe('Id of the tool, the rule or the server'),
+  id: z.string().optional().describe('Id of the tool, the rule, the server or the workflow run'),
   name: z.string().optional(),
   reason: z.string().optional(),
 })

@@ -16,7 +16,7 @@ export type CallStatus = z.infer<typeof CallStatus>
 /** Whether a call with this status reached its tool. All others were refused by validation, a policy or a person. */
 export const wasExecuted = (status: string): boolean => status === 'success' || status === 'execution_error'
 
-export const surfaces = ['rest', 'mcp', 'xml', 'cli', 'sdk', 'agent', 'web'] as const
+export const surfaces = ['rest', 'mcp', 'xml', 'cli', 'sdk', 'agent', 'workflow', 'web'] as const
 export const Surface = z.enum(surfaces)
 export type Surface = z.infer<typeof Surface>
 
@@ -73,6 +73,14 @@ export type CallSummary = z.infer<typeof CallSummary>
  * later; or it resumes the call later under its id.
  */
 export type OnWait = 'block' | 'return' | 'resume'
+
+/** How a call starts a run. */
+export interface RunOptions {
+  /** Return as soon as the run has started. The run completes the record of the call. */
+  readonly detach?: boolean
+  /** Use the recorded outputs of another run for all steps before this one. */
+  readonly from?: { readonly runId: string; readonly step: string }
+}
 
 /** The agent run that a call belongs to. */
 export interface GenerationRef {

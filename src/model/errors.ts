@@ -3,6 +3,7 @@
  * The meaning of a released code never changes.
  */
 
+import type { Json } from '../lib/json.ts'
 import { didYouMeanOneOf } from '../lib/nearest.ts'
 
 /** One fault of an input. The path uses the caller's notation. */
@@ -377,6 +378,49 @@ export const catalogue = {
       d.approved_by === undefined
         ? `You have already approved ${d.approval_id}. It needs two people, so someone else must also approve it.`
         : `"${d.approved_by}" has already approved ${d.approval_id}, and both of you count as one person, because the same person created your keys or one key created the other. It needs two people, so someone else must also approve it.`,
+  },
+  WORKFLOW_FAILED: {
+    status: 502,
+    says: 'A step of a workflow failed. The details name the step and its error, and the run.',
+    message: (d: { workflow: string; step: string; item?: number; run_id: string; code: string; reason: string }) =>
+      ended(
+        `The workflow "${d.workflow}" failed at step "${d.step}"${d.item === undefined ? '' : ` (item ${d.item})`}: ${d.reason}`,
+      ),
+  },
+  WORKFLOW_RUNNING: {
+    status: 504,
+    says: 'The workflow did not end within the timeout of the call. Its run continues.',
+    message: (d: { workflow: string; run_id: string; status: string; approval_ids: readonly string[] }) =>
+      `The workflow "${d.workflow}" is still ${d.status}${d.approval_ids.length === 0 ? '' : `, for approval ${d.approval_ids.join(', ')}`}. Its run ${d.run_id} continues: see GET /workflow-runs/${d.run_id}. Do not call it again.`,
+  },
+  WORKFLOW_CANCELLED: {
+    status: 409,
+    recorded: 'rejected',
+    says: 'The run of a workflow was cancelled.',
+    message: (d: { workflow: string; run_id: string }) => `The run ${d.run_id} of "${d.workflow}" was cancelled.`,
+  },
+  RUN_NOT_RESUMABLE: {
+    status: 409,
+    says: 'Only a run that failed or was cancelled can be resumed, and only a run that is over can be repeated.',
+    message: (d: { run_id: string; status: string }) =>
+      `The run ${d.run_id} is ${d.status}. Only a run that failed or was cancelled can be resumed.`,
+  },
+  EXPRESSION_FAILED: {
+    status: 422,
+    says: 'An expression of a workflow could not be evaluated with the values of this run.',
+    message: (d: { path: string; expression: string; reason: string }) =>
+      ended(`The expression "${d.expression}" at ${d.path} failed: ${d.reason}`),
+  },
+  ACTION_NOT_FOUND: {
+    status: 404,
+    says: 'A step of a workflow or a program calls an action that does not exist, or no longer.',
+    message: (d: { action: string; hint?: string }) => `There is no action "${d.action}".${d.hint ?? ''}`,
+  },
+  TOOL_REPORTED_ERROR: {
+    status: 502,
+    says: 'The tool ran and reported an error.',
+    message: (d: { action: string; output: Json }) =>
+      ended(`"${d.action}" reported an error: ${typeof d.output === 'string' ? d.output : JSON.stringify(d.output)}`),
   },
   OUTCOME_UNKNOWN: {
     status: 409,

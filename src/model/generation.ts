@@ -172,6 +172,7 @@ export const StepCall = z.object({
     'awaiting_approval',
     'awaiting_generation',
     'awaiting_connection',
+    'awaiting_workflow',
     'done',
     'failed',
   ]),

@@ -9,6 +9,7 @@ import type { Output } from './tool.ts'
 export type Wait =
   | { readonly kind: 'approval'; readonly id: string; readonly expiresAt: number }
   | { readonly kind: 'generation'; readonly id: string }
+  | { readonly kind: 'workflow'; readonly id: string }
   | { readonly kind: 'client'; readonly input: JsonObject; readonly expiresAt?: number }
   | ConnectionWait
 

@@ -136,6 +136,10 @@ export interface Action {
   readonly idempotent: boolean
   /** The action may change or delete existing data. Also true if it is not declared otherwise. */
   readonly destructive: boolean
+  /** Whether the action is known to change nothing. */
+  readonly readOnly?: boolean
+  /** Whether a call that is made again under its id continues instead of starting again. */
+  readonly resumable?: boolean
   /** Aliases of input fields, such as `document_id` for `id`. */
   readonly aliases?: Readonly<Record<string, string>>
   /** The definition of an upstream MCP server, for MCP clients: title, annotations, output schema. */

@@ -184,8 +184,11 @@ async function decide(context: Context & { readonly target: Approval }, verdict:
 }
 
 /** Resumes the run that is paused for this approval. A call that waits for it gets the change event. */
-async function resumeRun({ status, generation_id }: Approval, { runner, store }: Context): Promise<void> {
-  const run = status === 'pending' || generation_id === null ? undefined : await store.generations.find(generation_id)
+async function resumeRun({ status, generation_id, call_id }: Approval, context: Context): Promise<void> {
+  if (status === 'pending') return
+  const { runner, workflows, store } = context
+  await workflows.wakeCaller(call_id)
+  const run = generation_id === null ? undefined : await store.generations.find(generation_id)
   if (run) await runner.resume(run)
 }
 

@@ -42,6 +42,7 @@ import { toolOperations } from './tools.ts'
 import * as trustedIssuers from './trusted-issuers.ts'
 import * as users from './users.ts'
 import * as webhooks from './webhooks.ts'
+import * as workflowRuns from './workflow-runs.ts'
 import * as xml from './xml.ts'
 
 const isOperation = (value: unknown): value is Operation => isObject(value) && 'route' in value && 'perform' in value
@@ -70,6 +71,7 @@ function actionOf(operation: Operation): PlatformAction {
     aliases: operation.aliases,
     idempotent: operation.route.startsWith('GET ') || operation.repeatable === true,
     destructive: operation.route.startsWith('DELETE '),
+    readOnly: operation.route.startsWith('GET '),
   }
 }
 
@@ -101,6 +103,7 @@ export function operationsFor(types: ToolTypes): Operations {
     ],
     { importMcpServers: importMcpServers(ofTools.createTool) },
     ...[servers, resolve, footprint, skills, skillFiles, aiProviders, agents, generations, documents, files, calls],
+    workflowRuns,
     ...[webhooks, approvals, approvalRules, callStats, secrets, xml, oauthGrants, connections, authConfigs],
     ...[sessions, manifests, routines, trustedIssuers, modes],
   ].flatMap((module) => (Object.values(module) as unknown[]).filter(isOperation))

@@ -54,10 +54,12 @@ import { Level } from '../model/tool.ts'
 import { TrustedIssuer } from '../model/trusted-issuer.ts'
 import { InvitedUser, Role, User, UserStatus } from '../model/user.ts'
 import { Delivery, DeliverySummary, Webhook, WebhookEvent, WebhookWithSecret } from '../model/webhook.ts'
+import { RunStatus, WorkflowCall, WorkflowRun, WorkflowRunDetail, WorkflowStep } from '../model/workflow-run.ts'
 import { XmlPrompt, XmlResult, XmlResults } from '../model/xml-result.ts'
 import { Execute } from '../tools/http.ts'
 import { OpenApi } from '../tools/openapi/openapi.ts'
 import { CredentialNeed } from '../tools/tool-type.ts'
+import { Workflow } from '../tools/workflow/definition.ts'
 import { Recording, Tested } from './ai-providers.ts'
 import { CurrentApiKey } from './api-keys.ts'
 import { App, AppAction, AppDetail } from './apps.ts'
@@ -190,6 +192,12 @@ const named: Readonly<Record<string, NamedSchema>> = {
   WebhookDeliverySummary: name(DeliverySummary, 'A delivery without its body.'),
   WebhookEvent: name(WebhookEvent, 'An event that webhooks can receive.'),
   WebhookWithSecret: name(WebhookWithSecret, 'A webhook with its signing secret.'),
+  WorkflowCall: name(WorkflowCall, 'A call in a step of a workflow run.'),
+  WorkflowDefinition: name(Workflow, 'The steps of a workflow.'),
+  WorkflowRun: name(WorkflowRun, 'One run of a workflow or of a program.'),
+  WorkflowRunDetail: name(WorkflowRunDetail, 'A workflow run with its steps and calls.'),
+  WorkflowRunStatus: name(RunStatus, 'The status of a workflow run.'),
+  WorkflowStep: name(WorkflowStep, 'A step of a workflow run.'),
   XmlPrompt: name(XmlPrompt, 'The tool section of a system prompt for an agent that writes XML.'),
   XmlResult: name(XmlResult, 'The outcome of one block of an XML message.'),
   XmlResults: name(XmlResults, 'The outcome of an XML message.'),

@@ -28,6 +28,7 @@ import type { Store } from '../store/store.ts'
 import type { ToolDeps } from '../tools/tool-type.ts'
 import type { ToolTypes } from '../tools/tool-types.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
+import type { WorkflowRunner } from '../workflows/runner.ts'
 import { findExcess } from './bounded-input.ts'
 import { References } from './references.ts'
 
@@ -81,6 +82,7 @@ export interface OperationDeps {
   readonly routineRuns: RoutineRuns
   /** Aborts when the platform stops, for requests that wait. */
   readonly closing: AbortSignal
+  readonly workflows: WorkflowRunner
   dispatch(request: CallRequest): Promise<Outcome>
   /** The platform's base URL: configured, or the address it listens on. Undefined if it does not listen. */
   publicUrl(): string | undefined

@@ -8,6 +8,7 @@ import { differenceOf } from '../catalogue/difference.ts'
 import { agentNames, generatedName } from '../catalogue/names.ts'
 import { referencedSecrets } from '../credentials/secret-references.ts'
 import { toolResource } from '../dispatch/authorize.ts'
+import type { CallRequest } from '../dispatch/call.ts'
 import { recordAttempt } from '../dispatch/rejected-call.ts'
 import { AnyJson, isObject, type JsonObject } from '../lib/json.ts'
 import { PendingApproval } from '../model/approval.ts'
@@ -91,7 +92,7 @@ export function toolOperations(types: ToolTypes) {
     output: Shown,
     async run({ project_id: _, ...input }, context) {
       const { projectId } = context
-      const draft = await checked(input, undefined, context)
+      const draft = await checked(input, undefined, projectId, context)
       authorize(draft, undefined, { projectId, kind: 'tool', id: '*' }, context)
       await authorizeSecrets(draft, undefined, projectId, context)
       const id = newId('tool')
@@ -144,7 +145,7 @@ export function toolOperations(types: ToolTypes) {
     async run({ id, ...change }, context) {
       const { target } = context
       const before = { stored: target, ...context.toolDeps.credentials.open(target) }
-      const next = await checked(change, before, context)
+      const next = await checked(change, before, target.project_id, context)
       authorize(next, before.tool, toolResource(target), context)
       await authorizeSecrets(next, before.tool, target.project_id, context)
       const ready = await prepared(next, before.tool, target.project_id, context)
@@ -272,6 +273,9 @@ export const getToolHealth = acts({
   },
 })
 
+/** The answer to a call of a workflow that does not wait for its run. */
+export const StartedRun = z.object({ status: z.literal('running'), run_id: z.string() })
+
 const calling = operation({
   name: 'call-tool',
   permission: 'tools:CallTool',
@@ -283,14 +287,17 @@ const calling = operation({
     action: Text.max(200).nullish().describe('The action, for tools that have several'),
     input: jsonObject('The arguments').nullish(),
     end_user_id: EndUserId.nullish().describe('The end user whose connections the call uses; needs connections:ActAs'),
-    wait: z.boolean().optional().describe('If false, do not wait for approval: send the same call again later'),
+    wait: z
+      .boolean()
+      .optional()
+      .describe('If false, do not wait: for an approval, send the same call again later; for a workflow, read its run'),
   }),
   output: AnyJson.describe('The output of the tool'),
-  later: PendingApproval,
+  later: z.union([PendingApproval, StartedRun]),
   async run({ id, action, input, end_user_id, wait }, context) {
     const returns = wait === false && context.onWait !== 'resume'
     const principal = end_user_id ? await principalFor(end_user_id, id, context) : context.principal
-    const caller = { ...context, principal, ...(returns && { onWait: 'return' as const }) }
+    const caller = { ...context, principal, ...(returns && { onWait: 'return' as const, run: { detach: true } }) }
     const result = await call(id, action, input, caller)
     if (!(result instanceof Waiting)) return new JsonText(result.text)
     return returns ? pending(result.on) : result
@@ -333,6 +340,7 @@ async function recordUnread(sent: unknown, error: PlatformError, context: Contex
 
 /** The response for a caller that does not wait for the decision. */
 function pending(wait: Wait): JsonText {
+  if (wait.kind === 'workflow') return new JsonText(JSON.stringify({ status: 'running', run_id: wait.id }), 202)
   const { id, expiresAt } = wait as Extract<Wait, { kind: 'approval' }>
   const answer: z.infer<typeof PendingApproval> = {
     status: 'pending_approval',
@@ -346,10 +354,10 @@ export async function call(
   toolId: string,
   action: string | null | undefined,
   input: JsonObject | null | undefined,
-  context: RequestContext & Pick<OperationDeps, 'dispatch'>,
+  context: RequestContext & Pick<OperationDeps, 'dispatch'> & Pick<CallRequest, 'run'>,
   id = newId('call'),
 ): Promise<Output | Waiting> {
-  const { principal, surface, client, parentCallId, depth, live, generation, onWait, server, gone, home } = context
+  const { principal, surface, client, parentCallId, depth, live, generation, onWait, server, gone, home, run } = context
   const outcome = await context.dispatch({
     id,
     principal,
@@ -366,6 +374,7 @@ export async function call(
     server,
     gone,
     home,
+    run,
   })
   return outputOf(outcome, principal)
 }
@@ -419,7 +428,7 @@ async function viewActions(catalogue: Catalogue, record: StoredTool): Promise<z.
     id: action.id,
     name: action.name,
     tool_name: toolName,
-    server_tool_name: generatedName(action),
+    server_tool_name: generatedName(action, type.kind),
     description: action.description,
     app: action.app,
     level: action.level,
@@ -436,6 +445,7 @@ type SentFields = Partial<Omit<ToolDraft, 'config'>> & Readonly<Record<string, u
 async function checked(
   sent: SentFields,
   before: ToolBefore | undefined,
+  projectId: string,
   { toolTypes, toolDeps }: Pick<Context, 'toolTypes' | 'toolDeps'>,
 ): Promise<ToolDraft> {
   const given = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined))
@@ -456,7 +466,7 @@ async function checked(
     ...unmasked.faults,
     ...checkName(draft, type),
     ...(config && unmasked.faults.length === 0 ? checkSecrets(draft, type, before, unmasked.kept) : []),
-    ...(config ? ((await type.check?.(draft, toolDeps)) ?? []) : []),
+    ...(config ? ((await type.check?.(draft, toolDeps, { projectId })) ?? []) : []),
   ]
   if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
   return draft

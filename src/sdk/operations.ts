@@ -133,6 +133,10 @@ import type {
   WebhookDeliverySummaryPage,
   WebhookPage,
   WebhookWithSecret,
+  WorkflowDefinition,
+  WorkflowRunDetail,
+  WorkflowRunPage,
+  WorkflowRunStatus,
   XmlPrompt,
   XmlResults,
 } from './types.ts'
@@ -182,6 +186,7 @@ export const routes = {
   tools: {
     acceptDefinitions: 'POST /tools/{tool_id}/accept-definitions',
     callTool: 'POST /tools/{tool_id}/call',
+    checkWorkflow: 'POST /workflows/check',
     createTool: 'POST /tools',
     deleteTool: 'DELETE /tools/{tool_id}',
     getApp: 'GET /apps/{app}',
@@ -195,7 +200,15 @@ export const routes = {
     listToolTypes: 'GET /tool-types',
     listTools: 'GET /tools',
     refreshTool: 'POST /tools/{tool_id}/refresh',
+    startWorkflowRun: 'POST /workflow-runs',
     updateTool: 'PATCH /tools/{tool_id}',
+  },
+  workflowRuns: {
+    cancelWorkflowRun: 'POST /workflow-runs/{workflow_run_id}/cancel',
+    getWorkflowRun: 'GET /workflow-runs/{workflow_run_id}',
+    listWorkflowRuns: 'GET /workflow-runs',
+    rerunWorkflow: 'POST /workflow-runs/{workflow_run_id}/rerun',
+    resumeWorkflowRun: 'POST /workflow-runs/{workflow_run_id}/resume',
   },
   servers: {
     createServer: 'POST /servers',
@@ -544,10 +557,26 @@ export interface Operations {
         input?: Record<string, unknown> | null
         /** The end user whose connections the call uses; needs connections:ActAs */
         end_user_id?: string | null
-        /** If false, do not wait for approval: send the same call again later */
+        /** If false, do not wait: for an approval, send the same call again later; for a workflow, read its run */
         wait?: boolean
       }
       answer: unknown
+    }
+    /** Check a workflow against the schemas of the actions that it calls, without storing it */
+    checkWorkflow: {
+      body: { project_id?: string; workflow: WorkflowDefinition }
+      answer: {
+        valid: boolean
+        problems: Array<{
+          severity: 'error' | 'warning'
+          /** Where in the tool, such as workflow.steps[0].input.email */
+          path: string
+          /** Where in the text at that path, in characters */
+          at: number | null
+          message: string
+        }>
+        output_schema: unknown
+      }
     }
     /** Register a tool */
     createTool: { body: NewTool; answer: Tool }
@@ -670,7 +699,7 @@ export interface Operations {
     listTools: {
       query?: {
         project_id?: string
-        type?: 'http' | 'openapi' | 'mcp' | 'client' | 'platform' | 'soat'
+        type?: 'http' | 'openapi' | 'mcp' | 'client' | 'platform' | 'soat' | 'workflow'
         name?: string
         /** Maximum number of items to return */
         limit?: number
@@ -695,8 +724,51 @@ export interface Operations {
         removed: Array<string>
       }
     }
+    /** Start a workflow without waiting for its result, or try it with dry_run */
+    startWorkflowRun: {
+      body: {
+        /** The workflow tool */
+        tool_id: string
+        /** The input of the workflow */
+        input?: Record<string, unknown>
+        /** Make only calls that change nothing, and use samples of the output schemas for the others */
+        dry_run?: boolean
+      }
+      answer: WorkflowRunDetail
+    }
     /** Change a tool; the result is validated like a new tool */
     updateTool: { path: { tool_id: string }; body?: ToolChanges; answer: Tool }
+  }
+  workflowRuns: {
+    /** Cancel a workflow run; effects of its calls are not undone */
+    cancelWorkflowRun: { path: { workflow_run_id: string }; answer: WorkflowRunDetail }
+    /** Get a workflow run with its steps and calls */
+    getWorkflowRun: { path: { workflow_run_id: string }; answer: WorkflowRunDetail }
+    /** List runs of workflows and programs, newest first */
+    listWorkflowRuns: {
+      query?: {
+        project_id?: string
+        tool_id?: string
+        status?: WorkflowRunStatus
+        kind?: 'workflow' | 'code'
+        /** Maximum number of items to return */
+        limit?: number
+        /** Number of items to skip */
+        offset?: number
+      }
+      answer: WorkflowRunPage
+    }
+    /** Start the workflow again with the same input, from a step on, with the recorded outputs before it */
+    rerunWorkflow: {
+      path: { workflow_run_id: string }
+      body?: {
+        /** The first step to run again. By default, the first of all */
+        from_step?: string
+      }
+      answer: WorkflowRunDetail
+    }
+    /** Continue a failed or cancelled run at the step that failed, with its recorded outputs */
+    resumeWorkflowRun: { path: { workflow_run_id: string }; answer: WorkflowRunDetail }
   }
   servers: {
     /** Create an MCP server */
@@ -1557,6 +1629,13 @@ export type PlatformErrorCode =
   | 'APPROVAL_DECIDED'
   | 'APPROVAL_CHANGED'
   | 'SECOND_PERSON_REQUIRED'
+  | 'WORKFLOW_FAILED'
+  | 'WORKFLOW_RUNNING'
+  | 'WORKFLOW_CANCELLED'
+  | 'RUN_NOT_RESUMABLE'
+  | 'EXPRESSION_FAILED'
+  | 'ACTION_NOT_FOUND'
+  | 'TOOL_REPORTED_ERROR'
   | 'OUTCOME_UNKNOWN'
   | 'IDEMPOTENCY_IN_PROGRESS'
   | 'WEBHOOK_DISABLED'

@@ -277,9 +277,9 @@ export interface ApprovalDecision {
 
 /** Why a call needs approval. */
 export interface ApprovalReason {
-  /** tool: auto_approve is off on the tool; level: the level is above open; annotation: the action is destructive; rule: an approval rule matched; server: auto_approve is off on the server */
-  gate: 'tool' | 'level' | 'annotation' | 'rule' | 'server'
-  /** Id of the tool, the rule or the server */
+  /** tool: auto_approve is off on the tool; level: the level is above open; annotation: the action is destructive; rule: an approval rule matched; server: auto_approve is off on the server; workflow: the step of a workflow waits for approval */
+  gate: 'tool' | 'level' | 'annotation' | 'rule' | 'server' | 'workflow'
+  /** Id of the tool, the rule, the server or the workflow run */
   id?: string
   name?: string
   reason?: string
@@ -709,7 +709,7 @@ export interface GenerationCall {
   tool_id: string | null
   action: string | null
   args: unknown
-  status: 'running' | 'awaiting_client' | 'awaiting_approval' | 'awaiting_generation' | 'awaiting_connection' | 'done' | 'failed'
+  status: 'running' | 'awaiting_client' | 'awaiting_approval' | 'awaiting_generation' | 'awaiting_connection' | 'awaiting_workflow' | 'done' | 'failed'
   output: unknown
   approval_id: string | null
   /** The run it started */
@@ -1259,7 +1259,7 @@ export interface NewTool {
   project_id?: string
   /** The name a model sees, or the prefix of its action names; unique within the app */
   name: string
-  type?: 'http' | 'openapi' | 'mcp' | 'client' | 'platform' | 'soat'
+  type?: 'http' | 'openapi' | 'mcp' | 'client' | 'platform' | 'soat' | 'workflow'
   /** Tells the model what the tool does and when to use it */
   description?: string | null
   /** JSON Schema of the input */
@@ -1272,6 +1272,8 @@ export interface NewTool {
   mcp?: McpAddress | null
   /** Which of the platform’s actions a platform tool offers */
   actions?: Array<string> | null
+  /** Steps that call actions, as one tool */
+  workflow?: WorkflowDefinition | null
   /** Fixed arguments: hidden from the caller, and they override what it sends */
   preset_parameters?: Record<string, unknown> | null
   /** The app (a namespace) that its actions belong to */
@@ -1768,7 +1770,7 @@ export interface StopCondition {
 export type StopReason = 'end_turn' | 'max_steps' | 'stop_condition' | 'depth_limit' | 'cancelled' | 'error'
 
 /** How a request reached the platform. */
-export type Surface = 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'web'
+export type Surface = 'rest' | 'mcp' | 'xml' | 'cli' | 'sdk' | 'agent' | 'workflow' | 'web'
 
 /** A registered tool, with one action or several. */
 export interface Tool {
@@ -1785,6 +1787,7 @@ export interface Tool {
   mcp: McpAddress | null
   /** Which of the platform’s actions a platform tool offers */
   actions: Array<string> | null
+  workflow: WorkflowDefinition | null
   preset_parameters: Record<string, unknown> | null
   /** The app (a namespace) that the tool’s actions belong to */
   app: string
@@ -1985,6 +1988,119 @@ export type WebhookPage = Page<Webhook>
 export interface WebhookWithSecret extends Webhook {
   /** The signing secret, `whsec_…`; only returned here */
   secret: string
+}
+
+/** A call in a step of a workflow run. */
+export interface WorkflowCall {
+  call_id: string
+  /** The index of the item, or the number of the call in a program */
+  item: number | null
+  attempt: number
+  action: string
+  status: 'running' | 'awaiting_approval' | 'awaiting_connection' | 'awaiting_workflow' | 'awaiting_generation' | 'done' | 'failed'
+  approval_id: string | null
+  /** The run that the call started, while it waits for it */
+  run_id: string | null
+  input: unknown
+  output: unknown
+  started_at: string
+  completed_at: string | null
+}
+
+/** Steps that call actions, as one tool */
+export interface WorkflowDefinition {
+  /** JSON Schema of the input */
+  input?: Record<string, unknown>
+  /** Run in this order */
+  steps: Array<{
+    /** Later steps refer to it: ${{ steps.<id>.output }} */
+    id: string
+    /** The action to call: namespace:name */
+    call?: string
+    /** Arguments of the call; texts can contain ${{ expressions }} */
+    input?: Record<string, unknown>
+    /** Skip the step unless this is true */
+    if?: boolean | string
+    /** Make the call for each item of a list, at most 1,000; item and index are set */
+    for_each?: string | Array<unknown>
+    /** How many items at once. Default 1 */
+    concurrency?: number
+    /** Try again if the call fails */
+    retry?: {
+      /** How often to try again */
+      attempts: number
+      /** Before the first retry; doubles each time. Default 1 */
+      delay_seconds?: number
+    }
+    /** fail ends the run; continue goes on, with steps.<id>.error set; {output} goes on with this output; {call, input} calls an action that undoes earlier steps, then ends the run */
+    on_error?: 'fail' | 'continue' | { output: unknown } | {
+      /** The action to call before the run fails */
+      call: string
+      input?: Record<string, unknown>
+    }
+    wait_for?: {
+      /** A person must approve the call, even if no other rule requires it */
+      approval?: true | { reason?: string }
+      /** Wait this long; a number or an expression */
+      seconds?: number | string
+      /** Wait until this time; an ISO 8601 text or an expression */
+      until?: string
+    }
+  }>
+  /** The output: any JSON, with ${{ expressions }}. By default, the output of the last step */
+  output?: unknown
+}
+
+/** One run of a workflow or of a program. */
+export interface WorkflowRun {
+  id: string
+  project_id: string
+  /** code: a program that a model wrote, in code mode */
+  kind: 'workflow' | 'code'
+  tool_id: string | null
+  /** The workflow’s name at the start of the run */
+  name: string
+  status: WorkflowRunStatus
+  dry_run: boolean
+  /** The call that started the run */
+  call_id: string | null
+  /** The agent run it belongs to */
+  generation_id: string | null
+  /** The run whose outputs were used for the first steps */
+  rerun_of: string | null
+  started_by: { id: string; name: string }
+  error: { code: string; message: string; details: Record<string, unknown> } | null
+  created_at: string
+  last_activity_at: string
+  /** When it continues, if it waits for a time */
+  wakes_at: string | null
+  completed_at: string | null
+}
+
+/** A workflow run with its steps and calls. */
+export interface WorkflowRunDetail extends WorkflowRun {
+  input: unknown
+  output: unknown
+  steps: Array<WorkflowStep>
+  pending_approvals: Array<{ approval_id: string; step: string; expires_at: string }>
+}
+
+export type WorkflowRunPage = Page<WorkflowRun>
+
+/** waiting: for an approval, a time or another run */
+export type WorkflowRunStatus = 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled'
+
+/** A step of a workflow run. */
+export interface WorkflowStep {
+  id: string
+  action: string | null
+  /** simulated: in a dry run, a sample of the output schema instead of a call */
+  status: 'pending' | 'running' | 'waiting' | 'done' | 'skipped' | 'failed' | 'simulated'
+  output: unknown
+  error: { code: string; message: string; details: Record<string, unknown> } | null
+  started_at: string | null
+  completed_at: string | null
+  calls: Array<WorkflowCall>
 }
 
 /** The tool section of a system prompt for an agent that writes XML. */

@@ -43,6 +43,7 @@ import { Users } from './users.ts'
 import { Vectors } from './vectors.ts'
 import { WebSessions } from './web-sessions.ts'
 import { WebhookStore } from './webhooks.ts'
+import { WorkflowRuns } from './workflow-runs.ts'
 
 export type StoreOptions = { readonly syncCalls?: boolean } & (
   | { readonly databaseUrl: string; readonly data?: string }
@@ -86,6 +87,7 @@ export interface Store {
   readonly journals: Journals
   readonly sessions: Sessions
   readonly guides: Guides
+  readonly workflowRuns: WorkflowRuns
   readonly webhooks: WebhookStore
   readonly approvals: Approvals
   readonly approvalRules: ApprovalRules
@@ -145,6 +147,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     journals: new Journals(engine),
     sessions: new Sessions(engine, changes),
     guides: new Guides(engine),
+    workflowRuns: new WorkflowRuns(engine, changes),
     webhooks: new WebhookStore(engine),
     approvals: new Approvals(engine, changes),
     approvalRules: new ApprovalRules(engine, changes),

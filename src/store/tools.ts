@@ -115,6 +115,29 @@ export class Tools {
     return pageOfRows(where, filter, visible, toTool)
   }
 
+  /** Tools that may have an action `namespace:name`. The namespace is the name or the app of a tool with many actions. */
+  async offering(projectId: string, { namespace, name }: { namespace: string; name: string }): Promise<StoredTool[]> {
+    const rows = await this.#engine.db
+      .selectFrom('tools')
+      .selectAll()
+      .where('project_id', '=', projectId)
+      .where((e) =>
+        e.or([
+          e.and([e('many_actions', '=', 1), e.or([e('name', '=', namespace), e('app', '=', namespace)])]),
+          e.and([e('many_actions', '=', 1), e('app', 'is', null), e(e.fn('lower', ['name']), '=', namespace)]),
+          e.and([
+            e('many_actions', '=', 0),
+            e('name', '=', name),
+            e(e.fn.coalesce('app', e.val('tools')), '=', namespace),
+          ]),
+        ]),
+      )
+      .orderBy('id')
+      .limit(20)
+      .execute()
+    return rows.map(toTool)
+  }
+
   /** The names of all tools of a project. */
   async names(projectId: string): Promise<ToolName[]> {
     const columns = ['id', 'name', 'type', 'app', 'many_actions'] as const

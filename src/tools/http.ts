@@ -79,6 +79,7 @@ export const http = defineToolType({
       schema: parameters,
       idempotent: isRead(execute),
       destructive: !isRead(execute),
+      readOnly: isRead(execute),
     },
   ],
 

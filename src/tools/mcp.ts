@@ -94,6 +94,7 @@ export const mcp = defineToolType({
           idempotent: annotations?.readOnlyHint === true || annotations?.idempotentHint === true,
           // MCP's default: a tool is destructive unless it says otherwise.
           destructive: annotations?.readOnlyHint !== true && annotations?.destructiveHint !== false,
+          readOnly: annotations?.readOnlyHint === true,
           definition: definition as unknown as JsonObject,
           ...(level && { level }),
         },

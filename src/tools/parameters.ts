@@ -29,7 +29,11 @@ export async function checkParameters(
 }
 
 /** A preset that violates the schema would make every call fail, and callers could not fix it. */
-async function checkPresets(parameters: JsonObject, presets: JsonObject, schemas: Schemas): Promise<readonly Fault[]> {
+export async function checkPresets(
+  parameters: JsonObject,
+  presets: JsonObject,
+  schemas: Schemas,
+): Promise<readonly Fault[]> {
   const { properties = {}, $defs, definitions } = parameters as Record<string, JsonObject>
   const fixed = Object.fromEntries(Object.entries(properties).filter(([key]) => Object.hasOwn(presets, key)))
   const schema: JsonObject = { properties: fixed, ...($defs && { $defs }), ...(definitions && { definitions }) }

@@ -9,13 +9,15 @@ import type { Schemas } from '../json-schema/schema.ts'
 import type { JsonObject } from '../lib/json.ts'
 import type { UpstreamHealth } from '../mcp/client/upstream.ts'
 import type { Upstreams } from '../mcp/client/upstreams.ts'
-import type { GenerationRef, Live, OnWait } from '../model/call.ts'
+import type { GenerationRef, Live, OnWait, RunOptions } from '../model/call.ts'
 import type { Fault } from '../model/errors.ts'
 import type { Waiting } from '../model/outcome.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Action, Level, Output, ToolDraft } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import type { Apis } from './openapi/apis.ts'
+import type { ActionLookup } from './workflow/actions.ts'
+import type { Workflow } from './workflow/definition.ts'
 
 /** An operation of the platform, as a platform tool sees it. */
 export interface PlatformAction {
@@ -28,6 +30,7 @@ export interface PlatformAction {
   readonly aliases: Readonly<Record<string, string>>
   readonly idempotent: boolean
   readonly destructive: boolean
+  readonly readOnly: boolean
 }
 
 /** The dependencies of a tool type, passed in so that types can be tested alone. */
@@ -45,6 +48,10 @@ export interface ToolDeps {
   readonly platformActions: ReadonlyMap<string, PlatformAction>
   /** Runs an operation for a principal, with every check of the REST API. */
   perform(name: string, input: JsonObject, context: CallContext): Promise<Output | Waiting>
+  /** The actions of all tools, for tools that call others. */
+  readonly actions: ActionLookup
+  /** Starts the run of a workflow, or finds the one that the same call has started, and waits for it. */
+  runWorkflow(call: Execution, workflow: Workflow): Promise<Output | Waiting>
 }
 
 /** The caller, and the call that this is part of. */
@@ -61,6 +68,8 @@ export interface CallContext {
   readonly onWait?: OnWait
   /** The platform's base URL, as the caller knows it. */
   readonly home?: string | undefined
+  /** How to start the run, for tools that run. */
+  readonly run?: RunOptions | undefined
 }
 
 /** A call that has passed every check and is about to be executed. */
@@ -103,6 +112,8 @@ export type ActionDefinition = Pick<
   | 'outputSchema'
   | 'idempotent'
   | 'destructive'
+  | 'readOnly'
+  | 'resumable'
   | 'aliases'
   | 'definition'
 > & {
@@ -174,10 +185,18 @@ export interface ToolType<Config extends object = object> {
   readonly config: z.ZodObject
   /** Paths of the fields that summarise what a tool calls: `['execute.url']`. */
   readonly summary?: readonly string[]
+  /** What callers call its actions. By default, `action`. */
+  readonly kind?: 'action' | 'workflow'
+  /** Whether its actions depend on other tools, so that they are computed again when one changes. */
+  readonly composed?: boolean
   /** Permissions that `authorize` checks and that no operation has. */
   readonly permissions?: readonly string[]
   /** Validation beyond the schema of the fields. */
-  check?(draft: ToolDraft<Config>, deps: ToolDeps): readonly Fault[] | Promise<readonly Fault[]>
+  check?(
+    draft: ToolDraft<Config>,
+    deps: ToolDeps,
+    place: { readonly projectId: string },
+  ): readonly Fault[] | Promise<readonly Fault[]>
   /** Throws if the caller cannot register such a tool. */
   authorize?(change: ToolChange<Config>, deps: ToolDeps): void
   /**

@@ -1,9 +1,9 @@
 import type { Environment } from '@marcbachmann/cel-js'
-import { type CelCondition, callBudget, celLanguage } from '../../approvals/cel.ts'
+import { type Condition, conditionBudget, conditionsOver } from '../../expressions/condition.ts'
 import type { Meter } from '../../json-schema/meter.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
 
-export { InvalidExpression } from '../../approvals/cel.ts'
+export { InvalidExpression } from '../../expressions/language.ts'
 
 /** What a `when` can refer to. */
 export interface WhenFacts {
@@ -31,9 +31,9 @@ const withVariables = (environment: Environment): Environment =>
     .registerVariable('tools', 'map')
     .registerVariable('message', 'string')
 
-const language = celLanguage<WhenFacts>(withVariables)
+const language = conditionsOver<WhenFacts>(withVariables)
 
-const compiled = new Map<string, CelCondition<WhenFacts>>()
+const compiled = new Map<string, Condition<WhenFacts>>()
 const maxCompiled = 2000
 
 /** `${{ session.metadata.vip }}` and `session.metadata.vip` are the same. */
@@ -49,7 +49,7 @@ export const checkWhen = (expression: string): void => language.check(bare(expre
 export function evaluateWhen(
   expression: string,
   facts: WhenFacts,
-  budget: Meter = callBudget(),
+  budget: Meter = conditionBudget(),
 ): { readonly holds: boolean; readonly fault?: string } {
   try {
     const known = compiled.get(expression) ?? language.conditionOf(bare(expression))

@@ -18,7 +18,7 @@ export const apply: Runner = async (invocation) => {
   const manifest = await findManifest(read.words[0] ?? defaultFile)
   if (manifest) return applyManifest(manifest, read)
   const project = await readProject(read.words[0] ?? defaultFile)
-  requireValid(project)
+  await requireValid(project)
   const session = await openSession(read.given)
   const projectId = textOf(read, 'project-id')
   const prune = isSet(read.given, 'prune')

@@ -1,5 +1,7 @@
 import { faultsOf } from '../../model/faults.ts'
+import { readToolReference } from '../../model/tool-reference.ts'
 import { operations } from '../../operations/index.ts'
+import { checkDrafts, type DraftTool } from '../../tools/workflow/offline.ts'
 import { exit, type Runner, UsageError } from '../toolkit/command.ts'
 import { looksLikeId } from '../toolkit/find.ts'
 import { note, say } from '../toolkit/io.ts'
@@ -19,7 +21,7 @@ export const check: Runner = async (invocation) => {
   const manifest = await findManifest(words[0] ?? defaultFile)
   if (manifest) return checkManifest(manifest, isSet(given, 'json'))
   const project = await readProject(words[0] ?? defaultFile)
-  const faults = allFaults(project)
+  const faults = await allFaults(project)
   const json = isSet(given, 'json')
   const elsewhere = referencesOf(project)
     .filter((one) => !isInFile(project, one) && !(one.byName && !looksLikeId(one.wanted)))
@@ -35,8 +37,8 @@ export const check: Runner = async (invocation) => {
 }
 
 /** Throws if the file is not valid. */
-export function requireValid(project: Project): void {
-  const faults = allFaults(project)
+export async function requireValid(project: Project): Promise<void> {
+  const faults = await allFaults(project)
   if (project.unset.length > 0)
     throw new UsageError(`These environment variables are not set: ${project.unset.join(', ')}.`)
   if (faults.length === 0) return
@@ -49,18 +51,20 @@ function noteFaults(project: Project, faults: readonly Fault[]): void {
     note(`Set these environment variables before you apply the file: ${project.unset.join(', ')}`)
 }
 
-export const faultLine = ({ path }: Project, { line, message }: Fault) => `${path}:${line}: ${harmless(message)}`
+export const faultLine = ({ path }: Project, { line, column, message }: Fault) =>
+  `${path}:${line}${column === undefined ? '' : `:${column}`}: ${harmless(message)}`
 
 const summaryOf = ({ sections }: Project): string =>
   `The file is valid: ${[...sections].map(([section, entries]) => `${entries.size} ${section}`).join(', ') || 'it is empty'}.`
 
-function allFaults(project: Project): Fault[] {
+async function allFaults(project: Project): Promise<Fault[]> {
   const entries = kinds.flatMap((kind) => {
     const declared = project.sections.get(kind.section) ?? new Map<string, Fields>()
     return [...declared].flatMap(([name, fields]) => faultsIn(project, kind, name, fields))
   })
   const references = referencesOf(project).flatMap((one) => findNameFault(project, one) ?? [])
-  return [...project.faults, ...entries, ...references].sort((a, b) => a.line - b.line)
+  const workflows = entries.length === 0 ? await workflowFaults(project) : []
+  return [...project.faults, ...entries, ...references, ...workflows].sort((a, b) => a.line - b.line)
 }
 
 function faultsIn(project: Project, kind: Kind, name: string, fields: Fields): Fault[] {
@@ -81,6 +85,25 @@ function faultsIn(project: Project, kind: Kind, name: string, fields: Fields): F
     const words = [kind.section, name, ...(first === kind.by ? [] : place)]
     return { line: project.lineOf(words), message: `${words.join('.')} ${message}` }
   })
+}
+
+/** The faults of workflows: their expressions, and the arguments of actions that are in the file. */
+async function workflowFaults(project: Project): Promise<Fault[]> {
+  const drafts = [...(project.sections.get('tools') ?? [])].map(([key, fields]) => ({ ...draftOf(key, fields), key }))
+  const checked = await checkDrafts(drafts)
+  return checked.flatMap(({ draft, faults }) =>
+    faults.map(({ path, message, at }) => {
+      const { key } = draft as (typeof drafts)[number]
+      const place = ['tools', key, ...path.split(/[.[\]]+/).filter((part) => part !== '')]
+      const where = at === undefined ? { line: project.lineOf(place) } : project.placeOf(place, at)
+      return { ...where, message: `${place.join('.')} ${message}` }
+    }),
+  )
+}
+
+function draftOf(key: string, fields: Fields): DraftTool {
+  const { app = fields.app, name } = readToolReference(key)
+  return { app: typeof app === 'string' ? app : undefined, name, fields }
 }
 
 /** The fault of a reference that has a name where only ids are allowed. */

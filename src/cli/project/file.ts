@@ -11,6 +11,7 @@ import { type Fields, kinds } from './kinds.ts'
 /** A problem in the file. */
 export interface Fault {
   readonly line: number
+  readonly column?: number
   readonly message: string
 }
 
@@ -22,6 +23,8 @@ export interface Project {
   readonly unset: readonly string[]
   readonly faults: readonly Fault[]
   lineOf(path: readonly (string | number)[]): number
+  /** The place of a character in the text at a path. Only the line if the text is not written in one piece. */
+  placeOf(path: readonly (string | number)[], at: number): Pick<Fault, 'line' | 'column'>
 }
 
 const maxLength = 4_000_000
@@ -35,14 +38,20 @@ export async function readProject(path: string): Promise<Project> {
   const lineAt = (offset: number) => lines.linePos(offset).line
   const faults: Fault[] = document.errors.map(({ message, pos }) => ({ line: lineAt(pos[0]), message }))
   const lineOf = (place: readonly (string | number)[]) => lineAt(offsetOf(document, place))
-  const none = { path, sections: new Map(), unset: [], lineOf }
+  const placeOf: Project['placeOf'] = (place, at) => {
+    const offset = textOffset(document.getIn(place.map(asKey), true), content)
+    if (offset === undefined) return { line: lineOf(place) }
+    const { line, col } = lines.linePos(offset + at)
+    return { line, column: col }
+  }
+  const none = { path, sections: new Map(), unset: [], lineOf, placeOf }
   if (faults.length > 0) return { ...none, faults }
   const environment = { ...(path === '-' ? {} : await variablesOf(path)), ...io().env }
   const unset = new Set<string>()
   const value = substitute(document.toJS({ maxAliasCount: 100 }), environment, unset)
   if (!isObject(value))
     return { ...none, faults: [{ line: 1, message: 'The file must contain sections such as "tools:".' }] }
-  return { path, sections: sectionsOf(value, lineOf, faults), unset: [...unset], faults, lineOf }
+  return { path, sections: sectionsOf(value, lineOf, faults), unset: [...unset], faults, lineOf, placeOf }
 }
 
 const load = (path: string) =>
@@ -94,6 +103,17 @@ function entriesOf(section: string, entries: Fields, lineOf: Project['lineOf'], 
     else faults.push({ line: lineOf([section, name]), message: `${section}.${name} must contain fields` })
   }
   return result
+}
+
+/** Indexes of lists are numbers. */
+const asKey = (part: string | number) => (typeof part === 'string' && /^\d+$/.test(part) ? Number(part) : part)
+
+/** Where the characters of a text start, if they are written as they are. */
+function textOffset(node: unknown, content: string): number | undefined {
+  if (!isScalar(node) || typeof node.value !== 'string' || !node.range) return undefined
+  const [start, end] = node.range
+  const from = node.type === 'PLAIN' ? start : start + 1
+  return content.slice(from, end).startsWith(node.value) ? from : undefined
 }
 
 /** The offset of the deepest part of a path that exists. For an entry, that of its name. */

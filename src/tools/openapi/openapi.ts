@@ -323,6 +323,7 @@ function actionOf(operation: ApiOperation, api: Api, settings: OpenApi): ActionD
     ...(override?.level && { level: override.level }),
     idempotent: reads,
     destructive: !reads,
+    readOnly: reads,
     definition: {
       ...(title !== undefined && { title }),
       annotations: {

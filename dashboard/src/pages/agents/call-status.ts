@@ -7,6 +7,7 @@ const states: Record<string, readonly [Tone, string]> = {
   awaiting_approval: ['warn', 'waiting for approval'],
   awaiting_generation: ['accent', 'agent running'],
   awaiting_connection: ['warn', 'waiting for an account'],
+  awaiting_workflow: ['accent', 'workflow running'],
   done: ['good', 'done'],
   failed: ['bad', 'failed'],
   stopped: ['plain', 'stopped'],
