@@ -224,7 +224,8 @@ describe('the API description', () => {
 
   test('has examples that can be sent unchanged', async () => {
     await using platform = await startPlatform()
-    const ids: Record<string, string> = {}
+    // A routine of the manifest in the example of apply-manifest.
+    const ids: Record<string, string> = { routine_id: 'summary' }
     const bodies = operations.filter(({ route }) => /^(POST|PATCH)/.test(route))
     // With a second project, requests must name a project. So it is created last.
     const isProject = ({ name }: { name: string }) => Number(name === 'create-project')

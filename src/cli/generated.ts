@@ -2567,7 +2567,7 @@ export const commands: readonly Command[] = [
     route: 'POST /manifests',
     permission: 'manifests:ApplyManifest',
     summary: 'Create or change an agent from a manifest, with its servers, models, policies and routines',
-    example: { manifest: 'id: car-desk\nagent_config:\n  llms:\n    generation: { provider: openai-compatible, base_url: http://127.0.0.1:11434/v1, model: qwen3 }\n  context:\n    description: You sell cars.\n' },
+    example: { manifest: '{"id":"car-desk","agent_config":{"llms":{"generation":{"provider":"openai-compatible","base_url":"http://127.0.0.1:11434/v1","model":"qwen3"}},"context":{"description":"You sell cars.","policies":[{"id":"discount","condition":"asks for a discount","action":"Offer 5 %, once.","repeat":"once"}],"routines":[{"id":"summary","title":"Summary of an order","entry":"emit","nodes":[{"id":"emit","tools":"built-in:emit_output"}],"autonomous":{"output_schema":{"type":"object","properties":{"text":{"type":"string"}}}}}]}}}' },
     fields: [
       { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
       { name: 'manifest', type: 'string', description: 'The manifest, in YAML', required: true, where: 'body', reads: 'text' },
@@ -2580,7 +2580,7 @@ export const commands: readonly Command[] = [
     route: 'POST /manifests/check',
     permission: 'manifests:CheckManifest',
     summary: 'Check a manifest without applying it; no server is contacted',
-    example: { manifest: 'id: car-desk\nagent_config:\n  llms:\n    generation: { provider: openai-compatible, base_url: http://127.0.0.1:11434/v1, model: qwen3 }\n  context:\n    description: You sell cars.\n' },
+    example: { manifest: '{"id":"car-desk","agent_config":{"llms":{"generation":{"provider":"openai-compatible","base_url":"http://127.0.0.1:11434/v1","model":"qwen3"}},"context":{"description":"You sell cars.","policies":[{"id":"discount","condition":"asks for a discount","action":"Offer 5 %, once.","repeat":"once"}],"routines":[{"id":"summary","title":"Summary of an order","entry":"emit","nodes":[{"id":"emit","tools":"built-in:emit_output"}],"autonomous":{"output_schema":{"type":"object","properties":{"text":{"type":"string"}}}}}]}}}' },
     fields: [
       { name: 'manifest', type: 'string', description: 'The manifest, in YAML', required: true, where: 'body', reads: 'text' },
     ],
@@ -2600,7 +2600,7 @@ export const commands: readonly Command[] = [
     route: 'POST /manifests/rehearse',
     permission: 'manifests:RehearseManifest',
     summary: 'Show how recorded turns would have begun under a changed manifest; no tool is called',
-    example: { manifest: 'id: car-desk\nagent_config:\n  llms:\n    generation: { provider: openai-compatible, base_url: http://127.0.0.1:11434/v1, model: qwen3 }\n  context:\n    description: You sell cars.\n', turns: 50 },
+    example: { manifest: '{"id":"car-desk","agent_config":{"llms":{"generation":{"provider":"openai-compatible","base_url":"http://127.0.0.1:11434/v1","model":"qwen3"}},"context":{"description":"You sell cars.","policies":[{"id":"discount","condition":"asks for a discount","action":"Offer 5 %, once.","repeat":"once"}],"routines":[{"id":"summary","title":"Summary of an order","entry":"emit","nodes":[{"id":"emit","tools":"built-in:emit_output"}],"autonomous":{"output_schema":{"type":"object","properties":{"text":{"type":"string"}}}}}]}}}', turns: 50 },
     fields: [
       { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
       { name: 'manifest', type: 'string', description: 'The manifest, in YAML', required: true, where: 'body', reads: 'text' },

@@ -31,16 +31,27 @@ export const AgentManifest = z.object({
 
 export const JsonSchema = z.custom<JsonObject>().meta({ type: 'object' })
 
+/** One line, because JSON is YAML and examples of commands are lines. */
 const example = {
-  manifest: [
-    'id: car-desk',
-    'agent_config:',
-    '  llms:',
-    '    generation: { provider: openai-compatible, base_url: http://127.0.0.1:11434/v1, model: qwen3 }',
-    '  context:',
-    '    description: You sell cars.',
-    '',
-  ].join('\n'),
+  manifest: JSON.stringify({
+    id: 'car-desk',
+    agent_config: {
+      llms: { generation: { provider: 'openai-compatible', base_url: 'http://127.0.0.1:11434/v1', model: 'qwen3' } },
+      context: {
+        description: 'You sell cars.',
+        policies: [{ id: 'discount', condition: 'asks for a discount', action: 'Offer 5 %, once.', repeat: 'once' }],
+        routines: [
+          {
+            id: 'summary',
+            title: 'Summary of an order',
+            entry: 'emit',
+            nodes: [{ id: 'emit', tools: 'built-in:emit_output' }],
+            autonomous: { output_schema: { type: 'object', properties: { text: { type: 'string' } } } },
+          },
+        ],
+      },
+    },
+  }),
 }
 
 export const checkManifest = operation({
