@@ -34,7 +34,7 @@ async function inShell(shell: string, args: string[]): Promise<string[]> {
 
 describe('completion', () => {
   test('completes commands, flags and the values of flags', async () => {
-    expect(await completed(['create-t'])).toEqual(['create-tool'])
+    expect((await completed(['create-t'])).sort()).toEqual(['create-tool', 'create-trusted-issuer'])
     expect((await completed(['app'])).sort()).toEqual(['apply', 'approvals'])
     expect(await completed(['create-tool', '--de'])).toEqual(['--description'])
     expect(await completed(['create-tool', '--type', ''])).toEqual(expect.arrayContaining(['http', 'mcp', 'client']))

@@ -113,7 +113,9 @@ describe('help', () => {
 
     const { body } = await requestOf(command, readFlags(command, words))
 
-    for (const line of example.split('\n')) expect(line).toMatch(/^( {2}--|quartermaster )/)
+    // A value in quotes may have several lines.
+    const lines = example.replaceAll(/'(?:[^']|'\\'')*'/g, "''").split('\n')
+    for (const line of lines) expect(line).toMatch(/^( {2}--|quartermaster )/)
     if (command.example) expect(body ?? {}).toEqual(command.example)
   })
 

@@ -195,6 +195,9 @@ const reachesOut = new Set([
   'create-agent-generation',
   'submit-tool-outputs',
   'cancel-generation',
+  // They need a workflow, an auth config, or somebody who opens a connect link.
+  ...['start-workflow-run', 'cancel-workflow-run', 'resume-workflow-run', 'rerun-workflow'],
+  ...['create-connect-link', 'confirm-connect-flow'],
 ])
 
 const pickFields = (ids: Record<string, string>, example: object = {}) =>
@@ -239,6 +242,8 @@ describe('the API description', () => {
       project_id: platform.projectId,
     }
     const { id: gatedId } = (await platform.post('/tools', gated)).body
+    // Connections are for apps with tools.
+    await platform.post('/tools', { ...gated, name: 'find-contact', app: 'crm' })
     let count = 0
     const asked = async () => {
       const call = { input: { city: String(count++) }, wait: false }

@@ -20,6 +20,7 @@ const reads = Object.entries({
   'approval-rules': ['GetApprovalRule', 'ListApprovalRules'],
   secrets: ['GetSecret', 'ListSecrets'],
   modes: ['GetMode', 'ListModes'],
+  'workflow-runs': ['GetWorkflowRun', 'ListWorkflowRuns'],
   connections: ['GetConnection', 'ListConnections'],
   'auth-configs': ['GetAuthConfig', 'ListAuthConfigs'],
   sessions: ['GetSession', 'ListSessions', 'ListEvents'],

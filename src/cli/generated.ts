@@ -2386,7 +2386,7 @@ export const commands: readonly Command[] = [
     route: 'PATCH /auth-configs/{auth_config_id}',
     permission: 'auth-configs:UpdateAuthConfig',
     summary: 'Change how accounts are connected; existing connections keep their credentials',
-    example: { scopes: ['contacts.read'] },
+    example: { header: 'x-api-key' },
     fields: [
       { name: 'auth_config_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'header', type: 'string', description: 'api_key: the header that carries the key; defaults to x-api-key', where: 'body', reads: 'text' },

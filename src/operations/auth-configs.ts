@@ -67,7 +67,7 @@ export const updateAuthConfig = acts({
   permission: 'auth-configs:UpdateAuthConfig',
   route: 'PATCH /auth-configs/{auth_config_id}',
   summary: 'Change how accounts are connected; existing connections keep their credentials',
-  example: { scopes: ['contacts.read'] },
+  example: { header: 'x-api-key' },
   secretFields: ['client_secret'],
   on: authConfig,
   input: z.strictObject({ id: Id, ...settings, client_secret }),
