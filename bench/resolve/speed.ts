@@ -74,9 +74,12 @@ async function run(size: number): Promise<void> {
       ),
     )
   }
-  // Listed again: new objects with the same content, as from an upstream server, and one action in a hundred changed.
+  // Listed again: new objects with the same content, as from an upstream server, and one action in a thousand changed.
   const again: number[] = []
-  const relisted = { ...catalogue, all: subjects.map((one, at) => toServerAction(at % 100 === 0 ? changed(one) : one)) }
+  const relisted = {
+    ...catalogue,
+    all: subjects.map((one, at) => toServerAction(at % 1000 === 0 ? changed(one) : one)),
+  }
   for (const query of queries.slice(0, 200)) {
     again.push(await timed(() => resolver.find([query], { ...caller, catalogue: relisted }, 3)))
   }
