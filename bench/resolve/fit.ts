@@ -269,7 +269,7 @@ function biasOf(regime: Regime, weights: Float64Array): number {
     sets.flatMap(({ foreign }) => foreign),
     () => true,
   )
-  const threshold = right[Math.floor(right.length * (regime.startsWith('plain') ? 0.06 : 0.015))] ?? 0
+  const threshold = right[Math.floor(right.length * (regime.startsWith('plain') ? 0.04 : 0.015))] ?? 0
   const refused = wrong.filter((sum) => sum < threshold).length / wrong.length
   console.error(
     `${regime}: ${right.length} relevant results, ${wrong.length} foreign queries, ${(100 * refused).toFixed(0)} % below the threshold`,

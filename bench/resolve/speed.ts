@@ -74,6 +74,15 @@ async function run(size: number): Promise<void> {
       ),
     )
   }
+  // Listed again: new objects with the same content, as from an upstream server, and one action in a thousand changed.
+  const again: number[] = []
+  const relisted = {
+    ...catalogue,
+    all: subjects.map((one, at) => toServerAction(at % 1000 === 0 ? changed(one) : one)),
+  }
+  for (const query of queries.slice(0, 200)) {
+    again.push(await timed(() => resolver.find([query], { ...caller, catalogue: relisted }, 3)))
+  }
   const memory = (process.memoryUsage().rss - memoryBefore) / 2 ** 20
   console.log(
     [
@@ -83,6 +92,7 @@ async function run(size: number): Promise<void> {
       `longest pause ${longestPause.toFixed(0)} ms`,
       `one query p50 ${at(single, 0.5)} p95 ${at(single, 0.95)} ms (model only: ${at(alone, 0.5)} and ${at(alone, 0.95)})`,
       `ten p50 ${at(ten, 0.5)} p95 ${at(ten, 0.95)} ms`,
+      `while listed again p95 ${at(again, 0.95)} longest ${Math.max(...again).toFixed(0)} ms`,
       `memory +${memory.toFixed(0)} MB`,
     ].join(', '),
   )
@@ -97,12 +107,19 @@ const copyOf = (subject: SearchableAction, copy: number): SearchableAction =>
     ? subject
     : { ...subject, app: `${subject.app}${copy}`, appName: `${subject.appName ?? subject.app} ${copy}` }
 
+const changed = (subject: SearchableAction): SearchableAction => ({ ...subject, description: 'Changed' })
+
 const toServerAction = (subject: SearchableAction): ServerAction =>
   ({
     kind: 'action',
-    tool: { description: subject.appName ?? null },
-    action: { ...subject, namespace: subject.app, definition: subject.title ? { title: subject.title } : {} },
-    offer: { shown: subject.schema },
+    tool: { id: subject.app, description: subject.appName ?? null },
+    action: {
+      ...subject,
+      id: `${subject.app}:${subject.name}`,
+      namespace: subject.app,
+      definition: subject.title ? { title: subject.title } : {},
+    },
+    prepared: { publicSchema: subject.schema },
   }) as unknown as ServerAction
 
 /** A cached vector. Its values do not affect the speed. */

@@ -129,13 +129,13 @@ export class Catalogue {
 
   /**
    * The last known entry of a tool whose list comes from an upstream server, even if it is stale. It is then listed again in
-   * the background. Waits only for lists that are not known at all.
+   * the background, and then `onListed` is called. Waits only for lists that are not known at all.
    */
-  async findRecent(toolId: string): Promise<ToolEntry | undefined> {
+  async findRecent(toolId: string, onListed: () => void): Promise<ToolEntry | undefined> {
     const last = this.#entries.last(toolId)
     if (!last || this.peek(toolId) || lifetimeOf(last.tool, last.type) === undefined) return this.find(toolId)
     this.find(toolId).then(
-      (entry) => entry !== last && !entry?.unreachable && this.#changed('upstream'),
+      (entry) => !entry?.unreachable && onListed(),
       () => {},
     )
     return last

@@ -90,7 +90,9 @@ export class ServerCatalogues {
     if (fresh) return fresh
     this.of(server).catch(() => {})
     const last = this.#catalogues.last(server.id) ?? this.#recent.last(server.id)
-    return last ?? this.#recent.find(server.id, () => this.#load(server, (id) => this.#catalogue.findRecent(id)))
+    if (last) return last
+    const find = (id: string) => this.#catalogue.findRecent(id, () => this.#expire())
+    return this.#recent.find(server.id, () => this.#load(server, find))
   }
 
   async #load(server: Server, find: Catalogue['find']): Promise<ServerCatalogue> {

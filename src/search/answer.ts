@@ -3,7 +3,7 @@ import type { Candidate } from './rank.ts'
 /** Below this score, the best candidate is not a match. */
 const leastScore = 0.5
 /** Candidates whose odds are at least this share of the best's are close. The agent, which knows more, chooses. */
-const close = Math.log(0.1)
+const close = Math.log(0.05)
 /** How many actions an answer can have for one request. */
 export const maxAnswers = 5
 

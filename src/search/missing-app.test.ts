@@ -26,6 +26,7 @@ test.each([
   ['Add a contact QuickBooks', 'QuickBooks'],
   ['Get payment details Checkout.com', 'Checkout.com'],
   ['List contacts Zyntra Forms', 'Zyntra Forms'],
+  ['Could you please list the contacts of Ana using Zyntra?', 'Zyntra'],
 ])('"%s" names %s, which is missing', async (text, name) => {
   expect(await missing(text)).toBe(name)
 })
@@ -39,6 +40,7 @@ test.each([
   'Run some JavaScript code',
   'Send a message to the team about our plans for Lisbon',
   'List contacts',
+  'Could you please list the contacts that we met in Recife on Monday?',
 ])('"%s" names no app that is missing', async (text) => {
   expect(await missing(text)).toBeUndefined()
 })

@@ -17,20 +17,21 @@ const longestStep = 14
 const longestName = 4
 
 /** A request that names an app of the scope this certainly names no other app. */
-const certain = 0.95
+const certain = 0.98
 /** Below this, a short request that ends with an unknown word names an app by it. */
 const doubtful = 0.5
 
 /**
  * The app that a request names and that no action in the scope belongs to, as it was written. `bestApp` is how certainly it
  * names an app of the scope. Signs of a name: it is a well-known app; it is written like one ("QuickBooks",
- * "Checkout.com"); it starts with a company ("Google Keep"); or a short request ends with a word that no action is about.
+ * "Checkout.com"); it starts with a company ("Google Keep"); or a word that no action is about
+ * ends a short request, or follows "using".
  */
 export function findMissingApp(text: string, bestApp: number, index: Index, scope: Scope): string | undefined {
   if (scope.apps.length < 2 || bestApp >= certain) return undefined
   const tokens = tokensOf(text)
   const found = knownName(tokens, scope) ?? spelledName(tokens, index, scope) ?? productOf(tokens, scope)
-  return found ?? (bestApp < doubtful ? lastName(tokens, index, scope) : undefined)
+  return found ?? (bestApp < doubtful ? (lastName(tokens, index, scope) ?? usedName(tokens, index, scope)) : undefined)
 }
 
 function tokensOf(text: string): Token[] {
@@ -62,7 +63,8 @@ const isLong = ({ spelling }: Token) => spelling.length > 5
 
 /** Whether the name of an app has all these words. */
 function isOfApp(run: readonly Token[], scope: Scope): boolean {
-  if (scope.bySpelling.has(run.map(({ spelling }) => spelling).join(''))) return true
+  const name = run.map(({ spelling }) => spelling).join('')
+  if (scope.bySpelling.keys().some((app) => app === name || (name.length > 4 && app.includes(name)))) return true
   const [first = [], ...more] = run.flatMap(({ words }) => words).map((word) => scope.byTerm.get(stem(word)) ?? [])
   return first.some((place) => more.every((places) => places.includes(place)))
 }
@@ -98,6 +100,24 @@ function lastName(tokens: readonly Token[], index: Index, scope: Scope): string 
   const start = isNew.indexOf(true, Math.max(1, isOther + 1, tokens.length - longestName))
   if (start < 0 || describing.has(tokens[start - 1]?.spelling ?? '')) return undefined
   return written(tokens.slice(start))
+}
+
+const using = new Set(['using', 'use', 'via', 'through', 'our', 'my', 'on'])
+const dates = new Set(
+  'monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september october november december'.split(
+    ' ',
+  ),
+)
+
+/** In a sentence, "using Acme" or "our Acme account". After "in" or "for" it can be a place or a person. */
+function usedName(tokens: readonly Token[], index: Index, scope: Scope): string | undefined {
+  return tokens.find(
+    (token, at) =>
+      using.has(tokens[at - 1]?.written.toLowerCase() ?? '') &&
+      token.isCapitalized &&
+      !dates.has(token.spelling) &&
+      isUnknown(token, index, scope),
+  )?.written
 }
 
 function isUnknown({ words }: Token, index: Index, scope: Scope): boolean {

@@ -2,7 +2,7 @@ import { termsOf } from './words.ts'
 
 /** A sentence with fewer different terms is a greeting or a remark. */
 const fewestTerms = 3
-const maxParts = 4
+const maxParts = 3
 
 /** A request and, if it has several sentences, each of them: one may say what is wanted, and the others why. */
 export function partsOf(request: string): readonly string[] {

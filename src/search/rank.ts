@@ -33,6 +33,9 @@ const mostWithoutApp = Math.log(0.1 / 0.9)
 /** A sentence says less than the whole request, so its matches are less certain. */
 const partBias = -1
 
+/** In a larger scope, parts have the nearest actions of the whole request, because finding them again takes too long. */
+const largeScope = 10_000
+
 /** The candidates for a request, best first. */
 export interface Ranking {
   readonly found: readonly Candidate[]
@@ -54,7 +57,8 @@ export function rankParts(
   for (const [at, { text, meaning }] of parts.entries()) {
     const query = read(text, index, scope)
     if (at === 0) missingApp = query.missingApp
-    for (const one of score(query, index, scope, meaning, at === 0 ? 0 : partBias)) {
+    const near = at > 0 && scope.ids.length > largeScope ? new Set(best.keys()) : undefined
+    for (const one of score(query, index, scope, meaning, at === 0 ? 0 : partBias, near)) {
       if (one.logOdds > (best.get(one.id)?.logOdds ?? Number.NEGATIVE_INFINITY)) best.set(one.id, one)
     }
   }
@@ -74,10 +78,17 @@ function heldDown(found: readonly Candidate[]): Candidate[] {
 
 const logistic = (sum: number) => 1 / (1 + Math.exp(-sum))
 
-function score(query: Query, index: Index, scope: Scope, meaning: QueryVector | undefined, more: number): Candidate[] {
+function score(
+  query: Query,
+  index: Index,
+  scope: Scope,
+  meaning: QueryVector | undefined,
+  more: number,
+  near: ReadonlySet<number> | undefined,
+): Candidate[] {
   const table = weights[regimeOf(query, meaning)]
   const counting = featureNames.filter((name) => table[name])
-  return candidates(query, index, scope, meaning).map(({ id, features }) => {
+  return candidates(query, index, scope, meaning, near).map(({ id, features }) => {
     let sum = table.bias + more
     for (const name of counting) sum += (table[name] as number) * features[name]
     return { id, features, logOdds: sum, score: logistic(sum) }
@@ -93,15 +104,17 @@ export function regimeOf({ bestApp, words, isSentence }: Query, meaning: QueryVe
   return `${kind}_${meaning ? 'meaning' : 'words'}`
 }
 
-/** The actions worth scoring, with their features. */
+/** The actions worth scoring, with their features. `near` replaces the search for the nearest vectors. */
 export function candidates(
   query: Query,
   index: Index,
   scope: Scope,
   meaning: QueryVector | undefined,
+  near?: ReadonlySet<number>,
 ): { id: number; features: Features }[] {
   const ids = new Set(highest(scope.ids, query.scores, byWords))
-  if (meaning) for (const id of meaning.vectors.nearest(meaning.vector, scope, byMeaning)) ids.add(id)
+  if (near) for (const id of near) ids.add(id)
+  else if (meaning) for (const id of meaning.vectors.nearest(meaning.vector, scope, byMeaning)) ids.add(id)
   for (const [place, named] of query.apps) {
     if (named <= 0.3 || named < 0.6 * query.bestApp) continue
     const own = Uint32Array.from(scope.apps[place]?.ids ?? [])

@@ -38,7 +38,10 @@ interface IndexedServer {
   readonly index: Index
   readonly ids: Uint32Array
   readonly byId: ReadonlyMap<number, ServerAction>
+  readonly tools: ReadonlySet<string>
   readonly views: WeakMap<Principal, Promise<Scope>>
+  /** Callers who can use every tool. */
+  readonly unlimited: WeakSet<Principal>
   /** Shared by all callers who can use every action, which is the common case. */
   all?: Promise<Scope>
 }
@@ -152,6 +155,7 @@ export class Resolver {
     const { index } = numbered
     const ids = new Uint32Array(catalogue.all.length)
     const byId = new Map<number, ServerAction>()
+    const tools = new Set<string>()
     const added: number[] = []
     for await (const some of inSlices(catalogue.all)) {
       for (const action of some) {
@@ -159,18 +163,20 @@ export class Resolver {
         if (isNew) added.push(number)
         ids[byId.size] = number
         byId.set(number, action)
+        tools.add(action.tool.id)
       }
     }
     this.#semantic?.want(index, added)
     // What a caller may use depends on the tools, not on their lists.
-    const isSame = before?.index === index && before.catalogue.version === catalogue.version && isEqual(before.ids, ids)
-    return isSame ? { ...before, catalogue, byId } : { catalogue, index, ids, byId, views: new WeakMap() }
+    const known = before?.index === index && before.catalogue.version === catalogue.version ? before : undefined
+    if (known && isEqual(known.ids, ids)) return { ...known, catalogue, byId }
+    const unlimited = known?.tools.isSupersetOf(tools) ? known.unlimited : new WeakSet<Principal>()
+    return { catalogue, index, ids, byId, tools, unlimited, views: new WeakMap() }
   }
 
   /** Prepares what the first search would wait for, and waits for the vectors of new actions. */
   async #complete(placed: IndexedServer): Promise<void> {
-    placed.all ??= scopeOf(placed.index, placed.ids)
-    const scope = await placed.all
+    const scope = await allOf(placed)
     const vectors = this.#semantic?.of(placed.index)
     if (!this.#semantic || (vectors && this.#isKnown(scope, vectors))) return
     const late = new AbortController()
@@ -194,7 +200,7 @@ export class Resolver {
   #view(placed: IndexedServer, caller: SearchCaller): Promise<Scope> {
     let view = placed.views.get(caller.principal)
     if (!view) {
-      view = look(placed, caller)
+      view = placed.unlimited.has(caller.principal) ? allOf(placed) : look(placed, caller)
       view.catch(() => placed.views.delete(caller.principal))
       placed.views.set(caller.principal, view)
     }
@@ -202,15 +208,20 @@ export class Resolver {
   }
 }
 
-async function look(placed: IndexedServer, { may }: SearchCaller): Promise<Scope> {
+const allOf = (placed: IndexedServer): Promise<Scope> => {
+  placed.all ??= scopeOf(placed.index, placed.ids)
+  return placed.all
+}
+
+async function look(placed: IndexedServer, { principal, may }: SearchCaller): Promise<Scope> {
   const { index, ids, byId } = placed
   const allowed: number[] = []
   for await (const some of inSlices(ids)) {
     for (const id of some) if (may(byId.get(id) as ServerAction)) allowed.push(id)
   }
   if (allowed.length < ids.length) return scopeOf(index, Uint32Array.from(allowed))
-  placed.all ??= scopeOf(index, ids)
-  return placed.all
+  placed.unlimited.add(principal)
+  return allOf(placed)
 }
 
 const isEqual = (some: Uint32Array, others: Uint32Array): boolean =>

@@ -124,7 +124,7 @@ export const weights: Readonly<Record<Regime, Partial<Record<FeatureName, number
     phrase: 47.3,
   },
   plain_meaning: {
-    bias: -6.8,
+    bias: -6.36,
     lexical: 1.67,
     lexical_share: 9.7,
     meaning: 14.98,
@@ -152,7 +152,7 @@ export const weights: Readonly<Record<Regime, Partial<Record<FeatureName, number
     phrase: 26.44,
   },
   plain_words: {
-    bias: -5.47,
+    bias: -5.29,
     lexical: 5.24,
     lexical_share: 12.63,
     meaning: 0,
