@@ -15,6 +15,7 @@ const longest = [
   'test/dashboard-people.test.ts',
   'test/generations-kill.test.ts',
   'test/workflows-kill.test.ts',
+  'test/code-mode.test.ts',
   'test/approval-races.test.ts',
   'test/store.test.ts',
   'test/generations-edge.test.ts',

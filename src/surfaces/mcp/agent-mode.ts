@@ -16,14 +16,15 @@ import { keptIfLarge, type LargeResult } from './large-results.ts'
 import { inputSchemaOf } from './listing.ts'
 import { recordIfRefused } from './refused.ts'
 import { asks, dataOf, type ToolResult, textBlock, textResult, toResult } from './results.ts'
-import { isOutput, type ServerRequest } from './server-request.ts'
+import { type CallOutput, isOutput, type ServerRequest } from './server-request.ts'
+import { signatureOf } from './signatures.ts'
 import { type RecentAnswer, withSources } from './sources.ts'
 
 const order =
   'Order of work: if GET_KNOWLEDGE_INDEX is there, browse it first and load what is relevant with LOAD_SKILL; then RESOLVE_ACTIONS; then EXECUTE_ACTION, only after RESOLVE_ACTIONS returned a plan.'
 
 /** The instructions for agents on a server in agent mode. */
-export function agentInstructions({ retrieve_skill, result_limit }: Server): string {
+export function agentInstructions({ retrieve_skill, result_limit, code_mode }: Server): string {
   const steps = [
     ...(retrieve_skill
       ? [
@@ -37,6 +38,7 @@ export function agentInstructions({ retrieve_skill, result_limit }: Server): str
   return [
     'Work in this order:',
     ...steps.map((step, index) => `${index + 1}. ${step}`),
+    ...(code_mode ? ['For many calls, write one program for EXECUTE_CODE instead of many EXECUTE_ACTION calls.'] : []),
     ...(result_limit === null
       ? []
       : ['If a result is too large, it comes with a result_id: read the rest with READ_RESULT.']),
@@ -111,7 +113,11 @@ export async function resolveActions(input: unknown, request: ServerRequest): Pr
   const [sent, usable] = await Promise.all([request.sent(actions), request.actions()])
   const hasSent = actions.some((one) => sent(one).length > 0)
   const known = { usable, answers: hasSent ? await request.answers() : [] }
-  return textResult(JSON.stringify(actions.map((one) => (full && wholeEntity(one)) || entity(one, sent(one), known))))
+  const entities = actions.map((one) => ({
+    ...((full && wholeEntity(one)) || entity(one, sent(one), known)),
+    ...(request.server.code_mode && { typescript: signatureOf(one.action, one.prepared.publicSchema) }),
+  }))
+  return textResult(JSON.stringify(entities))
 }
 
 const odds = (score: number) => score / (1 - score)
@@ -156,14 +162,18 @@ export async function executeAction(input: unknown, request: ServerRequest, live
     const read = await recordIfRefused(request, action, payload, () => readPayload(payload))
     const answered = await request.call(action, read, live)
     if (!isOutput(answered)) return answered
-    const { output } = answered
-    if (asks(output)) return toResult(output)
-    const large = await keptIfLarge(answered, request)
-    return large ? largeOutcome(output, large) : outcome(output, dataOf(output))
+    return asks(answered.output) ? toResult(answered.output) : await outcomeResult(answered, request)
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error
     return textResult(JSON.stringify({ success: false, error: error.message }), true)
   }
+}
+
+/** The outcome of a call as `{success, data}` or `{success, error}`. */
+export async function outcomeResult(answered: CallOutput, request: ServerRequest): Promise<ToolResult> {
+  const { output } = answered
+  const large = await keptIfLarge(answered, request)
+  return large ? largeOutcome(output, large) : outcome(output, dataOf(output))
 }
 
 const outcome = ({ failed, note }: Output, data: Json): ToolResult =>
