@@ -79,6 +79,7 @@ import type { ToolDeps, ToolType } from './tools/tool-type.ts'
 import { ToolTypes } from './tools/tool-types.ts'
 import { publishApproval, publishConnection, publishRun, publishSession } from './webhooks/events.ts'
 import { Webhooks } from './webhooks/webhooks.ts'
+import { advanceCode } from './workflows/code.ts'
 import { WorkflowRunner } from './workflows/runner.ts'
 
 export { done } from './model/tool.ts'
@@ -279,6 +280,14 @@ export async function createPlatform(
     dispatch: (request) => dispatch(request, dispatchDeps),
     conclude: (request, outcome) => conclude(request, outcome, dispatchDeps),
     mayHaveRun: (callId) => coordinator.mayHaveRun(callId),
+    advanceCode: advanceCode({
+      findServer: (id) => deps.serverCatalogues.findServer(id),
+      offers: async (server, action) => {
+        const found = await deps.serverCatalogues.findServer(server.id)
+        const all = found ? (await deps.serverCatalogues.of(found)).all : []
+        return all.some((one) => one.action.id === action || `${one.action.app}:${one.action.name}` === action)
+      },
+    }),
     resumeGeneration: async (id) => {
       const run = await store.generations.find(id)
       if (run) await runner.resume(run)

@@ -423,3 +423,82 @@ test('a dry run makes read-only calls for real and uses samples for the others',
   expect(service.received.map(({ url }) => url)).toEqual(['/contacts?email=a%40x.test'])
   expect(refused.body.error.code).toBe('VALIDATION_FAILED')
 })
+
+test('a tool that a workflow calls is not deleted without force', async () => {
+  await using platform = await startPlatform()
+  await using _service = await startCrm(platform)
+  await register(platform, 'sync_leads', sync)
+  const [{ id }] = (await platform.get('/tools?name=create_note')).body.data
+
+  const refused = await platform.delete(`/tools/${id}`)
+
+  expect(refused.body.error).toMatchObject({
+    code: 'HAS_DEPENDENTS',
+    details: { dependents: ['the workflow "sync_leads"'] },
+  })
+})
+
+test('an action that disappears during a run, a failing expression and too many items name their place', async () => {
+  await using platform = await startPlatform()
+  await using _service = await startCrm(platform)
+  const list = { type: 'array', items: { type: 'integer' } }
+  // A workflow with an unknown action counts as administrative, so it would need approval.
+  const flow = await register(
+    platform,
+    'flow',
+    {
+      input: parameters({ list, key: text }),
+      steps: [
+        {
+          id: 'notes',
+          for_each: '${{ input.list }}',
+          concurrency: 50,
+          call: 'crm:create_note',
+          input: { text: '${{ string(item) }}' },
+        },
+        { id: 'refund', call: 'crm:refund', input: { amount: '${{ steps.notes.output[int(input.key)].nothing }}' } },
+      ],
+    },
+    { auto_approve: true },
+  )
+  const run = (input: object) => platform.post(`/tools/${flow.id}/call`, { input })
+
+  const many = await run({ list: Array.from({ length: 1001 }, (_, index) => index), key: '0' })
+  const missing = await run({ list: [1], key: '0' })
+  const [{ id }] = (await platform.get('/tools?name=create_note')).body.data
+  await platform.delete(`/tools/${id}?force=true`)
+  const gone = await run({ list: [1], key: '0' })
+
+  expect(many.body.error.message).toContain('it returned 1001 items; the limit is 1000')
+  expect(missing.body.error.details).toMatchObject({ step: 'refund', code: 'EXPRESSION_FAILED' })
+  expect(missing.body.error.message).toContain('workflow.steps[1].input.amount failed: No such key: nothing')
+  expect(gone.body.error.details).toMatchObject({ step: 'notes', item: 0, code: 'ACTION_NOT_FOUND' })
+})
+
+test('an agent calls a workflow as a tool, and waits for the approval inside it', async () => {
+  await using platform = await startPlatform()
+  await using service = await startCrm(platform)
+  const reviewer = await platform.keyFor([{ effect: 'Allow', action: ['approvals:*'] }])
+  const steps = [{ id: 'charge', call: 'crm:charge', input: { amount: 5 }, wait_for: { approval: true } }]
+  const tool = await register(platform, 'pay', { steps })
+  const script = { steps: [{ answer: { tool_calls: [{ name: 'pay', args: {} }] } }, { answer: 'Paid' }] }
+  const { body: provider } = await platform.post('/ai-providers', { name: 'scripted', type: 'replay', script })
+  const { body: agent } = await platform.post('/agents', {
+    name: 'payer',
+    ai_provider_id: provider.id,
+    tool_ids: [tool.id],
+  })
+
+  const paused = await platform.post(`/agents/${agent.id}/generate`, { prompt: 'Pay' })
+  const [approval] = (await platform.get('/approvals?status=pending')).body.data
+  await platform.post(`/approvals/${approval.id}/approve`, {}, { key: reviewer })
+  await expect
+    .poll(async () => (await platform.get(`/generations/${paused.body.id}`)).body.status, { timeout: 20_000 })
+    .toBe('completed')
+  const generation = (await platform.get(`/generations/${paused.body.id}`)).body
+
+  expect(paused.body.status).toBe('requires_action')
+  expect(generation.step_list[0].calls[0]).toMatchObject({ status: 'done', output: { got: { amount: 5 } } })
+  expect(generation.output.content).toBe('Paid')
+  expect(received(service, '/charge')).toHaveLength(1)
+})

@@ -824,6 +824,7 @@ export const commands: readonly Command[] = [
       { name: 'description', type: 'string | null', description: 'Shown to the agents that connect', where: 'body', reads: 'text or null' },
       { name: 'enabled', type: 'boolean', description: 'If false, the endpoint returns 404', where: 'body', reads: 'flag' },
       { name: 'agent_mode', type: 'boolean', description: 'Agent mode: offer two tools that find and run actions, instead of one tool per action', where: 'body', reads: 'flag' },
+      { name: 'code_mode', type: 'boolean', description: 'Code mode: add a tool that runs TypeScript written by the model, which can call the actions of the server', where: 'body', reads: 'flag' },
       { name: 'retrieve_skill', type: 'boolean', description: 'Add the tools that list and load skills', where: 'body', reads: 'flag' },
       { name: 'tool_names', type: '"generated" | "original"', description: 'generated: {app}_{action}_action; original: the names that the actions have at their source', where: 'body', reads: 'text' },
       {
@@ -940,6 +941,7 @@ export const commands: readonly Command[] = [
       { name: 'description', type: 'string | null', description: 'Shown to the agents that connect', where: 'body', reads: 'text or null' },
       { name: 'enabled', type: 'boolean', description: 'If false, the endpoint returns 404', where: 'body', reads: 'flag' },
       { name: 'agent_mode', type: 'boolean', description: 'Agent mode: offer two tools that find and run actions, instead of one tool per action', where: 'body', reads: 'flag' },
+      { name: 'code_mode', type: 'boolean', description: 'Code mode: add a tool that runs TypeScript written by the model, which can call the actions of the server', where: 'body', reads: 'flag' },
       { name: 'retrieve_skill', type: 'boolean', description: 'Add the tools that list and load skills', where: 'body', reads: 'flag' },
       { name: 'tool_names', type: '"generated" | "original"', description: 'generated: {app}_{action}_action; original: the names that the actions have at their source', where: 'body', reads: 'text' },
       {

@@ -160,6 +160,7 @@ export interface ServerRow {
   description: string | null
   enabled: number
   agent_mode: number
+  code_mode: number
   retrieve_skill: number
   tool_names: string
   apps: string | null

@@ -405,6 +405,17 @@ export const catalogue = {
     message: (d: { run_id: string; status: string }) =>
       `The run ${d.run_id} is ${d.status}. Only a run that failed or was cancelled can be resumed.`,
   },
+  CODE_FAILED: {
+    status: 422,
+    says: 'A program in code mode is not valid, threw an error, or exceeded a limit.',
+    message: (d: { reason: string }) => ended(`The program failed: ${d.reason}`),
+  },
+  CODE_NOT_DETERMINISTIC: {
+    status: 409,
+    says: 'A program in code mode made another call than before when it was continued.',
+    message: (d: { call: number; before: string; now: string }) =>
+      `The program cannot be continued: its call ${d.call} was "${d.before}" before, and is "${d.now}" or has other input now.`,
+  },
   EXPRESSION_FAILED: {
     status: 422,
     says: 'An expression of a workflow could not be evaluated with the values of this run.',

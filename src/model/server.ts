@@ -41,6 +41,11 @@ export const ServerFields = {
   agent_mode: z
     .boolean()
     .describe('Agent mode: offer two tools that find and run actions, instead of one tool per action'),
+  code_mode: z
+    .boolean()
+    .describe(
+      'Code mode: add a tool that runs TypeScript written by the model, which can call the actions of the server',
+    ),
   retrieve_skill: z.boolean().describe('Add the tools that list and load skills'),
   tool_names: z
     .enum(['generated', 'original'])

@@ -32,6 +32,7 @@ export const createServer = creates({
       description: null,
       enabled: true,
       agent_mode: false,
+      code_mode: false,
       retrieve_skill: false,
       tool_names: 'generated',
       apps: null,

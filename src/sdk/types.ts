@@ -1184,6 +1184,8 @@ export interface NewServer {
   enabled?: boolean
   /** Agent mode: offer two tools that find and run actions, instead of one tool per action */
   agent_mode?: boolean
+  /** Code mode: add a tool that runs TypeScript written by the model, which can call the actions of the server */
+  code_mode?: boolean
   /** Add the tools that list and load skills */
   retrieve_skill?: boolean
   /** generated: {app}_{action}_action; original: the names that the actions have at their source */
@@ -1567,6 +1569,8 @@ export interface Server {
   enabled: boolean
   /** Agent mode: offer two tools that find and run actions, instead of one tool per action */
   agent_mode: boolean
+  /** Code mode: add a tool that runs TypeScript written by the model, which can call the actions of the server */
+  code_mode: boolean
   /** Add the tools that list and load skills */
   retrieve_skill: boolean
   /** generated: {app}_{action}_action; original: the names that the actions have at their source */

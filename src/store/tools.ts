@@ -146,15 +146,15 @@ export class Tools {
   }
 
   /** Tools of a project whose config, with its secrets masked, contains a text. In the text, `_` and `%` match anything. */
-  async containing(projectId: string, text: string): Promise<Pick<StoredTool, 'name' | 'config'>[]> {
+  async containing(projectId: string, text: string): Promise<Pick<StoredTool, 'id' | 'name' | 'config'>[]> {
     const rows = await this.#engine.db
       .selectFrom('tools')
-      .select(['name', 'config'])
+      .select(['id', 'name', 'config'])
       .where('project_id', '=', projectId)
       .where('config', 'like', `%${text}%`)
       .orderBy('name')
       .execute()
-    return rows.map(({ name, config }) => ({ name, config: JSON.parse(config) }))
+    return rows.map(({ config, ...row }) => ({ ...row, config: JSON.parse(config) }))
   }
 
   async ofType(type: string): Promise<StoredTool[]> {

@@ -15,6 +15,8 @@ export interface CallOptions {
   /** Whether this attempt has just written the row, so that no other can have started the call. */
   readonly isFresh: boolean
   readonly requiresApproval?: CallRequest['requiresApproval']
+  /** The MCP endpoint of a program, whose approval settings apply to its calls. */
+  readonly server?: CallRequest['server']
 }
 
 export const callRequestOf = (
@@ -65,6 +67,7 @@ export async function makeCall(
   const outcome = await deps.dispatch({
     ...callRequestOf({ ...call, tool_id: known.toolId }, run, await principal()),
     live: { signal: signals.cancel },
+    server: options.server,
     ...(options.requiresApproval && { requiresApproval: options.requiresApproval }),
     ...(recorded && { begunAt: recorded.begunAt, awaited: call.awaits?.kind }),
     // Written before the call record, because the record is truncated and redacted.

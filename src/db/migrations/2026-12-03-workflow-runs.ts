@@ -67,5 +67,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('output', 'text')
     .addPrimaryKeyConstraint('workflow_calls_key', ['run_id', 'step', 'item', 'attempt'])
     .execute()
+  await db.schema
+    .alterTable('servers')
+    .addColumn('code_mode', 'integer', (column) => column.notNull().defaultTo(0))
+    .execute()
   await db.schema.createIndex('workflow_calls_call').on('workflow_calls').column('call_id').unique().execute()
 }

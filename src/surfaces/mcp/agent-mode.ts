@@ -18,14 +18,15 @@ import { inputSchemaOf } from './listing.ts'
 import { defaultBudget, fitPlan, type PlanEntry } from './plan.ts'
 import { recordIfRefused } from './refused.ts'
 import { asks, dataOf, type ToolResult, textBlock, textResult, toResult } from './results.ts'
-import { isOutput, type ServerRequest } from './server-request.ts'
+import { type CallOutput, isOutput, type ServerRequest } from './server-request.ts'
+import { signatureOf } from './signatures.ts'
 import { type RecentAnswer, withSources } from './sources.ts'
 
 const order =
   'Order of work: if GET_KNOWLEDGE_INDEX is there, browse it first and load what is relevant with LOAD_SKILL; then RESOLVE_ACTIONS; then EXECUTE_ACTION, only after RESOLVE_ACTIONS returned a plan.'
 
 /** The instructions for agents on a server in agent mode. */
-export function agentInstructions({ retrieve_skill, result_limit }: Server): string {
+export function agentInstructions({ retrieve_skill, result_limit, code_mode }: Server): string {
   const steps = [
     ...(retrieve_skill
       ? [
@@ -39,6 +40,7 @@ export function agentInstructions({ retrieve_skill, result_limit }: Server): str
   return [
     'Work in this order:',
     ...steps.map((step, index) => `${index + 1}. ${step}`),
+    ...(code_mode ? ['For many calls, write one program for EXECUTE_CODE instead of many EXECUTE_ACTION calls.'] : []),
     ...(result_limit === null
       ? []
       : ['If a result is too large, it comes with a result_id: read the rest with READ_RESULT.']),
@@ -110,7 +112,10 @@ export async function resolveActions(input: unknown, request: ServerRequest): Pr
   const hasSent = actions.some((one) => sent(one).length > 0)
   const known = { usable, answers: hasSent ? await request.answers() : [] }
   const items = [...chosen.values()].map(({ action, isBest }) => ({
-    entry: (full && wholeEntity(action)) || entity(action, sent(action), known),
+    entry: {
+      ...((full && wholeEntity(action)) || entity(action, sent(action), known)),
+      ...(request.server.code_mode && { typescript: signatureOf(action.action, action.prepared.publicSchema) }),
+    },
     isBest: full || isBest,
   }))
   const budget = full ? Number.POSITIVE_INFINITY : (request.server.resolve_tokens ?? defaultBudget)
@@ -168,10 +173,7 @@ export async function executeAction(input: unknown, request: ServerRequest, live
       throw isInvalidInput(error) ? new WrongInput(error, action) : error
     })
     if (!isOutput(answered)) return answered
-    const { output } = answered
-    if (asks(output)) return toResult(output)
-    const large = await keptIfLarge(answered, request)
-    return large ? largeOutcome(output, large) : outcome(output, dataOf(output))
+    return asks(answered.output) ? toResult(answered.output) : await outcomeResult(answered, request)
   } catch (error) {
     if (error instanceof WrongInput) return textResult(JSON.stringify(error.outcome), true)
     if (!(error instanceof PlatformError)) throw error
@@ -190,6 +192,13 @@ class WrongInput extends Error {
     super(message)
     this.outcome = { success: false, error: message, json_schema: publicSchema }
   }
+}
+
+/** The outcome of a call as `{success, data}` or `{success, error}`. */
+export async function outcomeResult(answered: CallOutput, request: ServerRequest): Promise<ToolResult> {
+  const { output } = answered
+  const large = await keptIfLarge(answered, request)
+  return large ? largeOutcome(output, large) : outcome(output, dataOf(output))
 }
 
 const outcome = ({ failed, note }: Output, data: Json): ToolResult =>

@@ -6,6 +6,7 @@ import type { Live } from '../../model/call.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { executeAction, readPayload, resolveActions } from './agent-mode.ts'
 import { faultOf } from './client-requests.ts'
+import { executeCode } from './code-mode.ts'
 import { cutToFit, fits, readResult } from './large-results.ts'
 import { recordIfRefused } from './refused.ts'
 import { type ToolResult, toErrorResult, toResult } from './results.ts'
@@ -46,6 +47,7 @@ export async function runTool(
   if (request.server.agent_mode && name === 'RESOLVE_ACTIONS')
     return request.internal(name, input, () => resolveActions(input, request))
   if (request.server.agent_mode && name === 'EXECUTE_ACTION') return executeAction(input, request, live)
+  if (request.server.code_mode && name === 'EXECUTE_CODE') return executeCode(input, request, live)
   // Blocked actions go to dispatch as well, which reports why they are blocked.
   const action = request.server.agent_mode
     ? undefined

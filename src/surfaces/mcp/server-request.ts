@@ -6,7 +6,7 @@ import { CallRecord } from '../../dispatch/record.ts'
 import { recordAttempt } from '../../dispatch/rejected-call.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
 import type { Live } from '../../model/call.ts'
-import type { PlatformError } from '../../model/errors.ts'
+import { PlatformError } from '../../model/errors.ts'
 import { newId } from '../../model/ids.ts'
 import { Waiting } from '../../model/outcome.ts'
 import type { Principal } from '../../model/principal.ts'
@@ -19,6 +19,7 @@ import { outputOf } from '../../operations/tools.ts'
 import type { ActionMatches } from '../../search/resolver.ts'
 import type { RecordedAnswer, RecordedInput } from '../../store/calls.ts'
 import type { ResultDraft } from '../../store/results.ts'
+import { newRun, settingsOf } from '../../workflows/runner.ts'
 import { linkResult, waiting } from './approvals.ts'
 import { connecting } from './connect.ts'
 import type { ToolResult } from './results.ts'
@@ -155,6 +156,33 @@ export class ServerRequest {
     return this.#deps.linkToApproval(id, this.#context.home)
   }
 
+  /** Starts a program. Its calls are tied to the call that sent it. */
+  async startCode(code: string, callId: string): Promise<string> {
+    const starter = { ...this.#context, callId }
+    const run = await this.#deps.workflows.start({
+      ...newRun({ ...starter, projectId: this.server.project_id }),
+      ...{ kind: 'code', tool_id: null, name: 'EXECUTE_CODE', input: {} },
+      settings: { ...settingsOf({ ...starter, onWait: 'block' }), definition: { code, server_id: this.server.id } },
+    })
+    return run.id
+  }
+
+  /** The id of a program that this caller has started on this server. */
+  async findCode(id: string): Promise<string> {
+    const run = await this.#deps.store.workflowRuns.find(id)
+    const isOwn = run?.started_by.id === this.principal.id && run.settings.definition.server_id === this.server.id
+    if (!isOwn) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'run', id })
+    return id
+  }
+
+  codeOutcome(id: string, signal: AbortSignal): Promise<Output | Waiting> {
+    return this.#deps.workflows.outcome(id, { signal, resumes: false })
+  }
+
+  cancelCode(id: string): Promise<unknown> {
+    return this.#deps.workflows.cancel(id)
+  }
+
   /** Stores a large result for this caller on this server. */
   keepResult(callId: string, whole: Pick<ResultDraft, 'text' | 'bytes' | 'characters'>): Promise<string> {
     return this.#deps.store.results.keep({ ...this.#owner, projectId: this.server.project_id, callId, ...whole })
@@ -168,12 +196,16 @@ export class ServerRequest {
   }
 
   /** Runs a built-in tool, and records it as a call. */
-  async internal(name: string, input: JsonObject, answer: () => Promise<ToolResult>): Promise<ToolResult> {
+  async internal(
+    name: string,
+    input: JsonObject,
+    answer: (callId: string) => Promise<ToolResult>,
+  ): Promise<ToolResult> {
     const request = { ...this.#context, id: newId('call'), toolId: '', action: undefined, input, server: this.server }
     const record = new CallRecord(this.#deps.store.calls, request)
     record.internal(this.server.project_id, name)
     try {
-      const result = await answer()
+      const result = await answer(request.id)
       await record.answered(done(result))
       return result
     } catch (error) {
@@ -217,5 +249,5 @@ export class ServerRequest {
 
 export type ServerRequestDeps = Pick<
   OperationDeps,
-  'dispatch' | 'store' | 'catalogue' | 'serverCatalogues' | 'resolver' | 'linkToApproval'
+  'dispatch' | 'store' | 'catalogue' | 'serverCatalogues' | 'resolver' | 'linkToApproval' | 'workflows'
 >

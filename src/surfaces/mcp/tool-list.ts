@@ -3,6 +3,7 @@ import type { JsonObject } from '../../lib/json.ts'
 import type { ServerTools } from '../../operations/operation.ts'
 import { agentTools } from './agent-mode.ts'
 import { runTool } from './call-tool.ts'
+import { codeTool } from './code-mode.ts'
 import { readResultTool } from './large-results.ts'
 import { type ListPage, listed, pageOf, ToolListing } from './listing.ts'
 import type { ServerRequest } from './server-request.ts'
@@ -13,13 +14,18 @@ type Mode = 'direct' | 'agent'
 const fixed = {
   skills: skillTools.map((value) => new ToolListing(value)),
   results: [new ToolListing(readResultTool)],
+  code: [new ToolListing(codeTool)],
   agent: agentTools.map((value) => new ToolListing(value)),
 }
 
 /** The tools of a mode: our own tools and the actions. Actions are described later, and only those on the page. */
 async function toolsIn(mode: Mode, request: ServerRequest): Promise<readonly (ToolListing | NamedAction)[]> {
-  const { retrieve_skill, result_limit } = request.server
-  const own = [...(retrieve_skill ? fixed.skills : []), ...(result_limit === null ? [] : fixed.results)]
+  const { retrieve_skill, result_limit, code_mode } = request.server
+  const own = [
+    ...(retrieve_skill ? fixed.skills : []),
+    ...(result_limit === null ? [] : fixed.results),
+    ...(code_mode ? fixed.code : []),
+  ]
   const rest = mode === 'agent' ? fixed.agent : await request.named()
   return own.length > 0 ? [...own, ...rest] : rest
 }
