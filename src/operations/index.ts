@@ -7,6 +7,7 @@ import * as accessPolicies from './access-policies.ts'
 import * as agents from './agents.ts'
 import * as aiProviders from './ai-providers.ts'
 import * as apiKeys from './api-keys.ts'
+import * as appPresets from './app-presets.ts'
 import * as approvalRules from './approval-rules.ts'
 import * as approvals from './approvals.ts'
 import * as apps from './apps.ts'
@@ -101,7 +102,7 @@ export function operationsFor(types: ToolTypes): Operations {
     { importMcpServers: importMcpServers(ofTools.createTool) },
     ...[servers, resolve, footprint, skills, skillFiles, aiProviders, agents, generations, documents, files, calls],
     ...[webhooks, approvals, approvalRules, callStats, secrets, xml, oauthGrants, connections, authConfigs],
-    ...[sessions, manifests, routines, trustedIssuers],
+    ...[appPresets, sessions, manifests, routines, trustedIssuers],
   ].flatMap((module) => (Object.values(module) as unknown[]).filter(isOperation))
   return {
     types,
