@@ -183,3 +183,34 @@ test('the list shows states, owners and errors, can be filtered, passes axe, and
   expect(faults).toEqual({})
   expect(complaints).toEqual([])
 })
+
+test('a server is restricted to OAuth and to selected keys, and an issuer is trusted, with forms', async () => {
+  await using platform = await startListening()
+  const server = await create(platform, '/servers', { name: 'Team', slug: 'team' })
+  const { id } = (await platform.post('/api-keys', { name: 'editor of ada', access_policy_ids: ['pol_caller'] })).body
+  await using visitor = await tabs.open(`${platform.url}/servers/${server.id}?tab=settings`)
+  const { page, complaints } = visitor
+
+  await page.getByLabel('Credentials').selectOption('oauth')
+  await page.getByLabel('Who can use it').selectOption('chosen')
+  await page.getByLabel('editor of ada').check()
+  const access = await look(page, 'server-access')
+  await page.getByRole('button', { name: 'Save access' }).click()
+  await page.getByText('Saved', { exact: true }).waitFor()
+
+  await page.goto(`${platform.url}/settings`)
+  await page.getByRole('button', { name: 'Add issuer' }).click()
+  await page.getByLabel('Name', { exact: true }).fill('Acme')
+  await page.getByLabel('Issuer', { exact: true }).fill('https://login.example.com')
+  const dialog = await look(page, 'trusted-issuer')
+  await page.getByRole('button', { name: 'Add trusted issuer' }).click()
+  await page.getByText('https://login.example.com').waitFor()
+  const settings = await look(page, 'settings-issuers')
+
+  expect((await platform.get('/servers/team')).body.access).toEqual({ methods: ['oauth'], users: [id] })
+  expect((await platform.get('/trusted-issuers')).body.data).toMatchObject([
+    { name: 'Acme', issuer: 'https://login.example.com', audience: null, access_policy_ids: ['pol_caller'] },
+  ])
+  expect({ access, dialog, settings }).toEqual({ access: [], dialog: [], settings: [] })
+  expect(complaints).toEqual([])
+})
