@@ -275,7 +275,7 @@ test('a link from an MCP client is only for the user of the call: Bob cannot con
   expect(server.calls.filter(({ name }) => name === 'read')).toHaveLength(1)
 })
 
-test('an application confirms who has opened a link, with its verifier URL', async () => {
+test('an application confirms who has opened a link, with its verifier URL, and somebody else does not use it up', async () => {
   await using notes = await startNotes()
   const { platform } = notes
   let signedIn = 'bob'
@@ -293,10 +293,11 @@ test('an application confirms who has opened a link, with its verifier URL', asy
     return JSON.parse(textOf(asked)).error.details.connect_url
   }
 
-  const refused = await new TestBrowser().connect(await link())
+  const first = await link()
+  const refused = await new TestBrowser().connect(first)
   signedIn = 'alice'
   const browser = new TestBrowser()
-  const page = await browser.connect(await link())
+  const page = await browser.connect(first)
   const done = await browser.submit(page)
   await client.close()
 

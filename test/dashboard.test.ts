@@ -571,6 +571,8 @@ const pages = () => [
   ['server-settings', `/servers/${here.serverId}?tab=settings`],
   ['skills', '/skills'],
   ['skill', `/skills/${here.skillId}`],
+  ['connections-empty', '/connections'],
+  ['auth-configs-empty', '/connections?tab=configs'],
   ['people', '/people'],
   ['access', '/access'],
   ['access-apps', '/access?tab=apps'],

@@ -109,3 +109,18 @@ test('examples/authenticate-and-answer: with a reevaluation tool the answer come
     ...['customer: So, how much is it?', ...answer],
   ])
 })
+
+test('examples/two-users: two people use one server with their own accounts, and one connects again in the middle of a run', {
+  timeout: 60_000,
+}, async () => {
+  const { code, output, errors } = await runExample('examples/two-users/main.ts')
+  expect(code, errors).toBe(0)
+  expect(output.trim().split('\n')).toEqual([
+    'ada via MCP: 2 tools, Notes of ada: Note of ada',
+    'ben via MCP: 2 tools, Notes of ben: Note of ben',
+    "ada's run: requires_action, notes_add is expired",
+    "ben opens ada's link: This link was made for another user. Sign in as that user to connect the account.",
+    "ben's run: completed, Notes of ben: Note of ben, Call the bank",
+    "ada's run: completed, Notes of ada: Note of ada, Call the bank",
+  ])
+})

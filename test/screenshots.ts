@@ -8,7 +8,7 @@ const kept = new Set([
   ...['sign-in', 'overview', 'overview-dark', 'calls', 'call', 'tools', 'new-tool', 'tool'],
   ...['servers', 'server', 'skills', 'skill', 'access', 'policy', 'settings'],
   ...['agents', 'chat', 'chat-approval', 'chat-client', 'generations', 'generation', 'ai-providers'],
-  ...['approvals', 'approval', 'approval-dark', 'approval-rules', 'webhooks', 'oauth-consent'],
+  ...['approvals', 'approval', 'approval-dark', 'approval-rules', 'webhooks', 'oauth-consent', 'connections'],
   ...['import-api', 'apps', 'app'],
 ])
 

@@ -13,6 +13,7 @@ const longest = [
   'test/conformance.test.ts',
   'test/dashboard-content.test.ts',
   'test/dashboard-people.test.ts',
+  'test/dashboard-connections.test.ts',
   'test/connections-refresh.test.ts',
   'test/oauth-browser.test.ts',
   'test/generations-kill.test.ts',

@@ -49,6 +49,13 @@ const all: readonly (Destination & { readonly needs?: string })[] = [
     needs: 'webhooks',
     permission: 'webhooks:ListWebhooks',
   },
+  {
+    to: '/connections',
+    label: 'Connections',
+    icon: 'connections',
+    needs: 'connections',
+    permission: 'connections:ListConnections',
+  },
   { to: '/secrets', label: 'Secrets', icon: 'secrets', needs: 'secrets', permission: 'secrets:ListSecrets' },
   { to: '/people', label: 'People', icon: 'people', needs: 'users', permission: 'users:ListUsers' },
   { to: '/access', label: 'Access', icon: 'access', permission: 'api-keys:ListApiKeys' },

@@ -62,8 +62,8 @@ export const useProjects = () =>
 export const useKeys = () => useAll('api-keys', (query) => qm.apiKeys.listApiKeys({ query }))
 
 /** People of all projects, like keys that are not bound to one. */
-export const usePeople = () =>
-  useQuery({ queryKey: ['people'], queryFn: () => askAll((page) => qm.users.listUsers({ query: page })) })
+export const usePeople = (enabled = true) =>
+  useQuery({ queryKey: ['people'], enabled, queryFn: () => askAll((page) => qm.users.listUsers({ query: page })) })
 
 export function usePolicies() {
   return useQuery({

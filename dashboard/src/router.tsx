@@ -204,6 +204,12 @@ const routes = [
   }),
   createRoute({
     getParentRoute,
+    path: '/connections',
+    validateSearch: withTab,
+    component: lazyRouteComponent(() => import('./pages/connections/connections.tsx'), 'Connections'),
+  }),
+  createRoute({
+    getParentRoute,
     path: '/people',
     component: lazyRouteComponent(() => import('./pages/people/people.tsx'), 'People'),
   }),

@@ -2371,6 +2371,17 @@ export const commands: readonly Command[] = [
     ],
   },
   {
+    name: 'list-app-presets',
+    module: 'auth-configs',
+    route: 'GET /app-presets',
+    permission: 'auth-configs:ListAuthConfigs',
+    summary: 'List well-known apps, whose auth configs need only a client id and secret. Every key can call this',
+    fields: [
+      { name: 'limit', type: 'integer', description: 'Maximum number of items to return', default: '50', where: 'query', reads: 'JSON' },
+      { name: 'offset', type: 'integer', description: 'Number of items to skip', default: '0', where: 'query', reads: 'JSON' },
+    ],
+  },
+  {
     name: 'list-auth-configs',
     module: 'auth-configs',
     route: 'GET /auth-configs',

@@ -7,6 +7,7 @@ import * as accessPolicies from './access-policies.ts'
 import * as agents from './agents.ts'
 import * as aiProviders from './ai-providers.ts'
 import * as apiKeys from './api-keys.ts'
+import * as appPresets from './app-presets.ts'
 import * as approvalRules from './approval-rules.ts'
 import * as approvals from './approvals.ts'
 import * as apps from './apps.ts'
@@ -105,7 +106,7 @@ export function operationsFor(types: ToolTypes): Operations {
     ...[servers, resolve, footprint, skills, skillFiles, aiProviders, agents, generations, documents, files, calls],
     workflowRuns,
     ...[webhooks, approvals, approvalRules, callStats, secrets, xml, oauthGrants, connections, authConfigs],
-    ...[sessions, manifests, routines, trustedIssuers, modes],
+    ...[appPresets, sessions, manifests, routines, trustedIssuers, modes],
   ].flatMap((module) => (Object.values(module) as unknown[]).filter(isOperation))
   return {
     types,

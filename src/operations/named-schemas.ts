@@ -62,6 +62,7 @@ import { CredentialNeed } from '../tools/tool-type.ts'
 import { Workflow } from '../tools/workflow/definition.ts'
 import { Recording, Tested } from './ai-providers.ts'
 import { CurrentApiKey } from './api-keys.ts'
+import { AppPreset } from './app-presets.ts'
 import { App, AppAction, AppDetail } from './apps.ts'
 import { CallStats } from './call-stats.ts'
 import { ConnectLink } from './connections.ts'
@@ -103,6 +104,7 @@ const named: Readonly<Record<string, NamedSchema>> = {
   App: name(App, 'The tools that belong together, with what they offer and need.'),
   AppAction: name(AppAction, 'An action of an app, in short.'),
   AppDetail: name(AppDetail, 'An app with its actions.'),
+  AppPreset: name(AppPreset, 'A well-known app, whose OAuth endpoints the platform knows.'),
   Approval: name(Approval, 'A person’s decision on one call, pending or made.'),
   ApprovalDecision: name(Decision, 'What one person decided.'),
   ApprovalReason: name(Gate, 'Why a call needs approval.'),

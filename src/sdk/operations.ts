@@ -21,6 +21,7 @@ import type {
   ApiKeyPage,
   AppDetail,
   AppPage,
+  AppPresetPage,
   Approval,
   ApprovalRule,
   ApprovalRuleChanges,
@@ -332,6 +333,7 @@ export const routes = {
     createAuthConfig: 'POST /auth-configs',
     deleteAuthConfig: 'DELETE /auth-configs/{auth_config_id}',
     getAuthConfig: 'GET /auth-configs/{auth_config_id}',
+    listAppPresets: 'GET /app-presets',
     listAuthConfigs: 'GET /auth-configs',
     updateAuthConfig: 'PATCH /auth-configs/{auth_config_id}',
   },
@@ -1372,6 +1374,16 @@ export interface Operations {
     deleteAuthConfig: { path: { auth_config_id: string }; answer: null }
     /** Get how accounts of an app are connected */
     getAuthConfig: { path: { auth_config_id: string }; answer: AuthConfig }
+    /** List well-known apps, whose auth configs need only a client id and secret. Every key can call this */
+    listAppPresets: {
+      query?: {
+        /** Maximum number of items to return */
+        limit?: number
+        /** Number of items to skip */
+        offset?: number
+      }
+      answer: AppPresetPage
+    }
     /** List how accounts are connected */
     listAuthConfigs: {
       query?: {

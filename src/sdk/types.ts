@@ -255,6 +255,21 @@ export interface AppDetail extends App {
 
 export type AppPage = Page<App>
 
+/** A well-known app, whose OAuth endpoints the platform knows. */
+export interface AppPreset {
+  /** The app of tools and auth configs that use it */
+  app: string
+  name: string
+  /** Requested if the auth config has no scopes */
+  scopes: Array<string>
+  /** Where you register a client, if known */
+  client_registration_url: string | null
+  /** Whether it is maintained here. Others come from a public list and may be outdated */
+  curated: boolean
+}
+
+export type AppPresetPage = Page<AppPreset>
+
 /** A person’s decision on one call, pending or made. */
 export interface Approval extends ApprovalSummary {
   /** Arguments from the caller; declared secrets are hidden */

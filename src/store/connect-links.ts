@@ -62,6 +62,17 @@ export class ConnectLinks {
       .executeTakeFirst()
   }
 
+  /** Another browser can have the link, unless its person was confirmed. */
+  async unbind(id: string): Promise<void> {
+    await this.#db
+      .updateTable('connect_links')
+      .set({ browser_hash: null })
+      .where('id', '=', id)
+      .where('verified', '=', 0)
+      .where('status', '=', 'open')
+      .execute()
+  }
+
   async verify(id: string): Promise<void> {
     await this.#db.updateTable('connect_links').set({ verified: 1 }).where('id', '=', id).execute()
   }

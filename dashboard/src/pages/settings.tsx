@@ -12,6 +12,7 @@ import { Facts, PageHead, Panel } from '../ui/panel.tsx'
 import { useAction } from '../use-action.ts'
 import { useForm } from '../use-form.ts'
 import { Apps } from './access/apps.tsx'
+import { TrustedIssuers } from './access/trusted-issuers.tsx'
 import { AlertSwitches } from './approvals/alerts.tsx'
 import { Account } from './people/account.tsx'
 import { SignInProviders } from './people/sign-in-providers.tsx'
@@ -20,6 +21,7 @@ export function Settings() {
   const { data: session } = useSession()
   const seesProjects = useMay('projects:ListProjects')
   const mayListProviders = useMay('sign-in-providers:ListSignInProviders')
+  const seesIssuers = useMay('trusted-issuers:ListTrustedIssuers')
   const seesAccess = useMay('api-keys:ListApiKeys')
   const seesProviders = mayListProviders && session?.principal.project_id === null
   return (
@@ -29,6 +31,7 @@ export function Settings() {
         <div className="space-y-4">
           {seesProjects && <Projects />}
           {seesProviders && <SignInProviders />}
+          {seesIssuers && <TrustedIssuers />}
           <Appearance />
         </div>
         <div className="space-y-4">

@@ -179,7 +179,11 @@ export class ConnectFlows {
       throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'connect flow', id: flowId })
     }
     requireOpen(link)
-    if (link.owner !== `user/${endUserId}`) throw new PlatformError('CONNECT_WRONG_PERSON', { signed_in: true })
+    if (link.owner !== `user/${endUserId}`) {
+      // Somebody else who continues does not use up the link.
+      await this.#deps.links.unbind(link.id)
+      throw new PlatformError('CONNECT_WRONG_PERSON', { signed_in: true })
+    }
     await this.#deps.links.verify(link.id)
     return { connect_url: `${this.#deps.publicUrl()}/connect/flow/${link.id}`, expires_at: iso(link.expires_at) }
   }

@@ -4,6 +4,7 @@ import { ago, when } from '../../format.ts'
 import { useKeys, usePolicies, useProjects, useSession } from '../../queries.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button, CopyButton, Row } from '../../ui/button.tsx'
+import { Checks } from '../../ui/checks.tsx'
 import { ConfirmButton, Dialog } from '../../ui/dialog.tsx'
 import { Select, TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
@@ -161,31 +162,12 @@ function NewKey({ onClose }: { onClose: () => void }) {
           {...text('name')}
           hint="Who or what uses the key. Shown in the call log"
         />
-        <fieldset>
-          <legend className="mb-1 text-sm font-medium">Access policies</legend>
-          <ul className="space-y-1 text-sm">
-            {policies.map(({ id, name: policy, description }) => (
-              <li key={id}>
-                <label className="flex items-start gap-2">
-                  <input
-                    type="checkbox"
-                    className="mt-1 accent-accent"
-                    checked={draft.chosen.includes(id)}
-                    onChange={(event) =>
-                      set({
-                        chosen: event.target.checked ? [...draft.chosen, id] : draft.chosen.filter((one) => one !== id),
-                      })
-                    }
-                  />
-                  <span>
-                    {policy}
-                    {description && <span className="block text-xs text-soft">{description}</span>}
-                  </span>
-                </label>
-              </li>
-            ))}
-          </ul>
-        </fieldset>
+        <Checks
+          label="Access policies"
+          options={policies.map(({ id, name, description }) => ({ id, name, hint: description }))}
+          chosen={draft.chosen}
+          onChange={(chosen) => set({ chosen })}
+        />
         <div className="grid gap-4 sm:grid-cols-2">
           <Select
             label="Project"

@@ -7,6 +7,7 @@ import { ErrorNotice } from '../../ui/notice.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { useAction } from '../../use-action.ts'
 import { useForm } from '../../use-form.ts'
+import { ServerAccess } from './access.tsx'
 import { saveServer, serverChanges, useSaveServer } from './use-server.ts'
 
 export function ServerSettings({ server }: { server: Server }) {
@@ -119,6 +120,7 @@ export function ServerSettings({ server }: { server: Server }) {
           />
         </Form>
       </Panel>
+      <ServerAccess server={server} />
       <DeletePanel what="server" name={server.name} onDelete={() => remove.runAsync()}>
         Connected clients stop working. Tools and skills are kept.
       </DeletePanel>
