@@ -33,7 +33,14 @@ async function run(size: number): Promise<void> {
     await store.vectors.add(modelName, subjects.slice(start, start + 500).map(toRow))
   }
   const all = subjects.map(toServerAction)
-  const catalogue: ServerCatalogue = { byName: new Map(), named: [], all, withheld: new Map(), complete: true }
+  const catalogue: ServerCatalogue = {
+    byName: new Map(),
+    named: [],
+    all,
+    withheld: new Map(),
+    passed: { prompts: [], resources: [] },
+    complete: true,
+  }
   const model = new EmbeddedModel(undefined)
   const semantic = new SemanticIndex(model, store, (text) => console.error(text))
   const resolver = new Resolver(semantic)

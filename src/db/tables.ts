@@ -158,6 +158,8 @@ export interface ServerRow {
   enabled: number
   agent_mode: number
   retrieve_skill: number
+  pass_prompts: number
+  pass_resources: number
   tool_names: string
   apps: string | null
   skill_ids: string | null

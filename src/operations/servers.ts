@@ -33,6 +33,8 @@ export const createServer = creates({
       enabled: true,
       agent_mode: false,
       retrieve_skill: false,
+      pass_prompts: true,
+      pass_resources: true,
       tool_names: 'generated',
       apps: null,
       skill_ids: null,

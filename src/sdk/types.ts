@@ -1144,6 +1144,10 @@ export interface NewServer {
   agent_mode?: boolean
   /** Add the tools that list and load skills */
   retrieve_skill?: boolean
+  /** Pass on the prompts of the MCP servers behind it */
+  pass_prompts?: boolean
+  /** Pass on the resources of the MCP servers behind it */
+  pass_resources?: boolean
   /** generated: {app}_{action}_action; original: the names that the actions have at their source */
   tool_names?: 'generated' | 'original'
   /** Apps it offers; null offers everything in the project */
@@ -1523,6 +1527,10 @@ export interface Server {
   agent_mode: boolean
   /** Add the tools that list and load skills */
   retrieve_skill: boolean
+  /** Pass on the prompts of the MCP servers behind it */
+  pass_prompts: boolean
+  /** Pass on the resources of the MCP servers behind it */
+  pass_resources: boolean
   /** generated: {app}_{action}_action; original: the names that the actions have at their source */
   tool_names: 'generated' | 'original'
   /** Apps it offers; null offers everything in the project */
@@ -1556,6 +1564,10 @@ export interface ServerApp {
   slug: string
   actions?: Array<string>
   workflows?: Array<string>
+  /** Whether to pass on its prompts. By default, unless `actions` is set */
+  prompts?: boolean
+  /** Whether to pass on its resources. By default, unless `actions` is set */
+  resources?: boolean
 }
 
 /** The body of update-server. */

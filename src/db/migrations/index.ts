@@ -25,6 +25,7 @@ import * as connections from './2026-11-28-connections.ts'
 import * as oauthServer from './2026-11-29-oauth-server.ts'
 import * as openapi from './2026-11-30-openapi.ts'
 import * as sessions from './2026-12-02-sessions.ts'
+import * as mcpPassThrough from './2026-12-04-mcp-pass-through.ts'
 
 export type MigrationStep = (db: Kysely<unknown>, engine: EngineName) => Promise<void>
 
@@ -55,4 +56,5 @@ export const migrations: Readonly<Record<string, MigrationStep>> = {
   '2026-11-29-oauth-server': oauthServer.up,
   '2026-11-30-openapi': openapi.up,
   '2026-12-02-sessions': sessions.up,
+  '2026-12-04-mcp-pass-through': mcpPassThrough.up,
 }
