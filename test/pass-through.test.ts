@@ -307,3 +307,28 @@ test('credentials of the tool are redacted in prompts, resources and their lists
   expect(seen).not.toContain(secret)
   expect(seen.split('[redacted]')).toHaveLength(3)
 })
+
+test('an XML message reads a resource, and the prompt for such agents lists resources and templates', async () => {
+  await using platform = await startListening()
+  await using library = await startLibrary('ana')
+  await register(platform, 'ana', { url: library.url })
+  await serve(platform, 'desk')
+  const access = (uri: string) =>
+    `<access_mcp_resource><server_name>desk</server_name><uri>${uri}</uri></access_mcp_resource>`
+  const execute = async (text: string) => (await platform.post('/xml/execute', { text })).body.results
+
+  const found = await execute(`${access('note://motto')}\n${access('ana://pages/3')}`)
+  await serve(platform, 'closed', { pass_resources: false })
+  const [missing] = await execute(access('note://motto').replace('desk', 'closed'))
+  const { prompt } = (await platform.get('/xml/prompt?servers=desk')).body
+
+  expect(found).toMatchObject([
+    { status: 'success', uri: 'note://motto', text: 'motto of ana' },
+    { status: 'success', uri: 'ana://pages/3', text: 'page 3 of ana' },
+  ])
+  expect(missing).toMatchObject({ status: 'error', error: { code: 'UNKNOWN_RESOURCE' } })
+  expect(prompt).toContain('- note://motto (motto)')
+  expect(prompt).toContain('- ana://pages/{number} (page)')
+  const { data } = (await platform.get('/calls?surface=xml')).body
+  expect(data.map(({ action }: { action: string }) => action)).toContain('ana:resources/read')
+})

@@ -763,7 +763,7 @@ export const commands: readonly Command[] = [
     module: 'servers',
     route: 'POST /xml/execute',
     permission: 'servers:UseServer',
-    summary: 'Run the use_mcp_tool blocks in the text of an assistant, one after the other',
+    summary: 'Run the use_mcp_tool and access_mcp_resource blocks in the text of an assistant, one after the other',
     example: { text: '<use_mcp_tool><server_name>support</server_name><tool_name>get_weather</tool_name><arguments>{"city": "Recife"}</arguments></use_mcp_tool>' },
     fields: [
       { name: 'text', type: 'string', description: 'The text of the assistant, at most 1 MiB', required: true, where: 'body', reads: 'text' },
@@ -796,7 +796,7 @@ export const commands: readonly Command[] = [
     module: 'servers',
     route: 'GET /xml/prompt',
     permission: 'servers:UseServer',
-    summary: 'Get the part of a system prompt that describes your servers and tools to an agent that writes XML',
+    summary: 'Get the part of a system prompt that describes your servers, tools and resources to an agent that writes XML',
     fields: [
       { name: 'servers', type: 'string', description: 'Slugs, separated by commas; by default, all you can use', where: 'query', reads: 'text' },
     ],
