@@ -38,6 +38,7 @@ async function run(size: number): Promise<void> {
     named: [],
     all,
     withheld: new Map(),
+    passed: { prompts: [], resources: [] },
     complete: true,
     version: 1,
   }

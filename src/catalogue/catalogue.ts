@@ -6,6 +6,7 @@ import { Cached } from '../db/cached.ts'
 import type { Check, Schemas } from '../json-schema/schema.ts'
 import { InvalidSchema } from '../json-schema/schema-compiler.ts'
 import type { JsonObject } from '../lib/json.ts'
+import { noOffers, type Offers } from '../mcp/client/offers.ts'
 import { PlatformError } from '../model/errors.ts'
 import { type Action, higherLevel, type Level } from '../model/tool.ts'
 import type { Store } from '../store/store.ts'
@@ -35,6 +36,8 @@ export interface ToolEntry {
   /** The config with the values of its secrets. */
   readonly filled: Filled & Pick<FilledConfig<object>, 'fault'>
   readonly actions: ReadonlyMap<string, PreparedAction>
+  /** Methods of the tool's protocol, such as `prompts/get`. Callers never see them as actions. */
+  readonly methods: ReadonlyMap<string, PreparedAction>
   /** The upstream server is unreachable, and these are the last known actions. */
   readonly unreachable?: boolean
 }
@@ -230,39 +233,55 @@ export class Catalogue {
     const { tool, filled } = await this.open(stored)
     const type = this.typeOf(tool)
     const lifetime = lifetimeOf(tool, type)
-    const actions = new Map<string, PreparedAction>()
     // Without its credentials, another system cannot be asked.
     if (filled.fault && lifetime !== undefined) throw filled.fault
     const listed =
       lifetime === undefined ? await type.actions(tool, this.#deps, filled) : await this.#list(tool, filled)
     const sketches = lifetime === undefined ? listed : listed.map((one) => withoutSecrets(one, filled.redactor))
     const withheld = lifetime === undefined ? nothing : await watchDefinitions(tool, sketches, this.#store)
-    for (const sketch of sketches) {
-      const level = higherLevel(tool.level, sketch.level ?? 'open')
-      const app = appOf(tool)
-      const namespace = type.many ? tool.name : app
-      const action: Action = {
-        ...sketch,
-        id: `${namespace}:${sketch.name}`,
-        namespace,
-        app,
-        level,
-        autoApprove: autoApproveOf(tool, level),
-      }
-      const presets = presetsFor(tool.preset_parameters, action)
-      let check: Check | undefined
-      actions.set(sketch.name, {
-        action,
-        presets,
-        publicSchema: shownSchema(action.schema, presets),
-        withheld: withheld.has(sketch.name),
-        check: () => {
-          check ??= compiled(action, this.#deps.schemas)
-          return check
-        },
-      })
+    const prepare = (sketch: ActionDefinition, presets: ToolRecord['preset_parameters']) =>
+      [sketch.name, this.#prepare(tool, sketch, presets, withheld)] as const
+    const actions = new Map(sketches.map((sketch) => prepare(sketch, tool.preset_parameters)))
+    const methods = new Map(type.methods?.map((sketch) => prepare(sketch, null)))
+    return { tool, type, filled, actions, methods }
+  }
+
+  #prepare(
+    tool: ToolRecord,
+    sketch: ActionDefinition,
+    preset: ToolRecord['preset_parameters'],
+    withheld: ReadonlySet<string>,
+  ): PreparedAction {
+    const level = higherLevel(tool.level, sketch.level ?? 'open')
+    const app = appOf(tool)
+    const namespace = this.typeOf(tool).many ? tool.name : app
+    const id = `${namespace}:${sketch.name}`
+    const action: Action = { ...sketch, id, namespace, app, level, autoApprove: autoApproveOf(tool, level) }
+    const presets = presetsFor(preset, action)
+    let check: Check | undefined
+    return {
+      action,
+      presets,
+      publicSchema: shownSchema(action.schema, presets),
+      withheld: action.method === undefined && withheld.has(sketch.name),
+      check: () => {
+        check ??= compiled(action, this.#deps.schemas)
+        return check
+      },
     }
-    return { tool, type, filled, actions }
+  }
+
+  /**
+   * The prompts and resources of a tool, over the caller's own connection: unlike actions, they can differ from account to
+   * account.
+   */
+  async offers({ tool, type, filled }: ToolEntry, endUserId: string | null): Promise<Offers> {
+    if (!type.offers) return noOffers
+    if (filled.fault) throw filled.fault
+    const authorization = await this.#deps.credentials.authorize(connectedTool(tool, type, filled.config), endUserId)
+    const offers = await type.offers(tool, this.#deps, { ...filled, authorization })
+    const redactors = [filled.redactor, ...(authorization?.redactors ?? [])]
+    return redactors.reduce((clean, one) => (one.isEmpty ? clean : (one.value(clean as never) as Offers)), offers)
   }
 }
 

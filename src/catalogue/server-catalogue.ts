@@ -4,7 +4,8 @@ import type { Action } from '../model/tool.ts'
 import type { Store } from '../store/store.ts'
 import type { StoredTool, ToolRecord } from '../store/tools.ts'
 import type { ToolType } from '../tools/tool-type.ts'
-import type { Catalogue, PreparedAction } from './catalogue.ts'
+import { appOf } from './app.ts'
+import type { Catalogue, PreparedAction, ToolEntry } from './catalogue.ts'
 import { serverNames } from './names.ts'
 
 /** An action as a server offers it. */
@@ -25,6 +26,8 @@ export interface ServerCatalogue {
   readonly all: readonly ServerAction[]
   /** Actions that are withheld because their definition changed, by their reserved names. Not listed for clients. */
   readonly withheld: ReadonlyMap<string, ServerAction>
+  /** The tools whose prompts and resources the server passes on. */
+  readonly passed: { readonly prompts: readonly ToolEntry[]; readonly resources: readonly ToolEntry[] }
   /** False if an upstream server was unreachable. */
   readonly complete: boolean
   /** Catalogues of a server with the same version have the same tools. The lists of upstream servers may differ. */
@@ -101,6 +104,8 @@ export class ServerCatalogues {
     // One unreachable upstream server must not hide the actions of the others.
     const found = await Promise.allSettled(tools.map((tool) => find(tool.id)))
     const complete = found.every((one) => one.status === 'fulfilled' && !one.value?.unreachable)
+    const entries = found.flatMap((one) => (one.status === 'fulfilled' ? (one.value ?? []) : []))
+    const passed = { prompts: passedBy(server, 'prompts', entries), resources: passedBy(server, 'resources', entries) }
     const offered = found.flatMap((one) => {
       const entry = one.status === 'fulfilled' ? one.value : undefined
       // Client tools run in the caller, so MCP clients cannot use them.
@@ -121,7 +126,7 @@ export class ServerCatalogues {
     const named = [...names].filter(([, { prepared }]) => !prepared.withheld)
     const withheld = [...names].filter(([, { prepared }]) => prepared.withheld)
     const all = named.map(([, one]) => one)
-    return { named, byName: new Map(named), all, withheld: new Map(withheld), complete, version }
+    return { named, byName: new Map(named), all, withheld: new Map(withheld), passed, complete, version }
   }
 
   async #toolsOf(projectId: string): Promise<StoredTool[]> {
@@ -132,6 +137,17 @@ export class ServerCatalogues {
       if (tools.length >= page.total || page.data.length === 0) return tools
     }
   }
+}
+
+/** In a stable order. An app of which the server offers only some actions passes nothing else, unless its entry says so. */
+function passedBy(server: Server, kind: 'prompts' | 'resources', entries: readonly ToolEntry[]): readonly ToolEntry[] {
+  const { apps } = server
+  if (!server[`pass_${kind}`]) return []
+  const passes = ({ tool, type }: ToolEntry) => {
+    const app = apps?.find(({ slug }) => slug === appOf(tool))
+    return type.offers && (apps === null || (app && (app[kind] ?? app.actions === undefined)))
+  }
+  return entries.filter(passes).sort((a, b) => (a.tool.id < b.tool.id ? -1 : 1))
 }
 
 /** Whether the server offers it: everything, its whole app, or what the app lists of its kind. */

@@ -826,6 +826,8 @@ export const commands: readonly Command[] = [
       { name: 'agent_mode', type: 'boolean', description: 'Agent mode: offer two tools that find and run actions, instead of one tool per action', where: 'body', reads: 'flag' },
       { name: 'code_mode', type: 'boolean', description: 'Code mode: add a tool that runs TypeScript written by the model, which can call the actions of the server', where: 'body', reads: 'flag' },
       { name: 'retrieve_skill', type: 'boolean', description: 'Add the tools that list and load skills', where: 'body', reads: 'flag' },
+      { name: 'pass_prompts', type: 'boolean', description: 'Pass on the prompts of the MCP servers behind it', where: 'body', reads: 'flag' },
+      { name: 'pass_resources', type: 'boolean', description: 'Pass on the resources of the MCP servers behind it', where: 'body', reads: 'flag' },
       { name: 'tool_names', type: '"generated" | "original"', description: 'generated: {app}_{action}_action; original: the names that the actions have at their source', where: 'body', reads: 'text' },
       {
         ...{ name: 'apps', type: 'object[] | null', description: 'Apps it offers; null offers everything in the project', where: 'body', reads: 'JSON' },
@@ -833,6 +835,8 @@ export const commands: readonly Command[] = [
           { name: 'apps[].slug', type: 'string', required: true },
           { name: 'apps[].actions', type: 'string[]' },
           { name: 'apps[].workflows', type: 'string[]' },
+          { name: 'apps[].prompts', type: 'boolean', description: 'Whether to pass on its prompts. By default, unless `actions` is set' },
+          { name: 'apps[].resources', type: 'boolean', description: 'Whether to pass on its resources. By default, unless `actions` is set' },
         ],
       },
       { name: 'skill_ids', type: 'string[] | null', description: 'Skills it offers; null offers all skills in the project', where: 'body', reads: 'list' },
@@ -864,7 +868,7 @@ export const commands: readonly Command[] = [
     module: 'servers',
     route: 'POST /xml/execute',
     permission: 'servers:UseServer',
-    summary: 'Run the use_mcp_tool blocks in the text of an assistant, one after the other',
+    summary: 'Run the use_mcp_tool and access_mcp_resource blocks in the text of an assistant, one after the other',
     example: { text: '<use_mcp_tool><server_name>support</server_name><tool_name>get_weather</tool_name><arguments>{"city": "Recife"}</arguments></use_mcp_tool>' },
     fields: [
       { name: 'text', type: 'string', description: 'The text of the assistant, at most 1 MiB', required: true, where: 'body', reads: 'text' },
@@ -897,7 +901,7 @@ export const commands: readonly Command[] = [
     module: 'servers',
     route: 'GET /xml/prompt',
     permission: 'servers:UseServer',
-    summary: 'Get the part of a system prompt that describes your servers and tools to an agent that writes XML',
+    summary: 'Get the part of a system prompt that describes your servers, tools and resources to an agent that writes XML',
     fields: [
       { name: 'servers', type: 'string', description: 'Slugs, separated by commas; by default, all you can use', where: 'query', reads: 'text' },
     ],
@@ -943,6 +947,8 @@ export const commands: readonly Command[] = [
       { name: 'agent_mode', type: 'boolean', description: 'Agent mode: offer two tools that find and run actions, instead of one tool per action', where: 'body', reads: 'flag' },
       { name: 'code_mode', type: 'boolean', description: 'Code mode: add a tool that runs TypeScript written by the model, which can call the actions of the server', where: 'body', reads: 'flag' },
       { name: 'retrieve_skill', type: 'boolean', description: 'Add the tools that list and load skills', where: 'body', reads: 'flag' },
+      { name: 'pass_prompts', type: 'boolean', description: 'Pass on the prompts of the MCP servers behind it', where: 'body', reads: 'flag' },
+      { name: 'pass_resources', type: 'boolean', description: 'Pass on the resources of the MCP servers behind it', where: 'body', reads: 'flag' },
       { name: 'tool_names', type: '"generated" | "original"', description: 'generated: {app}_{action}_action; original: the names that the actions have at their source', where: 'body', reads: 'text' },
       {
         ...{ name: 'apps', type: 'object[] | null', description: 'Apps it offers; null offers everything in the project', where: 'body', reads: 'JSON' },
@@ -950,6 +956,8 @@ export const commands: readonly Command[] = [
           { name: 'apps[].slug', type: 'string', required: true },
           { name: 'apps[].actions', type: 'string[]' },
           { name: 'apps[].workflows', type: 'string[]' },
+          { name: 'apps[].prompts', type: 'boolean', description: 'Whether to pass on its prompts. By default, unless `actions` is set' },
+          { name: 'apps[].resources', type: 'boolean', description: 'Whether to pass on its resources. By default, unless `actions` is set' },
         ],
       },
       { name: 'skill_ids', type: 'string[] | null', description: 'Skills it offers; null offers all skills in the project', where: 'body', reads: 'list' },

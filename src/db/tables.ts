@@ -162,6 +162,8 @@ export interface ServerRow {
   agent_mode: number
   code_mode: number
   retrieve_skill: number
+  pass_prompts: number
+  pass_resources: number
   tool_names: string
   apps: string | null
   skill_ids: string | null

@@ -20,6 +20,8 @@ export interface CallRequest {
   readonly toolId: string
   /** The name of the action. Optional for tools with a single action. */
   readonly action: string | undefined
+  /** Whether `action` is a method of the tool's protocol, such as `prompts/get`. */
+  readonly isMethod?: boolean
   readonly input: JsonObject
   /** The call that made this one, and the number of its ancestors. */
   readonly parentCallId: string | null

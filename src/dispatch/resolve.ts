@@ -18,8 +18,10 @@ export function resolve(request: CallRequest, entry: ToolEntry | undefined, reco
   return { ...request, entry, prepared: offerOf(entry, request, record) }
 }
 
-function offerOf(entry: ToolEntry, { action: name, principal }: CallRequest, record?: Recorded): PreparedAction {
-  const { tool, type, actions } = entry
+function offerOf(entry: ToolEntry, request: CallRequest, record?: Recorded): PreparedAction {
+  const { action: name, principal, isMethod } = request
+  const { tool, type } = entry
+  const actions = isMethod ? entry.methods : entry.actions
   const wrong = (message: string) => {
     // The error lists actions, so the caller must be allowed to call the tool.
     requireCall(principal, tool)

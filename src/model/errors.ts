@@ -252,10 +252,16 @@ export const catalogue = {
     message: (d: { server_name: string; known: readonly string[] }) =>
       `There is no server "${d.server_name}".${d.known.length > 0 ? ` Available servers: ${quoted(d.known)}.` : ' You cannot use any server.'}`,
   },
+  UNKNOWN_PROMPT: {
+    status: 404,
+    recorded: 'validation_error',
+    says: 'The MCP servers behind a server have no such prompt, or this key cannot use it.',
+    message: (d: { server_name: string; name: string }) => `The server "${d.server_name}" has no prompt "${d.name}".`,
+  },
   UNKNOWN_RESOURCE: {
     status: 404,
     recorded: 'validation_error',
-    says: 'An XML block names a resource that the server does not have.',
+    says: 'The server and the MCP servers behind it have no such resource, or this key cannot use it.',
     message: (d: { server_name: string; uri: string }) => `The server "${d.server_name}" has no resource "${d.uri}".`,
   },
   MODE_RESTRICTED: {

@@ -7,6 +7,8 @@ export const ServerApp = z.strictObject({
   slug: z.string().min(1).max(64),
   actions: z.array(z.string().min(1).max(200)).max(5000).optional(),
   workflows: z.array(z.string().min(1).max(200)).max(5000).optional(),
+  prompts: z.boolean().optional().describe('Whether to pass on its prompts. By default, unless `actions` is set'),
+  resources: z.boolean().optional().describe('Whether to pass on its resources. By default, unless `actions` is set'),
 })
 export type ServerApp = z.infer<typeof ServerApp>
 
@@ -47,6 +49,8 @@ export const ServerFields = {
       'Code mode: add a tool that runs TypeScript written by the model, which can call the actions of the server',
     ),
   retrieve_skill: z.boolean().describe('Add the tools that list and load skills'),
+  pass_prompts: z.boolean().describe('Pass on the prompts of the MCP servers behind it'),
+  pass_resources: z.boolean().describe('Pass on the resources of the MCP servers behind it'),
   tool_names: z
     .enum(['generated', 'original'])
     .describe('generated: {app}_{action}_action; original: the names that the actions have at their source'),

@@ -144,6 +144,8 @@ export interface Action {
   readonly aliases?: Readonly<Record<string, string>>
   /** The definition of an upstream MCP server, for MCP clients: title, annotations, output schema. */
   readonly definition?: JsonObject
+  /** Set if this is not a tool of an MCP server, but a method of the protocol such as `prompts/get`. */
+  readonly method?: 'prompts/get' | 'resources/read' | 'completion/complete'
 }
 
 /** The output of an action: the value, and its JSON text, which is returned and recorded. */

@@ -104,6 +104,10 @@ export interface ServerTools {
   list(): Promise<readonly JsonObject[]>
   /** Throws a `PlatformError` if the call is refused or fails. */
   call(name: string, input: JsonObject, live: Live): Promise<JsonObject & { content: Json[]; isError?: boolean }>
+  /** Skills and the resources of MCP servers, as `resources/list` and `resources/templates/list` describe them. */
+  resources(): Promise<{ readonly resources: readonly JsonObject[]; readonly templates: readonly JsonObject[] }>
+  /** The result of `resources/read`. Throws a `PlatformError` if there is no such resource or it cannot be read. */
+  read(uri: string, live: Live): Promise<JsonObject>
 }
 
 export type Context = OperationDeps & RequestContext

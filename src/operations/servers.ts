@@ -34,6 +34,8 @@ export const createServer = creates({
       agent_mode: false,
       code_mode: false,
       retrieve_skill: false,
+      pass_prompts: true,
+      pass_resources: true,
       tool_names: 'generated',
       apps: null,
       skill_ids: null,

@@ -47,6 +47,17 @@ function toText(block: JsonObject): string[] {
   return []
 }
 
+/** The content of a resource: its texts, and its images. Other binary content is left out. */
+export function resourceResult(call: XmlCall, { contents }: JsonObject): XmlResult {
+  const all = Array.isArray(contents) ? contents.filter(isObject) : []
+  const content = all.map(({ uri, mimeType, text, blob }): JsonObject => {
+    if (typeof text === 'string') return { type: 'text', text }
+    if (String(mimeType).startsWith('image/')) return { type: 'image', mimeType: String(mimeType), data: String(blob) }
+    return { type: 'text', text: `(${String(uri)}: binary content of type ${String(mimeType ?? 'unknown')})` }
+  })
+  return toolResult(call, { content })
+}
+
 export function errorResult(block: Block, error: PlatformError): XmlResult {
   const body = errorBody(error)
   const errorClass = errorClassOf(error)

@@ -7,7 +7,15 @@ import { XmlPrompt, type XmlResult, XmlResults } from '../model/xml-result.ts'
 import { type Block, type BlockFault, parseXml, type XmlCall } from '../xml/index.ts'
 import { type Context, operation, type ServerTools } from './operation.ts'
 import { promptFor } from './xml-prompt.ts'
-import { afterFailure, errorResult, quotedText, replyText, skippedResult, toolResult } from './xml-results.ts'
+import {
+  afterFailure,
+  errorResult,
+  quotedText,
+  replyText,
+  resourceResult,
+  skippedResult,
+  toolResult,
+} from './xml-results.ts'
 
 /** The maximum size of a message. */
 const limit = 1024 * 1024
@@ -18,7 +26,7 @@ export const executeXml = operation({
   name: 'execute-xml',
   permission: 'servers:UseServer',
   route: 'POST /xml/execute',
-  summary: 'Run the use_mcp_tool blocks in the text of an assistant, one after the other',
+  summary: 'Run the use_mcp_tool and access_mcp_resource blocks in the text of an assistant, one after the other',
   example: {
     text: '<use_mcp_tool><server_name>support</server_name><tool_name>get_weather</tool_name><arguments>{"city": "Recife"}</arguments></use_mcp_tool>',
   },
@@ -42,7 +50,8 @@ export const getXmlPrompt = operation({
   name: 'get-xml-prompt',
   permission: 'servers:UseServer',
   route: 'GET /xml/prompt',
-  summary: 'Get the part of a system prompt that describes your servers and tools to an agent that writes XML',
+  summary:
+    'Get the part of a system prompt that describes your servers, tools and resources to an agent that writes XML',
   input: z.strictObject({
     servers: z.string().max(10_000).optional().describe('Slugs, separated by commas; by default, all you can use'),
   }),
@@ -50,8 +59,11 @@ export const getXmlPrompt = operation({
   async run({ servers }, context) {
     const asked = servers?.split(',').map((slug) => slug.trim())
     const usable = await usableServers(context, asked)
-    const lists = await Promise.all(usable.map((server) => context.serverTools(server, asXml(context)).list()))
-    return { prompt: promptFor(usable.map((server, at) => ({ server, tools: lists[at] ?? [] }))) }
+    const list = async (server: Server) => {
+      const tools = context.serverTools(server, asXml(context))
+      return { server, tools: await tools.list(), ...(await tools.resources()) }
+    }
+    return { prompt: promptFor(await Promise.all(usable.map(list))) }
   },
 })
 
@@ -94,9 +106,7 @@ class Blocks {
   async run(call: XmlCall): Promise<XmlResult> {
     try {
       const tools = await this.#toolsOf(call.serverName)
-      if (call.tag === 'access_mcp_resource') {
-        throw new PlatformError('UNKNOWN_RESOURCE', { server_name: call.serverName, uri: call.uri })
-      }
+      if (call.tag === 'access_mcp_resource') return resourceResult(call, await tools.read(call.uri, this.#live()))
       const name = await nameOf(call.toolName, tools)
       return toolResult(call, await tools.call(name, call.arguments as JsonObject, this.#live()))
     } catch (error) {

@@ -777,7 +777,7 @@ export interface Operations {
     createServer: { body: NewServer; answer: Server }
     /** Delete an MCP server */
     deleteServer: { path: { server_id: string }; answer: null }
-    /** Run the use_mcp_tool blocks in the text of an assistant, one after the other */
+    /** Run the use_mcp_tool and access_mcp_resource blocks in the text of an assistant, one after the other */
     executeXml: {
       body: {
         /** The text of the assistant, at most 1 MiB */
@@ -793,7 +793,7 @@ export interface Operations {
     getServer: { path: { server_id: string }; answer: Server }
     /** Get the token cost of a server’s tool list, in direct and agent mode */
     getServerFootprint: { path: { server_id: string }; answer: ServerFootprint }
-    /** Get the part of a system prompt that describes your servers and tools to an agent that writes XML */
+    /** Get the part of a system prompt that describes your servers, tools and resources to an agent that writes XML */
     getXmlPrompt: {
       query?: {
         /** Slugs, separated by commas; by default, all you can use */
@@ -1622,6 +1622,7 @@ export type PlatformErrorCode =
   | 'GENERATION_NOT_FOUND'
   | 'UNKNOWN_TOOL'
   | 'UNKNOWN_SERVER'
+  | 'UNKNOWN_PROMPT'
   | 'UNKNOWN_RESOURCE'
   | 'MODE_RESTRICTED'
   | 'MODE_NOT_ALLOWED'

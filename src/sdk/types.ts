@@ -1203,6 +1203,10 @@ export interface NewServer {
   code_mode?: boolean
   /** Add the tools that list and load skills */
   retrieve_skill?: boolean
+  /** Pass on the prompts of the MCP servers behind it */
+  pass_prompts?: boolean
+  /** Pass on the resources of the MCP servers behind it */
+  pass_resources?: boolean
   /** generated: {app}_{action}_action; original: the names that the actions have at their source */
   tool_names?: 'generated' | 'original'
   /** Apps it offers; null offers everything in the project */
@@ -1588,6 +1592,10 @@ export interface Server {
   code_mode: boolean
   /** Add the tools that list and load skills */
   retrieve_skill: boolean
+  /** Pass on the prompts of the MCP servers behind it */
+  pass_prompts: boolean
+  /** Pass on the resources of the MCP servers behind it */
+  pass_resources: boolean
   /** generated: {app}_{action}_action; original: the names that the actions have at their source */
   tool_names: 'generated' | 'original'
   /** Apps it offers; null offers everything in the project */
@@ -1623,6 +1631,10 @@ export interface ServerApp {
   slug: string
   actions?: Array<string>
   workflows?: Array<string>
+  /** Whether to pass on its prompts. By default, unless `actions` is set */
+  prompts?: boolean
+  /** Whether to pass on its resources. By default, unless `actions` is set */
+  resources?: boolean
 }
 
 /** The body of update-server. */

@@ -5,12 +5,12 @@ import { masked, maskedUrl, maskedValues, secretsAt } from '../credentials/tool-
 import { lineageHeader } from '../http/lineage.ts'
 import { excessOf, isObject, type JsonObject } from '../lib/json.ts'
 import { McpAddress } from '../mcp/client/address.ts'
-import type { Upstream } from '../mcp/client/upstream.ts'
+import type { Upstream, UpstreamMethod } from '../mcp/client/upstream.ts'
 import { PlatformError } from '../model/errors.ts'
 import { Level, type Output } from '../model/tool.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import { formHints } from './form-hints.ts'
-import { defineToolType, type Filled, identityHeaders, type ToolDeps } from './tool-type.ts'
+import { type ActionDefinition, defineToolType, type Filled, identityHeaders, type ToolDeps } from './tool-type.ts'
 
 const { url, headers, command, args, env } = McpAddress.shape
 formHints.add(url, { placeholder: 'https://docs.example.com/mcp' })
@@ -28,6 +28,34 @@ const Server = McpAddress.meta({ title: 'Server', description: 'The MCP server o
     ],
   },
 })
+
+const method = (
+  name: UpstreamMethod,
+  description: string,
+  properties: JsonObject,
+  required: string[],
+): ActionDefinition => ({
+  name,
+  method: name,
+  description,
+  schema: { type: 'object', properties, required, additionalProperties: false },
+  idempotent: true,
+  destructive: false,
+})
+
+const text = { type: 'string' }
+
+/** What clients use beside tools. Lists are read without a call. */
+const methods: readonly ActionDefinition[] = [
+  method('prompts/get', 'Get a prompt', { name: text, arguments: { type: 'object' } }, ['name']),
+  method('resources/read', 'Read a resource', { uri: text }, ['uri']),
+  method(
+    'completion/complete',
+    'Complete an argument of a prompt or a resource template',
+    { ref: { type: 'object' }, argument: { type: 'object' }, context: { type: 'object' } },
+    ['ref', 'argument'],
+  ),
+]
 
 /** A remote MCP server. Its tools are the actions, as it defines them. */
 export const mcp = defineToolType({
@@ -102,6 +130,13 @@ export const mcp = defineToolType({
     })
   },
 
+  offers: (tool, deps, filled) => {
+    const upstream = upstreamOf(tool, deps, filled)
+    return inTime(upstream.offers(), tool.timeout_seconds, upstream.host)
+  },
+
+  methods,
+
   async refresh(tool, deps, filled) {
     await upstreamOf(tool, deps, filled).refresh()
     return undefined
@@ -113,10 +148,12 @@ export const mcp = defineToolType({
 
   async execute(call, deps): Promise<Output> {
     const { tool, action, input, signal, timeoutMs, live, callId, depth, context } = call
-    const { name, schema } = action
+    const { name, schema, method } = action
     const headers = { ...identityHeaders(tool, context), [lineageHeader]: deps.lineage.print({ callId, depth }) }
     const upstream = upstreamOf(tool, deps, call)
-    const result = await upstream.call({ name, schema, input, signal, timeoutMs, live, headers })
+    const result = method
+      ? await upstream.request({ method, params: input, signal, timeoutMs, live, headers })
+      : await upstream.call({ name, schema, input, signal, timeoutMs, live, headers })
     const value = withoutItsName(result)
     const { text, excess } = printed(value)
     if (excess !== undefined) {

@@ -7,6 +7,7 @@ import type { Lineage } from '../http/lineage.ts'
 import type { Outbound } from '../http/outbound.ts'
 import type { Schemas } from '../json-schema/schema.ts'
 import type { JsonObject } from '../lib/json.ts'
+import type { Offers } from '../mcp/client/offers.ts'
 import type { UpstreamHealth } from '../mcp/client/upstream.ts'
 import type { Upstreams } from '../mcp/client/upstreams.ts'
 import type { GenerationRef, Live, OnWait, RunOptions } from '../model/call.ts'
@@ -116,6 +117,7 @@ export type ActionDefinition = Pick<
   | 'resumable'
   | 'aliases'
   | 'definition'
+  | 'method'
 > & {
   /** The minimum level of the action. The level of the tool can raise it. */
   readonly level?: Level
@@ -236,6 +238,10 @@ export interface ToolType<Config extends object = object> {
    * config alone determines the actions: then they change only with the tool.
    */
   lifetime?(config: Config): number | undefined
+  /** What the other system offers beside actions: prompts and resources. */
+  offers?(tool: ToolRecord<Config>, deps: ToolDeps, filled: Filled<Config>): Promise<Offers>
+  /** Actions that use those. They are called like all others, but are in no list of actions. */
+  readonly methods?: readonly ActionDefinition[]
   /** Whether the platform must not start while the actions cannot be read. */
   required?(config: Config): boolean
   /** Discards cached data of the other system. May return a new config to store. */

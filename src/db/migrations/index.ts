@@ -26,6 +26,7 @@ import * as oauthServer from './2026-11-29-oauth-server.ts'
 import * as openapi from './2026-11-30-openapi.ts'
 import * as sessions from './2026-12-02-sessions.ts'
 import * as workflowRuns from './2026-12-03-workflow-runs.ts'
+import * as mcpPassThrough from './2026-12-04-mcp-pass-through.ts'
 import * as modes from './2026-12-05-modes.ts'
 import * as resolveTokens from './2026-12-06-resolve-tokens.ts'
 
@@ -59,6 +60,7 @@ export const migrations: Readonly<Record<string, MigrationStep>> = {
   '2026-11-30-openapi': openapi.up,
   '2026-12-02-sessions': sessions.up,
   '2026-12-03-workflow-runs': workflowRuns.up,
+  '2026-12-04-mcp-pass-through': mcpPassThrough.up,
   '2026-12-05-modes': modes.up,
   '2026-12-06-resolve-tokens': resolveTokens.up,
 }

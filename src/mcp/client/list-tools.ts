@@ -58,7 +58,7 @@ function readTool(one: unknown): Tool | undefined {
 const maxCharacters = 1_000_000
 const maxValues = 50_000
 
-function isTooLarge(definition: unknown): boolean {
+export function isTooLarge(definition: unknown): boolean {
   let characters = 0
   let values = 0
   const left: unknown[] = [definition]

@@ -12,6 +12,7 @@ import {
   type Tool,
 } from '@modelcontextprotocol/client'
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio'
+import { z } from 'zod'
 import { ConnectionNeeded } from '../../credentials/connections/authorization.ts'
 import type { Redactor } from '../../credentials/redactor.ts'
 import { explain, type HttpClient } from '../../http/outbound.ts'
@@ -22,6 +23,7 @@ import type { ClientAbilities, InputRound } from '../../model/client-request.ts'
 import { PlatformError } from '../../model/errors.ts'
 import type { McpAddress } from './address.ts'
 import { listTools, maxPages } from './list-tools.ts'
+import { listOffers, type Offers } from './offers.ts'
 import { Program } from './program.ts'
 import { CallsInFlight, inRounds, passOn } from './server-requests.ts'
 import { isFastPath, postCall, self, sessionOf, type UpstreamCall, type UpstreamSession } from './streamable.ts'
@@ -46,10 +48,26 @@ export interface UpstreamHealth {
   readonly era: string | null
 }
 
+/** A request other than a tool call. */
+export interface UpstreamRequest extends Pick<UpstreamCall, 'signal' | 'timeoutMs' | 'live' | 'headers'> {
+  readonly method: UpstreamMethod
+  readonly params: JsonObject
+}
+
+/** What clients rely on. Everything else is passed on unchanged. */
+const Result = {
+  'prompts/get': z.looseObject({ messages: z.array(z.looseObject({})) }),
+  'resources/read': z.looseObject({ contents: z.array(z.looseObject({ uri: z.string() })) }),
+  'completion/complete': z.looseObject({ completion: z.looseObject({ values: z.array(z.string()) }) }),
+}
+export type UpstreamMethod = keyof typeof Result
+
 /** Callbacks for changes of an upstream. */
 export interface Watcher {
   /** The tools may have changed. */
   changed?(): void
+  /** The prompts or resources may have changed. */
+  offersChanged?(): void
   /** The server is down. `said` is what a program wrote to standard error. */
   wentDown?(error: PlatformError, said: string): void
   cameBack?(): void
@@ -82,6 +100,9 @@ export class Upstream {
   #tools: { readonly list: Promise<readonly Tool[]>; readonly until: number } | undefined
   /** The last list of tools and its time. Kept when the connection is lost. */
   #listed: { readonly tools: readonly Tool[]; readonly at: number } | undefined
+  /** What it offers beside tools. The last list is kept when the connection is lost. */
+  #offers: { readonly list: Promise<Offers>; readonly until: number } | undefined
+  #lastOffers: Offers | undefined
   #renewing: Promise<void> | undefined
   #announced: NodeJS.Timeout | undefined
   #toolCount: number | null = null
@@ -182,6 +203,38 @@ export class Upstream {
     this.#listed = { tools, at: Date.now() }
     this.#tools = { list: Promise.resolve(tools), until: Date.now() + listLifetime }
     if (!isDeepStrictEqual(tools, before)) this.#watcher.changed?.()
+  }
+
+  /** Its prompts, resources and templates, cached. If they cannot be listed now, the last known ones. */
+  async offers(): Promise<Offers> {
+    if (!this.#offers || this.#offers.until < Date.now()) {
+      const offers = { list: this.#use(listOffers), until: Date.now() + listLifetime }
+      this.#offers = offers
+      offers.list.catch(() => {
+        if (this.#offers === offers) this.#offers = undefined
+      })
+    }
+    try {
+      this.#lastOffers = await this.#offers.list
+    } catch (error) {
+      if (!this.#lastOffers) throw error
+    }
+    return this.#lastOffers
+  }
+
+  /** Sends a request other than a tool call, such as `prompts/get`, and returns the result unchanged. */
+  request(request: UpstreamRequest): Promise<JsonObject> {
+    const { method, params, signal, timeoutMs } = request
+    return this.#use(async (client) => {
+      this.#calls.enter(request)
+      try {
+        const options = { signal, timeout: timeoutMs + 1000 }
+        const send = () => client.request({ method, params }, Result[method], options)
+        return (await this.#calls.within(request, send)) as JsonObject
+      } finally {
+        this.#calls.leave(request, signal.aborted)
+      }
+    }, signal)
   }
 
   call(call: UpstreamCall): Promise<JsonObject> {
@@ -355,7 +408,11 @@ export class Upstream {
       capabilities: this.#abilities,
       versionNegotiation: { mode: 'auto', probe: { timeoutMs: connectTimeout } },
       listMaxPages: maxPages,
-      listChanged: { tools: { autoRefresh: false, debounceMs: changesWithin, onChanged: () => this.#changed() } },
+      listChanged: {
+        tools: { autoRefresh: false, debounceMs: changesWithin, onChanged: () => this.#changed() },
+        prompts: { autoRefresh: false, debounceMs: changesWithin, onChanged: () => this.#offersChanged() },
+        resources: { autoRefresh: false, debounceMs: changesWithin, onChanged: () => this.#offersChanged() },
+      },
     })
     passOn(client, this.#abilities, this.#calls)
     this.#opening = transport
@@ -370,6 +427,7 @@ export class Upstream {
       if (this.#client !== client) return
       this.#connection = undefined
       this.#tools = undefined
+      this.#offers = undefined
     }
     const { url, headers = {} } = this.#address
     const session = url === undefined ? undefined : sessionOf(client, url, headers)
@@ -387,6 +445,7 @@ export class Upstream {
   /** Discards the cached list, so that the next use lists the tools again. */
   refresh(): void {
     this.#listed = undefined
+    this.#offersChanged()
     this.#changed()
   }
 
@@ -399,6 +458,11 @@ export class Upstream {
   #changed(): void {
     this.#tools = undefined
     this.#watcher.changed?.()
+  }
+
+  #offersChanged(): void {
+    this.#offers = undefined
+    this.#watcher.offersChanged?.()
   }
 
   #explain(thrown: unknown): unknown {

@@ -31,6 +31,7 @@ export class Upstreams {
   readonly #all = new Map<string, { readonly upstream: Upstream; readonly users: Map<string, User> }>()
   readonly #keys = new WeakMap<McpAddress, string>()
   readonly #listeners = new Set<() => void>()
+  readonly #offerListeners = new Set<() => void>()
   readonly #sweeper = setInterval(() => this.sweep(Date.now()), 60_000).unref()
 
   readonly #log: Pick<Logger, 'info' | 'warn'> | undefined
@@ -74,6 +75,9 @@ export class Upstreams {
     return {
       changed: () => {
         for (const listener of this.#listeners) listener()
+      },
+      offersChanged: () => {
+        for (const listener of this.#offerListeners) listener()
       },
       wentDown: ({ message }, said) =>
         this.#log?.warn({ ...named(), ...(said && { said }) }, `an MCP server is down: ${message}`),
@@ -145,6 +149,11 @@ export class Upstreams {
   /** Calls the listener when the tools of any upstream may have changed. */
   onChange(listener: () => void): void {
     this.#listeners.add(listener)
+  }
+
+  /** Calls the listener when the prompts or resources of any upstream may have changed. */
+  onOffersChange(listener: () => void): void {
+    this.#offerListeners.add(listener)
   }
 
   async close(): Promise<void> {

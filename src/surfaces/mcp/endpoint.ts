@@ -51,18 +51,29 @@ export class McpEndpoints {
       this.#listeners.notify('notifications/tools/list_changed')
       this.#sdk.toolsChanged()
     }
-    const skillsChanged = () => {
+    const promptsChanged = () => {
+      this.#listeners.notify('notifications/prompts/list_changed')
+      this.#sdk.promptsChanged()
+    }
+    const resourcesChanged = () => {
       this.#listeners.notify('notifications/resources/list_changed')
       this.#sdk.resourcesChanged()
     }
     deps.deps.catalogue.onChange(toolsChanged)
     changes.subscribe('servers', toolsChanged)
-    changes.subscribe('servers', skillsChanged)
+    deps.deps.toolDeps.upstreams.onOffersChange(() => {
+      promptsChanged()
+      resourcesChanged()
+    })
+    changes.subscribe('servers', promptsChanged)
+    changes.subscribe('servers', resourcesChanged)
+    changes.subscribe('tools', promptsChanged)
+    changes.subscribe('tools', resourcesChanged)
     // The policies of a key or person determine which tools it can use, so changes of either matter.
     changes.subscribe('access_policies', toolsChanged)
     changes.subscribe('api_keys', toolsChanged)
     changes.subscribe('users', toolsChanged)
-    changes.subscribe('skills', skillsChanged)
+    changes.subscribe('skills', resourcesChanged)
   }
 
   /** Without a reference, the platform's own endpoint. */

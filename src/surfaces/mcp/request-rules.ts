@@ -136,7 +136,14 @@ const Params: Readonly<Record<string, z.ZodType>> = {
   'tools/list': z.looseObject({ cursor: z.string().optional() }),
   'tools/call': z.looseObject({ name: z.string(), arguments: z.looseObject({}).optional() }),
   'resources/list': z.looseObject({ cursor: z.string().optional() }),
+  'resources/templates/list': z.looseObject({ cursor: z.string().optional() }),
   'resources/read': z.looseObject({ uri: z.string() }),
+  'prompts/list': z.looseObject({ cursor: z.string().optional() }),
+  'prompts/get': z.looseObject({ name: z.string(), arguments: z.record(z.string(), z.string()).optional() }),
+  'completion/complete': z.looseObject({
+    ref: z.looseObject({ type: z.enum(['ref/prompt', 'ref/resource']) }),
+    argument: z.looseObject({ name: z.string(), value: z.string() }),
+  }),
 }
 
 /** What is wrong with the parameters, as a sentence. The SDK would print its schema. */

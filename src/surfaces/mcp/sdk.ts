@@ -8,6 +8,7 @@ import {
 import type { Logger } from 'pino'
 import { isObject, type JsonObject } from '../../lib/json.ts'
 import type { Connection, Conversations, Incoming } from './conversations.ts'
+import { attachPassThrough } from './pass-through-handlers.ts'
 import type { McpServerView } from './server-view.ts'
 import { clientNameOf } from './sessions.ts'
 
@@ -36,6 +37,10 @@ export class SdkHandlers {
     for (const handler of this.#handlers.values()) handler.notify.toolsChanged()
   }
 
+  promptsChanged(): void {
+    for (const handler of this.#handlers.values()) handler.notify.promptsChanged()
+  }
+
   resourcesChanged(): void {
     for (const handler of this.#handlers.values()) handler.notify.resourcesChanged()
   }
@@ -60,6 +65,7 @@ export class SdkHandlers {
     const instructions = isStart ? await view.instructions() : ''
     const server = serverOf(view, instructions, { era, session }, this.#conversations)
     view.skills?.().attach(server)
+    if (view.passed) attachPassThrough(server, view.passed, view.passed.through)
     return server
   }
 }

@@ -1,10 +1,13 @@
 import { evaluate } from '../../access/evaluate.ts'
 import { appOf } from '../../catalogue/app.ts'
+import type { ToolEntry } from '../../catalogue/catalogue.ts'
 import type { NamedAction, ServerAction, ServerCatalogue } from '../../catalogue/server-catalogue.ts'
 import { toolResource } from '../../dispatch/authorize.ts'
 import { CallRecord } from '../../dispatch/record.ts'
 import { recordAttempt } from '../../dispatch/rejected-call.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
+import type { Offers } from '../../mcp/client/offers.ts'
+import type { UpstreamMethod } from '../../mcp/client/upstream.ts'
 import type { Live } from '../../model/call.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { newId } from '../../model/ids.ts'
@@ -23,6 +26,11 @@ import { newRun, settingsOf } from '../../workflows/runner.ts'
 import { linkResult, waiting } from './approvals.ts'
 import { connecting } from './connect.ts'
 import type { ToolResult } from './results.ts'
+
+export interface PassedServer {
+  readonly entry: ToolEntry
+  readonly offers: Offers
+}
 
 export interface CallOutput {
   readonly callId: string
@@ -151,6 +159,33 @@ export class ServerRequest {
     return output instanceof Waiting ? linkResult(output.on, this) : { callId: id, output }
   }
 
+  /**
+   * The MCP servers whose prompts or resources the caller can use, with what they offer. Those that are unreachable or
+   * need an account first are left out.
+   */
+  async passed(kind: 'prompts' | 'resources'): Promise<readonly PassedServer[]> {
+    const { passed } = await this.#catalogue()
+    const entries = passed[kind].filter((entry) => this.#may(entry))
+    const { endUserId } = this.principal
+    const found = await Promise.allSettled(
+      entries.map(async (entry) => ({ entry, offers: await this.#deps.catalogue.offers(entry, endUserId) })),
+    )
+    return found.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+  }
+
+  /** Uses a prompt or resource of an MCP server. It is a call like that of a tool. */
+  async useMethod({ tool }: ToolEntry, method: UpstreamMethod, input: JsonObject, live: Live): Promise<JsonObject> {
+    const { principal, surface, client, parentCallId, depth, gone, home } = this.#context
+    const request = { id: newId('call'), principal, surface, client, toolId: tool.id, action: method, isMethod: true }
+    const outcome = await this.#deps.dispatch({
+      ...request,
+      ...{ input, parentCallId, depth, live, server: this.server, gone, home, onWait: 'block' },
+    })
+    const output = outputOf(outcome, principal)
+    if (output instanceof Waiting) throw new Error('a call that blocks does not return before it has ended')
+    return output.value as JsonObject
+  }
+
   /** The page on which a person decides on an approval, if its address is known. */
   linkToApproval(id: string): string | undefined {
     return this.#deps.linkToApproval(id, this.#context.home)
@@ -229,7 +264,7 @@ export class ServerRequest {
     return this.#deps.serverCatalogues.of(this.server)
   }
 
-  #may({ tool }: ServerAction): boolean {
+  #may({ tool }: Pick<ServerAction, 'tool'>): boolean {
     return evaluate(this.principal, 'tools:CallTool', toolResource(tool)).allowed
   }
 

@@ -6,6 +6,8 @@ import { agentInstructions } from './agent-mode.ts'
 import { callTool } from './call-tool.ts'
 import { type ListPage, pageOf, ToolListing } from './listing.ts'
 import { callOperation, listOperations } from './management.ts'
+import { PassThrough } from './pass-through.ts'
+import type { PassedKinds } from './pass-through-handlers.ts'
 import type { ToolResult } from './results.ts'
 import type { ServerRequest } from './server-request.ts'
 import { skillsExtension } from './skill-resources.ts'
@@ -23,6 +25,8 @@ export interface McpServerView {
   /** The input schema of a tool, as the caller sees it. */
   schemaOf(tool: string): Promise<JsonObject | undefined>
   readonly skills: (() => SkillsExtension) | undefined
+  /** The prompts and resources of the servers behind this one. */
+  readonly passed: (PassedKinds & { readonly through: PassThrough }) | undefined
   /** `client` is the name that the client sends with this request, if it does. */
   call(name: string, input: JsonObject, live: Live, client: Client | undefined): Promise<ToolResult>
 }
@@ -71,6 +75,11 @@ export class ServerView implements McpServerView {
     return this.#request.server.retrieve_skill ? () => skillsExtension(this.#request) : undefined
   }
 
+  get passed(): McpServerView['passed'] {
+    const { pass_prompts: prompts, pass_resources: resources } = this.#request.server
+    return { prompts, resources, through: new PassThrough(this.#request) }
+  }
+
   call(name: string, input: JsonObject, live: Live, client: Client | undefined): Promise<ToolResult> {
     return callTool(client ? this.#request.withClient(client) : this.#request, name, input, live)
   }
@@ -86,6 +95,7 @@ export function managementView(context: Context, version: string): McpServerView
     list: async (cursor) => pageOf(listOperations(context), (value) => new ToolListing(value), cursor),
     schemaOf: async () => undefined,
     skills: undefined,
+    passed: undefined,
     call: (name, input, live, client = context.client) => callOperation(name, input, { ...context, client, live }),
   }
 }

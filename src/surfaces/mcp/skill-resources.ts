@@ -13,7 +13,7 @@ const longestDescription = 1024
 /** How long a client may cache responses. */
 const cacheHint = { ttlMs: 60_000, cacheScope: 'private' } as const
 
-interface Served {
+export interface Served {
   readonly path: string
   readonly uri: string
   readonly text: string
@@ -38,27 +38,36 @@ export const skillsExtension = (request: ServerRequest): SkillsExtension =>
         }
       },
       async get(uri) {
-        const found = await find(uri, request)
+        const found = await findSkill(uri, request)
         return found && entryOf(found)
       },
       async read(uri) {
-        const found = await find(uri, request)
-        if (!found) return undefined
-        await request.internal('LOAD_SKILL', { uri }, async () => textResult(found.text))
-        return { text: found.text, mimeType: 'text/markdown' }
+        const found = await findSkill(uri, request)
+        return found && loadSkillResource(found, request)
       },
-      async listResources() {
-        return (await servedBy(request)).map(({ uri, path, skill: { summary } }) => ({
-          uri,
-          name: path,
-          description: summary,
-          mimeType: 'text/markdown',
-        }))
-      },
+      listResources: () => skillResources(request),
     },
   })
 
-const find = async (uri: string, request: ServerRequest) => (await servedBy(request)).find((one) => one.uri === uri)
+const mimeType = 'text/markdown'
+
+/** The skills as resources. */
+export const skillResources = async (request: ServerRequest) =>
+  (await servedBy(request)).map(({ uri, path: name, skill: { summary: description } }) => ({
+    uri,
+    name,
+    description,
+    mimeType,
+  }))
+
+export const findSkill = async (uri: string, request: ServerRequest): Promise<Served | undefined> =>
+  (await servedBy(request)).find((one) => one.uri === uri)
+
+/** Reads a skill, which is recorded. */
+export async function loadSkillResource({ uri, text }: Served, request: ServerRequest) {
+  await request.internal('LOAD_SKILL', { uri }, async () => textResult(text))
+  return { text, mimeType }
+}
 
 /**
  * Undefined for a skill that breaks the rules of the extension, for example by its size. The others are still served.

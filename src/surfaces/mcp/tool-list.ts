@@ -6,6 +6,7 @@ import { runTool } from './call-tool.ts'
 import { codeTool } from './code-mode.ts'
 import { readResultTool } from './large-results.ts'
 import { type ListPage, listed, pageOf, ToolListing } from './listing.ts'
+import { PassThrough } from './pass-through.ts'
 import type { ServerRequest } from './server-request.ts'
 import { skillTools } from './skills.ts'
 
@@ -42,6 +43,12 @@ export async function listTools(request: ServerRequest, cursor: string | undefin
 export const serverTools = (request: ServerRequest): ServerTools => ({
   list: async () => (await toolsIn(modeOf(request), request)).map((tool) => described(tool, request).value),
   call: (name, input, live) => runTool(request, name, input, live),
+  async resources() {
+    const through = new PassThrough(request)
+    const [resources, templates] = await Promise.all([through.resources(), through.templates()])
+    return { resources, templates }
+  },
+  read: (uri, live) => new PassThrough(request).read(uri, live),
 })
 
 const modeOf = ({ server }: ServerRequest): Mode => (server.agent_mode ? 'agent' : 'direct')

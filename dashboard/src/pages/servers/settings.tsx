@@ -67,6 +67,20 @@ export function ServerSettings({ server }: { server: Server }) {
             onChange={(retrieve_skill) => toggle.run({ retrieve_skill })}
           />
           <Switch
+            label="Prompts"
+            hint="Passes on the prompts of its MCP servers"
+            checked={server.pass_prompts}
+            disabled={toggle.busy}
+            onChange={(pass_prompts) => toggle.run({ pass_prompts })}
+          />
+          <Switch
+            label="Resources"
+            hint="Passes on the resources of its MCP servers"
+            checked={server.pass_resources}
+            disabled={toggle.busy}
+            onChange={(pass_resources) => toggle.run({ pass_resources })}
+          />
+          <Switch
             label="Require approval"
             hint="For every call through this server. If off, tools and rules decide"
             checked={server.auto_approve === false}

@@ -1,0 +1,74 @@
+import { type McpServer, ProtocolError, ProtocolErrorCode, ResourceNotFoundError } from '@modelcontextprotocol/server'
+import type { JsonObject } from '../../lib/json.ts'
+import type { Live } from '../../model/call.ts'
+import { errorBody, PlatformError } from '../../model/errors.ts'
+import { startOf } from './pages.ts'
+import type { PassThrough } from './pass-through.ts'
+
+const pageSize = 1000
+/** How long a client may cache a list. Subscribers are notified of changes. */
+const listHint = { ttlMs: 60_000, cacheScope: 'private' } as const
+/** Upstream servers do not tell us when the content of a resource changes, unless a client subscribes to it. */
+const contentHint = { ttlMs: 0, cacheScope: 'private' } as const
+
+export interface PassedKinds {
+  readonly prompts: boolean
+  readonly resources: boolean
+}
+
+/** Answers the methods about prompts and resources. Replaces the handlers for skills as resources, which are included. */
+export function attachPassThrough({ server }: McpServer, { prompts, resources }: PassedKinds, passed: PassThrough) {
+  if (!prompts && !resources) return
+  server.registerCapabilities({
+    completions: {},
+    ...(prompts && { prompts: { listChanged: true } }),
+    ...(resources && { resources: { listChanged: true } }),
+  })
+  server.setRequestHandler('completion/complete', ({ params }, { mcpReq }) =>
+    answered(params.ref, () => passed.complete(params as JsonObject, liveOf(mcpReq))),
+  )
+  if (prompts) {
+    server.setRequestHandler('prompts/list', async ({ params }) => page('prompts', await passed.prompts(), params))
+    server.setRequestHandler('prompts/get', ({ params }, { mcpReq }) =>
+      answered(params, () => passed.getPrompt(params as JsonObject, liveOf(mcpReq))),
+    )
+  }
+  if (resources) {
+    server.setRequestHandler('resources/list', async ({ params }) =>
+      page('resources', await passed.resources(), params),
+    )
+    server.setRequestHandler('resources/templates/list', async ({ params }) =>
+      page('resourceTemplates', await passed.templates(), params),
+    )
+    server.setRequestHandler('resources/read', ({ params }, { mcpReq }) =>
+      answered(params, async () => ({ ...(await passed.read(params.uri, liveOf(mcpReq))), ...contentHint })),
+    )
+  }
+}
+
+const liveOf = ({ signal }: { readonly signal: AbortSignal }): Live => ({ signal })
+
+function page(field: string, all: readonly JsonObject[], params: { cursor?: string | undefined } | undefined): never {
+  const start = startOf(params?.cursor, all.length)
+  const end = start + pageSize
+  const nextCursor = end < all.length ? { nextCursor: String(end) } : {}
+  return { [field]: all.slice(start, end), ...nextCursor, ...listHint } as never
+}
+
+/** These methods have no error results, so errors are protocol errors. */
+async function answered(ref: { uri?: string } | object, work: () => Promise<JsonObject>): Promise<never> {
+  try {
+    return (await work()) as never
+  } catch (error) {
+    if (!(error instanceof PlatformError)) throw error
+    if (error.code === 'UNKNOWN_RESOURCE' && 'uri' in ref) throw new ResourceNotFoundError(String(ref.uri))
+    throw new ProtocolError(codeOf(error), error.message, errorBody(error))
+  }
+}
+
+/** The code of the upstream server, if it returned an error. */
+function codeOf({ cause, status }: PlatformError): number {
+  const { name, code } = Object(cause) as { name?: string; code?: unknown }
+  if (name === 'ProtocolError' && Number.isSafeInteger(code)) return Number(code)
+  return status < 500 ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError
+}
