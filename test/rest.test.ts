@@ -195,8 +195,7 @@ const reachesOut = new Set([
   'create-agent-generation',
   'submit-tool-outputs',
   'cancel-generation',
-  // They need a workflow, an auth config, or somebody who opens a connect link.
-  ...['start-workflow-run', 'cancel-workflow-run', 'resume-workflow-run', 'rerun-workflow'],
+  // They need an auth config, or somebody who opens a connect link.
   ...['create-connect-link', 'confirm-connect-flow'],
 ])
 
@@ -244,6 +243,18 @@ describe('the API description', () => {
     const { id: gatedId } = (await platform.post('/tools', gated)).body
     // Connections are for apps with tools.
     await platform.post('/tools', { ...gated, name: 'find-contact', app: 'crm' })
+    const workflow = { steps: [{ id: 'charge', wait_for: { seconds: 3600 } }] }
+    const flow = await platform.post('/tools', {
+      name: 'flow',
+      type: 'workflow',
+      workflow,
+      project_id: platform.projectId,
+    })
+    const started = async (isOver: boolean) => {
+      const { id } = (await platform.post('/workflow-runs', { tool_id: flow.body.id })).body
+      if (isOver) await platform.post(`/workflow-runs/${id}/cancel`, {})
+      return id
+    }
     let count = 0
     const asked = async () => {
       const call = { input: { city: String(count++) }, wait: false }
@@ -252,11 +263,17 @@ describe('the API description', () => {
     for (const { name, route, example } of [...makers, ...bodies.filter((one) => !makers.includes(one))]) {
       const [method = '', path = ''] = route.split(' ')
       if (path.includes('{approval_id}')) ids.approval_id = await asked()
+      if (path.includes('{workflow_run_id}')) ids.workflow_run_id = await started(!path.endsWith('/cancel'))
+      const own = name === 'start-workflow-run' ? { tool_id: flow.body.id } : {}
       const made = path.includes('{delivery_id}') && (await platform.post(`/webhooks/${ids.webhook_id}/test`))
       if (made) ids.delivery_id = made.body.id
       const filled = path.replaceAll(/\{(\w+)\}/g, (_, parameter: string) => ids[parameter] ?? '')
       // References in an example are replaced by records that other examples created.
-      const { status, body } = await platform.request(method, filled, { ...example, ...pickFields(ids, example) })
+      const { status, body } = await platform.request(method, filled, {
+        ...example,
+        ...pickFields(ids, example),
+        ...own,
+      })
       if (status === 201) ids[`${name.replace(/^(create|invite)-/, '').replaceAll('-', '_')}_id`] = body.id
       if (!reachesOut.has(name)) answers.push([name, status, status < 300 ? '' : body])
     }

@@ -273,9 +273,6 @@ export const getToolHealth = acts({
   },
 })
 
-/** The answer to a call of a workflow that does not wait for its run. */
-export const StartedRun = z.object({ status: z.literal('running'), run_id: z.string() })
-
 const calling = operation({
   name: 'call-tool',
   permission: 'tools:CallTool',
@@ -287,17 +284,14 @@ const calling = operation({
     action: Text.max(200).nullish().describe('The action, for tools that have several'),
     input: jsonObject('The arguments').nullish(),
     end_user_id: EndUserId.nullish().describe('The end user whose connections the call uses; needs connections:ActAs'),
-    wait: z
-      .boolean()
-      .optional()
-      .describe('If false, do not wait: for an approval, send the same call again later; for a workflow, read its run'),
+    wait: z.boolean().optional().describe('If false, do not wait for approval: send the same call again later'),
   }),
   output: AnyJson.describe('The output of the tool'),
-  later: z.union([PendingApproval, StartedRun]),
+  later: PendingApproval,
   async run({ id, action, input, end_user_id, wait }, context) {
     const returns = wait === false && context.onWait !== 'resume'
     const principal = end_user_id ? await principalFor(end_user_id, id, context) : context.principal
-    const caller = { ...context, principal, ...(returns && { onWait: 'return' as const, run: { detach: true } }) }
+    const caller = { ...context, principal, ...(returns && { onWait: 'return' as const }) }
     const result = await call(id, action, input, caller)
     if (!(result instanceof Waiting)) return new JsonText(result.text)
     return returns ? pending(result.on) : result
@@ -340,7 +334,6 @@ async function recordUnread(sent: unknown, error: PlatformError, context: Contex
 
 /** The response for a caller that does not wait for the decision. */
 function pending(wait: Wait): JsonText {
-  if (wait.kind === 'workflow') return new JsonText(JSON.stringify({ status: 'running', run_id: wait.id }), 202)
   const { id, expiresAt } = wait as Extract<Wait, { kind: 'approval' }>
   const answer: z.infer<typeof PendingApproval> = {
     status: 'pending_approval',

@@ -559,7 +559,7 @@ export interface Operations {
         input?: Record<string, unknown> | null
         /** The end user whose connections the call uses; needs connections:ActAs */
         end_user_id?: string | null
-        /** If false, do not wait: for an approval, send the same call again later; for a workflow, read its run */
+        /** If false, do not wait for approval: send the same call again later */
         wait?: boolean
       }
       answer: unknown
