@@ -27,10 +27,11 @@ const everyEra = [
   'tools-call-with-progress',
   'json-schema-2020-12',
   'resources-list',
+  'prompts-list',
   'dns-rebinding-protection',
 ]
 
-/** docs/decisions/2026-11-16-what-mcp-leaves-out.md explains which scenarios are missing here. */
+/** docs/decisions/2026-11-18-mcp-pass-through.md explains which scenarios are missing here. */
 const scenarios = {
   '2025-11-25': [
     'server-initialize',
@@ -142,8 +143,16 @@ describe.each(Object.entries(scenarios))(
             return { content: [{ type: 'text', text: 'changed' }] }
           },
         },
+        {
+          name: 'test_trigger_prompt_change',
+          inputSchema: { type: 'object' },
+          run() {
+            upstream.promptsChanged()
+            return { content: [{ type: 'text', text: 'changed' }] }
+          },
+        },
       ]
-      await using upstream = await startUpstream(tools)
+      await using upstream = await startUpstream(tools, 'both', { hasPrompts: true })
       await using platform = await startListening()
       await platform.post('/tools', { name: 'up', type: 'mcp', mcp: { url: upstream.url } })
       await platform.post('/servers', { slug: 's', tool_names: 'original', retrieve_skill: true })

@@ -77,6 +77,19 @@ async function serve(platform: TestPlatform, slug: string, fields: object = {}):
   expect(status, JSON.stringify(body)).toBe(201)
 }
 
+/** Subscribes a client to a resource, in the way of its era. */
+async function subscribed(client: Client, uri: string) {
+  const seen: string[] = []
+  client.setNotificationHandler('notifications/resources/updated', ({ params }) => void seen.push(params.uri))
+  if (client.getProtocolEra() === 'modern') {
+    const subscription = await client.listen({ resourceSubscriptions: [uri] })
+    expect(subscription.honoredFilter).toEqual({ resourceSubscriptions: [uri] })
+    return { seen, stop: () => subscription.close() }
+  }
+  await client.subscribeResource({ uri })
+  return { seen, stop: () => client.unsubscribeResource({ uri }) }
+}
+
 const textsOf = (result: { contents: object[] }) => result.contents.map((one) => (one as { text: string }).text)
 
 describe.each(['legacy', 'auto'] as const)('a client of the %s era', (era) => {
@@ -174,7 +187,7 @@ describe.each(['legacy', 'auto'] as const)('a client of the %s era', (era) => {
     expect(off.getServerCapabilities()).not.toHaveProperty('resources')
   })
 
-  test('uses the prompts, resources, templates and completions of the reference server', {
+  test('uses the prompts, resources, templates, completions and subscriptions of the reference server', {
     timeout: 30_000,
   }, async () => {
     await using platform = await startListening({ QM_ALLOW_STDIO: 'true' })
@@ -193,6 +206,10 @@ describe.each(['legacy', 'auto'] as const)('a client of the %s era', (era) => {
       argument: { name: 'department', value: 'E' },
     })
 
+    const updates = await subscribed(client, 'demo://resource/dynamic/text/3')
+    await client.callTool({ name: 'everything_toggle_subscriber_updates_action', arguments: {} })
+
+    await expect.poll(() => updates.seen, { timeout: 10_000 }).toContain('demo://resource/dynamic/text/3')
     expect(prompts).toEqual(expect.arrayContaining(['simple-prompt', 'args-prompt', 'completable-prompt']))
     expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toContain(
       'demo://resource/dynamic/text/{resourceId}',
@@ -267,6 +284,48 @@ describe.each(['legacy', 'auto'] as const)('a client of the %s era', (era) => {
     await expect
       .poll(async () => (await client.listPrompts(undefined, { cacheMode: 'refresh' })).prompts.length)
       .toBe(2)
+  })
+
+  test('is notified of changes of the resources it subscribes to, until it unsubscribes', async () => {
+    await using platform = await startListening()
+    await using library = await startLibrary('ana', ({ server }) => {
+      server.registerCapabilities({ resources: { subscribe: true } })
+    })
+    await register(platform, 'ana', { url: library.url })
+    await serve(platform, 'desk')
+    await using client = await connect(platform, 'desk', era)
+    await using other = await connect(platform, 'desk', era)
+
+    const updates = await subscribed(client, 'note://motto')
+    const others = await subscribed(other, 'ana://pages/1')
+    library.notify.resourceUpdated('note://motto')
+    await expect.poll(() => updates.seen).toEqual(['note://motto'])
+    await updates.stop()
+    library.notify.resourceUpdated('note://motto')
+    library.notify.resourceUpdated('ana://pages/1')
+
+    await expect.poll(() => others.seen).toEqual(['ana://pages/1'])
+    expect(updates.seen).toEqual(['note://motto'])
+    const { data } = (await platform.get('/calls')).body
+    expect(data.map(({ action }: { action: string }) => action)).toContain('quartermaster:SUBSCRIBE_RESOURCE')
+  })
+
+  test('cannot subscribe to resources of tools that it cannot call', async () => {
+    await using platform = await startListening()
+    await using library = await startLibrary('ana', ({ server }) => {
+      server.registerCapabilities({ resources: { subscribe: true } })
+    })
+    await register(platform, 'ana', { url: library.url })
+    await serve(platform, 'desk')
+    const key = await platform.keyFor([everyAction, { ...everyAction, effect: 'Deny', action: ['tools:CallTool'] }])
+    await using client = await connect(platform, 'desk', era, key)
+
+    if (era === 'legacy') {
+      await expect(client.subscribeResource({ uri: 'note://motto' })).rejects.toThrow(/not found/i)
+    } else {
+      const { honoredFilter } = await client.listen({ resourceSubscriptions: ['note://motto'] })
+      expect(honoredFilter.resourceSubscriptions ?? []).toEqual([])
+    }
   })
 })
 

@@ -119,7 +119,7 @@ test.each(['legacy', 'auto'] as const)(
 
 test('a server without skills does not announce them', async () => {
   await using platform = await startListening()
-  await platform.post('/servers', { slug: 's' })
+  await platform.post('/servers', { slug: 's', pass_resources: false })
   const client = new Client({ name: 'tester', version: '1' }, { versionNegotiation: { mode: 'auto' } })
   const headers = { authorization: `Bearer ${adminKey}` }
   await client.connect(

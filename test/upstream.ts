@@ -26,6 +26,8 @@ export interface TestUpstream extends AsyncDisposable {
   readonly heldLists: number
   /** Replaces its tools and notifies clients. */
   change(tools: UpstreamTool[]): void
+  /** Notifies clients that its prompts have changed. */
+  promptsChanged(): void
   /** Closes the port, and opens the same one again. */
   stop(): Promise<void>
   restart(): Promise<void>
@@ -41,7 +43,7 @@ export const echo: UpstreamTool = {
 export async function startUpstream(
   tools: UpstreamTool[] = [echo],
   era: 'both' | 'legacy' | 'modern' = 'both',
-  { declaresChanges = true } = {},
+  { declaresChanges = true, hasPrompts = false } = {},
 ): Promise<TestUpstream> {
   let offered = tools
   let listable = Promise.resolve()
@@ -52,8 +54,16 @@ export async function startUpstream(
     () => {
       const server = new Server(
         { name: 'upstream', version: '1' },
-        { capabilities: { tools: declaresChanges ? { listChanged: true } : {}, logging: {} } },
+        {
+          capabilities: {
+            tools: declaresChanges ? { listChanged: true } : {},
+            logging: {},
+            ...(hasPrompts && { prompts: { listChanged: true } }),
+          },
+        },
       )
+      if (hasPrompts)
+        server.setRequestHandler('prompts/list', () => ({ prompts: [{ name: 'greet', description: 'Greets' }] }))
       server.setRequestHandler('tools/list', async () => {
         heldLists++
         await listable
@@ -111,6 +121,7 @@ export async function startUpstream(
       offered = next
       handler.notify.toolsChanged()
     },
+    promptsChanged: () => handler.notify.promptsChanged(),
     stop,
     async restart() {
       server = make()

@@ -271,16 +271,36 @@ export class Catalogue {
     }
   }
 
+  /** Calls the listener when a resource changes, until the returned function is called. */
+  async watch(
+    { tool, type, filled }: ToolEntry,
+    endUserId: string | null,
+    uri: string,
+    listener: () => void,
+  ): Promise<() => void> {
+    const own = await this.#filledFor({ tool, type, filled }, endUserId)
+    return (await type.watch?.(tool, this.#deps, own, uri, listener)) ?? (() => {})
+  }
+
+  /** With the connection of a caller. */
+  async #filledFor(
+    { tool, type, filled }: Pick<ToolEntry, 'tool' | 'type' | 'filled'>,
+    endUserId: string | null,
+  ): Promise<Filled> {
+    if (filled.fault) throw filled.fault
+    const connected = connectedTool(tool, type, filled.config)
+    return { ...filled, authorization: await this.#deps.credentials.authorize(connected, endUserId) }
+  }
+
   /**
    * The prompts and resources of a tool, over the caller's own connection: unlike actions, they can differ from account to
    * account.
    */
   async offers({ tool, type, filled }: ToolEntry, endUserId: string | null): Promise<Offers> {
     if (!type.offers) return noOffers
-    if (filled.fault) throw filled.fault
-    const authorization = await this.#deps.credentials.authorize(connectedTool(tool, type, filled.config), endUserId)
-    const offers = await type.offers(tool, this.#deps, { ...filled, authorization })
-    const redactors = [filled.redactor, ...(authorization?.redactors ?? [])]
+    const own = await this.#filledFor({ tool, type, filled }, endUserId)
+    const offers = await type.offers(tool, this.#deps, own)
+    const redactors = [own.redactor, ...(own.authorization?.redactors ?? [])]
     return redactors.reduce((clean, one) => (one.isEmpty ? clean : (one.value(clean as never) as Offers)), offers)
   }
 }

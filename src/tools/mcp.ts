@@ -135,6 +135,8 @@ export const mcp = defineToolType({
     return inTime(upstream.offers(), tool.timeout_seconds, upstream.host)
   },
 
+  watch: async (tool, deps, filled, uri, listener) => upstreamOf(tool, deps, filled).watch(uri, listener),
+
   methods,
 
   async refresh(tool, deps, filled) {

@@ -240,6 +240,14 @@ export interface ToolType<Config extends object = object> {
   lifetime?(config: Config): number | undefined
   /** What the other system offers beside actions: prompts and resources. */
   offers?(tool: ToolRecord<Config>, deps: ToolDeps, filled: Filled<Config>): Promise<Offers>
+  /** Calls the listener when a resource changes, until the returned function is called. */
+  watch?(
+    tool: ToolRecord<Config>,
+    deps: ToolDeps,
+    filled: Filled<Config>,
+    uri: string,
+    listener: () => void,
+  ): Promise<() => void>
   /** Actions that use those. They are called like all others, but are in no list of actions. */
   readonly methods?: readonly ActionDefinition[]
   /** Whether the platform must not start while the actions cannot be read. */

@@ -25,6 +25,7 @@ import type { McpAddress } from './address.ts'
 import { listTools, maxPages } from './list-tools.ts'
 import { listOffers, type Offers } from './offers.ts'
 import { Program } from './program.ts'
+import { ResourceWatches } from './resource-watches.ts'
 import { CallsInFlight, inRounds, passOn } from './server-requests.ts'
 import { isFastPath, postCall, self, sessionOf, type UpstreamCall, type UpstreamSession } from './streamable.ts'
 
@@ -103,6 +104,7 @@ export class Upstream {
   /** What it offers beside tools. The last list is kept when the connection is lost. */
   #offers: { readonly list: Promise<Offers>; readonly until: number } | undefined
   #lastOffers: Offers | undefined
+  readonly #watches = new ResourceWatches()
   #renewing: Promise<void> | undefined
   #announced: NodeJS.Timeout | undefined
   #toolCount: number | null = null
@@ -220,6 +222,16 @@ export class Upstream {
       if (!this.#lastOffers) throw error
     }
     return this.#lastOffers
+  }
+
+  /** Calls the listener when the resource changes, until the returned function is called. */
+  async watch(uri: string, listener: () => void): Promise<() => void> {
+    await this.#use((client) => this.#watches.add(uri, listener, client))
+    return () => this.#watches.remove(uri, listener)
+  }
+
+  get isWatched(): boolean {
+    return !this.#watches.isEmpty
   }
 
   /** Sends a request other than a tool call, such as `prompts/get`, and returns the result unchanged. */
@@ -435,6 +447,7 @@ export class Upstream {
     // The list of an earlier connection may be outdated. After the first connection, the caller is about to list anyway.
     if (this.#client && this.#tools) this.#changed()
     this.#client = client
+    this.#watches.attach(client)
     // The SDK listens only if the server declares `listChanged`, but some servers send changes without declaring it.
     if (!client.getServerCapabilities()?.tools?.listChanged) {
       client.setNotificationHandler('notifications/tools/list_changed', () => this.#announceChange())

@@ -114,7 +114,8 @@ export class Upstreams {
     for (const [key, { upstream, users }] of this.#all) {
       const { idleSince, isProgram } = upstream
       if (idleSince === undefined) continue
-      if (users.size === 0 || (isProgram && now - idleSince > programLifetime)) this.#forget(key)
+      const isIdle = isProgram && !upstream.isWatched && now - idleSince > programLifetime
+      if (users.size === 0 || isIdle) this.#forget(key)
     }
   }
 
@@ -127,7 +128,7 @@ export class Upstreams {
   #closeIdle(): void {
     let oldest: { readonly key: string; readonly since: number } | undefined
     for (const [key, { upstream }] of this.#all) {
-      const since = upstream.idleSince
+      const since = upstream.isWatched ? undefined : upstream.idleSince
       if (since !== undefined && (!oldest || since < oldest.since)) oldest = { key, since }
     }
     if (oldest) this.#forget(oldest.key)
@@ -137,7 +138,7 @@ export class Upstreams {
   #makeRoom(command: string): void {
     const programs = [...this.#all].filter(([, { upstream }]) => upstream.isProgram)
     if (programs.length < maxPrograms) return
-    const idle = programs.filter(([, { upstream }]) => upstream.idleSince !== undefined)
+    const idle = programs.filter(([, { upstream }]) => upstream.idleSince !== undefined && !upstream.isWatched)
     const [oldest] = idle.sort(([, a], [, b]) => Number(a.upstream.idleSince) - Number(b.upstream.idleSince))
     if (!oldest) {
       const reason = `${maxPrograms} programs are already running, which is the limit`

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Authenticator } from '../../access/authenticator.ts'
 import { acceptsKind, mayUseServer } from '../../access/server-access.ts'
@@ -16,10 +17,12 @@ import { givenUp } from './cancellation.ts'
 import { isAnswer } from './client-requests.ts'
 import { Conversations } from './conversations.ts'
 import { Listeners } from './listeners.ts'
+import type { Subscriber } from './pass-through-handlers.ts'
 import { asMessage, findParamsFault, findProtocolFault, modern, type Refusal, sendRefusal } from './request-rules.ts'
 import { SdkHandlers } from './sdk.ts'
 import { ServerRequest } from './server-request.ts'
 import { type McpServerView, managementView, ServerView } from './server-view.ts'
+import { maxSubscriptions, Subscriptions } from './subscriptions.ts'
 import { answerTools, isToolsMethod } from './tools-request.ts'
 
 export interface McpDeps {
@@ -38,7 +41,8 @@ export interface McpDeps {
 /** The MCP endpoints at /mcp/{server}: stateless, for both protocol versions. */
 export class McpEndpoints {
   readonly #deps: McpDeps
-  readonly #listeners = new Listeners()
+  readonly #subscriptions = new Subscriptions()
+  readonly #listeners = new Listeners((session) => this.#subscriptions.left(session))
   readonly #conversations: Conversations
   readonly #sdk: SdkHandlers
 
@@ -46,7 +50,11 @@ export class McpEndpoints {
     const { changes } = deps.deps.store
     this.#deps = deps
     this.#conversations = new Conversations(changes, deps.log)
-    this.#sdk = new SdkHandlers(this.#conversations, deps.log)
+    this.#sdk = new SdkHandlers(
+      this.#conversations,
+      (session, principal) => this.#subscriber(session, principal),
+      deps.log,
+    )
     const toolsChanged = () => {
       this.#listeners.notify('notifications/tools/list_changed')
       this.#sdk.toolsChanged()
@@ -84,10 +92,28 @@ export class McpEndpoints {
       const client = this.#conversations.sessions.client(exchange.headers['mcp-session-id'])
       const view = await this.#viewFor(client ? { ...caller, client } : caller, reference)
       if (exchange.method === 'POST') await this.#post(exchange, view, reference, caller.principal)
-      else if (listens(exchange)) this.#listeners.open(exchange, this.#lossOfAccess(exchange, view, reference))
+      else if (listens(exchange)) this.#listen(exchange, view, reference)
       else await sendResponse(exchange, await this.#sdk.fetch(toRequest(exchange), undefined, view))
     } catch (error) {
       this.#sendFault(exchange, reference, error)
+    }
+  }
+
+  /** Opens the stream on which a 2025 client is notified. */
+  #listen(exchange: Exchange, view: McpServerView, reference: string | undefined): void {
+    const id = exchange.headers['mcp-session-id']
+    const session = id === undefined ? undefined : sessionKey(id, view.principalId)
+    if (session !== undefined) this.#subscriptions.arrived(session)
+    this.#listeners.open(exchange, this.#lossOfAccess(exchange, view, reference), session)
+  }
+
+  #subscriber(id: string, principalId: string): Subscriber {
+    const session = sessionKey(id, principalId)
+    return {
+      updated: (uri) =>
+        this.#listeners.notifySession(session, { method: 'notifications/resources/updated', params: { uri } }),
+      add: (uri, start) => this.#subscriptions.add(session, uri, start),
+      remove: (uri) => this.#subscriptions.remove(session, uri),
     }
   }
 
@@ -139,10 +165,48 @@ export class McpEndpoints {
     if (isOlder && isAnswer(body)) return this.#takeAnswer(exchange, principalId, body)
     const id = isOlder ? givenUp(body) : undefined
     if (id !== undefined) await this.#conversations.cancel({ principalId, session, id })
-    const response = await this.#sdk.fetch(toRequest(exchange, text), body, view)
     const subscribes = exchange.headers['mcp-method'] === 'subscriptions/listen'
+    const wanted = subscribes ? wantedResources(body) : []
+    if (wanted.length > 0)
+      return this.#sendUpdates(exchange, view, reference, { text, body: body as JsonObject, wanted })
+    const response = await this.#sdk.fetch(toRequest(exchange, text), body, view)
     const until = subscribes ? this.#lossOfAccess(exchange, view, reference) : undefined
     await sendResponse(exchange, this.#withSession(response, body), until)
+  }
+
+  /**
+   * Opens a stream on which a 2026 client is notified of changes of resources. It has a handler of its own, so that it gets
+   * no updates of other callers. Resources that the caller cannot subscribe to are left out, and the client is told which
+   * are left.
+   */
+  async #sendUpdates(
+    exchange: Exchange,
+    view: McpServerView,
+    reference: string | undefined,
+    { text, body, wanted }: { text: string; body: JsonObject; wanted: readonly string[] },
+  ): Promise<void> {
+    const key = `${view.key} ${randomUUID()}`
+    const watched = await Promise.allSettled(
+      wanted.map(async (uri) => ({
+        uri,
+        stop: await view.passed?.through.watch(uri, () => this.#sdk.resourceUpdated(key, uri)),
+      })),
+    )
+    const kept = watched.flatMap((one) => (one.status === 'fulfilled' && one.value.stop ? [one.value] : []))
+    const end = () => {
+      for (const { stop } of kept) stop?.()
+      void this.#sdk.drop(key)
+    }
+    try {
+      const own = withResources(
+        body,
+        kept.map(({ uri }) => uri),
+      )
+      const response = await this.#sdk.fetch(toRequest(exchange, text), own, view, key)
+      await sendResponse(exchange, response, this.#lossOfAccess(exchange, view, reference))
+    } finally {
+      end()
+    }
   }
 
   /** Takes the response of a 2025 client to a request that one of its calls has sent. */
@@ -171,6 +235,7 @@ export class McpEndpoints {
 
   async close(): Promise<void> {
     this.#listeners.close()
+    this.#subscriptions.close()
     this.#conversations.close()
     await this.#sdk.close()
   }
@@ -223,6 +288,25 @@ export class McpEndpoints {
     lost.signal.addEventListener('abort', stop)
     return lost.signal
   }
+}
+
+/** Session ids are not secret, so another caller must not be able to use them. */
+const sessionKey = (session: string, principalId: string): string => `${principalId} ${session}`
+
+const filterOf = (body: unknown): JsonObject => {
+  const params = isObject(body) && isObject(body.params) ? body.params : {}
+  return isObject(params.notifications) ? params.notifications : {}
+}
+
+function wantedResources(body: unknown): readonly string[] {
+  const { resourceSubscriptions: uris } = filterOf(body)
+  if (!Array.isArray(uris) || !uris.every((uri) => typeof uri === 'string')) return []
+  return [...new Set(uris)].slice(0, maxSubscriptions)
+}
+
+function withResources(body: JsonObject, uris: readonly string[]): JsonObject {
+  const notifications = { ...filterOf(body), resourceSubscriptions: [...uris] }
+  return { ...body, params: { ...(isObject(body.params) && body.params), notifications } }
 }
 
 async function readText(exchange: Exchange, limit: number): Promise<string | Refusal> {

@@ -4,6 +4,7 @@ import type { Live } from '../../model/call.ts'
 import { errorBody, PlatformError } from '../../model/errors.ts'
 import { startOf } from './pages.ts'
 import type { PassThrough } from './pass-through.ts'
+import { maxSubscriptions } from './subscriptions.ts'
 
 const pageSize = 1000
 /** How long a client may cache a list. Subscribers are notified of changes. */
@@ -17,12 +18,17 @@ export interface PassedKinds {
 }
 
 /** Answers the methods about prompts and resources. Replaces the handlers for skills as resources, which are included. */
-export function attachPassThrough({ server }: McpServer, { prompts, resources }: PassedKinds, passed: PassThrough) {
+export function attachPassThrough(
+  { server }: McpServer,
+  { prompts, resources }: PassedKinds,
+  passed: PassThrough,
+  subscriber: Subscriber | undefined,
+): void {
   if (!prompts && !resources) return
   server.registerCapabilities({
     completions: {},
     ...(prompts && { prompts: { listChanged: true } }),
-    ...(resources && { resources: { listChanged: true } }),
+    ...(resources && { resources: { listChanged: true, subscribe: true } }),
   })
   server.setRequestHandler('completion/complete', ({ params }, { mcpReq }) =>
     answered(params.ref, () => passed.complete(params as JsonObject, liveOf(mcpReq))),
@@ -44,6 +50,28 @@ export function attachPassThrough({ server }: McpServer, { prompts, resources }:
       answered(params, async () => ({ ...(await passed.read(params.uri, liveOf(mcpReq))), ...contentHint })),
     )
   }
+  if (resources && subscriber) {
+    server.setRequestHandler('resources/subscribe', ({ params }) =>
+      answered(params, async () => {
+        const start = () => passed.watch(params.uri, () => subscriber.updated(params.uri))
+        if (await subscriber.add(params.uri, start)) return {}
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, tooMany)
+      }),
+    )
+    server.setRequestHandler('resources/unsubscribe', ({ params }) => {
+      subscriber.remove(params.uri)
+      return {}
+    })
+  }
+}
+
+const tooMany = `You have ${maxSubscriptions} subscriptions, which is the limit. Unsubscribe from a resource first.`
+
+/** The session of a 2025 client, which subscribes to resources one by one. */
+export interface Subscriber {
+  updated(uri: string): void
+  add(uri: string, start: () => Promise<() => void>): Promise<boolean>
+  remove(uri: string): void
 }
 
 const liveOf = ({ signal }: { readonly signal: AbortSignal }): Live => ({ signal })

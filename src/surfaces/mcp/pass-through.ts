@@ -63,6 +63,15 @@ export class PassThrough {
     return route.own === uri ? plain(result) : { ...plain(result), contents: renamed(result, route.entry) }
   }
 
+  /** Calls the listener when a resource changes, until the returned function is called. */
+  async watch(uri: string, listener: () => void): Promise<() => void> {
+    const skill = this.#request.server.retrieve_skill ? await findSkill(uri, this.#request) : undefined
+    // Changes of skills are announced as changes of the list.
+    if (skill) return () => {}
+    const { entry, own } = await this.#route(uri)
+    return this.#request.watch(entry, own, listener)
+  }
+
   async complete({ ref, argument, context }: JsonObject, live: Live): Promise<JsonObject> {
     const target = await this.#findReference(isObject(ref) ? ref : {})
     if (!target || !(await this.#completes(target.entry))) return nothing

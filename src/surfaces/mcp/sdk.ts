@@ -8,7 +8,7 @@ import {
 import type { Logger } from 'pino'
 import { isObject, type JsonObject } from '../../lib/json.ts'
 import type { Connection, Conversations, Incoming } from './conversations.ts'
-import { attachPassThrough } from './pass-through-handlers.ts'
+import { attachPassThrough, type Subscriber } from './pass-through-handlers.ts'
 import type { McpServerView } from './server-view.ts'
 import { clientNameOf } from './sessions.ts'
 
@@ -18,23 +18,42 @@ export class SdkHandlers {
   readonly #conversations: Conversations
   readonly #log: Logger
 
-  constructor(conversations: Conversations, log: Logger) {
+  readonly #subscriberOf: (session: string, principalId: string) => Subscriber
+
+  constructor(
+    conversations: Conversations,
+    subscriberOf: (session: string, principalId: string) => Subscriber,
+    log: Logger,
+  ) {
     this.#conversations = conversations
+    this.#subscriberOf = subscriberOf
     this.#log = log
   }
 
-  fetch(request: Request, body: unknown, view: McpServerView): Promise<Response> {
+  fetch(request: Request, body: unknown, view: McpServerView, key = view.key): Promise<Response> {
     const authInfo = {
       token: '',
       clientId: view.principalId,
       scopes: [],
       extra: { view, isStart: isStart(body) },
     }
-    return this.#handlerOf(view.key).fetch(request, { authInfo, ...(body !== undefined && { parsedBody: body }) })
+    return this.#handlerOf(key).fetch(request, { authInfo, ...(body !== undefined && { parsedBody: body }) })
   }
 
   toolsChanged(): void {
     for (const handler of this.#handlers.values()) handler.notify.toolsChanged()
+  }
+
+  /** Notifies the stream that was opened with this key. */
+  resourceUpdated(key: string, uri: string): void {
+    this.#handlers.get(key)?.notify.resourceUpdated(uri)
+  }
+
+  /** Forgets a handler that served a single stream. */
+  async drop(key: string): Promise<void> {
+    const handler = this.#handlers.get(key)
+    this.#handlers.delete(key)
+    await handler?.close()
   }
 
   promptsChanged(): void {
@@ -65,7 +84,10 @@ export class SdkHandlers {
     const instructions = isStart ? await view.instructions() : ''
     const server = serverOf(view, instructions, { era, session }, this.#conversations)
     view.skills?.().attach(server)
-    if (view.passed) attachPassThrough(server, view.passed, view.passed.through)
+    if (view.passed) {
+      const subscriber = session === null ? undefined : this.#subscriberOf(session, view.principalId)
+      attachPassThrough(server, view.passed, view.passed.through, era === 'legacy' ? subscriber : undefined)
+    }
     return server
   }
 }

@@ -25,7 +25,7 @@ import type { ResultDraft } from '../../store/results.ts'
 import { newRun, settingsOf } from '../../workflows/runner.ts'
 import { linkResult, waiting } from './approvals.ts'
 import { connecting } from './connect.ts'
-import type { ToolResult } from './results.ts'
+import { type ToolResult, textResult } from './results.ts'
 
 export interface PassedServer {
   readonly entry: ToolEntry
@@ -184,6 +184,16 @@ export class ServerRequest {
     const output = outputOf(outcome, principal)
     if (output instanceof Waiting) throw new Error('a call that blocks does not return before it has ended')
     return output.value as JsonObject
+  }
+
+  /** Calls the listener when a resource of an MCP server changes, until the returned function is called. */
+  async watch(entry: ToolEntry, uri: string, listener: () => void): Promise<() => void> {
+    let stop = () => {}
+    await this.internal('SUBSCRIBE_RESOURCE', { app: appOf(entry.tool), uri }, async () => {
+      stop = await this.#deps.catalogue.watch(entry, this.principal.endUserId, uri, listener)
+      return textResult('Subscribed.')
+    })
+    return stop
   }
 
   /** The page on which a person decides on an approval, if its address is known. */
