@@ -37,5 +37,9 @@ export async function sweep({ store, webhooks, keeper, config: { callRetentionDa
   await store.trustedIssuers.sweep()
   await store.files.sweep(firstIdAt('bytes', Date.now() - day))
   await store.apiSnapshots.sweep(Date.now() - day)
-  if (callRetentionDays > 0) await store.calls.removeBefore(Date.now() - callRetentionDays * day)
+  if (callRetentionDays > 0) {
+    const before = Date.now() - callRetentionDays * day
+    await store.calls.removeBefore(before)
+    await store.workflowRuns.removeBefore(before)
+  }
 }

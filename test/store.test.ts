@@ -1214,6 +1214,7 @@ describe.each(engines)('calls on %s', (engine) => {
       error: null,
       duration_ms: null,
       waited_ms: null,
+      mode: null,
       created_at: new Date(row.created_at).toISOString(),
       completed_at: null,
     })
