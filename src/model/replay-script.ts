@@ -1,6 +1,7 @@
 import { isAlias, isMap, isScalar, LineCounter, parseDocument, stringify, visit } from 'yaml'
 import { z } from 'zod'
 import type { Json } from '../lib/json.ts'
+import { yamlValue } from '../lib/yaml-value.ts'
 import type { Fault } from './errors.ts'
 import { faultsOf } from './faults.ts'
 
@@ -169,7 +170,8 @@ function readYaml(text: string): { value: unknown; faults?: undefined } | { faul
   })
   if (faults.length > 0) return { faults: faults.slice(0, 100) }
   if (aliases > 100) return { faults: [{ path: '', message: 'has more than 100 aliases' }] }
-  return { value: document.toJS({ maxAliasCount: 100 }) }
+  const { value, fault } = yamlValue(document)
+  return fault === undefined ? { value } : { faults: [{ path: '', message: fault }] }
 }
 
 /** Serializes a script as YAML, or as JSON if it is long. */

@@ -226,3 +226,7 @@ test.each(['', '- a', 'a: [', 'id: x\nid: y\nagent_config: {}', '{'])(
     expect(readManifest(text).faults.length).toBeGreaterThan(0)
   },
 )
+
+test('an alias without an anchor is a problem of the manifest, not an exception', () => {
+  expect(readManifest('*K').faults).toMatchObject([{ line: 1, column: 1, message: expect.stringContaining('alias') }])
+})

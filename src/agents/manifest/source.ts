@@ -1,6 +1,7 @@
 import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument, visit } from 'yaml'
 import type { z } from 'zod'
 import { orDidYouMean } from '../../lib/nearest.ts'
+import { yamlValue } from '../../lib/yaml-value.ts'
 
 /** A problem in a manifest, and where it is. */
 export interface ManifestFault {
@@ -38,8 +39,10 @@ export function readSource(text: string): Source {
   const broken = document.errors.map(({ message, pos }) => at(pos[0], '', message.split('\n')[0] ?? ''))
   const faults = [...broken, ...duplicates(document, at)]
   if (faults.length > 0) return none(faults)
+  const { value, fault } = yamlValue(document)
+  if (fault !== undefined) return none([at(0, '', fault)])
   const faultAt = (path: Path, message: string) => at(offsetOf(document, path), pathText(path), message)
-  return { value: document.toJS({ maxAliasCount: 100 }), faults, faultAt }
+  return { value, faults, faultAt }
 }
 
 function duplicates(document: Document, at: (offset: number, path: string, message: string) => ManifestFault) {

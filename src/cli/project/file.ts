@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers'
 import { parseEnv } from 'node:util'
 import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml'
 import { didYouMean, unquoted } from '../../lib/nearest.ts'
+import { yamlValue } from '../../lib/yaml-value.ts'
 import { UsageError } from '../toolkit/command.ts'
 import { io } from '../toolkit/io.ts'
 import { type Fields, kinds } from './kinds.ts'
@@ -48,7 +49,9 @@ export async function readProject(path: string): Promise<Project> {
   if (faults.length > 0) return { ...none, faults }
   const environment = { ...(path === '-' ? {} : await variablesOf(path)), ...io().env }
   const unset = new Set<string>()
-  const value = substitute(document.toJS({ maxAliasCount: 100 }), environment, unset)
+  const read = yamlValue(document)
+  if (read.fault !== undefined) return { ...none, faults: [{ line: 1, message: read.fault }] }
+  const value = substitute(read.value, environment, unset)
   if (!isObject(value))
     return { ...none, faults: [{ line: 1, message: 'The file must contain sections such as "tools:".' }] }
   return { path, sections: sectionsOf(value, lineOf, faults), unset: [...unset], faults, lineOf, placeOf }
