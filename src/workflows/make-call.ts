@@ -1,9 +1,10 @@
 import type { CallRequest } from '../dispatch/call.ts'
-import { isObject, type Json } from '../lib/json.ts'
+import type { Json } from '../lib/json.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { knownError } from '../model/database-unavailable.ts'
 import { errorBody, PlatformError } from '../model/errors.ts'
 import type { Wait } from '../model/outcome.ts'
+import { dataOf } from '../model/output-data.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Output } from '../model/tool.ts'
 import type { RunError } from '../model/workflow-run.ts'
@@ -96,20 +97,6 @@ const reported = (action: string, output: Output) =>
 
 export async function notFound(action: string, projectId: string, { actions }: Pick<RunDeps, 'actions'>) {
   return new PlatformError('ACTION_NOT_FOUND', { action, hint: didYouMean(action, await actions.knownIds(projectId)) })
-}
-
-/** The output of a call as data, without the envelope of MCP. */
-export function dataOf({ value, shape }: Output): Json {
-  if (shape !== 'mcp' || !isObject(value)) return value
-  if (value.structuredContent !== undefined) return value.structuredContent
-  const content = Array.isArray(value.content) ? value.content : []
-  const [only] = content
-  if (content.length !== 1 || !isObject(only) || only.type !== 'text') return content
-  try {
-    return JSON.parse(String(only.text))
-  } catch {
-    return String(only.text)
-  }
 }
 
 /** An error as the journal has it. What is not in the catalogue is a bug, and shown as `INTERNAL`. */

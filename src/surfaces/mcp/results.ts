@@ -33,17 +33,3 @@ export const toErrorResult = (error: PlatformError): ToolResult => textResult(JS
 /** Whether an MCP server needs input from the client before it can return a result. */
 export const asks = ({ value, shape }: Output): boolean =>
   shape === 'mcp' && isObject(value) && value.resultType === 'input_required'
-
-/** The data of a result, without the MCP envelope. */
-export function dataOf({ value, shape }: Output): Json {
-  if (shape !== 'mcp' || !isObject(value)) return value
-  if (value.structuredContent !== undefined) return value.structuredContent
-  const content = (value.content ?? []) as JsonObject[]
-  const [only] = content
-  if (content.length !== 1 || only?.type !== 'text') return content
-  try {
-    return JSON.parse(String(only.text))
-  } catch {
-    return only.text as Json
-  }
-}
