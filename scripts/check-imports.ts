@@ -3,7 +3,7 @@
  *
  *     surfaces ▶ server ▶ operations ▶ agents ▶ workflows ▶ webhooks ▶ dispatch ▶ catalogue ▶ tools ▶ credentials ▶ access ▶ jobs ▶ store ▶ model
  *
- * `main.ts` and `cli` connect the parts, so they may import all of them. `sdk` imports only types from the others. The
+ * `main.ts`, `composition` and `cli` connect the parts, so they may import all of them. `sdk` imports only types from the others. The
  * dashboard imports only the SDK.
  */
 import { globSync, readFileSync } from 'node:fs'
