@@ -216,6 +216,16 @@ const settings = {
     schema: z.string().min(1).optional(),
     help: 'API key for QM_EMBEDDINGS_URL',
   },
+  embeddingsQueryPrefix: {
+    variable: 'QM_EMBEDDINGS_QUERY_PREFIX',
+    schema: z.string().max(200).optional(),
+    help: 'Text that the embedding model expects before a request; by default, the one that is known for the model',
+  },
+  embeddingsDocumentPrefix: {
+    variable: 'QM_EMBEDDINGS_DOCUMENT_PREFIX',
+    schema: z.string().max(200).optional(),
+    help: 'Text that the embedding model expects before a description; by default, the one that is known for the model',
+  },
   approvalSeconds: {
     variable: 'QM_APPROVAL_SECONDS',
     schema: amount(1, 604_800).default(300),

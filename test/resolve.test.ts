@@ -349,6 +349,25 @@ describe('semantic search', () => {
     expect(JSON.stringify(await searchOf(platform))).not.toContain('sk-endpoint')
   })
 
+  test('sends the prefixes that the model was trained with', async () => {
+    await using endpoint = await startService(({ body }) => {
+      const { input } = JSON.parse(body) as { input: string[] }
+      return { body: JSON.stringify({ data: input.map((_, index) => ({ index, embedding: [1, 0.5, 0.1] })) }) }
+    })
+    await using platform = await startPlatform({
+      QM_EMBEDDINGS_URL: endpoint.url,
+      QM_EMBEDDINGS_MODEL: 'nomic-embed-text',
+      QM_EMBEDDINGS_QUERY_PREFIX: 'find: ',
+    })
+    const { first } = await serve(platform)
+    await vi.waitFor(async () => expect((await first('Send an email'))?.features.meaning).not.toBe(0), 20_000)
+
+    const sent = endpoint.received.flatMap(({ body }) => (JSON.parse(body) as { input: string[] }).input)
+
+    expect(sent).toContain('find: Send an email')
+    expect(sent.filter((text) => text.startsWith('search_document: '))).toHaveLength(2 * actions.length)
+  })
+
   test('uses the stored meaning of an earlier request, however many there were since', {
     timeout: 30_000,
   }, async () => {

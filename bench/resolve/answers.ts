@@ -56,7 +56,10 @@ async function refusals(set: TestSet, { byMeaning }: IndexedSet): Promise<void> 
   const others = setNames.filter((other) => isForeign(set.name, other))
   const foreign = others.flatMap((other) => readSet(other).queries.filter((_, at) => at % 20 === 0))
   if (foreign.length === 0) return
-  await texts.prepare(foreign.flatMap(({ text }) => partsOf(text).map(gist)))
+  await texts.prepare(
+    'query',
+    foreign.flatMap(({ text }) => partsOf(text).map(gist)),
+  )
   const answered = foreign.filter(({ text }) => answerOf(byMeaning(text)).length > 0)
   console.log(`${' '.repeat(20)} requests of other sets answered ${percent(answered.length, foreign.length)}`)
 }

@@ -114,10 +114,14 @@ async function indexSet(set: TestSet, hasMeaning: boolean): Promise<IndexedSet> 
 
 async function casesOf(queries: TestSet['queries'], weight: number, catalogue: IndexedSet): Promise<Case[]> {
   const { index, view, vectors } = catalogue
-  if (vectors) await texts.prepare(queries.map(({ text }) => gist(text)))
+  if (vectors)
+    await texts.prepare(
+      'query',
+      queries.map(({ text }) => gist(text)),
+    )
   return queries.map((query) => {
     const question = read(query.text, index, view)
-    const meaning = vectors && { vector: texts.get(gist(query.text)), vectors }
+    const meaning = vectors && { vector: texts.get('query', gist(query.text)), vectors }
     const found = candidates(question, index, view, meaning)
     const rows = new Float32Array(found.length * count)
     for (const [at, { features }] of found.entries()) {
@@ -139,10 +143,13 @@ async function casesOf(queries: TestSet['queries'], weight: number, catalogue: I
 
 async function vectorsOf(index: Index, view: Scope): Promise<Vectors> {
   const vectors = new Vectors(384)
-  await texts.prepare(index.actions.map((profile) => profile.texts()).flatMap(({ short, whole }) => [short, whole]))
+  await texts.prepare(
+    'document',
+    index.actions.map((profile) => profile.texts()).flatMap(({ short, whole }) => [short, whole]),
+  )
   for (const id of view.ids) {
     const { short, whole } = (index.actions[id] as Index['actions'][number]).texts()
-    vectors.set(id, texts.get(short), texts.get(whole))
+    vectors.set(id, texts.get('document', short), texts.get('document', whole))
   }
   return vectors
 }

@@ -6,7 +6,7 @@ import { type Scope, scopeOf } from '../../src/search/scope.ts'
 import { gist } from '../../src/search/semantic-index.ts'
 import { Vectors } from '../../src/search/vectors.ts'
 import type { TestSet } from './data.ts'
-import type { EmbeddedTexts } from './embedded.ts'
+import { type EmbeddedTexts, isBuiltIn } from './embedded.ts'
 
 /** A set in an index of its own, with the vectors of its actions and requests. */
 export interface IndexedSet {
@@ -20,13 +20,19 @@ export async function indexSet(set: TestSet, texts: EmbeddedTexts): Promise<Inde
   const index = new Index()
   const ids = set.subjects.map((subject) => index.add(indexAction(subject)))
   const scope = await scopeOf(index, Uint32Array.from(ids))
-  const vectors = new Vectors(384)
   const wanted = ids.map((id) => (index.actions[id] as IndexedAction).texts())
-  await texts.prepare([
-    ...wanted.flatMap(({ short, whole }) => [short, whole]),
-    ...set.queries.flatMap(({ text }) => partsOf(text).map(gist)),
-  ])
-  for (const [id, { short, whole }] of wanted.entries()) vectors.set(id, texts.get(short), texts.get(whole))
+  await texts.prepare(
+    'document',
+    wanted.flatMap(({ short, whole }) => [short, whole]),
+  )
+  await texts.prepare(
+    'query',
+    set.queries.flatMap(({ text }) => partsOf(text).map(gist)),
+  )
+  const vectors = new Vectors(texts.get('document', wanted[0]?.short ?? '').length, isBuiltIn)
+  for (const [id, { short, whole }] of wanted.entries()) {
+    vectors.set(id, texts.get('document', short), texts.get('document', whole))
+  }
   return {
     index,
     scope,
@@ -38,7 +44,7 @@ export async function indexSet(set: TestSet, texts: EmbeddedTexts): Promise<Inde
       ).found,
     byMeaning: (text, part = scope) =>
       rankParts(
-        partsWith(text, (one) => ({ vector: texts.get(gist(one)), vectors })),
+        partsWith(text, (one) => ({ vector: texts.get('query', gist(one)), vectors })),
         index,
         part,
       ).found,

@@ -62,7 +62,7 @@ async function run(size: number): Promise<void> {
   const { signal } = new AbortController()
   for (const query of queries) {
     single.push(await timed(() => resolver.find([query], caller, 3)))
-    alone.push(await timed(() => model.embed([`${query} please`], signal)))
+    alone.push(await timed(() => model.embed([`${query} please`], 'query', signal)))
   }
   const ten: number[] = []
   for (let start = 0; start + 10 <= 300; start += 10) {

@@ -94,9 +94,12 @@ function semanticIndexOf(
   { store, outbound, log, warn }: { store: Store; outbound: Outbound; log: Logger } & PlatformOptions,
 ): SemanticIndex | undefined {
   const { embeddings, embeddingsUrl: url, embeddingsModel: model, embeddingsKey: key, embeddingsFolder } = config
+  const { embeddingsQueryPrefix: queryPrefix, embeddingsDocumentPrefix: documentPrefix } = config
   if (embeddings === 'off' && url === undefined) return undefined
   const embedder =
-    url === undefined ? new EmbeddedModel(embeddingsFolder) : new RemoteModel({ url, model, key }, outbound)
+    url === undefined
+      ? new EmbeddedModel(embeddingsFolder)
+      : new RemoteModel({ url, model, key, queryPrefix, documentPrefix }, outbound)
   const semantic = new SemanticIndex(embedder, store, (text) =>
     warn && log.isLevelEnabled('warn') ? warn(text) : log.warn({ model: embedder.model }, text),
   )

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { Embedder } from './embedder.ts'
+import type { Embedder, TextKind } from './embedder.ts'
 import { checkModel, modelName, vectorSize } from './model.ts'
 import type { Vector } from './vectors.ts'
 
@@ -18,6 +18,7 @@ interface Waiting {
 /** The model in a worker thread, started on first use because it takes some hundred megabytes. */
 export class EmbeddedModel implements Embedder {
   readonly model = modelName
+  readonly isFitted = true
   readonly #folder: string | undefined
   readonly #waiting = new Map<number, Waiting>()
   #worker: Worker | undefined
@@ -31,7 +32,7 @@ export class EmbeddedModel implements Embedder {
     return checkModel(this.#folder)
   }
 
-  async embed(texts: readonly string[], signal: AbortSignal): Promise<Vector[]> {
+  async embed(texts: readonly string[], _kind: TextKind, signal: AbortSignal): Promise<Vector[]> {
     signal.throwIfAborted()
     this.#worker ??= this.#open()
     const id = this.#jobs++

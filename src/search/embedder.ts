@@ -1,13 +1,18 @@
 import type { Vector } from './vectors.ts'
 
+/** A request, or the description of an action. Some models distinguish them. */
+export type TextKind = 'query' | 'document'
+
 /** Turns texts into vectors: the embedded model, or a remote one. */
 export interface Embedder {
   /** Identifies the model. Vectors of different models are never compared. */
   readonly model: string
+  /** Whether the weights of the ranking are fitted to it. */
+  readonly isFitted: boolean
   /** Throws if the model is unusable, before it is needed. */
   check(): Promise<void>
   /** One vector for each text. Searches take precedence over background work. */
-  embed(texts: readonly string[], signal: AbortSignal): Promise<Vector[]>
+  embed(texts: readonly string[], kind: TextKind, signal: AbortSignal): Promise<Vector[]>
   close(): Promise<void>
 }
 

@@ -3,6 +3,7 @@ import type { IndexedAction } from './indexed-action.ts'
 import { highest, type Index, rarity } from './postings.ts'
 import { type Query, read } from './query.ts'
 import type { AppScope, Scope } from './scope.ts'
+import { scaleOf } from './similarity.ts'
 import type { Vector, Vectors } from './vectors.ts'
 import { type Regime, weights } from './weights.ts'
 import { kindredOf } from './words.ts'
@@ -123,7 +124,7 @@ export function candidates(
   let bestScore = 0
   for (const id of ids) bestScore = Math.max(bestScore, query.scores[id] as number)
   const usualRarity = rarity(scope.ids.length / 100, scope.ids.length)
-  const close = meaning && closeness(ids, meaning)
+  const close = meaning && closeness(ids, meaning, scope)
   const strange = new Map<number, number>()
   return [...ids].map((id) => {
     const place = scope.appOf[id] as number
@@ -149,12 +150,14 @@ interface Closeness {
 }
 
 /** An action without vectors yet gets the average similarity, so that it neither gains nor loses by that. */
-function closeness(ids: ReadonlySet<number>, { vector, vectors }: QueryVector): Map<number, Closeness> {
+function closeness(ids: ReadonlySet<number>, { vector, vectors }: QueryVector, scope: Scope): Map<number, Closeness> {
+  const scaled = scaleOf(vector, vectors, scope)
   const known = new Map<number, Closeness>()
   const sum = { short: 0, whole: 0 }
   for (const id of ids) {
     if (!vectors.has(id)) continue
-    const close = vectors.compare(vector, id)
+    const found = vectors.compare(vector, id)
+    const close = { short: scaled(found.short), whole: scaled(found.whole) }
     known.set(id, close)
     sum.short += close.short
     sum.whole += close.whole

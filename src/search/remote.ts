@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { HttpClient, Outbound } from '../http/outbound.ts'
-import type { Embedder } from './embedder.ts'
+import type { Embedder, TextKind } from './embedder.ts'
+import { type Prefixes, prefixesOf } from './prefixes.ts'
 import { quantized, type Vector } from './vectors.ts'
 
 export interface RemoteOptions {
@@ -8,6 +9,9 @@ export interface RemoteOptions {
   readonly url: string
   readonly model: string
   readonly key: string | undefined
+  /** Replace those that are known for the model. */
+  readonly queryPrefix?: string | undefined
+  readonly documentPrefix?: string | undefined
 }
 
 const Answer = z.object({
@@ -19,15 +23,23 @@ const Answer = z.object({
 /** A model behind an OpenAI-compatible embeddings endpoint. Requests go through the outbound guard. */
 export class RemoteModel implements Embedder {
   readonly model: string
+  readonly isFitted = false
   readonly #url: URL
   readonly #options: RemoteOptions
+  readonly #prefixes: Prefixes
   readonly #http: HttpClient
 
   constructor(options: RemoteOptions, outbound: Pick<Outbound, 'client'>) {
     this.#options = options
     this.#url = new URL(`${options.url.replace(/\/+$/, '')}/embeddings`)
     this.#http = outbound.client({ project: undefined, credentials: ['embeddings', this.#url, options.key] })
-    this.model = `${this.#url.host}/${options.model}`
+    const known = prefixesOf(options.model)
+    this.#prefixes = {
+      query: options.queryPrefix ?? known.query,
+      document: options.documentPrefix ?? known.document,
+    }
+    // Vectors are stored under this name, and those with another prefix are different.
+    this.model = [`${this.#url.host}/${options.model}`, this.#prefixes.document.trim()].filter(Boolean).join(' ')
   }
 
   /** Nothing to check: a failing endpoint is noticed on first use. */
@@ -35,13 +47,17 @@ export class RemoteModel implements Embedder {
 
   async close(): Promise<void> {}
 
-  async embed(texts: readonly string[], signal: AbortSignal): Promise<Vector[]> {
+  async embed(texts: readonly string[], kind: TextKind, signal: AbortSignal): Promise<Vector[]> {
     const { model, key } = this.#options
     const { status, body } = await this.#http.request({
       url: this.#url,
       method: 'POST',
       headers: { 'content-type': 'application/json', ...(key && { authorization: `Bearer ${key}` }) },
-      body: JSON.stringify({ model, input: texts, encoding_format: 'float' }),
+      body: JSON.stringify({
+        model,
+        input: texts.map((text) => this.#prefixes[kind] + text),
+        encoding_format: 'float',
+      }),
       signal,
     })
     if (status !== 200) throw new Error(`${this.#url.host} returned status ${status}`)

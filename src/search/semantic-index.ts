@@ -105,7 +105,7 @@ export class SemanticIndex {
     if (missing.length > 0 && Date.now() < this.#restUntil) return undefined
     try {
       const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(timeoutMs)])
-      const vectors = missing.length > 0 ? await this.#embedder.embed(missing, signal) : []
+      const vectors = missing.length > 0 ? await this.#embedder.embed(missing, 'query', signal) : []
       const made = new Map(missing.map((text, at) => [text, vectors[at] as Vector]))
       const known = texts.map((text, at) => cached[at] ?? (made.get(text) as Vector))
       for (const [at, text] of texts.entries()) this.#remember(text, known[at] as Vector)
@@ -172,10 +172,12 @@ export class SemanticIndex {
     const signal = () => AbortSignal.any([this.#closing.signal, AbortSignal.timeout(backgroundTimeoutMs)])
     const short = await this.#embedder.embed(
       some.map(({ texts }) => texts.short),
+      'document',
       signal(),
     )
     const whole = await this.#embedder.embed(
       some.map(({ texts }) => texts.whole),
+      'document',
       signal(),
     )
     this.#worked()
@@ -190,7 +192,7 @@ export class SemanticIndex {
     let vectors = this.#vectors.get(index)
     // If the model's vector size has changed, the previous vectors are useless.
     if (vectors?.size !== short.length) {
-      vectors = new Vectors(short.length)
+      vectors = new Vectors(short.length, this.#embedder.isFitted)
       this.#vectors.set(index, vectors)
     }
     vectors.set(id, short, whole)

@@ -36,11 +36,14 @@ interface Block {
 /** The vectors of actions, by action number: one of the short text, one of the full text. */
 export class Vectors {
   readonly size: number
+  /** Whether they are from the model that the weights of the ranking are fitted to. */
+  readonly isFitted: boolean
   readonly #words: number
   readonly #blocks: Block[] = []
 
-  constructor(size: number) {
+  constructor(size: number, isFitted = true) {
     this.size = size
+    this.isFitted = isFitted
     this.#words = Math.ceil(size / 32)
   }
 
