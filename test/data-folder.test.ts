@@ -49,6 +49,13 @@ describe('a data folder that cannot be written to', () => {
     }
   })
 
+  test.runIf(process.platform === 'linux')('is reported if the system lets nobody create it', async () => {
+    const { code, output } = await start('/proc/quartermaster/data')
+
+    expect(code).toBe(1)
+    expect(output).toMatch(/^quartermaster: The data folder \S+ cannot be used: ENOENT/)
+  })
+
   test('is reported the same way if a directory has the name of one of its files', async () => {
     await using data = await folder()
     await mkdir(join(data.path, 'pid'))

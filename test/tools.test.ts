@@ -518,7 +518,7 @@ describe('an http tool', () => {
     const id = await register(platform, {
       name: 'user',
       execute: { url: `${service.url}/users/{id}/private`, method: 'GET' },
-      parameters: { type: 'object' },
+      parameters: { type: 'object', properties: { id: {} } },
     })
 
     for (const input of [{ id: '..' }, { id: '.' }, {}, { id: null }]) {
@@ -528,6 +528,27 @@ describe('an http tool', () => {
     expect((await platform.post(`/tools/${id}/call`, { input: { id: '%2e%2e' } })).status).toBe(200)
 
     expect(service.received.map(({ url }) => url)).toEqual(['/users/%252e%252e/private'])
+  })
+
+  test('refuses a placeholder in the path that is no field of the input', async () => {
+    await using platform = await startPlatform()
+    const tool = (more: object) => ({
+      name: 'user',
+      execute: { url: 'https://example.com/{team}/users/{id}?page={page}', method: 'GET' },
+      parameters: { type: 'object', properties: { id: { type: 'string' } } },
+      ...more,
+    })
+
+    const refused = await platform.post('/tools', tool({}))
+    const preset = await platform.post('/tools', tool({ preset_parameters: { team: 'a' } }))
+
+    expect(refused.body.error.details.errors).toEqual([
+      {
+        path: 'execute.url',
+        message: 'contains {team}, but the input has no field of that name: add it to parameters.properties',
+      },
+    ])
+    expect(preset.status).toBe(201)
   })
 
   test('leaves a missing optional argument out of the query', async () => {

@@ -1,6 +1,7 @@
 import {
   chmodSync,
   closeSync,
+  existsSync,
   fdatasync,
   fstatSync,
   mkdirSync,
@@ -11,7 +12,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { statfs } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { promisify } from 'node:util'
 import { Kysely, type SqliteDatabase, SqliteDialect, sql } from 'kysely'
@@ -119,9 +120,21 @@ function owner(folder: string): string {
 
 function makeFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeFolders(resolve(folder))
   } catch (cause) {
     throw new StartError(`The data folder ${folder} cannot be used: ${(cause as Error).message}.`, { cause })
+  }
+}
+
+/** One level at a time: Node's `recursive` never returns below folders like /proc. */
+function makeFolders(folder: string): void {
+  if (existsSync(folder)) return
+  makeFolders(dirname(folder))
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+  } catch (error) {
+    // Another process was faster.
+    if (!existsSync(folder)) throw error
   }
 }
 

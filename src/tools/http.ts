@@ -3,9 +3,9 @@ import { authorizedClient } from '../credentials/connections/authorization.ts'
 import { withoutCredentials } from '../credentials/names.ts'
 import { aboutCredentials, maskedUrl, maskedValues, secretsIn, secretsInUrl } from '../credentials/tool-secrets.ts'
 import { lineageHeader } from '../http/lineage.ts'
-import type { Json, JsonObject } from '../lib/json.ts'
+import { isObject, type Json, type JsonObject } from '../lib/json.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
-import { done, Headers } from '../model/tool.ts'
+import { done, Headers, type ToolDraft } from '../model/tool.ts'
 import { formHints } from './form-hints.ts'
 import { readResponse, refused } from './http-response.ts'
 import { checkParameters, Parameters } from './parameters.ts'
@@ -51,6 +51,7 @@ export const http = defineToolType({
   check: async (draft, { schemas }) => [
     ...(await checkParameters(draft, schemas)),
     ...checkUrl(draft.config.execute.url),
+    ...checkPlaceholders(draft),
     ...checkHeaders(draft.config.execute.headers ?? {}),
   ],
 
@@ -139,6 +140,28 @@ function checkUrl(url: string): Fault[] {
   if (!one || !other) return [{ path, message: 'is not a valid URL' }]
   return one.origin === other.origin ? [] : [{ path, message: 'has no host' }]
 }
+
+/** A placeholder in the path needs a value in every call. If the input has no such field, nobody knows to send it. */
+function checkPlaceholders({
+  config,
+  preset_parameters,
+}: ToolDraft<{ parameters: JsonObject; execute: Execute }>): Fault[] {
+  const { parameters, execute } = config
+  const { properties = {}, ...rest } = parameters
+  if (!isObject(properties) || composing.some((keyword) => keyword in rest)) return []
+  const known = new Set([...Object.keys(properties), ...Object.keys(preset_parameters ?? {})])
+  const [path = ''] = execute.url.split(/[?#]/)
+  const names = [...path.matchAll(placeholder)].map(([, name]) => name as string)
+  return [...new Set(names)]
+    .filter((name) => !known.has(name))
+    .map((name) => ({
+      path: 'execute.url',
+      message: `contains {${name}}, but the input has no field of that name: add it to parameters.properties`,
+    }))
+}
+
+/** With these, a schema can describe fields elsewhere. */
+const composing = ['$ref', 'allOf', 'anyOf', 'oneOf', 'patternProperties', 'additionalProperties']
 
 /** Headers that the connection or the platform sets. */
 const notOurs = new Set([
