@@ -162,7 +162,7 @@ ${extra}`
     await using home = await folder({
       'reference.yaml': 'agents:\n  a: { ai_provider: nobody }\n',
       'variable.yaml': 'skills:\n  a: { content: "${SURELY_NOT_SET}" }\n',
-      'refused.yaml': 'skills:\n  a: { content: x }\ntools:\n  t: { type: http, parameters: {} }\n',
+      'refused.yaml': 'skills:\n  a: { content: x }\ntools:\n  t: { type: mcp, mcp: { command: node } }\n',
     })
     const run = (name: string) => runCli(['apply', home.at(name)], as(platform.url))
 
@@ -185,7 +185,7 @@ ${extra}`
   test('prints only the changes that were made before an error', async () => {
     await using platform = await startListening()
     const failing =
-      'tools:\n  a: { execute: { url: "https://example.com" }, parameters: {} }\n  t: { type: http, parameters: {} }\nskills:\n  s: { content: x }\n'
+      'tools:\n  a: { execute: { url: "https://example.com" }, parameters: {} }\n  t: { type: mcp, mcp: { command: node } }\nskills:\n  s: { content: x }\n'
     await using home = await folder({ 'q.yaml': failing })
 
     const { code, text } = await runOnTerminal(['apply', home.at('q.yaml')], as(platform.url))
@@ -217,6 +217,32 @@ ${extra}`
 })
 
 describe('check', () => {
+  test('finds what the platform would refuse: fields of the tool type, URLs, JSON Schemas', async () => {
+    await using home = await folder({
+      'q.yaml': `tools:
+  lost:
+    execute: { url: 'https://example.com/{id}', method: GET }
+    parameters: { type: object, properties: {} }
+  odd:
+    execute: { url: 'example.com' }
+    parameters: { type: object, properties: { a: { type: strng } } }
+  later:
+    execute: { url: '\${NOT_SET}/x' }
+    parameters: {}
+`,
+    })
+
+    const { code, stdout } = await runCli(['check', home.at('q.yaml')])
+
+    const { faults } = JSON.parse(stdout) as { faults: { line: number; message: string }[] }
+    expect(code).toBe(1)
+    expect(faults.map(({ line, message }) => `${line} ${message.split(/[,:]/)[0]}`)).toEqual([
+      '3 tools.lost.execute.url contains {id}',
+      '6 tools.odd.execute.url must start with http',
+      '7 tools.odd.parameters is not a JSON Schema',
+    ])
+  })
+
   test('reports problems with their lines, without a platform', async () => {
     await using home = await folder({
       'q.yaml': [

@@ -21,8 +21,9 @@ import type { Principal } from '../model/principal.ts'
 import { jsonObject, Level, type Output, Tool, type ToolDraft, ToolFields } from '../model/tool.ts'
 import { targetOf } from '../store/connections.ts'
 import type { StoredTool, ToolRecord } from '../store/tools.ts'
-import type { ToolType } from '../tools/tool-type.ts'
+import type { CheckDeps, ToolType } from '../tools/tool-type.ts'
 import { maskedConfig, type ToolTypes } from '../tools/tool-types.ts'
+import type { ActionLookup } from '../tools/workflow/actions.ts'
 import { actingAs, isBackend } from './act-as.ts'
 import { readProjectFile } from './files.ts'
 import {
@@ -48,6 +49,8 @@ export const tool: RecordKind<StoredTool> = {
 }
 
 const { name, description, ...optionalFields } = ToolFields
+
+const defaultType = 'http'
 
 const empty: Omit<ToolDraft, 'name' | 'type' | 'config' | 'many_actions'> = {
   description: null,
@@ -88,7 +91,7 @@ export function toolOperations(types: ToolTypes) {
       execute: { url: 'https://api.example.com/weather/{city}', method: 'GET' },
     },
     kind: 'tool',
-    input: z.strictObject({ project_id: Id.optional(), name, type: Type.default('http'), ...fields }),
+    input: z.strictObject({ project_id: Id.optional(), name, type: Type.default(defaultType), ...fields }),
     output: Shown,
     async run({ project_id: _, ...input }, context) {
       const { projectId } = context
@@ -447,13 +450,9 @@ async function checked(
   if (!type) throw new PlatformError('TOOL_TYPE_UNAVAILABLE', { type: wanted })
   const unmasked = unmask(given, type, before, toolTypes)
   const { config, faults } = readConfig(toolTypes, type, unmasked.fields)
-  const draft: ToolDraft = {
-    ...pick({ ...empty, ...before?.tool, ...given, ...presetsIn(unmasked.fields) }, generalFields),
-    type: type.type,
-    type_alias: wanted === type.type ? (sent.type ? null : (before?.tool.type_alias ?? null)) : wanted,
-    config: config ?? {},
-    many_actions: type.many,
-  }
+  const alias = wanted === type.type ? (sent.type ? null : (before?.tool.type_alias ?? null)) : wanted
+  const fields = { ...empty, ...before?.tool, ...given, ...presetsIn(unmasked.fields) }
+  const draft = { ...draftOf(fields, type, config), type_alias: alias }
   const errors = [
     ...faults,
     ...unmasked.faults,
@@ -463,6 +462,37 @@ async function checked(
   ]
   if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
   return draft
+}
+
+const draftOf = (
+  fields: Readonly<Record<string, unknown>>,
+  { type, many }: ToolType,
+  config: object = {},
+): ToolDraft => ({
+  ...pick(fields, generalFields),
+  ...{ type, config, many_actions: many },
+})
+
+/**
+ * What is wrong with a tool, as far as it can be known without a platform. Types that depend on other tools are not checked.
+ */
+export async function faultsOfTool(
+  fields: Readonly<Record<string, unknown>>,
+  toolTypes: ToolTypes,
+  deps: Omit<CheckDeps, 'actions'>,
+): Promise<readonly Fault[]> {
+  const type = toolTypes.find(String(fields.type ?? defaultType))
+  if (!type || type.composed) return []
+  const { config, faults } = readConfig(toolTypes, type, fields)
+  const draft = draftOf({ ...empty, ...fields }, type, config)
+  const found = config && (await type.check?.(draft, { ...deps, actions: noActions }, { projectId: '' }))
+  return [...faults, ...checkName(draft, type), ...(found ?? [])]
+}
+
+const noActions: ActionLookup = {
+  findOwner: async () => undefined,
+  findAction: async () => undefined,
+  knownIds: async () => [],
 }
 
 const presetsIn = ({ preset_parameters }: Readonly<Record<string, unknown>>) =>

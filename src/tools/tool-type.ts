@@ -34,6 +34,9 @@ export interface PlatformAction {
   readonly readOnly: boolean
 }
 
+/** What the validation of a tool needs. A project file is also validated without a platform. */
+export type CheckDeps = Pick<ToolDeps, 'schemas' | 'platformActions' | 'allowStdio' | 'actions'>
+
 /** The dependencies of a tool type, passed in so that types can be tested alone. */
 export interface ToolDeps {
   readonly outbound: Pick<Outbound, 'client' | 'refusalOf'>
@@ -196,7 +199,7 @@ export interface ToolType<Config extends object = object> {
   /** Validation beyond the schema of the fields. */
   check?(
     draft: ToolDraft<Config>,
-    deps: ToolDeps,
+    deps: CheckDeps,
     place: { readonly projectId: string },
   ): readonly Fault[] | Promise<readonly Fault[]>
   /** Throws if the caller cannot register such a tool. */

@@ -1,6 +1,8 @@
+import { Schemas } from '../../json-schema/schema.ts'
 import { faultsOf } from '../../model/faults.ts'
 import { readToolReference } from '../../model/tool-reference.ts'
-import { operations } from '../../operations/index.ts'
+import { builtIn, operations } from '../../operations/index.ts'
+import { faultsOfTool } from '../../operations/tools.ts'
 import { checkDrafts, type DraftTool } from '../../tools/workflow/offline.ts'
 import { exit, type Runner, UsageError } from '../toolkit/command.ts'
 import { looksLikeId } from '../toolkit/find.ts'
@@ -63,8 +65,8 @@ async function allFaults(project: Project): Promise<Fault[]> {
     return [...declared].flatMap(([name, fields]) => faultsIn(project, kind, name, fields))
   })
   const references = referencesOf(project).flatMap((one) => findNameFault(project, one) ?? [])
-  const workflows = entries.length === 0 ? await workflowFaults(project) : []
-  return [...project.faults, ...entries, ...references, ...workflows].sort((a, b) => a.line - b.line)
+  const tools = entries.length === 0 ? [...(await toolFaults(project)), ...(await workflowFaults(project))] : []
+  return [...project.faults, ...entries, ...references, ...tools].sort((a, b) => a.line - b.line)
 }
 
 function faultsIn(project: Project, kind: Kind, name: string, fields: Fields): Fault[] {
@@ -85,6 +87,28 @@ function faultsIn(project: Project, kind: Kind, name: string, fields: Fields): F
     const words = [kind.section, name, ...(first === kind.by ? [] : place)]
     return { line: project.lineOf(words), message: `${words.join('.')} ${message}` }
   })
+}
+
+/** The faults of tools that only their type knows, such as an invalid URL or JSON Schema. */
+async function toolFaults(project: Project): Promise<Fault[]> {
+  const { types, platformActions } = builtIn
+  const schemas = new Schemas()
+  try {
+    const found: Fault[] = []
+    for (const [key, fields] of project.sections.get('tools') ?? []) {
+      if (project.unset.some((variable) => JSON.stringify(fields).includes(`$${variable}`))) continue
+      const { name } = readToolReference(key)
+      // Programs may be allowed on the platform.
+      const deps = { schemas, platformActions, allowStdio: true }
+      for (const { path, message } of await faultsOfTool({ ...fields, name }, types, deps)) {
+        const place = ['tools', key, ...path.split(/[.[\]]+/).filter((part) => part !== '')]
+        found.push({ line: project.lineOf(place), message: `${place.join('.')} ${message}` })
+      }
+    }
+    return found
+  } finally {
+    await schemas.close()
+  }
 }
 
 /** The faults of workflows: their expressions, and the arguments of actions that are in the file. */
