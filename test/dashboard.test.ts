@@ -140,6 +140,24 @@ describe('a tool', () => {
     expect(complaints).toEqual([])
   })
 
+  test('that is still used can be deleted anyway, after its users are shown', async () => {
+    const { data } = await here.qm.tools.createTool({
+      body: { name: 'used', app: 'lonely', parameters: {}, execute: { url: here.service.url } },
+    })
+    await here.qm.servers.createServer({ body: { name: 'Lonely', slug: 'lonely', apps: [{ slug: 'lonely' }] } })
+    await using visitor = await at(`/tools/${data?.id}?tab=settings`)
+    const { page } = visitor
+
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('button', { name: 'Delete tool' }).click()
+    await page.getByText('is still used by').waitFor()
+    await page.getByRole('button', { name: 'Delete anyway' }).click()
+
+    await page.getByRole('heading', { name: 'Tools', level: 1 }).waitFor()
+    expect((await here.qm.tools.getTool({ path: { tool_id: data?.id ?? '' } })).response?.status).toBe(404)
+    await here.qm.servers.deleteServer({ path: { server_id: 'lonely' } })
+  })
+
   test('takes nested objects, lists and options from its form, and hides its presets', async () => {
     await using visitor = await at(`/tools/${here.tools.order}`)
     const { page } = visitor

@@ -316,7 +316,7 @@ export const catalogue = {
     status: 409,
     says: 'Other resources still use this one.',
     message: (d: { kind: string; id: string; dependents: readonly string[]; force?: string }) =>
-      `The ${d.kind} "${d.id}" is still used by ${d.dependents.join(', ')}. Detach or delete those first${d.force ? `, or repeat the request with ${d.force}` : ''}.`,
+      `The ${d.kind} "${d.id}" is still used by ${d.dependents.join(', ')}. Detach or delete those first${d.force ? `, or delete it anyway with ${d.force}` : ''}.`,
   },
   LAST_ADMIN_KEY: {
     status: 409,

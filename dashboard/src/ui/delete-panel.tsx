@@ -12,7 +12,7 @@ export const DeletePanel = ({
   what: string
   name: string
   children: ReactNode
-  onDelete: () => Promise<unknown>
+  onDelete: (force: boolean) => Promise<unknown>
 }) => (
   <Panel title={`Delete ${what}`}>
     <div className="flex flex-wrap items-center justify-between gap-3 text-sm">

@@ -1,5 +1,6 @@
 import { Dialog as Radix } from 'radix-ui'
 import { type ReactNode, useState } from 'react'
+import { Failure } from '../api.ts'
 import { Button, IconButton } from './button.tsx'
 import { ErrorNotice } from './notice.tsx'
 
@@ -36,7 +37,7 @@ export function Dialog({ open, onClose, title, description, children, wide = fal
   )
 }
 
-/** A button that asks for confirmation first. */
+/** A button that asks for confirmation first. What others still use can be deleted anyway, if the platform offers that. */
 export function ConfirmButton({
   label,
   variant = 'danger',
@@ -50,14 +51,15 @@ export function ConfirmButton({
   title: string
   children: ReactNode
   confirm: string
-  onConfirm: () => Promise<unknown>
+  onConfirm: (force: boolean) => Promise<unknown>
 }) {
   const [isOpen, setOpen] = useState(false)
   const [state, setState] = useState<{ busy: boolean; error?: unknown }>({ busy: false })
+  const force = state.error instanceof Failure && typeof state.error.details.force === 'string'
   const run = async () => {
     setState({ busy: true })
     try {
-      await onConfirm()
+      await onConfirm(force)
       setOpen(false)
       setState({ busy: false })
     } catch (error) {
@@ -74,7 +76,7 @@ export function ConfirmButton({
         <div className="mt-3 flex justify-end gap-2">
           <Button onClick={() => setOpen(false)}>Cancel</Button>
           <Button variant="danger" busy={state.busy} onClick={run}>
-            {confirm}
+            {force ? 'Delete anyway' : confirm}
           </Button>
         </div>
       </Dialog>

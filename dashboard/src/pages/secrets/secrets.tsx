@@ -118,8 +118,8 @@ function Rotate({ secret, onClose }: { secret: Secret; onClose: () => void }) {
     changes: ['secrets'],
     onDone: onClose,
   })
-  const remove = async () => {
-    await ask(qm.secrets.deleteSecret({ path }))
+  const remove = async (force: boolean) => {
+    await ask(qm.secrets.deleteSecret({ path, query: { force } }))
     onClose()
   }
   return (
@@ -133,7 +133,7 @@ function Rotate({ secret, onClose }: { secret: Secret; onClose: () => void }) {
           <Value {...form.text('value')} hint="The current value cannot be shown" />
         </Form>
         <Row className="justify-between border-t border-line pt-4 text-sm">
-          <p className="text-soft">A secret that tools reference cannot be deleted here.</p>
+          <p className="text-soft">Calls of tools that reference it fail once it is deleted.</p>
           <ConfirmButton label="Delete" title={`Delete ${secret.name}?`} confirm="Delete secret" onConfirm={remove}>
             The value is lost. This cannot be undone.
           </ConfirmButton>

@@ -51,10 +51,13 @@ function Whole({ tool }: { tool: ToolRecord }) {
 function EditTool({ tool }: { tool: ToolRecord }) {
   const types = useToolTypes()
   const navigate = useNavigate()
-  const remove = useAction(() => ask(qm.tools.deleteTool({ path: { tool_id: tool.id } })), {
-    changes: ['tools'],
-    onDone: () => void navigate({ to: '/tools' }),
-  })
+  const remove = useAction(
+    (force: boolean) => ask(qm.tools.deleteTool({ path: { tool_id: tool.id }, query: { force } })),
+    {
+      changes: ['tools'],
+      onDone: () => void navigate({ to: '/tools' }),
+    },
+  )
   return (
     <div className="space-y-6">
       <Answered query={types}>
@@ -72,7 +75,7 @@ function EditTool({ tool }: { tool: ToolRecord }) {
           />
         )}
       </Answered>
-      <DeletePanel what="tool" name={tool.name} onDelete={() => remove.runAsync()}>
+      <DeletePanel what="tool" name={tool.name} onDelete={remove.runAsync}>
         Calls to this tool return “not found”. Its call history is kept.
       </DeletePanel>
     </div>
