@@ -29,7 +29,7 @@ export function SignIn() {
       </div>
       <p className="mt-4 text-xs text-soft">
         {way === 'key'
-          ? 'Your key is not stored in the browser. A cookie that scripts cannot read keeps you signed in until 12 hours after your last use, with the permissions of the key.'
+          ? 'Your key is not stored in the browser. A cookie that scripts cannot read keeps you signed in until 12 hours after your last use, with the permissions of the key. If you lost every admin key, start the platform once with QM_ADMIN_KEY set to a key of your choice.'
           : 'You stay signed in until 12 hours after your last use. If you forgot your password, ask an owner for a new link.'}
       </p>
     </Entrance>

@@ -60,6 +60,10 @@ export function NewServer() {
               checked={draft.isAgentMode}
               onChange={(isAgentMode) => set({ isAgentMode })}
             />
+            <p className="text-sm text-soft">
+              The server offers every action of the project, also those that are added later. You can limit it to
+              selected apps under “Actions and skills”.
+            </p>
           </div>
         </Panel>
       </Form>
