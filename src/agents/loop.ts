@@ -143,7 +143,7 @@ async function continueRun(taken: Run, { stop, cancel }: Signals, deps: LoopDeps
       const step = { run, principal, toolbox, signal: cancel, fresh, guide: last.guide }
       const open = journal.calls.filter((call) => isLast(call) && call.output === undefined)
       await requireInTime(open, deps)
-      if (journal.calls.some(isLast)) await turns?.said(run, last)
+      if (turns && journal.calls.some(isLast) && !(await turns.said(run, last))) throw new Cancelled()
       const made = await makeCalls(open, (call) => makeCall(call, step, deps).finally(() => deps.changed(run)))
       const done = new Map(made.map(({ call }) => [call.call_id, call]))
       journal = { ...journal, calls: journal.calls.map((call) => done.get(call.call_id) ?? call) }

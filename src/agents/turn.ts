@@ -24,8 +24,11 @@ export interface TurnHooks {
   history(run: Run): Promise<Message[]>
   /** What the next step sees. Null without a guide. */
   decide(context: StepContext): Promise<StepGuide | null>
-  /** Appends the text of a step that also has calls. */
-  said(run: Run, step: Step): Promise<void>
+  /**
+   * Appends the text of a step that also has calls. False if a message has arrived meanwhile: while the text looked like the
+   * reply, it could not cancel the turn.
+   */
+  said(run: Run, step: Step): Promise<boolean>
   /** Appends the results of a step's calls. */
   called(run: Run, calls: readonly JournalCall[], toolbox: Toolbox): Promise<void>
   /** Executes a call of a built-in tool. */

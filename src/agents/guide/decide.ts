@@ -8,6 +8,7 @@ import type { Toolbox } from '../toolbox.ts'
 import { transcript } from '../transcript.ts'
 import type { StepContext } from '../turn.ts'
 import { type Advancing, advance, obsoleteNodes } from './advance.ts'
+import { missingTexts, orderText } from './arguments.ts'
 import { Asker } from './asker.ts'
 import { emitSchema } from './built-ins.ts'
 import { factsOf, type NamedCall } from './facts.ts'
@@ -60,7 +61,7 @@ export async function decideStep(
   const active = activeIn(settled)
   const matches = withPriorities(decided.matches, active, guide)
   const step = {
-    ...seen(guide, matches, settled, { isLast, isAutonomous: session.run !== null, toolbox }),
+    ...seen(guide, matches, settled, { isLast, isAutonomous: session.run !== null, toolbox, latest }),
     matches,
     routines: settled,
     questions: asker.answers.length,
@@ -161,12 +162,20 @@ async function movedOn(positions: readonly RoutinePosition[], advancing: Advanci
   )
 }
 
+interface Seeing {
+  readonly isLast: boolean
+  readonly isAutonomous: boolean
+  readonly toolbox: Toolbox
+  /** The calls of the step before. */
+  readonly latest: readonly NamedCall[]
+}
+
 /** The instructions and tools that follow from what applies. */
 function seen(
   guide: Guide,
   matches: readonly GuideMatch[],
   positions: readonly RoutinePosition[],
-  { isLast, isAutonomous, toolbox }: { isLast: boolean; isAutonomous: boolean; toolbox: Toolbox },
+  { isLast, isAutonomous, toolbox, latest }: Seeing,
 ) {
   const applying = applyingOf(guide, matches, positions)
   const isEmpty = guide.policies.length + guide.routines.length === 0
@@ -181,7 +190,11 @@ function seen(
     ...applying.nodes.flatMap(({ node }) => (node.kind === 'tool' ? node.tools : [])),
   ]
   return {
-    guidance: guidanceOf(guide, focus ? { ...applying, nodes: [focus] } : applying, { last: isLast }),
+    guidance: guidanceOf(guide, focus ? { ...applying, nodes: [focus] } : applying, {
+      last: isLast,
+      missing: isAutonomous ? [] : missingTexts(latest, toolbox),
+      orderOf: (ids) => orderText(ids, toolbox),
+    }),
     actions: isEmpty ? null : focus ? [] : [...new Set(tools)].filter((id) => id !== builtIns.emitOutput),
     built_ins: focus && routine ? [{ tool_id: toolId, routine_id: routine.id, node_id: focus.node.id, schema }] : [],
     must_call: focus ? builtInName(toolId) : isAutonomous ? onlyTool(tools, toolbox) : null,

@@ -56,7 +56,7 @@ const usesWhen = ({ policies, routines }: Guide): boolean =>
     ({ when, nodes }) => when !== null || nodes.some(({ transitions }) => transitions.some((one) => one.when !== null)),
   )
 
-function argumentsOf({ args }: JournalCall): JsonObject {
+export function argumentsOf({ args }: JournalCall): JsonObject {
   try {
     const value: unknown = JSON.parse(args)
     return isObject(value) ? value : {}

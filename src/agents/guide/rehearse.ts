@@ -1,7 +1,7 @@
 import type { Guide, StepGuide } from '../../model/guide.ts'
 import { textOf } from '../../model/message.ts'
 import type { Run } from '../../store/generations.ts'
-import { messagesOf } from '../sessions/history.ts'
+import { historyKinds, messagesOf } from '../sessions/history.ts'
 import { Toolbox } from '../toolbox.ts'
 import { Asker } from './asker.ts'
 import { decideStep } from './decide.ts'
@@ -63,7 +63,7 @@ async function rehearseTurn(run: Run, guide: Guide, deps: GuideDeps, signal: Abo
   const { steps } = await store.journals.read(run.id)
   const before = steps[0]?.guide
   if (!turn || !session || !before) return undefined
-  const filter = { min_offset: 0, before: turn.before, kinds: ['message', 'tool'] as const, limit: 5000 }
+  const filter = { min_offset: 0, before: turn.before, kinds: historyKinds, limit: 5000 }
   const input = messagesOf(await store.sessions.events(session.id, filter))
   const recorded = new Map((await store.guides.answersOf(run.id)).map(({ hash, answer }) => [hash, answer]))
   const asker = new Asker({ run, step: 1, signal, recorded }, guide, deps)
