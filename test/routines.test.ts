@@ -330,6 +330,13 @@ describe.each(engines)('routines on %s', (engine) => {
     ])
     expect(repliesIn(events)).toEqual(['It is on its way'])
     expect((await session.get()).metadata).toEqual({ step_outputs: { classify: { urgency: 'high' } } })
+    const { generation_id } = toolsIn(events)[0] ?? {}
+    const { body } = await platform.get('/calls?q=reason')
+    const calls = body.data.filter((call: { generation_id: string }) => call.generation_id === generation_id)
+    expect(calls).toMatchObject([
+      { action: 'built-in:reason', app: 'built-in', tool_id: null, status: 'success' },
+      { action: 'built-in:reason', status: 'execution_error' },
+    ])
   })
 
   describe('autonomous routines', () => {

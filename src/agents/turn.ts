@@ -1,4 +1,5 @@
-import type { Json } from '../lib/json.ts'
+import type { ToolEntry } from '../catalogue/catalogue.ts'
+import type { JsonObject } from '../lib/json.ts'
 import type { Step } from '../model/generation.ts'
 import type { StepGuide } from '../model/guide.ts'
 import type { Message } from '../model/message.ts'
@@ -31,8 +32,8 @@ export interface TurnHooks {
   said(run: Run, step: Step): Promise<boolean>
   /** Appends the results of a step's calls. */
   called(run: Run, calls: readonly JournalCall[], toolbox: Toolbox): Promise<void>
-  /** Executes a call of a built-in tool. */
-  executeBuiltIn(run: Run, call: JournalCall, guide: StepGuide): Promise<{ output: Json; isError: boolean }>
+  /** A built-in tool, which has no record, and the input for a call of it. */
+  builtIn(run: Run, call: JournalCall, guide: StepGuide): { readonly tool: ToolEntry; readonly input: JsonObject }
   /** Whether a call of the step has settled the run. */
   isSettledBy(calls: readonly JournalCall[]): boolean
   review(context: StepContext & { readonly step: Step }): Promise<Verdict>

@@ -3,7 +3,7 @@ import type { GuideState } from '../../model/session.ts'
 import type { Run } from '../../store/generations.ts'
 import type { SessionRecord } from '../../store/sessions.ts'
 import type { GuideHooks } from '../sessions/turn-hooks.ts'
-import { emittedIn, executeBuiltIn } from './built-ins.ts'
+import { builtInInput, builtInTool, emittedIn } from './built-ins.ts'
 import { decide, stateOf } from './decide.ts'
 import type { GuideDeps } from './guide-deps.ts'
 import { afterCalls, afterReply } from './positions.ts'
@@ -33,7 +33,7 @@ export function createGuideHooks(deps: GuideDeps): TurnGuide {
       return known ? decide(context, known.guide, known.session, deps) : null
     },
 
-    executeBuiltIn: (run, call, step) => executeBuiltIn(run, call, step, deps),
+    builtIn: (run, call, step) => ({ tool: builtInTool(run, call, step, deps), input: builtInInput(call) }),
 
     isSettledBy: (calls) => emittedIn(calls) !== undefined,
 

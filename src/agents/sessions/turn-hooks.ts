@@ -5,7 +5,7 @@ import { historyKinds, messagesOf } from './history.ts'
 import { messageEvent, statusEvent, toolEvent } from './turn-events.ts'
 
 /** The part of the hooks that decides. */
-export type GuideHooks = Pick<TurnHooks, 'decide' | 'executeBuiltIn' | 'isSettledBy' | 'review'>
+export type GuideHooks = Pick<TurnHooks, 'decide' | 'builtIn' | 'isSettledBy' | 'review'>
 
 /** More events than any prompt can hold. */
 const maxEvents = 5000
@@ -15,7 +15,7 @@ export function createTurnHooks(store: Store, guide: GuideHooks): TurnHooks {
   const { sessions, generations } = store
   return {
     decide: (context) => guide.decide(context),
-    executeBuiltIn: (run, call, step) => guide.executeBuiltIn(run, call, step),
+    builtIn: (run, call, step) => guide.builtIn(run, call, step),
     isSettledBy: (calls) => guide.isSettledBy(calls),
     review: (context) => guide.review(context),
 
