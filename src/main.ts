@@ -14,6 +14,7 @@ import { modelOf } from './agents/model-of.ts'
 import type { Models } from './agents/models/model.ts'
 import { createModels } from './agents/models/models.ts'
 import { Runner } from './agents/runner.ts'
+import { EventPublisher, keepPublishing } from './agents/sessions/event-publisher.ts'
 import { RoutineRuns } from './agents/sessions/routine-runs.ts'
 import { SessionRunner } from './agents/sessions/session-runner.ts'
 import { createTurnHooks } from './agents/sessions/turn-hooks.ts'
@@ -296,8 +297,11 @@ export async function createPlatform(
   const sessionRunner = new SessionRunner({
     ...{ store, runner, log },
     stateAfter: (run, session) => guide.stateAfter(run, session),
-    publish: (session, events) => publishSession(session, events, webhooks),
     onTurnEnd: (run, session) => routineRuns.onTurnEnd(run, session),
+  })
+  const eventPublisher = new EventPublisher({
+    ...{ store, jobs, log },
+    publish: (session, events) => publishSession(session, events, webhooks),
   })
   const routineRuns = new RoutineRuns({ store, jobs, outbound, runner, sessionRunner })
   metrics.watchGenerations(() => runner.running)
@@ -358,6 +362,7 @@ export async function createPlatform(
   })
   await runner.work()
   await routineRuns.work()
+  await eventPublisher.work()
   void sessionRunner.sweep()
   await workflows.work()
   const warm = keepWarm({ ...deps, log })
@@ -418,6 +423,7 @@ export async function createPlatform(
   const sweeps = [
     expireApprovals(store, log),
     runHousekeeping({ store, webhooks, keeper: connections.keeper, config }, log),
+    keepPublishing(eventPublisher, log),
   ]
 
   return {

@@ -372,24 +372,51 @@ describe.each(engines)('sessions on %s', (engine) => {
     })
   })
 
-  test('webhooks get each event of a turn once, with its offset', async () => {
+  test('webhooks get every event of a session once and while the turn runs; offsets tell their order', async () => {
     await using service = await startService()
     const webhook = await platform.post('/webhooks', {
       name: `w-${engine}`,
       url: service.url,
       events: ['session.event'],
     })
-    const session = await open()
-
-    const events = await session.say('Hello')
-
-    const turn = events.filter(({ generation_id }) => generation_id !== null)
+    const agent = await scriptedAgent(platform, [
+      { when: { last_user: { equals: 'slow' } }, stall: true },
+      { when: {}, answer: 'Fine' },
+    ])
+    const session = await TestSession.start(platform, agent)
     const received = () =>
       service.received.map(({ body }) => JSON.parse(body).data).filter((event) => event.session_id === session.id)
-    await expect.poll(() => received().length, { timeout: 15_000 }).toBe(turn.length)
-    // Deliveries may overtake each other. The offset tells the order.
-    const offsets = received().map(({ offset }) => offset as number)
-    expect(offsets.sort((a, b) => a - b)).toEqual(turn.map(({ offset }) => offset))
+    const offsets = () => received().map(({ offset }) => offset as number)
+
+    await session.send('slow')
+    await expect.poll(() => offsets().sort(), { timeout: 15_000 }).toEqual([0, 1, 2])
+    await session.inject({ tool_id: 'injected:note', result: 'x'.repeat(400_000) })
+    const events = await session.say('go on')
+    await platform.post(`/sessions/${session.id}/events`, { data: { page: '/checkout' } })
+
+    const all = await session.events('?limit=1000')
+    await expect.poll(() => offsets().length, { timeout: 15_000 }).toBe(all.length)
+    // Deliveries may overtake each other, and a retry comes later.
+    const sorted = received().sort((a, b) => a.offset - b.offset)
+    expect(sorted.map(({ id, offset, kind }) => ({ id, offset, kind }))).toEqual(
+      all.map(({ id, offset, kind }) => ({ id, offset, kind })),
+    )
+    expect(sorted.find(({ tool_id }) => tool_id)).toMatchObject({ omitted: ['result'] })
+    expect(repliesIn(events)).toEqual(['Fine'])
+    await platform.delete(`/webhooks/${webhook.body.id}`)
+  })
+
+  test('a webhook gets no events from before it existed', async () => {
+    const session = await open()
+    await session.say('Before')
+    await using service = await startService()
+    const webhook = await platform.post('/webhooks', { name: `late-${engine}`, url: service.url, events: ['*'] })
+
+    const events = await session.say('After')
+
+    const own = () => service.received.map(({ body }) => JSON.parse(body).data).filter(({ offset }) => offset >= 0)
+    await expect.poll(() => own().length, { timeout: 15_000 }).toBe(events.length)
+    expect(own().map(({ offset }) => offset)).not.toContain(0)
     await platform.delete(`/webhooks/${webhook.body.id}`)
   })
 

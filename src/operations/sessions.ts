@@ -41,7 +41,14 @@ export const session: RecordKind<SessionRecord> = {
 
 const { end_user_id, title, metadata } = SessionFields
 
-export const shown = ({ wanted: _, path: _path, state: _state, run: _run, ...rest }: SessionRecord): Session => rest
+export const shown = ({
+  wanted: _,
+  published: _published,
+  path: _path,
+  state: _state,
+  run: _run,
+  ...rest
+}: SessionRecord): Session => rest
 
 const agents = References.of('POST /agents/{agent_id}', 'agents:CreateAgentGeneration')
 
