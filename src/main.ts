@@ -303,7 +303,10 @@ export async function createPlatform(
     ...{ store, jobs, log },
     publish: (session, events) => publishSession(session, events, webhooks),
   })
-  const routineRuns = new RoutineRuns({ store, jobs, outbound, runner, sessionRunner })
+  const routineRuns = new RoutineRuns({
+    ...{ store, jobs, outbound, runner, sessionRunner },
+    secretOf: (projectId, name) => toolDeps.credentials.valueOf(projectId, name),
+  })
   metrics.watchGenerations(() => runner.running)
   const singleSignOn = new SingleSignOn({ store, vault, outbound, authenticator })
   let address: string | undefined

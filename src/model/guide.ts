@@ -39,6 +39,8 @@ export interface Autonomous {
   readonly output_schema: JsonObject
   readonly timeout_seconds: number | null
   readonly callback_url_allowlist: readonly string[]
+  /** The name of the secret that signs callbacks. */
+  readonly callback_secret?: string | null
 }
 
 export interface Routine {

@@ -77,6 +77,8 @@ export type RoutineRunState = Pick<
 > & {
   readonly input: JsonObject
   readonly deadline: number | null
+  /** The name of the secret that signs the callback. */
+  readonly callback_secret?: string | null
   /** How often its result was posted to the callback URL, and whether that worked. */
   readonly callbacks: number
   readonly called_back: boolean

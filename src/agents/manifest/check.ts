@@ -88,6 +88,8 @@ function twice<Item extends object>(
 
 const variable = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
 
+const secretFields = ['api_key', 'callback_secret']
+
 /** Every `${NAME}` must be declared. As a secret, its value must not reach a prompt, so only keys can use it. */
 function variableFaults(manifest: Manifest, { faultAt }: Source): ManifestFault[] {
   const declared = manifest.secrets.map(({ secret_name }) => secret_name)
@@ -98,8 +100,8 @@ function variableFaults(manifest: Manifest, { faultAt }: Source): ManifestFault[
         if (!declared.includes(name)) {
           const hint = orDidYouMean(name, declared) || `; add "- secret_name: ${name}" to secrets`
           faults.push(faultAt(path, `${whole} is not declared in secrets${hint}`))
-        } else if (path.at(-1) !== 'api_key') {
-          faults.push(faultAt(path, `${whole} is a secret, so it can be used only as an api_key`))
+        } else if (!secretFields.includes(String(path.at(-1)))) {
+          faults.push(faultAt(path, `${whole} is a secret, so it can be used only as an api_key or callback_secret`))
         }
       }
     } else if (Array.isArray(value)) for (const [index, item] of value.entries()) walk(item, [...path, index])

@@ -51,6 +51,7 @@ const routineOf = (routine: ManifestRoutine): Routine => ({
         output_schema: routine.autonomous.output_schema,
         timeout_seconds: routine.autonomous.timeout_seconds ?? null,
         callback_url_allowlist: routine.autonomous.callback_url_allowlist,
+        callback_secret: routine.autonomous.callback_secret?.slice(2, -1) ?? null,
       }
     : null,
 })

@@ -216,7 +216,7 @@ test('all faults are reported at once, with their line and column', () => {
 test('secrets cannot be used in texts, which models see', () => {
   const text = base('    policies: [{ id: a, action: "Say ${CRM_KEY}" }]\n')
   expect(faultsOf(text)).toEqual([
-    'agent_config.context.policies[0].action: ${CRM_KEY} is a secret, so it can be used only as an api_key',
+    'agent_config.context.policies[0].action: ${CRM_KEY} is a secret, so it can be used only as an api_key or callback_secret',
   ])
 })
 

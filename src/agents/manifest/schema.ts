@@ -130,6 +130,9 @@ const Routine = z.strictObject({
       output_schema: SchemaObject,
       timeout_seconds: z.number().positive().max(86_400).optional(),
       callback_url_allowlist: z.array(Words).max(100).default([]),
+      callback_secret: EnvReference.optional().describe(
+        'Signs what is posted to the callback URL, as Standard Webhooks does: whsec_ and the key in base64',
+      ),
     })
     .optional()
     .describe('It runs without a customer, started by POST /routines/{id}/trigger'),
