@@ -2453,7 +2453,7 @@ export const commands: readonly Command[] = [
     module: 'sessions',
     route: 'DELETE /sessions/{session_id}',
     permission: 'sessions:DeleteSession',
-    summary: 'Delete a session with its events; a turn in progress is cancelled',
+    summary: 'Delete a session with its events and turns; a turn in progress is cancelled',
     fields: [
       { name: 'session_id', type: 'string', required: true, where: 'path', reads: 'text' },
     ],

@@ -139,7 +139,7 @@ export const deleteSession = acts({
   name: 'delete-session',
   permission: 'sessions:DeleteSession',
   route: 'DELETE /sessions/{session_id}',
-  summary: 'Delete a session with its events; a turn in progress is cancelled',
+  summary: 'Delete a session with its events and turns; a turn in progress is cancelled',
   status: 204,
   on: session,
   input: z.strictObject({ id: Id }),

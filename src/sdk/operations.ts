@@ -1403,7 +1403,7 @@ export interface Operations {
     createSession: { body: NewSession; answer: Session }
     /** Add a custom event to a session; models do not see it */
     createSessionEvent: { path: { session_id: string }; body: NewSessionEvent; answer: SessionEventIds }
-    /** Delete a session with its events; a turn in progress is cancelled */
+    /** Delete a session with its events and turns; a turn in progress is cancelled */
     deleteSession: { path: { session_id: string }; answer: null }
     /** Get the run of an autonomous routine, with its output once it has ended */
     getRoutineRun: { path: { routine_id: string; run_id: string }; answer: RoutineRun }

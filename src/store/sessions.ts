@@ -5,7 +5,7 @@ import { parse } from '../db/json.ts'
 import { pageOfRows, type Visible } from '../db/page.ts'
 import type { SessionEventRow, SessionRow, Tables } from '../db/tables.ts'
 import type { JsonObject } from '../lib/json.ts'
-import { newId } from '../model/ids.ts'
+import { firstIdAt, newId } from '../model/ids.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
 import {
   type EventData,
@@ -209,12 +209,41 @@ export class Sessions {
     await this.#changed(id)
   }
 
-  async remove(id: string): Promise<void> {
+  /** Removes sessions with their events, and with their turns as far as these are over. */
+  async remove(...ids: string[]): Promise<void> {
     await this.#db.transaction().execute(async (tx) => {
-      await tx.deleteFrom('sessions').where('id', '=', id).execute()
-      await tx.deleteFrom('session_events').where('session_id', '=', id).execute()
+      const turns = tx
+        .selectFrom('generations')
+        .select('id')
+        .where('session_id', 'in', ids)
+        .where('status', 'not in', ['in_progress', 'requires_action'])
+      await tx.deleteFrom('guide_answers').where('generation_id', 'in', turns).execute()
+      await tx.deleteFrom('generation_calls').where('generation_id', 'in', turns).execute()
+      await tx.deleteFrom('generation_steps').where('generation_id', 'in', turns).execute()
+      await tx.deleteFrom('generations').where('id', 'in', turns).execute()
+      await tx.deleteFrom('sessions').where('id', 'in', ids).execute()
+      await tx.deleteFrom('session_events').where('session_id', 'in', ids).execute()
     })
-    await this.#changed(id)
+    await this.#changes.publish('sessions', ids)
+  }
+
+  /** Removes sessions in which nothing has happened since. One with a turn in progress stays. Returns their number. */
+  async removeBefore(time: number, limit = 100): Promise<number> {
+    let removed = 0
+    for (;;) {
+      const rows = await this.#db
+        .selectFrom('sessions')
+        .select('id')
+        .where('id', '<', firstIdAt('sess', time))
+        .where('updated_at', '<', time)
+        .where('turn_id', 'is', null)
+        .where('wanted', 'is', null)
+        .limit(limit)
+        .execute()
+      if (rows.length === 0) return removed
+      await this.remove(...rows.map(({ id }) => id))
+      removed += rows.length
+    }
   }
 
   /**
