@@ -164,6 +164,8 @@ async function continueRun(taken: Run, { stop, cancel }: Signals, deps: LoopDeps
         const ending = { status: 'completed' as const, stop_reason: reason, error: null }
         return generations.end(run, { ...ending, content: text, finish_reason: last.finish_reason })
       }
+      // The review has noted in the journal what is wrong with the draft.
+      if (text === undefined) journal = await journals.read(run.id)
     }
     const number = last?.answered_at === null ? last.number : (last?.number ?? 0) + 1
     journal = await askModel(run, number, journal, { toolbox, signal: either, fresh }, deps)
@@ -229,18 +231,20 @@ async function askModel(
   const send = (delta: ModelDelta) => deps.streamed(run, number, delta)
   const begin = () => turns?.beginReply(run, number) ?? Promise.resolve(true)
   const gate = turns && new ReplyGate(begin, send, () => refused.abort(new Cancelled()))
-  const answer = await model.generate({
-    messages: withGuidance(transcript(run, journal), guide?.guidance ?? null),
-    tools,
-    toolChoice: choiceAmong(tools, guide ? guidedChoice(guide) : settingsFor(number, run.settings).toolChoice),
-    temperature: run.settings.temperature,
-    signal: AbortSignal.any([signal, refused.signal]),
-    onDelta: (delta) => {
-      if (!gate) send(delta)
-      // A reply that is checked first is sent as a whole.
-      else if (!guide?.reviewed) gate.onDelta(delta)
-    },
-  })
+  const generate = () =>
+    model.generate({
+      messages: withGuidance(transcript(run, journal), guide?.guidance ?? null),
+      tools,
+      toolChoice: choiceAmong(tools, guide ? guidedChoice(guide) : settingsFor(number, run.settings).toolChoice),
+      temperature: run.settings.temperature,
+      signal: AbortSignal.any([signal, refused.signal]),
+      onDelta: (delta) => {
+        if (!gate) send(delta)
+        // A reply that is checked first is sent as a whole.
+        else if (!guide?.reviewed) gate.onDelta(delta)
+      },
+    })
+  const answer = guide?.fetch ? fetchingAnswer(guide.fetch) : await generate()
   await gate?.settled()
   refused.signal.throwIfAborted()
   const calls = callsOf(answer, toolbox, journal, guide)
@@ -265,6 +269,17 @@ async function askModel(
     calls: [...journal.calls, ...written],
   }
 }
+
+/** A step that fetches variables has calls as if a model had asked for them. */
+const fetchingAnswer = (fetch: NonNullable<StepGuide['fetch']>): ModelAnswer => ({
+  ...{ text: '', reasoning: null, finish_reason: 'tool_calls', model: '', metadata: null },
+  tool_calls: fetch.map((one, index) => ({
+    id: `variable_${index}`,
+    name: one.tool_name,
+    args: JSON.stringify(one.arguments),
+  })),
+  usage: { input_tokens: 0, output_tokens: 0, cached_input_tokens: 0 },
+})
 
 const guidedChoice = ({ must_call, last }: StepGuide): ToolChoice =>
   last ? 'none' : must_call === null ? 'auto' : { type: 'tool', tool_name: must_call }

@@ -100,6 +100,8 @@ export interface GuideState {
   readonly routines: readonly RoutinePosition[]
   /** Policies with `repeat: once` that have been applied. */
   readonly once: readonly string[]
+  /** Variables that were fetched, and when. */
+  readonly variables?: { readonly [id: string]: { readonly value: Json; readonly at: number } }
 }
 
 export const emptyState: GuideState = { routines: [], once: [] }

@@ -36,6 +36,8 @@ interface GuidanceParts {
   readonly missing: readonly string[]
   /** In which order to ask for the arguments of these tools. */
   orderOf(tools: readonly string[]): string
+  /** The texts that the reply can be. */
+  readonly replies: readonly string[]
 }
 
 const order = { high: 0, medium: 1, low: 2 }
@@ -44,7 +46,7 @@ const order = { high: 0, medium: 1, low: 2 }
 export function guidanceOf(
   guide: Guide,
   { policies, nodes, handedOver }: Applying,
-  { last, missing, orderOf }: GuidanceParts,
+  { last, missing, orderOf, replies }: GuidanceParts,
 ): string | null {
   const sorted = [...policies].sort((a, b) => order[a.criticality] - order[b.criticality])
   const rules = sorted.map(
@@ -63,6 +65,7 @@ export function guidanceOf(
     ...(last && nodes.length + policies.length > 0
       ? ['Do not call tools any more. Reply now with what you know.']
       : []),
+    ...replies,
   ]
   return parts.length === 0 ? null : `[guidance]\n${parts.join('\n\n')}`
 }

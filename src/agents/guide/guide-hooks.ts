@@ -8,6 +8,7 @@ import { decide, stateOf } from './decide.ts'
 import type { GuideDeps } from './guide-deps.ts'
 import { afterCalls, afterReply } from './positions.ts'
 import { review } from './review.ts'
+import { fetchedIn } from './variables.ts'
 
 export interface TurnGuide extends GuideHooks {
   /** What the guide remembers after the turn; undefined if nothing has changed. */
@@ -46,7 +47,8 @@ export function createGuideHooks(deps: GuideDeps): TurnGuide {
     async stateAfter(run, { state }) {
       const guide = await guideOf(run)
       if (!guide) return undefined
-      const { steps, calls } = await store.journals.read(run.id)
+      const journal = await store.journals.read(run.id)
+      const { steps, calls } = journal
       const last = steps.findLast((step) => step.guide !== null)
       if (!last?.guide) return undefined
       // A turn that was cancelled before it did anything leaves no trace.
@@ -54,15 +56,13 @@ export function createGuideHooks(deps: GuideDeps): TurnGuide {
       const own = calls
         .filter((call) => call.step === last.number)
         .map((call) => ({ call, toolId: idOf(call.tool_id, call.action, call.tool_name, last.guide?.actions ?? []) }))
-      const positions = afterCalls(last.guide.routines, own, guide)
+      const positions = last.guide.fetch ? last.guide.routines : afterCalls(last.guide.routines, own, guide)
       const hasReplied = run.status === 'completed' && (run.content ?? '') !== ''
-      return stateOf(
-        last.guide,
-        state,
-        guide,
-        hasReplied ? afterReply(positions, guide, last.guide.matches) : positions,
+      return stateOf(last.guide, state, guide, {
+        positions: hasReplied ? afterReply(positions, guide, last.guide.matches) : positions,
+        fetched: fetchedIn(journal),
         hasReplied,
-      )
+      })
     },
   }
 }

@@ -6,6 +6,7 @@ import { toolIdOf } from '../sessions/turn-events.ts'
 import { transcript } from '../transcript.ts'
 import type { StepContext, Verdict } from '../turn.ts'
 import { Asker } from './asker.ts'
+import { cannedReply, notCanned } from './canned-replies.ts'
 import { factsOf } from './facts.ts'
 import type { GuideDeps } from './guide-deps.ts'
 import { conversationOf, reviewQuestion, systemOf } from './prompts.ts'
@@ -25,8 +26,9 @@ export async function review(
 ): Promise<Verdict> {
   const text = step.text ?? ''
   const decision = step.guide
+  if (decision?.replies && text !== '') return strict(text, { run, number }, decision, guide, deps)
   const calls = journal.calls.map((call) => ({ call, toolId: toolIdOf(call, toolbox) }))
-  const facts = await factsOf(session, guide, { run, calls }, deps.store)
+  const facts = await factsOf(session, guide, { run, calls, journal }, deps.store)
   const active = new Set(decision?.routines.filter(({ status }) => status === 'active').map((one) => one.routine_id))
   const policies = guide.policies.filter(
     ({ applies_to, when, in_routine }) =>
@@ -54,6 +56,22 @@ export async function review(
   await deps.store.journals.noteGuide(run, number, noted)
   if (violations.length === 0) return { kind: 'send', text }
   return decision.rewrites === null && known ? { kind: 'rewrite' } : { kind: 'send', text: guide.safe_reply }
+}
+
+/** The reply must be one of the texts. No model has to be asked whether it is. */
+async function strict(
+  draft: string,
+  { run, number }: Pick<StepContext, 'run' | 'number'>,
+  decision: StepGuide,
+  { safe_reply }: Guide,
+  { store }: GuideDeps,
+): Promise<Verdict> {
+  const { replies = [], rewrites } = decision
+  const text = cannedReply(draft, replies)
+  if (text !== undefined) return { kind: 'send', text }
+  const violations = [{ id: notCanned, reason: 'it is none of the canned replies' }]
+  await store.journals.noteGuide(run, number, { ...decision, review: { violations } })
+  return rewrites === null && replies.length > 0 ? { kind: 'rewrite' } : { kind: 'send', text: safe_reply }
 }
 
 function readViolations({ violations }: JsonObject): Violations | string {

@@ -1,6 +1,7 @@
+import type { Json } from '../../lib/json.ts'
 import { orDidYouMean } from '../../lib/nearest.ts'
 import { builtIns } from '../../model/guide.ts'
-import { checkWhen, InvalidExpression } from '../guide/when.ts'
+import { checkWhen, InvalidExpression, templateFaults } from '../guide/when.ts'
 import { routineFaults } from './check-routine.ts'
 import { listOf, type Manifest } from './schema.ts'
 import type { ManifestFault, Path, Source } from './source.ts'
@@ -16,6 +17,8 @@ export function referenceFaults(manifest: Manifest, source: Source): ManifestFau
     ...twice(mcps, 'id', ['agent_config', 'mcps'], source),
     ...twice(policies, 'id', ['agent_config', 'context', 'policies'], source),
     ...twice(routines, 'id', ['agent_config', 'context', 'routines'], source),
+    ...twice(context.variables, 'id', ['agent_config', 'context', 'variables'], source),
+    ...twice(context.canned_replies, 'id', ['agent_config', 'context', 'canned_replies'], source),
   ]
   const base = ['agent_config', 'context'] as const
   const namespaces = mcps.map(({ id }) => id)
@@ -59,6 +62,25 @@ export function referenceFaults(manifest: Manifest, source: Source): ManifestFau
         when(transition.when, [...at, 'nodes', place, 'transitions', number, 'when'])
       }
     }
+  }
+  const template = (value: Json, at: Path): void => {
+    for (const { path, message } of templateFaults(value)) {
+      const inner = path.split(/[.[\]]+/).filter((part) => part !== '')
+      faults.push(faultAt([...at, ...inner.map((part) => (/^\d+$/.test(part) ? Number(part) : part))], message))
+    }
+  }
+  for (const [index, variable] of context.variables.entries()) {
+    const at = [...base, 'variables', index]
+    tool(variable.tool, [...at, 'tool'])
+    template(variable.arguments as Json, [...at, 'arguments'])
+  }
+  for (const [index, { text, when: condition }] of context.canned_replies.entries()) {
+    const at = [...base, 'canned_replies', index]
+    template(text, [...at, 'text'])
+    when(condition, [...at, 'when'])
+  }
+  if (context.reply_mode === 'strict' && context.canned_replies.length === 0) {
+    faults.push(faultAt([...base, 'reply_mode'], 'strict needs canned_replies: without them, nothing can be said'))
   }
   const known = [...policies.map(({ id }) => `policy:${id}`), ...routines.map(({ id }) => `routine:${id}`)]
   for (const [index, { higher, over = [] }] of relationships.priorities.entries()) {

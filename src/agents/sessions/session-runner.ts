@@ -169,8 +169,8 @@ export class SessionRunner {
   }
 }
 
-/** Steps beyond the iterations of the guide: the reply, its rewrite, and one to spare. */
-const extraSteps = 3
+/** Steps beyond the iterations of the guide: variables, the reply, its rewrite, and one to spare. */
+const extraSteps = 4
 
 function settingsOf(
   agent: Agent,
