@@ -1,5 +1,4 @@
 import type { Authenticator } from '../access/authenticator.ts'
-import type { ToolChoice } from '../model/agent.ts'
 import { errorBody, PlatformError } from '../model/errors.ts'
 import { isOver } from '../model/generation.ts'
 import type { StepGuide } from '../model/guide.ts'
@@ -10,12 +9,12 @@ import { AttemptSuperseded } from '../store/attempt.ts'
 import type { Run } from '../store/generations.ts'
 import type { Journal, JournalCall, NewCall } from '../store/journal.ts'
 import { type CallDeps, type CallProgress, callRequestOf, makeCall, requireInTime } from './make-call.ts'
-import type { ModelAnswer, ModelDelta, ModelRequest, ModelTool } from './models/model.ts'
-import { builtInName, builtInTools, offeredTools } from './offered.ts'
+import type { ModelAnswer, ModelDelta, ModelRequest } from './models/model.ts'
+import { builtInName } from './offered.ts'
 import { ReplyGate } from './reply-gate.ts'
-import { settingsFor, stopAfter } from './step-settings.ts'
+import { requestFor } from './step-request.ts'
+import { stopAfter } from './step-settings.ts'
 import { type Toolbox, toolboxOf } from './toolbox.ts'
-import { transcript, withGuidance } from './transcript.ts'
 import type { TurnHooks } from './turn.ts'
 
 /*
@@ -219,24 +218,13 @@ async function askModel(
   const { step, isWanted } = await journals.startStep(run, number, guide)
   if (!isWanted) throw new Cancelled()
   deps.changed(run)
-  const tools = [
-    ...offeredTools(number, run, toolbox, guide).map(({ name, prepared }) => ({
-      name,
-      description: prepared.action.description,
-      schema: prepared.publicSchema,
-    })),
-    ...builtInTools(guide),
-  ]
   const refused = new AbortController()
   const send = (delta: ModelDelta) => deps.streamed(run, number, delta)
   const begin = () => turns?.beginReply(run, number) ?? Promise.resolve(true)
   const gate = turns && new ReplyGate(begin, send, () => refused.abort(new Cancelled()))
   const generate = () =>
     model.generate({
-      messages: withGuidance(transcript(run, journal), guide?.guidance ?? null),
-      tools,
-      toolChoice: choiceAmong(tools, guide ? guidedChoice(guide) : settingsFor(number, run.settings).toolChoice),
-      temperature: run.settings.temperature,
+      ...requestFor(run, number, journal, { toolbox, guide }),
       signal: AbortSignal.any([signal, refused.signal]),
       onDelta: (delta) => {
         if (!gate) send(delta)
@@ -280,16 +268,6 @@ const fetchingAnswer = (fetch: NonNullable<StepGuide['fetch']>): ModelAnswer => 
   })),
   usage: { input_tokens: 0, output_tokens: 0, cached_input_tokens: 0 },
 })
-
-const guidedChoice = ({ must_call, last }: StepGuide): ToolChoice =>
-  last ? 'none' : must_call === null ? 'auto' : { type: 'tool', tool_name: must_call }
-
-/** Falls back to `auto` if the chosen tool is missing: its server may be down. */
-function choiceAmong(tools: readonly ModelTool[], choice: ToolChoice): ModelRequest['toolChoice'] {
-  if (tools.length === 0) return 'auto'
-  if (typeof choice === 'string') return choice
-  return tools.some(({ name }) => name === choice.tool_name) ? { tool_name: choice.tool_name } : 'auto'
-}
 
 /** The limit of `tool_call_id` when outputs are submitted. */
 const longestId = 500

@@ -1520,16 +1520,19 @@ export interface Operations {
     }
     /** Get the JSON Schema of manifests, for editors */
     getManifestSchema: { answer: JsonSchema }
-    /** Show how recorded turns would have begun under a changed manifest; no tool is called */
+    /** Show how recorded sessions would have gone under a changed manifest; no tool is called */
     rehearseManifest: {
       body: {
         project_id?: string
         /** The manifest, in YAML */
         manifest: string
-        /** How many of the latest turns */
-        turns?: number
+        /** How many of the latest sessions of the agent */
+        sessions?: number
+        /** These sessions instead */
+        session_ids?: Array<string>
       }
       answer: {
+        sessions: number
         turns: number
         changed: Array<{
           session_id: string
@@ -1537,11 +1540,17 @@ export interface Operations {
           message: string
           /** policies and routines */
           applies: { added: Array<string>; removed: Array<string> }
+          /** where the session is in its routines */
           nodes: { added: Array<string>; removed: Array<string> }
-          /** the tools of the first step */
+          /** the tools that are offered */
           tools: { added: Array<string>; removed: Array<string> }
+          /** the calls of tools, with their arguments; the turn is not played beyond the first */
+          calls: { added: Array<string>; removed: Array<string> }
+          /** policies for replies that the reply goes against */
+          violations: { added: Array<string>; removed: Array<string> }
+          reply: { before: string; after: string } | null
         }>
-        /** Questions that had been answered already */
+        /** Answers of the model that hold: about rules, transitions and steps whose prompt is unchanged */
         reused: number
         /** Questions that the model was asked */
         asked: number

@@ -1,5 +1,5 @@
 import { builtIns, type Guide, type GuideMatch, type Policy, type Routine, type StepGuide } from '../../model/guide.ts'
-import type { GuideState, RoutinePosition } from '../../model/session.ts'
+import type { RoutinePosition } from '../../model/session.ts'
 import type { SessionRecord } from '../../store/sessions.ts'
 import type { Store } from '../../store/store.ts'
 import { builtInName } from '../offered.ts'
@@ -33,7 +33,7 @@ export async function decide(
   const { step, obsolete } = await decideStep(context, guide, session, { asker, store: deps.store })
   if (obsolete.length > 0) await deps.store.sessions.setStepOutput(session.id, '', undefined, obsolete)
   await deps.store.guides.addAnswers(asker.answers)
-  if (asker.answers.length > 0) await deps.store.generations.addUsage(run, usageOf(asker.answers))
+  if (asker.answers.length > 0) await deps.store.generations.addUsage(run, asker.usage)
   return step
 }
 
@@ -42,7 +42,7 @@ export async function decideStep(
   { run, number, journal, toolbox }: StepContext,
   guide: Guide,
   session: SessionRecord,
-  { asker, store }: { asker: Asker; store: Store },
+  { asker, store, known: recorded }: { asker: Asker; store: Store; known?: Matching['known'] },
 ): Promise<{ step: StepGuide; obsolete: string[] }> {
   const previous = journal.steps.findLast((step) => step.number < number)?.guide ?? null
   // A step that has fetched variables has decided nothing.
@@ -60,7 +60,7 @@ export async function decideStep(
   const isLast = number - (journal.steps[0]?.guide?.fetch ? 1 : 0) > iterationsOf(guide, session.run)
 
   const positions = afterCalls(before?.routines ?? session.state.routines, before ? latest : [], guide)
-  const matching = { guide, facts, once: session.state.once, asker, prefix }
+  const matching = { guide, facts, once: session.state.once, asker, prefix, ...(recorded && { known: recorded }) }
   const moving = movedOn(positions, advancing)
   const decided = before
     ? await reevaluated(before, latest, await moving, matching, isLast)
@@ -253,36 +253,4 @@ function rewriting(before: StepGuide, number: number, { policies }: Guide): Step
     ...{ review: null, rewrites: number - 1, questions: 0, faults: [] },
     ...(replies && { replies }),
   }
-}
-
-function usageOf(answers: Asker['answers']) {
-  const sum = (of: (answer: Asker['answers'][number]) => number) => answers.reduce((total, one) => total + of(one), 0)
-  return {
-    input_tokens: sum((one) => one.input_tokens),
-    output_tokens: sum((one) => one.output_tokens),
-    cost: sum((one) => one.cost ?? 0),
-  }
-}
-
-/** What the guide remembers after a turn: the positions, the variables, and which policies need not be applied again. */
-export function stateOf(
-  step: StepGuide,
-  { once, variables }: GuideState,
-  { policies }: Guide,
-  { positions, fetched, hasReplied }: TurnEnd,
-): GuideState {
-  const applied = policies.filter(
-    (policy) => policy.repeat === 'once' && step.matches.some(({ id, applies }) => applies && id === policyId(policy)),
-  )
-  return {
-    routines: positions,
-    once: hasReplied ? [...new Set([...once, ...applied.map(({ id }) => id)])] : once,
-    variables: { ...variables, ...fetched },
-  }
-}
-
-interface TurnEnd {
-  readonly positions: readonly RoutinePosition[]
-  readonly fetched: NonNullable<GuideState['variables']>
-  readonly hasReplied: boolean
 }
