@@ -64,10 +64,18 @@ export const checkManifest = operation({
   example,
   repeatable: true,
   input: z.strictObject({ manifest: Source }),
-  output: z.object({ valid: z.boolean(), errors: z.array(ManifestProblem) }),
-  async run({ manifest }) {
-    const { faults } = readManifest(manifest)
-    return { valid: faults.length === 0, errors: [...faults] }
+  output: z.object({
+    valid: z.boolean(),
+    errors: z.array(ManifestProblem),
+    guide: z
+      .custom<JsonObject>()
+      .nullable()
+      .meta({ type: ['object', 'null'], description: 'Its policies and routines, with defaults filled in' }),
+  }),
+  async run({ manifest: text }) {
+    const { manifest, faults } = readManifest(text)
+    const guide = manifest ? (guideOf(manifest, null) as unknown as JsonObject) : null
+    return { valid: faults.length === 0, errors: [...faults], guide }
   },
 })
 

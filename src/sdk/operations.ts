@@ -1516,7 +1516,12 @@ export interface Operations {
         /** The manifest, in YAML */
         manifest: string
       }
-      answer: { valid: boolean; errors: Array<ManifestProblem> }
+      answer: {
+        valid: boolean
+        errors: Array<ManifestProblem>
+        /** Its policies and routines, with defaults filled in */
+        guide: unknown | null
+      }
     }
     /** Get the JSON Schema of manifests, for editors */
     getManifestSchema: { answer: JsonSchema }
