@@ -111,6 +111,11 @@ const settings = {
     schema: whole(0, 36_500).default(0),
     help: 'Days to keep call records and their approvals; 0 keeps them forever. Older ones are deleted every hour',
   },
+  sessionRetentionDays: {
+    variable: 'QM_SESSION_RETENTION_DAYS',
+    schema: whole(0, 36_500).default(0),
+    help: 'Days to keep sessions with their events and turns after the last change; 0 keeps them forever. Older ones are deleted every hour',
+  },
   logLevel: {
     variable: 'QM_LOG_LEVEL',
     schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),

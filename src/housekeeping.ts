@@ -13,7 +13,7 @@ interface SweepDeps {
   readonly store: Store
   readonly webhooks: Webhooks
   readonly keeper: ConnectionKeeper
-  readonly config: Pick<Config, 'callRetentionDays'>
+  readonly config: Pick<Config, 'callRetentionDays' | 'sessionRetentionDays'>
 }
 
 export const runHousekeeping = (deps: SweepDeps, log: Logger) =>
@@ -24,7 +24,7 @@ export const runHousekeeping = (deps: SweepDeps, log: Logger) =>
   )
 
 /** Deletes expired data, and enqueues webhook deliveries that were stored by a process that crashed before enqueuing them. */
-export async function sweep({ store, webhooks, keeper, config: { callRetentionDays } }: SweepDeps): Promise<void> {
+export async function sweep({ store, webhooks, keeper, config }: SweepDeps): Promise<void> {
   await store.idempotencyKeys.sweep(Date.now() - day)
   await store.results.sweep()
   await webhooks.sweep()
@@ -37,6 +37,8 @@ export async function sweep({ store, webhooks, keeper, config: { callRetentionDa
   await store.trustedIssuers.sweep()
   await store.files.sweep(firstIdAt('bytes', Date.now() - day))
   await store.apiSnapshots.sweep(Date.now() - day)
+  const { callRetentionDays, sessionRetentionDays } = config
+  if (sessionRetentionDays > 0) await store.sessions.removeBefore(Date.now() - sessionRetentionDays * day)
   if (callRetentionDays > 0) {
     const before = Date.now() - callRetentionDays * day
     await store.calls.removeBefore(before)

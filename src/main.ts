@@ -84,7 +84,7 @@ export async function createPlatform(config: Config, options: PlatformOptions = 
   await runs.start()
   const warm = keepWarm({ ...deps, log })
   const { handle, endpoints } = createSurfaces(base, identity, deps, pages)
-  const sweeps = await startSweeps(base, deps)
+  const sweeps = [...(await startSweeps(base, deps)), runs.sweep()]
 
   return {
     ...{ config, log, store, webhooks, vault, connections, models, handle, adminKey, applyManifests },

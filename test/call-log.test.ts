@@ -186,7 +186,12 @@ describe.each(engines)('the call log on %s', (engine) => {
     const old = row(platform.projectId, Date.now() - 4000 * day)
     await store.engine.writeCalls([old], [])
 
-    await sweep({ store, webhooks, keeper: connections.keeper, config: { callRetentionDays: 0 } })
+    await sweep({
+      store,
+      webhooks,
+      keeper: connections.keeper,
+      config: { callRetentionDays: 0, sessionRetentionDays: 0 },
+    })
 
     expect((await platform.get(`/calls/${old.id}`)).status).toBe(200)
   })

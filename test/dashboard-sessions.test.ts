@@ -78,6 +78,48 @@ test('a session is tried out in the dashboard, which shows what was decided and 
   expect(complaints).toEqual([])
 })
 
+test('a manifest is edited in the dashboard: problems by line, a diff, and the routines as they would be', async () => {
+  const { data: agent } = await here.qm.agents.getAgent({ path: { agent_id: 'tea-desk' } })
+  await using visitor = await tabs.open(`${here.platform.url}/agents/${agent?.id}`)
+  const { page, complaints } = visitor
+  const editor = page.getByLabel('Manifest', { exact: true }).and(page.locator('textarea'))
+  await page.getByText('No problems').waitFor()
+  const before = await editor.inputValue()
+
+  await editor.fill(before.replace('to: confirm', 'to: cnfirm').replace('Be polite', 'Be very polite'))
+  await page.getByText(/^\d problems$/).waitFor()
+  await page.getByRole('button', { name: /there is no node "cnfirm"; did you mean "confirm"/ }).click()
+  const selected = await page.evaluate('getSelection()?.toString() ?? ""')
+  const isDisabled = await page.getByRole('button', { name: 'Apply' }).isDisabled()
+  await editor.fill(before.replace('Be polite', 'Be very polite').replaceAll('confirm', 'thank'))
+  await page.getByRole('img', { name: /which, thank/ }).waitFor()
+  await page.locator('ins', { hasText: 'very' }).waitFor()
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.getByText('Applied. The next turn uses it.').waitFor()
+  await page.getByRole('button', { name: 'Start a session' }).click()
+  await page.getByRole('img', { name: /which, thank; not started/ }).waitFor()
+
+  expect(selected).toContain('to: cnfirm')
+  expect(isDisabled).toBe(true)
+  const { data } = await here.qm.agents.getAgentManifest({ path: { agent_id: 'tea-desk' } })
+  expect(data?.manifest).toContain('Be very polite')
+  await here.qm.manifests.applyManifest({ body: { manifest } })
+  expect(complaints).toEqual([])
+})
+
+test('an agent is created from a manifest in the dashboard', async () => {
+  await using visitor = await tabs.open(`${here.platform.url}/agents`)
+  const { page } = visitor
+  await page.getByRole('link', { name: 'New guided agent' }).click()
+  const editor = page.locator('textarea')
+  await page.getByRole('img', { name: /which, confirm/ }).waitFor()
+  await editor.fill((await editor.inputValue()).replace('id: tea-desk', 'id: cola-desk'))
+  await page.getByRole('button', { name: 'Create agent' }).click()
+
+  await page.getByRole('heading', { name: 'cola-desk' }).waitFor()
+  expect((await here.qm.agents.getAgent({ path: { agent_id: 'cola-desk' } })).data?.has_guide).toBe(true)
+})
+
 test('a session can be started in the dashboard', async () => {
   await using visitor = await tabs.open(`${here.platform.url}/sessions`)
   const { page } = visitor
@@ -88,10 +130,13 @@ test('a session can be started in the dashboard', async () => {
 })
 
 test('the pages of sessions pass axe in both themes, and fit a desktop and a phone', async () => {
+  const { data: agent } = await here.qm.agents.getAgent({ path: { agent_id: 'tea-desk' } })
   await using visitor = await tabs.open(`${here.platform.url}/sessions`)
   const faults = await checkPages(visitor.page, [
     { name: 'sessions', url: `${here.platform.url}/sessions` },
     { name: 'session', url: `${here.platform.url}/sessions/${sessionId}` },
+    { name: 'manifest', url: `${here.platform.url}/agents/${agent?.id}` },
+    { name: 'new-guided', url: `${here.platform.url}/agents/new-guided` },
   ])
 
   expect(faults).toEqual({})

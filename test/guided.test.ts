@@ -253,7 +253,10 @@ describe.each(engines)('guided agents on %s', (engine) => {
         [
           promise,
           fine,
-          { when: { last_user: 'was not sent' }, answer: 'I will look into it' },
+          {
+            when: { last_user: { matches: 'was not sent[\\s\\S]*Never promise a refund \\(it promises one\\)' } },
+            answer: 'I will look into it',
+          },
           { when: {}, answer: 'You get a refund' },
         ],
         context,

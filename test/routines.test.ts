@@ -1,6 +1,7 @@
+import { createHmac, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { engines, type FreshDatabase, freshDatabase } from './engines.ts'
-import { applied, asks, guided, type McpProcess, matching, startMcpProcess } from './guided-kit.ts'
+import { applied, asks, guided, type McpProcess, manifestOf, matching, startMcpProcess } from './guided-kit.ts'
 import { adminKey, startPlatform, startService, type TestPlatform } from './kit.ts'
 import { repliesIn, type TestSession, toolsIn } from './sessions-kit.ts'
 
@@ -330,6 +331,13 @@ describe.each(engines)('routines on %s', (engine) => {
     ])
     expect(repliesIn(events)).toEqual(['It is on its way'])
     expect((await session.get()).metadata).toEqual({ step_outputs: { classify: { urgency: 'high' } } })
+    const { generation_id } = toolsIn(events)[0] ?? {}
+    const { body } = await platform.get('/calls?q=reason')
+    const calls = body.data.filter((call: { generation_id: string }) => call.generation_id === generation_id)
+    expect(calls).toMatchObject([
+      { action: 'built-in:reason', app: 'built-in', tool_id: null, status: 'success' },
+      { action: 'built-in:reason', status: 'execution_error' },
+    ])
   })
 
   describe('autonomous routines', () => {
@@ -392,6 +400,33 @@ describe.each(engines)('routines on %s', (engine) => {
         'built-in:emit_output',
       ])
       expect(repliesIn(data)).toEqual([])
+    })
+
+    test('sign their callbacks as webhooks are signed', async () => {
+      await using service = await startService()
+      const secret = `whsec_${randomBytes(32).toString('base64')}`
+      const signing = { callback_url_allowlist: [service.url], callback_secret: '${CALLBACK_SECRET}' }
+      const signed = parts([...steps, emits({ urgency: 'high' })], { routines: [report(signing)] })
+      const declared = { ...signed, secrets: [{ secret_name: 'CALLBACK_SECRET' }] }
+
+      const refused = await platform.post('/manifests', {
+        manifest: manifestOf(declared).text,
+        secrets: { CALLBACK_SECRET: 'not-a-signing-secret' },
+      })
+      const agent = await applied(platform, declared, { CALLBACK_SECRET: secret })
+      const { body: run } = await trigger(agent, { callback_url: `${service.url}/done` })
+      await expect.poll(() => service.received.length, { timeout: 15_000 }).toBe(1)
+
+      expect([refused.status, refused.body.error.details.errors[0].path]).toEqual([
+        400,
+        'agent_config.context.routines[0].autonomous.callback_secret',
+      ])
+      const [{ headers = {}, body = '' } = {}] = service.received
+      const content = `${run.run_id}.${headers['webhook-timestamp']}.${body}`
+      const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+      expect(headers['webhook-id']).toBe(run.run_id)
+      expect(headers['webhook-signature']).toBe(`v1,${createHmac('sha256', key).update(content).digest('base64')}`)
+      expect(JSON.stringify((await platform.get(`/routines/report/runs/${run.run_id}`)).body)).not.toContain('CALLBACK')
     })
 
     test('answer at /routines without the prefix', async () => {

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sweep } from '../src/housekeeping.ts'
+import { newId } from '../src/model/ids.ts'
 import { engines, type FreshDatabase, freshDatabase } from './engines.ts'
 import { adminKey, startPlatform, startService, type TestPlatform } from './kit.ts'
 import { repliesIn, scriptedAgent, statusesIn, TestSession, toolsIn } from './sessions-kit.ts'
@@ -372,24 +374,51 @@ describe.each(engines)('sessions on %s', (engine) => {
     })
   })
 
-  test('webhooks get each event of a turn once, with its offset', async () => {
+  test('webhooks get every event of a session once and while the turn runs; offsets tell their order', async () => {
     await using service = await startService()
     const webhook = await platform.post('/webhooks', {
       name: `w-${engine}`,
       url: service.url,
       events: ['session.event'],
     })
-    const session = await open()
-
-    const events = await session.say('Hello')
-
-    const turn = events.filter(({ generation_id }) => generation_id !== null)
+    const agent = await scriptedAgent(platform, [
+      { when: { last_user: { equals: 'slow' } }, stall: true },
+      { when: {}, answer: 'Fine' },
+    ])
+    const session = await TestSession.start(platform, agent)
     const received = () =>
       service.received.map(({ body }) => JSON.parse(body).data).filter((event) => event.session_id === session.id)
-    await expect.poll(() => received().length, { timeout: 15_000 }).toBe(turn.length)
-    // Deliveries may overtake each other. The offset tells the order.
-    const offsets = received().map(({ offset }) => offset as number)
-    expect(offsets.sort((a, b) => a - b)).toEqual(turn.map(({ offset }) => offset))
+    const offsets = () => received().map(({ offset }) => offset as number)
+
+    await session.send('slow')
+    await expect.poll(() => offsets().sort(), { timeout: 15_000 }).toEqual([0, 1, 2])
+    await session.inject({ tool_id: 'injected:note', result: 'x'.repeat(400_000) })
+    const events = await session.say('go on')
+    await platform.post(`/sessions/${session.id}/events`, { data: { page: '/checkout' } })
+
+    const all = await session.events('?limit=1000')
+    await expect.poll(() => offsets().length, { timeout: 15_000 }).toBe(all.length)
+    // Deliveries may overtake each other, and a retry comes later.
+    const sorted = received().sort((a, b) => a.offset - b.offset)
+    expect(sorted.map(({ id, offset, kind }) => ({ id, offset, kind }))).toEqual(
+      all.map(({ id, offset, kind }) => ({ id, offset, kind })),
+    )
+    expect(sorted.find(({ tool_id }) => tool_id)).toMatchObject({ omitted: ['result'] })
+    expect(repliesIn(events)).toEqual(['Fine'])
+    await platform.delete(`/webhooks/${webhook.body.id}`)
+  })
+
+  test('a webhook gets no events from before it existed', async () => {
+    const session = await open()
+    await session.say('Before')
+    await using service = await startService()
+    const webhook = await platform.post('/webhooks', { name: `late-${engine}`, url: service.url, events: ['*'] })
+
+    const events = await session.say('After')
+
+    const own = () => service.received.map(({ body }) => JSON.parse(body).data).filter(({ offset }) => offset >= 0)
+    await expect.poll(() => own().length, { timeout: 15_000 }).toBe(events.length)
+    expect(own().map(({ offset }) => offset)).not.toContain(0)
     await platform.delete(`/webhooks/${webhook.body.id}`)
   })
 
@@ -425,6 +454,45 @@ describe.each(engines)('sessions on %s', (engine) => {
     expect((await session.get()).metadata).toEqual({ a: 1, c: 3 })
     expect((await platform.delete(`/sessions/${session.id}`)).status).toBe(204)
     expect((await platform.get(`/sessions/${session.id}/events`)).status).toBe(404)
+  })
+
+  test('sessions are deleted with their events and turns once their retention period is over, if nothing happens in them', async () => {
+    const { store, webhooks, connections } = platform.platform
+    const agent = await scriptedAgent(platform, [
+      { when: { last_user: 'slow' }, stall: true },
+      { when: {}, answer: 'Fine' },
+    ])
+    const day = 24 * 60 * 60 * 1000
+    const long = Date.now() - 40 * day
+    const fields = { project_id: platform.projectId, agent_id: agent, end_user_id: null, title: null, metadata: {} }
+    const principal = { id: 'key_old', name: 'old' }
+    const make = async () => {
+      const made = await store.sessions.create({ ...fields, id: newId('sess', long), principal })
+      return new TestSession(platform, made.id)
+    }
+    const [old, recent, busy] = [await make(), await make(), await make()]
+    const events = await old.say('Hello')
+    await recent.say('Hello')
+    await busy.send('slow')
+    await expect.poll(async () => (await busy.get()).generation_id).not.toBeNull()
+    await store.engine.db
+      .updateTable('sessions')
+      .set({ updated_at: long })
+      .where('id', 'in', [old.id, busy.id])
+      .execute()
+    const config = { callRetentionDays: 0, sessionRetentionDays: 30 }
+
+    await sweep({ store, webhooks, keeper: connections.keeper, config: { ...config, sessionRetentionDays: 0 } })
+    const kept = await platform.get(`/sessions/${old.id}`)
+    await sweep({ store, webhooks, keeper: connections.keeper, config })
+
+    expect(kept.status).toBe(200)
+    const statuses = await Promise.all([old, recent, busy].map((one) => platform.get(`/sessions/${one.id}`)))
+    expect(statuses.map(({ status }) => status)).toEqual([404, 200, 200])
+    expect(await store.sessions.events(old.id, { min_offset: 0, limit: 10 })).toEqual([])
+    const turn = events.findLast(({ generation_id }) => generation_id)?.generation_id
+    expect((await platform.get(`/generations/${turn}`)).status).toBe(404)
+    await platform.delete(`/sessions/${busy.id}`)
   })
 
   test('a hundred messages at once are all kept in order, and the last one is answered', async () => {

@@ -156,6 +156,11 @@ const routes = [
   }),
   createRoute({
     getParentRoute,
+    path: '/agents/new-guided',
+    component: lazyRouteComponent(() => import('./pages/agents/manifest/new.tsx'), 'NewManifest'),
+  }),
+  createRoute({
+    getParentRoute,
     path: '/agents/$agentId',
     // The last run of the open conversation.
     validateSearch: (search: Record<string, unknown>): { tab?: string | undefined; run?: string | undefined } => {

@@ -1,5 +1,4 @@
 import type { Authenticator } from '../access/authenticator.ts'
-import type { ToolChoice } from '../model/agent.ts'
 import { errorBody, PlatformError } from '../model/errors.ts'
 import { isOver } from '../model/generation.ts'
 import type { StepGuide } from '../model/guide.ts'
@@ -10,12 +9,12 @@ import { AttemptSuperseded } from '../store/attempt.ts'
 import type { Run } from '../store/generations.ts'
 import type { Journal, JournalCall, NewCall } from '../store/journal.ts'
 import { type CallDeps, type CallProgress, callRequestOf, makeCall, requireInTime } from './make-call.ts'
-import type { ModelAnswer, ModelDelta, ModelRequest, ModelTool } from './models/model.ts'
-import { builtInName, builtInTools, offeredTools } from './offered.ts'
+import type { ModelAnswer, ModelDelta, ModelRequest } from './models/model.ts'
+import { builtInName } from './offered.ts'
 import { ReplyGate } from './reply-gate.ts'
-import { settingsFor, stopAfter } from './step-settings.ts'
+import { requestFor } from './step-request.ts'
+import { stopAfter } from './step-settings.ts'
 import { type Toolbox, toolboxOf } from './toolbox.ts'
-import { transcript, withGuidance } from './transcript.ts'
 import type { TurnHooks } from './turn.ts'
 
 /*
@@ -143,7 +142,7 @@ async function continueRun(taken: Run, { stop, cancel }: Signals, deps: LoopDeps
       const step = { run, principal, toolbox, signal: cancel, fresh, guide: last.guide }
       const open = journal.calls.filter((call) => isLast(call) && call.output === undefined)
       await requireInTime(open, deps)
-      if (journal.calls.some(isLast)) await turns?.said(run, last)
+      if (turns && journal.calls.some(isLast) && !(await turns.said(run, last))) throw new Cancelled()
       const made = await makeCalls(open, (call) => makeCall(call, step, deps).finally(() => deps.changed(run)))
       const done = new Map(made.map(({ call }) => [call.call_id, call]))
       journal = { ...journal, calls: journal.calls.map((call) => done.get(call.call_id) ?? call) }
@@ -164,6 +163,8 @@ async function continueRun(taken: Run, { stop, cancel }: Signals, deps: LoopDeps
         const ending = { status: 'completed' as const, stop_reason: reason, error: null }
         return generations.end(run, { ...ending, content: text, finish_reason: last.finish_reason })
       }
+      // The review has noted in the journal what is wrong with the draft.
+      if (text === undefined) journal = await journals.read(run.id)
     }
     const number = last?.answered_at === null ? last.number : (last?.number ?? 0) + 1
     journal = await askModel(run, number, journal, { toolbox, signal: either, fresh }, deps)
@@ -217,30 +218,21 @@ async function askModel(
   const { step, isWanted } = await journals.startStep(run, number, guide)
   if (!isWanted) throw new Cancelled()
   deps.changed(run)
-  const tools = [
-    ...offeredTools(number, run, toolbox, guide).map(({ name, prepared }) => ({
-      name,
-      description: prepared.action.description,
-      schema: prepared.publicSchema,
-    })),
-    ...builtInTools(guide),
-  ]
   const refused = new AbortController()
   const send = (delta: ModelDelta) => deps.streamed(run, number, delta)
   const begin = () => turns?.beginReply(run, number) ?? Promise.resolve(true)
   const gate = turns && new ReplyGate(begin, send, () => refused.abort(new Cancelled()))
-  const answer = await model.generate({
-    messages: withGuidance(transcript(run, journal), guide?.guidance ?? null),
-    tools,
-    toolChoice: choiceAmong(tools, guide ? guidedChoice(guide) : settingsFor(number, run.settings).toolChoice),
-    temperature: run.settings.temperature,
-    signal: AbortSignal.any([signal, refused.signal]),
-    onDelta: (delta) => {
-      if (!gate) send(delta)
-      // A reply that is checked first is sent as a whole.
-      else if (!guide?.reviewed) gate.onDelta(delta)
-    },
-  })
+  const generate = () =>
+    model.generate({
+      ...requestFor(run, number, journal, { toolbox, guide }),
+      signal: AbortSignal.any([signal, refused.signal]),
+      onDelta: (delta) => {
+        if (!gate) send(delta)
+        // A reply that is checked first is sent as a whole.
+        else if (!guide?.reviewed) gate.onDelta(delta)
+      },
+    })
+  const answer = guide?.fetch ? fetchingAnswer(guide.fetch) : await generate()
   await gate?.settled()
   refused.signal.throwIfAborted()
   const calls = callsOf(answer, toolbox, journal, guide)
@@ -266,15 +258,16 @@ async function askModel(
   }
 }
 
-const guidedChoice = ({ must_call, last }: StepGuide): ToolChoice =>
-  last ? 'none' : must_call === null ? 'auto' : { type: 'tool', tool_name: must_call }
-
-/** Falls back to `auto` if the chosen tool is missing: its server may be down. */
-function choiceAmong(tools: readonly ModelTool[], choice: ToolChoice): ModelRequest['toolChoice'] {
-  if (tools.length === 0) return 'auto'
-  if (typeof choice === 'string') return choice
-  return tools.some(({ name }) => name === choice.tool_name) ? { tool_name: choice.tool_name } : 'auto'
-}
+/** A step that fetches variables has calls as if a model had asked for them. */
+const fetchingAnswer = (fetch: NonNullable<StepGuide['fetch']>): ModelAnswer => ({
+  ...{ text: '', reasoning: null, finish_reason: 'tool_calls', model: '', metadata: null },
+  tool_calls: fetch.map((one, index) => ({
+    id: `variable_${index}`,
+    name: one.tool_name,
+    args: JSON.stringify(one.arguments),
+  })),
+  usage: { input_tokens: 0, output_tokens: 0, cached_input_tokens: 0 },
+})
 
 /** The limit of `tool_call_id` when outputs are submitted. */
 const longestId = 500

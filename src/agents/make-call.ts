@@ -27,7 +27,7 @@ export interface CallDeps {
   readonly outputMs: number
   /** Whether a call that was started may have had its effect: it needed no approval, or its approval was used. */
   mayHaveRun(callId: string): Promise<boolean>
-  readonly turns: Pick<TurnHooks, 'executeBuiltIn'>
+  readonly turns: Pick<TurnHooks, 'builtIn'>
 }
 
 interface CallStep {
@@ -93,10 +93,6 @@ export async function makeCall(call: JournalCall, step: CallStep, deps: CallDeps
     return made
   }
 
-  if (step.guide && isBuiltIn(call)) {
-    const { output, isError } = await deps.turns.executeBuiltIn(run, call, step.guide)
-    return give(output, isError)
-  }
   if (call.awaits?.kind === 'client') {
     const now = isLate(call, deps) ? await journals.findCall(call) : call
     return now.output === undefined ? { call, waits: call.awaits } : { call: now }
@@ -106,19 +102,21 @@ export async function makeCall(call: JournalCall, step: CallStep, deps: CallDeps
     if (started && !isOver(started.status)) return { call, waits: call.awaits }
     if (started) return finishFromRun(call, started, give, step, deps)
   }
+  const builtIn = step.guide && isBuiltIn(call) ? deps.turns.builtIn(run, call, step.guide) : undefined
   const recorded = await recordedOutcome(call, step, deps)
   if (recorded === 'unknown') {
     return give(errorForModel(new PlatformError('OUTCOME_UNKNOWN', { action: call.tool_name })), true)
   }
   if (recorded && 'output' in recorded) return give(recorded.output, recorded.isError)
   // Skip the check for a call that was started: its tool was active then, and later settings do not apply to it.
-  const input = (recorded ? undefined : refusalOf(call, step)) ?? inputOf(call)
+  const input = builtIn?.input ?? (recorded ? undefined : refusalOf(call, step)) ?? inputOf(call)
   if (input instanceof PlatformError) {
     await recordRefused(call, step, input, deps)
     return give(errorForModel(input), true)
   }
   const outcome = await deps.dispatch({
     ...callRequestOf(call, step, input),
+    ...(builtIn && { builtIn: builtIn.tool, toolId: builtIn.tool.tool.id, action: undefined }),
     live: { signal },
     ...(recorded && { begunAt: recorded.begunAt, awaited: call.awaits?.kind }),
     // Written before the call record, because the record is truncated and redacted.
@@ -250,7 +248,7 @@ async function recordedOutcome(
   if (call.awaits) return { begunAt }
   const tool = toolbox.find(call.tool_name)
   const { idempotent, resumable } = tool?.prepared.action ?? {}
-  const isSafe = idempotent === true || resumable === true || (tool && !tool.entry.type.execute)
+  const isSafe = isBuiltIn(call) || idempotent === true || resumable === true || (tool && !tool.entry.type.execute)
   return isSafe || !(await passedGate(call.call_id)) ? { begunAt } : 'unknown'
 }
 

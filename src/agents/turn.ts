@@ -1,4 +1,5 @@
-import type { Json } from '../lib/json.ts'
+import type { ToolEntry } from '../catalogue/catalogue.ts'
+import type { JsonObject } from '../lib/json.ts'
 import type { Step } from '../model/generation.ts'
 import type { StepGuide } from '../model/guide.ts'
 import type { Message } from '../model/message.ts'
@@ -24,12 +25,15 @@ export interface TurnHooks {
   history(run: Run): Promise<Message[]>
   /** What the next step sees. Null without a guide. */
   decide(context: StepContext): Promise<StepGuide | null>
-  /** Appends the text of a step that also has calls. */
-  said(run: Run, step: Step): Promise<void>
+  /**
+   * Appends the text of a step that also has calls. False if a message has arrived meanwhile: while the text looked like the
+   * reply, it could not cancel the turn.
+   */
+  said(run: Run, step: Step): Promise<boolean>
   /** Appends the results of a step's calls. */
   called(run: Run, calls: readonly JournalCall[], toolbox: Toolbox): Promise<void>
-  /** Executes a call of a built-in tool. */
-  executeBuiltIn(run: Run, call: JournalCall, guide: StepGuide): Promise<{ output: Json; isError: boolean }>
+  /** A built-in tool, which has no record, and the input for a call of it. */
+  builtIn(run: Run, call: JournalCall, guide: StepGuide): { readonly tool: ToolEntry; readonly input: JsonObject }
   /** Whether a call of the step has settled the run. */
   isSettledBy(calls: readonly JournalCall[]): boolean
   review(context: StepContext & { readonly step: Step }): Promise<Verdict>

@@ -30,6 +30,8 @@ import { secretPathsOf } from './sensitive.ts'
  * grant when they call again. If a caller gives up, its call stays open, and a repeat of the same call finds it.
  */
 export function approve(call: ValidCall, record: CallRecord, deps: DispatchDeps): Decision | Promise<Decision> {
+  // Built-in tools change nothing outside the turn that they belong to.
+  if (call.builtIn) return grantedAtOnce(call)
   if (call.begunAt !== undefined) return resume(call, record, deps)
   return checkGates(call, record, deps)
 }

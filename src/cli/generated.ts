@@ -2453,7 +2453,7 @@ export const commands: readonly Command[] = [
     module: 'sessions',
     route: 'DELETE /sessions/{session_id}',
     permission: 'sessions:DeleteSession',
-    summary: 'Delete a session with its events; a turn in progress is cancelled',
+    summary: 'Delete a session with its events and turns; a turn in progress is cancelled',
     fields: [
       { name: 'session_id', type: 'string', required: true, where: 'path', reads: 'text' },
     ],
@@ -2620,12 +2620,13 @@ export const commands: readonly Command[] = [
     module: 'manifests',
     route: 'POST /manifests/rehearse',
     permission: 'manifests:RehearseManifest',
-    summary: 'Show how recorded turns would have begun under a changed manifest; no tool is called',
-    example: { manifest: '{"id":"car-desk","agent_config":{"llms":{"generation":{"provider":"openai-compatible","base_url":"http://127.0.0.1:11434/v1","model":"qwen3"}},"context":{"description":"You sell cars.","policies":[{"id":"discount","condition":"asks for a discount","action":"Offer 5 %, once.","repeat":"once"}],"routines":[{"id":"summary","title":"Summary of an order","entry":"emit","nodes":[{"id":"emit","tools":"built-in:emit_output"}],"autonomous":{"output_schema":{"type":"object","properties":{"text":{"type":"string"}}}}}]}}}', turns: 50 },
+    summary: 'Show how recorded sessions would have gone under a changed manifest; no tool is called',
+    example: { manifest: '{"id":"car-desk","agent_config":{"llms":{"generation":{"provider":"openai-compatible","base_url":"http://127.0.0.1:11434/v1","model":"qwen3"}},"context":{"description":"You sell cars.","policies":[{"id":"discount","condition":"asks for a discount","action":"Offer 5 %, once.","repeat":"once"}],"routines":[{"id":"summary","title":"Summary of an order","entry":"emit","nodes":[{"id":"emit","tools":"built-in:emit_output"}],"autonomous":{"output_schema":{"type":"object","properties":{"text":{"type":"string"}}}}}]}}}', sessions: 50 },
     fields: [
       { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
       { name: 'manifest', type: 'string', description: 'The manifest, in YAML', required: true, where: 'body', reads: 'text' },
-      { name: 'turns', type: 'integer', description: 'How many of the latest turns', default: '200', where: 'body', reads: 'JSON' },
+      { name: 'sessions', type: 'integer', description: 'How many of the latest sessions of the agent', default: '200', where: 'body', reads: 'JSON' },
+      { name: 'session_ids', type: 'string[]', description: 'These sessions instead', where: 'body', reads: 'list' },
     ],
   },
   {

@@ -298,16 +298,16 @@ export const customCommands: readonly CustomCommand[] = [
   {
     name: 'rehearse',
     summary: 'Show what a changed manifest would change in recorded sessions',
-    usage: ['<manifest.yaml> [--turns <number>]'],
+    usage: ['<manifest.yaml> [--sessions last:<number>|<id>,…]'],
     replaces: ['rehearse-manifest'],
     about:
-      'Decides again about the latest turns of the agent, under the changed manifest, and prints which policies, nodes and tools would differ. Questions that were answered already are not asked again. No tool is called, and nothing is changed.',
+      'Plays the latest sessions of the agent again, under the changed manifest, and prints which policies, nodes, calls and replies would differ, and what it cost. Answers of the model whose prompt is unchanged are reused. No tool is called, and nothing is changed.',
     flags: [
-      { name: 'turns', value: 'number', help: 'How many of the latest turns. Default: 200.' },
+      { name: 'sessions', value: 'which', help: 'last:<number>, or ids of sessions with commas. Default: last:200.' },
       { name: 'project-id', value: 'id', help: 'Project of the agent. Required if there are several.' },
       ...connected,
     ],
-    examples: ['rehearse car-desk.yaml', 'rehearse car-desk.yaml --turns 50 --json'],
+    examples: ['rehearse car-desk.yaml', 'rehearse car-desk.yaml --sessions last:50 --json'],
     load: async () => (await import('./commands/rehearse.ts')).rehearse,
   },
   {

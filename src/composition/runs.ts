@@ -1,6 +1,7 @@
 import { createGuideHooks } from '../agents/guide/guide-hooks.ts'
 import { modelOf } from '../agents/model-of.ts'
 import { Runner } from '../agents/runner.ts'
+import { EventPublisher, keepPublishing } from '../agents/sessions/event-publisher.ts'
 import { RoutineRuns } from '../agents/sessions/routine-runs.ts'
 import { SessionRunner } from '../agents/sessions/session-runner.ts'
 import { createTurnHooks } from '../agents/sessions/turn-hooks.ts'
@@ -52,16 +53,25 @@ export function createRuns(base: Base, { authenticator }: Identity, calls: Calls
   const sessionRunner = new SessionRunner({
     ...{ store, runner, log },
     stateAfter: (run, session) => guide.stateAfter(run, session),
-    publish: (session, events) => publishSession(session, events, webhooks),
     onTurnEnd: (run, session) => routineRuns.onTurnEnd(run, session),
   })
-  const routineRuns = new RoutineRuns({ store, jobs, outbound, runner, sessionRunner })
+  const eventPublisher = new EventPublisher({
+    ...{ store, jobs, log },
+    publish: (session, events) => publishSession(session, events, webhooks),
+  })
+  const routineRuns = new RoutineRuns({
+    ...{ store, jobs, outbound, runner, sessionRunner },
+    secretOf: (projectId, name) => toolDeps.credentials.valueOf(projectId, name),
+  })
   metrics.watchGenerations(() => runner.running)
   return {
     ...{ runner, sessionRunner, routineRuns, workflows },
+    /** Publishes events that a crash left behind. */
+    sweep: () => keepPublishing(eventPublisher, log),
     async start() {
       await runner.work()
       await routineRuns.work()
+      await eventPublisher.work()
       void sessionRunner.sweep()
       await workflows.work()
     },

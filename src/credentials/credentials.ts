@@ -69,6 +69,14 @@ export class Credentials {
     return { config: withSecrets(config, values), secrets, ...(fault && { fault }) }
   }
 
+  /** The value of a secret of the project. Throws if it has none. */
+  async valueOf(projectId: string, name: string): Promise<string> {
+    const owner = { project_id: projectId, config: { value: `\${{ secrets.${name} }}` } }
+    const { config, fault } = await this.fill(owner)
+    if (fault) throw fault
+    return config.value
+  }
+
   /** The connection of a caller for a tool. Throws if the caller must connect first. */
   authorize(
     tool: ConnectedTool,

@@ -524,6 +524,8 @@ export interface SessionRow {
   principal_id: string
   principal_name: string
   next_offset: number
+  /** The events before this offset were handed to webhooks, or nobody subscribed to them. */
+  published: number
   /** The offset of the latest event that needs a turn; null if there is none. */
   wanted: number | null
   turn_id: string | null

@@ -18,6 +18,8 @@ export interface CallRequest {
   readonly surface: Surface
   readonly client: { readonly name: string | null; readonly version: string | null }
   readonly toolId: string
+  /** The tool itself, if it has no record because it belongs to the turn of a session. */
+  readonly builtIn?: ToolEntry | undefined
   /** The name of the action. Optional for tools with a single action. */
   readonly action: string | undefined
   /** Whether `action` is a method of the tool's protocol, such as `prompts/get`. */

@@ -26,10 +26,11 @@ export async function dispatch(request: CallRequest, deps: DispatchDeps): Promis
   try {
     if (request.depth > maxDepth) throw new PlatformError('CALL_TOO_DEEP', { depth: request.depth })
     // Avoids `await` where a value is already available: a cached tool that needs no approval runs in the same turn.
-    const { toolId } = request
-    const resolved = resolve(request, deps.catalogue.peek(toolId) ?? (await deps.catalogue.find(toolId)), record)
+    const { toolId, builtIn } = request
+    const entry = builtIn ?? deps.catalogue.peek(toolId) ?? (await deps.catalogue.find(toolId))
+    const resolved = resolve(request, entry, record)
     record.resolved(resolved)
-    const mode = modeNameOf(request.principal) === undefined ? undefined : await modeOf(resolved, deps)
+    const mode = modeNameOf(request.principal) === undefined || builtIn ? undefined : await modeOf(resolved, deps)
     const validation = validate(preset(authorize(resolved, mode)))
     const valid = validation instanceof Promise ? await validation : validation
     if (valid.entry.filled.fault) throw valid.entry.filled.fault

@@ -64,7 +64,7 @@ export class CallRecord {
     this.#secrets = filled.redactor
     this.#target = {
       project_id: tool.project_id,
-      tool_id: tool.id,
+      tool_id: this.#request.builtIn ? null : tool.id,
       tool: tool.name,
       app: action.app,
       // The name of an upstream server's action can contain any characters.

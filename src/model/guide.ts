@@ -39,6 +39,8 @@ export interface Autonomous {
   readonly output_schema: JsonObject
   readonly timeout_seconds: number | null
   readonly callback_url_allowlist: readonly string[]
+  /** The name of the secret that signs callbacks. */
+  readonly callback_secret?: string | null
 }
 
 export interface Routine {
@@ -64,6 +66,22 @@ export interface GlossaryEntry {
   readonly synonyms: readonly string[]
 }
 
+/** The result of a tool that a session keeps. */
+export interface Variable {
+  readonly id: string
+  readonly tool: string
+  readonly arguments: JsonObject
+  /** How old it may become. Null means that it is fetched once. */
+  readonly max_age_seconds: number | null
+}
+
+/** A text for replies, with `${{ … }}`. */
+export interface CannedReply {
+  readonly id: string
+  readonly text: string
+  readonly when: string | null
+}
+
 /** What guides the turns of an agent. Immutable: a changed manifest makes a new one. */
 export interface GuideContent {
   readonly policies: readonly Policy[]
@@ -71,6 +89,10 @@ export interface GuideContent {
   readonly reevaluation_tools: readonly string[]
   readonly glossary: readonly GlossaryEntry[]
   readonly priorities: readonly Priority[]
+  readonly variables: readonly Variable[]
+  readonly canned_replies: readonly CannedReply[]
+  /** `strict`: replies are canned replies, and nothing else. */
+  readonly reply_mode: 'free' | 'strict'
   readonly safe_reply: string
   readonly max_engine_iterations: number
   readonly policy_batch_size: number
@@ -112,6 +134,18 @@ export const StepGuide = z.object({
   rewrites: z.int().nullable().describe('The step whose draft this step replaces'),
   questions: z.int().describe('How many questions the model was asked for this decision'),
   faults: z.array(z.string()),
+  fetch: z
+    .array(
+      z.object({
+        variable: z.string(),
+        tool_id: z.string(),
+        tool_name: z.string(),
+        arguments: z.custom<JsonObject>(),
+      }),
+    )
+    .optional()
+    .describe('The variables that this step fetches. No model is asked'),
+  replies: z.array(z.string()).optional().describe('The canned replies that can be sent'),
 })
 export type StepGuide = z.infer<typeof StepGuide>
 

@@ -77,6 +77,8 @@ export type RoutineRunState = Pick<
 > & {
   readonly input: JsonObject
   readonly deadline: number | null
+  /** The name of the secret that signs the callback. */
+  readonly callback_secret?: string | null
   /** How often its result was posted to the callback URL, and whether that worked. */
   readonly callbacks: number
   readonly called_back: boolean
@@ -98,6 +100,8 @@ export interface GuideState {
   readonly routines: readonly RoutinePosition[]
   /** Policies with `repeat: once` that have been applied. */
   readonly once: readonly string[]
+  /** Variables that were fetched, and when. */
+  readonly variables?: { readonly [id: string]: { readonly value: Json; readonly at: number } }
 }
 
 export const emptyState: GuideState = { routines: [], once: [] }

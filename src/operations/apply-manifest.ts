@@ -9,6 +9,7 @@ import { PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
 import { shortestSecret } from '../model/secret.ts'
 import type { StoredTool } from '../store/tools.ts'
+import { isWebhookSecret } from '../webhooks/signature.ts'
 import { type Context, type Operation, requireAllowed } from './operation.ts'
 
 export interface AppliedManifest {
@@ -33,6 +34,7 @@ export async function applyManifest(text: string, context: Applying): Promise<Ap
   const { manifest } = read
   await authorize(manifest, context)
   await storeSecrets(manifest, read, context)
+  await requireSigningSecrets(manifest, read, context)
   const drafts = await serverDrafts(manifest, read, context)
   const tools = await contact(drafts, context)
   requireTools(manifest, read, tools)
@@ -92,12 +94,19 @@ async function storeSecrets({ secrets }: Manifest, { faultAt }: ReadManifest, co
   }
 }
 
-/** The value of a secret of the project. */
-async function secretValue(name: string, { toolDeps, projectId }: Applying): Promise<string> {
-  const owner = { project_id: projectId, config: { value: `\${{ secrets.${name} }}` } }
-  const { config, fault } = await toolDeps.credentials.fill(owner)
-  if (fault) throw fault
-  return config.value
+const secretValue = (name: string, { toolDeps, projectId }: Applying): Promise<string> =>
+  toolDeps.credentials.valueOf(projectId, name)
+
+/** A callback cannot be signed with any text. */
+async function requireSigningSecrets(manifest: Manifest, { faultAt }: ReadManifest, context: Applying): Promise<void> {
+  const faults: ManifestFault[] = []
+  for (const [index, { autonomous }] of manifest.agent_config.context.routines.entries()) {
+    if (!autonomous?.callback_secret) continue
+    if (isWebhookSecret(await secretValue(variableIn(autonomous.callback_secret), context))) continue
+    const path = ['agent_config', 'context', 'routines', index, 'autonomous', 'callback_secret']
+    faults.push(faultAt(path, 'its value must be whsec_ and at least 24 bytes in base64'))
+  }
+  if (faults.length > 0) throw invalid(faults)
 }
 
 const variableIn = (reference: string): string => reference.slice(2, -1)

@@ -1,13 +1,15 @@
 import { z } from 'zod'
 import { rehearse } from '../agents/guide/rehearse.ts'
 import { guideOf } from '../agents/manifest/compile.ts'
+import { instructionsOf } from '../agents/manifest/prompt.ts'
 import { readManifest } from '../agents/manifest/read.ts'
 import { Manifest } from '../agents/manifest/schema.ts'
 import type { JsonObject } from '../lib/json.ts'
 import { Agent } from '../model/agent.ts'
 import { PlatformError } from '../model/errors.ts'
 import { Id, Text } from '../model/page.ts'
-import { pathOf } from '../store/sessions.ts'
+import { pathOf, type SessionRecord } from '../store/sessions.ts'
+import type { Store } from '../store/store.ts'
 import { agent } from './agents.ts'
 import { applyManifest } from './apply-manifest.ts'
 import { print } from './json-schema.ts'
@@ -62,10 +64,18 @@ export const checkManifest = operation({
   example,
   repeatable: true,
   input: z.strictObject({ manifest: Source }),
-  output: z.object({ valid: z.boolean(), errors: z.array(ManifestProblem) }),
-  async run({ manifest }) {
-    const { faults } = readManifest(manifest)
-    return { valid: faults.length === 0, errors: [...faults] }
+  output: z.object({
+    valid: z.boolean(),
+    errors: z.array(ManifestProblem),
+    guide: z
+      .custom<JsonObject>()
+      .nullable()
+      .meta({ type: ['object', 'null'], description: 'Its policies and routines, with defaults filled in' }),
+  }),
+  async run({ manifest: text }) {
+    const { manifest, faults } = readManifest(text)
+    const guide = manifest ? (guideOf(manifest, null) as unknown as JsonObject) : null
+    return { valid: faults.length === 0, errors: [...faults], guide }
   },
 })
 
@@ -99,16 +109,18 @@ export const rehearseManifest = creates({
   name: 'rehearse-manifest',
   permission: 'manifests:RehearseManifest',
   route: 'POST /manifests/rehearse',
-  summary: 'Show how recorded turns would have begun under a changed manifest; no tool is called',
-  example: { ...example, turns: 50 },
+  summary: 'Show how recorded sessions would have gone under a changed manifest; no tool is called',
+  example: { ...example, sessions: 50 },
   status: 200,
   kind: 'agent',
   input: z.strictObject({
     project_id: Id.optional(),
     manifest: Source,
-    turns: z.int().min(1).max(1000).default(200).describe('How many of the latest turns'),
+    sessions: z.int().min(1).max(1000).default(200).describe('How many of the latest sessions of the agent'),
+    session_ids: z.array(Id).min(1).max(1000).optional().describe('These sessions instead'),
   }),
   output: z.object({
+    sessions: z.int(),
     turns: z.int(),
     changed: z.array(
       z.object({
@@ -116,16 +128,21 @@ export const rehearseManifest = creates({
         generation_id: z.string(),
         message: z.string(),
         applies: Difference.describe('policies and routines'),
-        nodes: Difference,
-        tools: Difference.describe('the tools of the first step'),
+        nodes: Difference.describe('where the session is in its routines'),
+        tools: Difference.describe('the tools that are offered'),
+        calls: Difference.describe('the calls of tools, with their arguments; the turn is not played beyond the first'),
+        violations: Difference.describe('policies for replies that the reply goes against'),
+        reply: z.object({ before: z.string(), after: z.string() }).nullable(),
       }),
     ),
-    reused: z.int().describe('Questions that had been answered already'),
+    reused: z
+      .int()
+      .describe('Answers of the model that hold: about rules, transitions and steps whose prompt is unchanged'),
     asked: z.int().describe('Questions that the model was asked'),
     cost: z.number().describe('In US dollars, as far as prices are known'),
   }),
-  async run({ manifest: text, turns }, context) {
-    const { store, projectId, principal, schemas, models, closing, gone } = context
+  async run({ manifest: text, sessions: count, session_ids }, context) {
+    const { store, projectId, principal, schemas, models, catalogue, closing, gone } = context
     const { manifest, faults } = readManifest(text)
     if (!manifest) throw new PlatformError('MANIFEST_INVALID', { errors: faults })
     const named = { project_id: projectId, name: manifest.id, limit: 1, offset: 0 }
@@ -139,14 +156,28 @@ export const rehearseManifest = creates({
     const guide = { ...guideOf(manifest, current?.evaluation ?? null), id: 'rehearsal' }
     const signal = AbortSignal.any([closing, ...(gone ? [gone()] : [])])
     const rehearsal = await rehearse(
-      await store.generations.turnsOf(found.id, turns),
-      guide,
-      { store, schemas, models },
+      await sessionsOf(found.id, session_ids ?? count, store),
+      { guide, instructions: instructionsOf(manifest) },
+      { store, schemas, models, catalogue },
       signal,
     )
     return { ...rehearsal, changed: [...rehearsal.changed] }
   },
 })
+
+/** These sessions of an agent, or its latest ones. */
+async function sessionsOf(agentId: string, wanted: number | readonly string[], store: Store): Promise<SessionRecord[]> {
+  if (typeof wanted === 'number') {
+    return (await store.sessions.list({ agent_id: agentId, limit: wanted, offset: 0 }, undefined)).data
+  }
+  return Promise.all(
+    wanted.map(async (id) => {
+      const found = await store.sessions.find(id)
+      if (found?.agent_id !== agentId) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'session', id })
+      return found
+    }),
+  )
+}
 
 export const getAgentManifest = acts({
   name: 'get-agent-manifest',

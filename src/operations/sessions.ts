@@ -41,7 +41,14 @@ export const session: RecordKind<SessionRecord> = {
 
 const { end_user_id, title, metadata } = SessionFields
 
-export const shown = ({ wanted: _, path: _path, state: _state, run: _run, ...rest }: SessionRecord): Session => rest
+export const shown = ({
+  wanted: _,
+  published: _published,
+  path: _path,
+  state: _state,
+  run: _run,
+  ...rest
+}: SessionRecord): Session => rest
 
 const agents = References.of('POST /agents/{agent_id}', 'agents:CreateAgentGeneration')
 
@@ -132,7 +139,7 @@ export const deleteSession = acts({
   name: 'delete-session',
   permission: 'sessions:DeleteSession',
   route: 'DELETE /sessions/{session_id}',
-  summary: 'Delete a session with its events; a turn in progress is cancelled',
+  summary: 'Delete a session with its events and turns; a turn in progress is cancelled',
   status: 204,
   on: session,
   input: z.strictObject({ id: Id }),

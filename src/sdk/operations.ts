@@ -1403,7 +1403,7 @@ export interface Operations {
     createSession: { body: NewSession; answer: Session }
     /** Add a custom event to a session; models do not see it */
     createSessionEvent: { path: { session_id: string }; body: NewSessionEvent; answer: SessionEventIds }
-    /** Delete a session with its events; a turn in progress is cancelled */
+    /** Delete a session with its events and turns; a turn in progress is cancelled */
     deleteSession: { path: { session_id: string }; answer: null }
     /** Get the run of an autonomous routine, with its output once it has ended */
     getRoutineRun: { path: { routine_id: string; run_id: string }; answer: RoutineRun }
@@ -1516,20 +1516,28 @@ export interface Operations {
         /** The manifest, in YAML */
         manifest: string
       }
-      answer: { valid: boolean; errors: Array<ManifestProblem> }
+      answer: {
+        valid: boolean
+        errors: Array<ManifestProblem>
+        /** Its policies and routines, with defaults filled in */
+        guide: unknown | null
+      }
     }
     /** Get the JSON Schema of manifests, for editors */
     getManifestSchema: { answer: JsonSchema }
-    /** Show how recorded turns would have begun under a changed manifest; no tool is called */
+    /** Show how recorded sessions would have gone under a changed manifest; no tool is called */
     rehearseManifest: {
       body: {
         project_id?: string
         /** The manifest, in YAML */
         manifest: string
-        /** How many of the latest turns */
-        turns?: number
+        /** How many of the latest sessions of the agent */
+        sessions?: number
+        /** These sessions instead */
+        session_ids?: Array<string>
       }
       answer: {
+        sessions: number
         turns: number
         changed: Array<{
           session_id: string
@@ -1537,11 +1545,17 @@ export interface Operations {
           message: string
           /** policies and routines */
           applies: { added: Array<string>; removed: Array<string> }
+          /** where the session is in its routines */
           nodes: { added: Array<string>; removed: Array<string> }
-          /** the tools of the first step */
+          /** the tools that are offered */
           tools: { added: Array<string>; removed: Array<string> }
+          /** the calls of tools, with their arguments; the turn is not played beyond the first */
+          calls: { added: Array<string>; removed: Array<string> }
+          /** policies for replies that the reply goes against */
+          violations: { added: Array<string>; removed: Array<string> }
+          reply: { before: string; after: string } | null
         }>
-        /** Questions that had been answered already */
+        /** Answers of the model that hold: about rules, transitions and steps whose prompt is unchanged */
         reused: number
         /** Questions that the model was asked */
         asked: number

@@ -808,6 +808,10 @@ export interface GuideDecision {
   /** How many questions the model was asked for this decision */
   questions: number
   faults: Array<string>
+  /** The variables that this step fetches. No model is asked */
+  fetch?: Array<{ variable: string; tool_id: string; tool_name: string; arguments: unknown }>
+  /** The canned replies that can be sent */
+  replies?: Array<string>
 }
 
 /** Why a policy or a routine applies, or does not. */

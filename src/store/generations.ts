@@ -199,16 +199,14 @@ export class Generations {
     return pageOfRows(where, filter, visible, toGeneration, { order: 'desc', columns: summaryColumns })
   }
 
-  /** The latest turns of an agent's sessions that have ended, newest first. */
-  async turnsOf(agentId: string, limit: number): Promise<Run[]> {
+  /** The turns of a session that have ended and were not cancelled, in order. */
+  async turnsIn(sessionId: string): Promise<Run[]> {
     const rows = await this.#engine.db
       .selectFrom('generations')
       .selectAll()
-      .where('agent_id', '=', agentId)
-      .where('session_id', 'is not', null)
+      .where('session_id', '=', sessionId)
       .where('status', 'in', ['completed', 'failed'])
-      .orderBy('id', 'desc')
-      .limit(limit)
+      .orderBy('id')
       .execute()
     return rows.map(toRun)
   }

@@ -7,6 +7,9 @@ import type { Guide, GuideContent } from '../model/guide.ts'
 
 const maxCached = 200
 
+/** What guides lack that were stored before there was such a thing. */
+const older = { variables: [], canned_replies: [], reply_mode: 'free' as const }
+
 /** Guides, by the hash of their content, and the answers to their questions. */
 export class Guides {
   readonly #engine: Engine
@@ -36,7 +39,7 @@ export class Guides {
     if (cached) return cached
     const row = await this.#engine.db.selectFrom('guides').select('content').where('id', '=', id).executeTakeFirst()
     if (!row) return undefined
-    const guide: Guide = { ...(JSON.parse(row.content) as GuideContent), id }
+    const guide: Guide = { ...older, ...(JSON.parse(row.content) as GuideContent), id }
     this.#cached.set(id, guide)
     const [oldest] = this.#cached.keys()
     if (this.#cached.size > maxCached && oldest !== undefined) this.#cached.delete(oldest)

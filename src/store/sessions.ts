@@ -5,7 +5,7 @@ import { parse } from '../db/json.ts'
 import { pageOfRows, type Visible } from '../db/page.ts'
 import type { SessionEventRow, SessionRow, Tables } from '../db/tables.ts'
 import type { JsonObject } from '../lib/json.ts'
-import { newId } from '../model/ids.ts'
+import { firstIdAt, newId } from '../model/ids.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
 import {
   type EventData,
@@ -26,6 +26,8 @@ export const pathOf = (agentId: string): string => `/agents/${agentId}`
 export interface SessionRecord extends Session {
   readonly path: string
   readonly wanted: number | null
+  /** Events before this offset have been published. */
+  readonly published: number
   readonly state: GuideState
   readonly run: RoutineRunState | null
 }
@@ -48,6 +50,7 @@ const toSession = (row: SessionRow): SessionRecord => {
     created_at: iso(row.created_at),
     updated_at: iso(row.updated_at),
     wanted: row.wanted,
+    published: row.published,
     state,
     run: parse(row.run),
   }
@@ -106,6 +109,7 @@ type Tx = Transaction<Tables>
 export class Sessions {
   readonly #engine: Engine
   readonly #changes: ChangeEvents
+  readonly #unpublished = new Set<(id: string) => void>()
 
   constructor(engine: Engine, changes: ChangeEvents) {
     this.#engine = engine
@@ -114,6 +118,11 @@ export class Sessions {
 
   get #db() {
     return this.#engine.db
+  }
+
+  /** Called after this process has appended events that a webhook subscribes to. */
+  onUnpublished(listener: (id: string) => void): void {
+    this.#unpublished.add(listener)
   }
 
   async create({ principal, id, metadata, state, run, ...fresh }: NewSession): Promise<SessionRecord> {
@@ -125,6 +134,7 @@ export class Sessions {
       principal_id: principal.id,
       principal_name: principal.name,
       next_offset: 0,
+      published: 0,
       wanted: null,
       turn_id: null,
       turn_offset: null,
@@ -199,12 +209,41 @@ export class Sessions {
     await this.#changed(id)
   }
 
-  async remove(id: string): Promise<void> {
+  /** Removes sessions with their events, and with their turns as far as these are over. */
+  async remove(...ids: string[]): Promise<void> {
     await this.#db.transaction().execute(async (tx) => {
-      await tx.deleteFrom('sessions').where('id', '=', id).execute()
-      await tx.deleteFrom('session_events').where('session_id', '=', id).execute()
+      const turns = tx
+        .selectFrom('generations')
+        .select('id')
+        .where('session_id', 'in', ids)
+        .where('status', 'not in', ['in_progress', 'requires_action'])
+      await tx.deleteFrom('guide_answers').where('generation_id', 'in', turns).execute()
+      await tx.deleteFrom('generation_calls').where('generation_id', 'in', turns).execute()
+      await tx.deleteFrom('generation_steps').where('generation_id', 'in', turns).execute()
+      await tx.deleteFrom('generations').where('id', 'in', turns).execute()
+      await tx.deleteFrom('sessions').where('id', 'in', ids).execute()
+      await tx.deleteFrom('session_events').where('session_id', 'in', ids).execute()
     })
-    await this.#changed(id)
+    await this.#changes.publish('sessions', ids)
+  }
+
+  /** Removes sessions in which nothing has happened since. One with a turn in progress stays. Returns their number. */
+  async removeBefore(time: number, limit = 100): Promise<number> {
+    let removed = 0
+    for (;;) {
+      const rows = await this.#db
+        .selectFrom('sessions')
+        .select('id')
+        .where('id', '<', firstIdAt('sess', time))
+        .where('updated_at', '<', time)
+        .where('turn_id', 'is', null)
+        .where('wanted', 'is', null)
+        .limit(limit)
+        .execute()
+      if (rows.length === 0) return removed
+      await this.remove(...rows.map(({ id }) => id))
+      removed += rows.length
+    }
   }
 
   /**
@@ -221,8 +260,8 @@ export class Sessions {
       const row = await this.#locked(tx, id)
       return row && this.#append(tx, row, events, wanted ? 'last' : undefined, change)
     })
-    if (appended?.some(({ isNew }) => isNew)) await this.#changed(id)
-    return appended
+    if (appended?.all.some(({ isNew }) => isNew)) await this.#appended(id, appended)
+    return appended?.all
   }
 
   /** The row is locked until the end of the transaction. */
@@ -237,11 +276,11 @@ export class Sessions {
 
   async #append(
     tx: Tx,
-    session: Pick<SessionRow, 'id' | 'next_offset'>,
+    session: Pick<SessionRow, 'id' | 'project_id' | 'next_offset'>,
     events: readonly NewEvent[],
     wanted?: 'last',
     change: Partial<SessionRow> = {},
-  ): Promise<{ event: SessionEvent; isNew: boolean }[]> {
+  ): Promise<{ readonly all: { event: SessionEvent; isNew: boolean }[]; readonly isSubscribed: boolean }> {
     const keys = events.flatMap(({ key }) => key ?? [])
     const known = keys.length === 0 ? [] : await this.#byKeys(tx, session.id, keys)
     let offset = session.next_offset
@@ -265,9 +304,29 @@ export class Sessions {
       return { event: toEvent(row), isNew: true }
     })
     if (rows.length > 0) await tx.insertInto('session_events').values(rows).execute()
-    const next = { ...change, next_offset: offset, ...(wanted && rows.length > 0 && { wanted: offset - 1 }) }
+    const isSubscribed = rows.length > 0 && (await this.#isSubscribed(tx, session.project_id))
+    const published = rows.length > 0 && !isSubscribed && { published: offset }
+    const next = {
+      ...change,
+      ...published,
+      next_offset: offset,
+      ...(wanted && rows.length > 0 && { wanted: offset - 1 }),
+    }
     await tx.updateTable('sessions').set(next).where('id', '=', session.id).execute()
-    return all
+    return { all, isSubscribed }
+  }
+
+  /** Whether a webhook of the project wants the events of sessions. Those that nobody wants now are never published. */
+  async #isSubscribed(tx: Tx, projectId: string): Promise<boolean> {
+    const found = await tx
+      .selectFrom('webhooks')
+      .select('id')
+      .where('project_id', '=', projectId)
+      .where('enabled', '=', 1)
+      .where((e) => e.or([e('events', 'like', '%"*"%'), e('events', 'like', '%"session.event"%')]))
+      .limit(1)
+      .executeTakeFirst()
+    return found !== undefined
   }
 
   #byKeys(tx: Tx, id: string, keys: readonly string[]): Promise<SessionEventRow[]> {
@@ -293,26 +352,44 @@ export class Sessions {
       const { generation, events } = plan(toSession(row))
       const change = { turn_id: generation.id, turn_offset: row.next_offset, wanted: null }
       await tx.insertInto('generations').values(rowOf(generation)).execute()
-      await this.#append(tx, row, events, undefined, change)
-      return generation
+      return { generation, ...(await this.#append(tx, row, events, undefined, change)) }
     })
-    if (started) await this.#changed(id)
-    return started
+    if (started) await this.#appended(id, started)
+    return started?.generation
   }
 
   /** Ends the turn in progress. Does nothing if it has been ended already. */
   async endTurn(id: string, turn: string, events: readonly NewEvent[], state: GuideState | undefined): Promise<void> {
     const ended = await this.#db.transaction().execute(async (tx) => {
       const row = await this.#locked(tx, id)
-      if (row?.turn_id !== turn) return false
-      await this.#append(tx, row, events, undefined, {
+      if (row?.turn_id !== turn) return undefined
+      return this.#append(tx, row, events, undefined, {
         turn_id: null,
         turn_offset: null,
         ...(state && { state: JSON.stringify(state) }),
       })
-      return true
     })
-    if (ended) await this.#changed(id)
+    if (ended) await this.#appended(id, ended)
+  }
+
+  async markPublished(id: string, offset: number): Promise<void> {
+    await this.#db
+      .updateTable('sessions')
+      .set({ published: offset })
+      .where('id', '=', id)
+      .where('published', '<', offset)
+      .execute()
+  }
+
+  /** Sessions with events that were not published yet. */
+  async unpublished(limit = 500): Promise<string[]> {
+    const rows = await this.#db
+      .selectFrom('sessions')
+      .select('id')
+      .whereRef('published', '<', 'next_offset')
+      .limit(limit)
+      .execute()
+    return rows.map(({ id }) => id)
   }
 
   /** Gives up on a turn that cannot be started. */
@@ -343,6 +420,11 @@ export class Sessions {
       .limit(limit)
       .execute()
     return rows.map(({ id }) => id)
+  }
+
+  async #appended(id: string, { isSubscribed }: { readonly isSubscribed: boolean }): Promise<void> {
+    if (isSubscribed) for (const listener of this.#unpublished) listener(id)
+    await this.#changed(id)
   }
 
   #changed(id: string): Promise<void> {

@@ -61,6 +61,16 @@ export class Asker {
     return this.#answers
   }
 
+  /** What the questions have used. */
+  get usage(): { input_tokens: number; output_tokens: number; cost: number } {
+    const sum = (of: (answer: GuideAnswerRow) => number) => this.#answers.reduce((total, one) => total + of(one), 0)
+    return {
+      input_tokens: sum((one) => one.input_tokens),
+      output_tokens: sum((one) => one.output_tokens),
+      cost: sum((one) => one.cost ?? 0),
+    }
+  }
+
   /**
    * Asks a question. An answer that cannot be used is sent back once. If that does not help, or the model fails, the
    * answer is undefined and the reason is kept: a question that fails must not fail the turn.

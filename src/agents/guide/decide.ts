@@ -1,5 +1,5 @@
 import { builtIns, type Guide, type GuideMatch, type Policy, type Routine, type StepGuide } from '../../model/guide.ts'
-import type { GuideState, RoutinePosition } from '../../model/session.ts'
+import type { RoutinePosition } from '../../model/session.ts'
 import type { SessionRecord } from '../../store/sessions.ts'
 import type { Store } from '../../store/store.ts'
 import { builtInName } from '../offered.ts'
@@ -8,8 +8,10 @@ import type { Toolbox } from '../toolbox.ts'
 import { transcript } from '../transcript.ts'
 import type { StepContext } from '../turn.ts'
 import { type Advancing, advance, obsoleteNodes } from './advance.ts'
+import { missingTexts, orderText } from './arguments.ts'
 import { Asker } from './asker.ts'
 import { emitSchema } from './built-ins.ts'
+import { notCanned, repliesFor, repliesText } from './canned-replies.ts'
 import { factsOf, type NamedCall } from './facts.ts'
 import { applyingOf, guidanceOf } from './guidance.ts'
 import type { GuideDeps } from './guide-deps.ts'
@@ -17,6 +19,7 @@ import { iterationsOf } from './limits.ts'
 import { type Matching, matchRules, policyId, withPriorities } from './match.ts'
 import { afterCalls, routineOf, started, withPosition } from './positions.ts'
 import { conversationOf, systemOf } from './prompts.ts'
+import { variablesToFetch } from './variables.ts'
 
 /** Decides what a step sees, and stores what the model was asked. */
 export async function decide(
@@ -30,7 +33,7 @@ export async function decide(
   const { step, obsolete } = await decideStep(context, guide, session, { asker, store: deps.store })
   if (obsolete.length > 0) await deps.store.sessions.setStepOutput(session.id, '', undefined, obsolete)
   await deps.store.guides.addAnswers(asker.answers)
-  if (asker.answers.length > 0) await deps.store.generations.addUsage(run, usageOf(asker.answers))
+  if (asker.answers.length > 0) await deps.store.generations.addUsage(run, asker.usage)
   return step
 }
 
@@ -39,28 +42,37 @@ export async function decideStep(
   { run, number, journal, toolbox }: StepContext,
   guide: Guide,
   session: SessionRecord,
-  { asker, store }: { asker: Asker; store: Store },
+  { asker, store, known: recorded }: { asker: Asker; store: Store; known?: Matching['known'] },
 ): Promise<{ step: StepGuide; obsolete: string[] }> {
-  const before = journal.steps.findLast((step) => step.number < number)?.guide ?? null
+  const previous = journal.steps.findLast((step) => step.number < number)?.guide ?? null
+  // A step that has fetched variables has decided nothing.
+  const before = previous?.fetch ? null : previous
   const calls = journal.calls.map((call) => ({ call, toolId: toolIdOf(call, toolbox) }))
-  const latest = calls.filter(({ call }) => call.step === number - 1)
+  const latest = before ? calls.filter(({ call }) => call.step === number - 1) : []
   if (before && latest.length === 0) return { step: rewriting(before, number, guide), obsolete: [] }
-  const facts = await factsOf(session, guide, { run, calls }, store)
+  const facts = await factsOf(session, guide, { run, calls, journal }, store)
+  const known = { facts, toolbox, now: Date.now() }
+  const { fetch, faults } = previous ? nothing : variablesToFetch(guide, session.state.variables ?? {}, known)
+  if (fetch.length > 0) return { step: { ...fetching(fetch, session), faults }, obsolete: [] }
+  asker.faults.push(...faults)
   const prefix = { system: systemOf(guide), conversation: conversationOf(transcript(run, journal)) }
   const advancing: Advancing = { guide, facts, asker, prefix, obsolete: [] }
-  const isLast = number > iterationsOf(guide, session.run)
+  const isLast = number - (journal.steps[0]?.guide?.fetch ? 1 : 0) > iterationsOf(guide, session.run)
 
-  const known = afterCalls(before?.routines ?? session.state.routines, before ? latest : [], guide)
-  const matching = { guide, facts, once: session.state.once, asker, prefix }
-  const moving = movedOn(known, advancing)
+  const positions = afterCalls(before?.routines ?? session.state.routines, before ? latest : [], guide)
+  const matching = { guide, facts, once: session.state.once, asker, prefix, ...(recorded && { known: recorded }) }
+  const moving = movedOn(positions, advancing)
   const decided = before
     ? await reevaluated(before, latest, await moving, matching, isLast)
-    : await both(moving, matchAll(guide.policies, known, matching), guide)
+    : await both(moving, matchAll(guide.policies, positions, matching), guide)
   const settled = await movedOn(decided.positions, advancing)
   const active = activeIn(settled)
   const matches = withPriorities(decided.matches, active, guide)
   const step = {
-    ...seen(guide, matches, settled, { isLast, isAutonomous: session.run !== null, toolbox }),
+    ...seen(guide, matches, settled, {
+      ...{ isLast, isAutonomous: session.run !== null, toolbox, latest },
+      replies: repliesFor(guide, facts),
+    }),
     matches,
     routines: settled,
     questions: asker.answers.length,
@@ -68,6 +80,16 @@ export async function decideStep(
   }
   return { step, obsolete: advancing.obsolete }
 }
+
+const nothing = { fetch: [], faults: [] }
+
+/** A step that only fetches variables. */
+const fetching = (fetch: NonNullable<StepGuide['fetch']>, { state }: SessionRecord): StepGuide => ({
+  ...{ guidance: null, built_ins: [], must_call: null, last: false, matches: [], routines: [...state.routines] },
+  ...{ reviewed: false, review: null, rewrites: null, questions: 0, faults: [] },
+  actions: fetch.map(({ tool_id }) => tool_id),
+  fetch,
+})
 
 /** At the start of a turn, routines move on while policies are matched. A policy of a routine that has ended is dropped. */
 async function both(moving: Promise<RoutinePosition[]>, matching: Promise<Decided>, guide: Guide): Promise<Decided> {
@@ -161,12 +183,22 @@ async function movedOn(positions: readonly RoutinePosition[], advancing: Advanci
   )
 }
 
+interface Seeing {
+  readonly isLast: boolean
+  readonly isAutonomous: boolean
+  readonly toolbox: Toolbox
+  /** The calls of the step before. */
+  readonly latest: readonly NamedCall[]
+  /** The canned replies that can be sent. */
+  readonly replies: readonly string[]
+}
+
 /** The instructions and tools that follow from what applies. */
 function seen(
   guide: Guide,
   matches: readonly GuideMatch[],
   positions: readonly RoutinePosition[],
-  { isLast, isAutonomous, toolbox }: { isLast: boolean; isAutonomous: boolean; toolbox: Toolbox },
+  { isLast, isAutonomous, toolbox, latest, replies }: Seeing,
 ) {
   const applying = applyingOf(guide, matches, positions)
   const isEmpty = guide.policies.length + guide.routines.length === 0
@@ -181,12 +213,18 @@ function seen(
     ...applying.nodes.flatMap(({ node }) => (node.kind === 'tool' ? node.tools : [])),
   ]
   return {
-    guidance: guidanceOf(guide, focus ? { ...applying, nodes: [focus] } : applying, { last: isLast }),
+    guidance: guidanceOf(guide, focus ? { ...applying, nodes: [focus] } : applying, {
+      last: isLast,
+      missing: isAutonomous ? [] : missingTexts(latest, toolbox),
+      orderOf: (ids) => orderText(ids, toolbox),
+      replies: focus || isAutonomous ? [] : repliesText(replies, guide.reply_mode),
+    }),
     actions: isEmpty ? null : focus ? [] : [...new Set(tools)].filter((id) => id !== builtIns.emitOutput),
     built_ins: focus && routine ? [{ tool_id: toolId, routine_id: routine.id, node_id: focus.node.id, schema }] : [],
     must_call: focus ? builtInName(toolId) : isAutonomous ? onlyTool(tools, toolbox) : null,
     last: isLast && !isEmpty,
-    reviewed: guide.policies.some(({ applies_to }) => applies_to === 'reply'),
+    reviewed: guide.reply_mode === 'strict' || guide.policies.some(({ applies_to }) => applies_to === 'reply'),
+    ...(guide.reply_mode === 'strict' && { replies: [...replies] }),
     review: null,
     rewrites: null,
   }
@@ -201,7 +239,10 @@ function onlyTool(tools: readonly string[], toolbox: Toolbox): string | null {
 
 /** The draft of the last step was not sent: the model writes another one. */
 function rewriting(before: StepGuide, number: number, { policies }: Guide): StepGuide {
-  const lines = (before.review?.violations ?? []).map(({ id, reason }) => {
+  const { replies } = before
+  const violations = before.review?.violations ?? []
+  const lines = violations.flatMap(({ id, reason }) => {
+    if (id === notCanned) return repliesText(replies ?? [], 'strict')
     const rule = policies.find((policy) => policy.id === id)?.action ?? id
     return `- ${rule}${reason === null ? '' : ` (${reason})`}`
   })
@@ -210,31 +251,6 @@ function rewriting(before: StepGuide, number: number, { policies }: Guide): Step
   return {
     ...{ guidance, matches, routines, actions: [], built_ins: [], must_call: null, last: true, reviewed: true },
     ...{ review: null, rewrites: number - 1, questions: 0, faults: [] },
-  }
-}
-
-function usageOf(answers: Asker['answers']) {
-  const sum = (of: (answer: Asker['answers'][number]) => number) => answers.reduce((total, one) => total + of(one), 0)
-  return {
-    input_tokens: sum((one) => one.input_tokens),
-    output_tokens: sum((one) => one.output_tokens),
-    cost: sum((one) => one.cost ?? 0),
-  }
-}
-
-/** What the guide remembers after a turn: the positions, and which policies need not be applied again. */
-export function stateOf(
-  step: StepGuide,
-  { once }: GuideState,
-  { policies }: Guide,
-  positions: readonly RoutinePosition[],
-  hasReplied: boolean,
-): GuideState {
-  const applied = policies.filter(
-    (policy) => policy.repeat === 'once' && step.matches.some(({ id, applies }) => applies && id === policyId(policy)),
-  )
-  return {
-    routines: positions,
-    once: hasReplied ? [...new Set([...once, ...applied.map(({ id }) => id)])] : once,
+    ...(replies && { replies }),
   }
 }

@@ -2,10 +2,11 @@ import { isObject, type JsonObject } from '../../lib/json.ts'
 import type { Guide } from '../../model/guide.ts'
 import { textOf } from '../../model/message.ts'
 import type { Run } from '../../store/generations.ts'
-import type { JournalCall } from '../../store/journal.ts'
+import type { Journal, JournalCall } from '../../store/journal.ts'
 import type { SessionRecord } from '../../store/sessions.ts'
 import type { Store } from '../../store/store.ts'
 import { resultOf } from '../sessions/turn-events.ts'
+import { fetchedIn, valuesOf } from './variables.ts'
 import type { WhenFacts } from './when.ts'
 
 /** A call with the canonical id of its tool. */
@@ -18,12 +19,15 @@ const maxToolEvents = 1000
 
 /** What `when` expressions refer to. Earlier results of tools are read only if there are expressions. */
 export async function factsOf(
-  { id, end_user_id, metadata }: SessionRecord,
+  { id, end_user_id, metadata, state }: SessionRecord,
   guide: Guide,
-  { run, calls }: { readonly run: Run; readonly calls: readonly NamedCall[] },
+  { run, calls, journal }: { readonly run: Run; readonly calls: readonly NamedCall[]; readonly journal: Journal },
   store: Store,
 ): Promise<WhenFacts> {
-  const variables = isObject(metadata.variables) ? metadata.variables : {}
+  const variables = {
+    ...(isObject(metadata.variables) ? metadata.variables : {}),
+    ...valuesOf({ ...state.variables, ...fetchedIn(journal) }),
+  }
   const steps = isObject(metadata.step_outputs) ? metadata.step_outputs : {}
   const said = run.input.findLast(({ role }) => role === 'user')
   // The same events that the model sees: those before the turn.
@@ -50,13 +54,14 @@ export async function factsOf(
   }
 }
 
-const usesWhen = ({ policies, routines }: Guide): boolean =>
+const usesWhen = ({ policies, routines, variables, canned_replies }: Guide): boolean =>
+  variables.length + canned_replies.length > 0 ||
   policies.some(({ when }) => when !== null) ||
   routines.some(
     ({ when, nodes }) => when !== null || nodes.some(({ transitions }) => transitions.some((one) => one.when !== null)),
   )
 
-function argumentsOf({ args }: JournalCall): JsonObject {
+export function argumentsOf({ args }: JournalCall): JsonObject {
   try {
     const value: unknown = JSON.parse(args)
     return isObject(value) ? value : {}

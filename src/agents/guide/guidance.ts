@@ -29,27 +29,43 @@ export function applyingOf(
   }
 }
 
+interface GuidanceParts {
+  /** Whether the step has to reply. */
+  readonly last: boolean
+  /** What to ask the customer for, after calls that lacked it. */
+  readonly missing: readonly string[]
+  /** In which order to ask for the arguments of these tools. */
+  orderOf(tools: readonly string[]): string
+  /** The texts that the reply can be. */
+  readonly replies: readonly string[]
+}
+
 const order = { high: 0, medium: 1, low: 2 }
 
 /** The instructions of a step, in words. Undefined parts are left out; null if there are none. */
 export function guidanceOf(
   guide: Guide,
   { policies, nodes, handedOver }: Applying,
-  { last }: { last: boolean },
+  { last, missing, orderOf, replies }: GuidanceParts,
 ): string | null {
   const sorted = [...policies].sort((a, b) => order[a.criticality] - order[b.criticality])
   const rules = sorted.map(
     ({ action, tools, criticality }) =>
       `- ${criticality === 'high' ? 'Always: ' : ''}${action}${tools.length > 0 && !last ? ` (tools: ${tools.join(', ')})` : ''}`,
   )
-  const steps = nodes.map(({ node, position }) => stepText(node, routineOf(guide, position)?.title ?? '', last))
+  const steps = nodes.map(({ node, position }) => {
+    const text = stepText(node, routineOf(guide, position)?.title ?? '', last)
+    return node.kind === 'tool' && !last ? `${text}${orderOf(node.tools)}` : text
+  })
   const parts = [
     ...(rules.length > 0 ? [`Follow these policies:\n${rules.join('\n')}`] : []),
     ...steps,
+    ...missing,
     ...(handedOver ? ['A person takes over this conversation. Tell the customer, and do not go on yourself.'] : []),
     ...(last && nodes.length + policies.length > 0
       ? ['Do not call tools any more. Reply now with what you know.']
       : []),
+    ...replies,
   ]
   return parts.length === 0 ? null : `[guidance]\n${parts.join('\n\n')}`
 }

@@ -3,11 +3,11 @@ import type { GuideState } from '../../model/session.ts'
 import type { Run } from '../../store/generations.ts'
 import type { SessionRecord } from '../../store/sessions.ts'
 import type { GuideHooks } from '../sessions/turn-hooks.ts'
-import { emittedIn, executeBuiltIn } from './built-ins.ts'
-import { decide, stateOf } from './decide.ts'
+import { builtInInput, builtInTool, emittedIn } from './built-ins.ts'
+import { decide } from './decide.ts'
 import type { GuideDeps } from './guide-deps.ts'
-import { afterCalls, afterReply } from './positions.ts'
 import { review } from './review.ts'
+import { stateAfterTurn } from './state-after.ts'
 
 export interface TurnGuide extends GuideHooks {
   /** What the guide remembers after the turn; undefined if nothing has changed. */
@@ -33,7 +33,7 @@ export function createGuideHooks(deps: GuideDeps): TurnGuide {
       return known ? decide(context, known.guide, known.session, deps) : null
     },
 
-    executeBuiltIn: (run, call, step) => executeBuiltIn(run, call, step, deps),
+    builtIn: (run, call, step) => ({ tool: builtInTool(run, call, step, deps), input: builtInInput(call) }),
 
     isSettledBy: (calls) => emittedIn(calls) !== undefined,
 
@@ -46,31 +46,7 @@ export function createGuideHooks(deps: GuideDeps): TurnGuide {
     async stateAfter(run, { state }) {
       const guide = await guideOf(run)
       if (!guide) return undefined
-      const { steps, calls } = await store.journals.read(run.id)
-      const last = steps.findLast((step) => step.guide !== null)
-      if (!last?.guide) return undefined
-      // A turn that was cancelled before it did anything leaves no trace.
-      if (run.status !== 'completed' && calls.length === 0) return undefined
-      const own = calls
-        .filter((call) => call.step === last.number)
-        .map((call) => ({ call, toolId: idOf(call.tool_id, call.action, call.tool_name, last.guide?.actions ?? []) }))
-      const positions = afterCalls(last.guide.routines, own, guide)
-      const hasReplied = run.status === 'completed' && (run.content ?? '') !== ''
-      return stateOf(
-        last.guide,
-        state,
-        guide,
-        hasReplied ? afterReply(positions, guide, last.guide.matches) : positions,
-        hasReplied,
-      )
+      return stateAfterTurn(run, await store.journals.read(run.id), state, guide)
     },
   }
 }
-
-/** The canonical id of a tool that was called, without its catalogue: among the actions that the step offered. */
-const idOf = (toolId: string | null, action: string | null, name: string, offered: readonly string[]): string =>
-  toolId === null
-    ? (action ?? name)
-    : (offered.find(
-        (id) => id.slice(id.indexOf(':') + 1) === action && name.startsWith(id.slice(0, id.indexOf(':'))),
-      ) ?? name)

@@ -15,6 +15,8 @@ export interface Matching {
   /** The ids of the active routines. */
   readonly active: ReadonlySet<string>
   readonly asker: Asker
+  /** What the model has said about a rule before, about the same conversation. Such a rule is not asked about again. */
+  known?(rule: Rule): GuideMatch | undefined
   readonly prefix: { readonly system: string; readonly conversation: string }
 }
 
@@ -45,7 +47,12 @@ export async function matchRules(
       if (!holds || condition === null) return
     }
     if (condition === null) decided.set(match, { id: match, applies: true, by: 'always', reason: null })
-    else asked.push({ rule: rule(), match })
+    else {
+      const known = matching.known?.(rule())
+      if (known) matching.asker.reused++
+      if (known) decided.set(match, { ...known, id: match, by: 'model' })
+      else asked.push({ rule: rule(), match })
+    }
   }
   for (const policy of policies) {
     if (isPossible(policy, matching)) consider(policyId(policy), policy, () => policyRule(policy))

@@ -1,5 +1,7 @@
 import type { Environment } from '@marcbachmann/cel-js'
 import { type Condition, conditionBudget, conditionsOver } from '../../expressions/condition.ts'
+import { Language } from '../../expressions/language.ts'
+import { type PlacedFault, templateOf } from '../../expressions/template.ts'
 import type { Meter } from '../../json-schema/meter.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
 
@@ -11,7 +13,7 @@ export interface WhenFacts {
     readonly id: string
     readonly end_user_id: string | null
     readonly metadata: JsonObject
-    /** The same as `session.metadata.variables`. */
+    /** Those of `session.metadata.variables`, and those that were fetched. */
     readonly variables: JsonObject
   }
   /** The outputs of think nodes, by node. */
@@ -32,6 +34,11 @@ const withVariables = (environment: Environment): Environment =>
     .registerVariable('message', 'string')
 
 const language = conditionsOver<WhenFacts>(withVariables)
+const texts = new Language({
+  declare: withVariables,
+  maxCost: 1_500_000,
+  tooCostly: 'it exceeds the computing limit: use simpler expressions',
+})
 
 const compiled = new Map<string, Condition<WhenFacts>>()
 const maxCompiled = 2000
@@ -41,6 +48,26 @@ const bare = (expression: string): string => /^\s*\$\{\{(.*)\}\}\s*$/s.exec(expr
 
 /** Throws `InvalidExpression`. */
 export const checkWhen = (expression: string): void => language.check(bare(expression))
+
+/** What is wrong with the `${{ … }}` in a value, and where. */
+export function templateFaults(value: Json): PlacedFault[] {
+  const faults: PlacedFault[] = []
+  templateOf(value, '', texts, faults)
+  return faults
+}
+
+/** The value with its expressions evaluated. A text of several parts is a text. */
+export function fillTemplate<T extends Json>(
+  value: T,
+  facts: WhenFacts,
+): { readonly value?: Json | undefined; readonly fault?: string } {
+  try {
+    const template = templateOf(value, '', texts, [])
+    return { value: template.evaluate(Object.fromEntries(Object.entries(facts)), conditionBudget()) }
+  } catch (error) {
+    return { fault: (error as Error).message }
+  }
+}
 
 /**
  * Whether an expression is true. One that cannot be evaluated, for example because a field is missing, is false, and the

@@ -1,6 +1,7 @@
+import type { Json } from '../../lib/json.ts'
 import { orDidYouMean } from '../../lib/nearest.ts'
 import { builtIns } from '../../model/guide.ts'
-import { checkWhen, InvalidExpression } from '../guide/when.ts'
+import { checkWhen, InvalidExpression, templateFaults } from '../guide/when.ts'
 import { routineFaults } from './check-routine.ts'
 import { listOf, type Manifest } from './schema.ts'
 import type { ManifestFault, Path, Source } from './source.ts'
@@ -16,6 +17,8 @@ export function referenceFaults(manifest: Manifest, source: Source): ManifestFau
     ...twice(mcps, 'id', ['agent_config', 'mcps'], source),
     ...twice(policies, 'id', ['agent_config', 'context', 'policies'], source),
     ...twice(routines, 'id', ['agent_config', 'context', 'routines'], source),
+    ...twice(context.variables, 'id', ['agent_config', 'context', 'variables'], source),
+    ...twice(context.canned_replies, 'id', ['agent_config', 'context', 'canned_replies'], source),
   ]
   const base = ['agent_config', 'context'] as const
   const namespaces = mcps.map(({ id }) => id)
@@ -60,6 +63,25 @@ export function referenceFaults(manifest: Manifest, source: Source): ManifestFau
       }
     }
   }
+  const template = (value: Json, at: Path): void => {
+    for (const { path, message } of templateFaults(value)) {
+      const inner = path.split(/[.[\]]+/).filter((part) => part !== '')
+      faults.push(faultAt([...at, ...inner.map((part) => (/^\d+$/.test(part) ? Number(part) : part))], message))
+    }
+  }
+  for (const [index, variable] of context.variables.entries()) {
+    const at = [...base, 'variables', index]
+    tool(variable.tool, [...at, 'tool'])
+    template(variable.arguments as Json, [...at, 'arguments'])
+  }
+  for (const [index, { text, when: condition }] of context.canned_replies.entries()) {
+    const at = [...base, 'canned_replies', index]
+    template(text, [...at, 'text'])
+    when(condition, [...at, 'when'])
+  }
+  if (context.reply_mode === 'strict' && context.canned_replies.length === 0) {
+    faults.push(faultAt([...base, 'reply_mode'], 'strict needs canned_replies: without them, nothing can be said'))
+  }
   const known = [...policies.map(({ id }) => `policy:${id}`), ...routines.map(({ id }) => `routine:${id}`)]
   for (const [index, { higher, over = [] }] of relationships.priorities.entries()) {
     const at = [...base, 'relationships', 'priorities', index]
@@ -88,6 +110,8 @@ function twice<Item extends object>(
 
 const variable = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
 
+const secretFields = ['api_key', 'callback_secret']
+
 /** Every `${NAME}` must be declared. As a secret, its value must not reach a prompt, so only keys can use it. */
 function variableFaults(manifest: Manifest, { faultAt }: Source): ManifestFault[] {
   const declared = manifest.secrets.map(({ secret_name }) => secret_name)
@@ -98,8 +122,8 @@ function variableFaults(manifest: Manifest, { faultAt }: Source): ManifestFault[
         if (!declared.includes(name)) {
           const hint = orDidYouMean(name, declared) || `; add "- secret_name: ${name}" to secrets`
           faults.push(faultAt(path, `${whole} is not declared in secrets${hint}`))
-        } else if (path.at(-1) !== 'api_key') {
-          faults.push(faultAt(path, `${whole} is a secret, so it can be used only as an api_key`))
+        } else if (!secretFields.includes(String(path.at(-1)))) {
+          faults.push(faultAt(path, `${whole} is a secret, so it can be used only as an api_key or callback_secret`))
         }
       }
     } else if (Array.isArray(value)) for (const [index, item] of value.entries()) walk(item, [...path, index])

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../lib/json.ts'
 import { builtIns, type GuideContent, type NodeKind, type Routine, type RoutineNode } from '../../model/guide.ts'
 import { listOf, type Manifest, type ManifestNode, type ManifestRoutine } from './schema.ts'
 
@@ -9,6 +10,7 @@ export function guideOf(
   evaluation: GuideContent['evaluation'],
 ): GuideContent {
   const { policies, routines, reevaluation_tools, glossary, relationships, safe_reply } = context
+  const { variables, canned_replies, reply_mode } = context
   return {
     policies: policies.map((policy) => ({
       id: policy.id,
@@ -30,6 +32,12 @@ export function guideOf(
       over,
       over_all_routines,
     })),
+    variables: variables.map(({ id, tool, arguments: args, max_age_seconds = null }) => ({
+      ...{ id, tool, max_age_seconds },
+      arguments: args as JsonObject,
+    })),
+    canned_replies: canned_replies.map(({ id, text, when = null }) => ({ id, text, when })),
+    reply_mode,
     safe_reply: safe_reply ?? defaultSafeReply,
     max_engine_iterations: runtime.max_engine_iterations,
     policy_batch_size: runtime.policy_batch_size,
@@ -51,6 +59,7 @@ const routineOf = (routine: ManifestRoutine): Routine => ({
         output_schema: routine.autonomous.output_schema,
         timeout_seconds: routine.autonomous.timeout_seconds ?? null,
         callback_url_allowlist: routine.autonomous.callback_url_allowlist,
+        callback_secret: routine.autonomous.callback_secret?.slice(2, -1) ?? null,
       }
     : null,
 })
@@ -83,6 +92,7 @@ export function toolReferences({ agent_config: { context } }: Manifest): { id: s
       ...listOf(tools).map((id) => ({ id, path: [...base, 'policies', index, 'tools'] })),
       ...listOf(reevaluate_after).map((id) => ({ id, path: [...base, 'policies', index, 'reevaluate_after'] })),
     ]),
+    ...context.variables.map(({ tool }, index) => ({ id: tool, path: [...base, 'variables', index, 'tool'] })),
     ...context.reevaluation_tools.map(({ id }, index) => ({ id, path: [...base, 'reevaluation_tools', index, 'id'] })),
     ...context.routines.flatMap(({ nodes }, index) =>
       nodes.flatMap(({ tools }, place) =>

@@ -213,10 +213,38 @@ test('all faults are reported at once, with their line and column', () => {
   ])
 })
 
+test('variables and canned replies are checked, with their line and column', () => {
+  const text = base(
+    [
+      '    reply_mode: strict\n',
+      '    variables:\n',
+      '      - { id: car, tool: crs:search, arguments: { id: ["${{ session.( }}"] }, max_age_seconds: -1 }\n',
+      '      - { id: car, tool: cars:search }\n',
+    ].join(''),
+  )
+  const { faults } = readManifest(text)
+  const replies = base('    canned_replies:\n      - { id: a, text: "Hi ${{ sesion.id }}", when: "1 +" }\n')
+
+  expect(faults.map(({ line, column, path }) => `${line}:${column} ${path}`)).toEqual([
+    expect.stringMatching(/^\d+:5 agent_config\.context\.reply_mode$/),
+    expect.stringMatching(/^\d+:20 agent_config\.context\.variables\[0\]\.tool$/),
+    expect.stringMatching(/^\d+:\d+ agent_config\.context\.variables\[0\]\.arguments\.id\[0\]$/),
+    expect.stringMatching(/^\d+:\d+ agent_config\.context\.variables\[0\]\.max_age_seconds$/),
+    expect.stringMatching(/^\d+:11 agent_config\.context\.variables\[1\]\.id$/),
+  ])
+  expect(faultsOf(base('    variables: [{ id: a-b, tool: cars:search }]\n'))).toEqual([
+    'agent_config.context.variables[0].id: must consist of letters, digits and underscores',
+  ])
+  expect(faultsOf(replies)).toEqual([
+    expect.stringMatching(/canned_replies\[0\]\.text: the expression "sesion\.id" is not valid/),
+    expect.stringMatching(/canned_replies\[0\]\.when: is not a valid expression/),
+  ])
+})
+
 test('secrets cannot be used in texts, which models see', () => {
   const text = base('    policies: [{ id: a, action: "Say ${CRM_KEY}" }]\n')
   expect(faultsOf(text)).toEqual([
-    'agent_config.context.policies[0].action: ${CRM_KEY} is a secret, so it can be used only as an api_key',
+    'agent_config.context.policies[0].action: ${CRM_KEY} is a secret, so it can be used only as an api_key or callback_secret',
   ])
 })
 

@@ -130,6 +130,9 @@ const Routine = z.strictObject({
       output_schema: SchemaObject,
       timeout_seconds: z.number().positive().max(86_400).optional(),
       callback_url_allowlist: z.array(Words).max(100).default([]),
+      callback_secret: EnvReference.optional().describe(
+        'Signs what is posted to the callback URL, as Standard Webhooks does: whsec_ and the key in base64',
+      ),
     })
     .optional()
     .describe('It runs without a customer, started by POST /routines/{id}/trigger'),
@@ -147,6 +150,28 @@ const Priority = z
     ({ over, over_all_routines }) => (over === undefined) !== (over_all_routines === undefined),
     'must have either "over" or "over_all_routines"',
   )
+
+const Variable = z.strictObject({
+  id: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/, 'must consist of letters, digits and underscores'),
+  description: Words.optional(),
+  tool: ToolId.describe('The tool whose result it is; it should change nothing'),
+  arguments: z
+    .record(z.string(), z.json())
+    .default({})
+    .describe('The arguments of the call, with expressions such as ${{ session.end_user_id }}'),
+  max_age_seconds: z
+    .number()
+    .min(0)
+    .max(31_536_000)
+    .optional()
+    .describe('A turn fetches it again if it is older; without it, it is fetched once per session'),
+})
+
+const CannedReply = z.strictObject({
+  id: Slug,
+  text: Words.describe('The reply, with expressions such as ${{ session.variables.customer.name }}'),
+  when: Words.optional(),
+})
 
 /** An agent with its tools, policies and routines, as it is written in YAML. */
 export const Manifest = z.strictObject({
@@ -193,6 +218,16 @@ export const Manifest = z.strictObject({
           .array(z.strictObject({ term: Words, description: Words, synonyms: z.array(Words).max(50).default([]) }))
           .max(500)
           .default([]),
+        variables: z
+          .array(Variable)
+          .max(50)
+          .default([])
+          .describe('Results of tools that a session keeps, as session.variables'),
+        canned_replies: z.array(CannedReply).max(200).default([]).describe('Texts for replies'),
+        reply_mode: z
+          .enum(['free', 'strict'])
+          .default('free')
+          .describe('strict: a reply is one of the canned replies, or else safe_reply'),
         relationships: z.strictObject({ priorities: z.array(Priority).max(500).default([]) }).prefault({}),
         safe_reply: Words.optional().describe(
           'Sent instead of a reply that goes against a policy even after a rewrite',

@@ -5,12 +5,34 @@ import { sanitise, sanitiseText } from './sanitise.ts'
 /** The longest result of a tool in a prompt, in characters of JSON. */
 const longestResult = 200_000
 
+/** The kinds of events that `messagesOf` needs. Status events say which turn saw what. */
+export const historyKinds = ['message', 'tool', 'status'] as const
+
 /** The events of a session as a conversation for a model. Status and custom events are not part of it. */
 export function messagesOf(events: readonly SessionEvent[]): Message[] {
-  return events.flatMap((event): Message[] => {
+  return asSeen(events).flatMap((event): Message[] => {
     if (event.kind === 'message') return [spoken(event)]
     return event.kind === 'tool' ? called(event) : []
   })
+}
+
+/**
+ * A turn does not see what arrives while it runs. So that comes after the reply of the turn, although it is before it in
+ * the log: otherwise it would look as if the reply had answered it.
+ */
+function asSeen(events: readonly SessionEvent[]): SessionEvent[] {
+  const seen: SessionEvent[] = []
+  const held: SessionEvent[] = []
+  let turn: string | null = null
+  for (const event of events) {
+    if (event.status === 'acknowledged') turn = event.generation_id
+    const isOfTurn = turn === null || event.generation_id === turn
+    ;(isOfTurn ? seen : held).push(event)
+    if (event.status !== 'ready' || event.generation_id !== turn) continue
+    seen.push(...held.splice(0))
+    turn = null
+  }
+  return [...seen, ...held]
 }
 
 function spoken({ source, message = '' }: SessionEvent): Message {

@@ -8,6 +8,8 @@ import type { RoutineRun, RoutineRunState } from '../../model/session.ts'
 import type { Run } from '../../store/generations.ts'
 import type { SessionRecord } from '../../store/sessions.ts'
 import type { Store } from '../../store/store.ts'
+import { post } from '../../webhooks/post.ts'
+import { signed } from '../../webhooks/signature.ts'
 import { emittedIn } from '../guide/built-ins.ts'
 import { started } from '../guide/positions.ts'
 import type { Runner } from '../runner.ts'
@@ -21,7 +23,6 @@ import type { SessionRunner } from './session-runner.ts'
 
 const queue = 'routine'
 const maxCallbacks = 8
-const callbackMs = 30_000
 
 export interface RoutineRunsDeps {
   readonly store: Store
@@ -29,6 +30,8 @@ export interface RoutineRunsDeps {
   readonly outbound: Pick<Outbound, 'client'>
   readonly runner: Pick<Runner, 'cancel'>
   readonly sessionRunner: Pick<SessionRunner, 'append'>
+  /** The value of a secret of a project. */
+  secretOf(projectId: string, name: string): Promise<string>
 }
 
 export interface Trigger {
@@ -61,6 +64,7 @@ export class RoutineRuns {
       output: null,
       error: null,
       callback_url: callbackUrl,
+      callback_secret: routine.autonomous?.callback_secret ?? null,
       completed_at: null,
       input,
       deadline: seconds === null ? null : Date.now() + seconds * 1000,
@@ -119,19 +123,23 @@ export class RoutineRuns {
   }
 
   async #callBack(session: SessionRecord, run: RoutineRunState): Promise<void> {
-    const { store, outbound } = this.#deps
-    const client = outbound.client({ project: session.project_id, credentials: [] })
+    const { store, outbound, secretOf } = this.#deps
     const attempt = { ...run, callbacks: run.callbacks + 1 }
     await store.sessions.settleRun(session.id, attempt)
-    const response = await client.fetch(run.callback_url as string, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-session-id': session.id },
-      body: JSON.stringify(runOf({ ...session, run })),
-      signal: AbortSignal.timeout(callbackMs),
-    })
-    await response.body?.cancel()
+    const body = JSON.stringify(runOf({ ...session, run }))
+    const { callback_secret: name = null } = run
+    const secrets = name === null ? [] : [await secretOf(session.project_id, name)]
+    const signature = secrets.length > 0 ? signed({ id: session.id, body, at: Date.now() }, secrets) : {}
+    const { error } = await post(
+      outbound.client({ project: session.project_id, credentials: ['callback', name ?? ''] }),
+      {
+        url: run.callback_url as string,
+        headers: { ...signature, 'x-session-id': session.id },
+        ...{ body, secrets },
+      },
+    )
     // Throwing retries the job, later each time.
-    if (!response.ok) throw new Error(`the callback URL answered ${response.status}`)
+    if (error !== null) throw new Error(`the callback of a routine failed: ${error}`)
     await store.sessions.settleRun(session.id, { ...attempt, called_back: true })
   }
 }

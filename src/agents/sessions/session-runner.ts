@@ -23,8 +23,6 @@ export interface SessionRunnerDeps {
   readonly log: Logger
   /** What the guide remembers after the turn; undefined without a guide. */
   stateAfter(run: Run, session: SessionRecord): Promise<GuideState | undefined>
-  /** Called with the events of a turn that is over. May be called twice for the same turn. */
-  publish(session: SessionRecord, events: readonly SessionEvent[]): Promise<void>
   /** Called when a turn is over, before the next one can start. May be called twice. */
   onTurnEnd(run: Run, session: SessionRecord): Promise<void>
 }
@@ -152,16 +150,13 @@ export class SessionRunner {
 
   /** Appends the last events of a turn that is over. Idempotent. */
   async settle(run: Run): Promise<void> {
-    const { store, stateAfter, publish, onTurnEnd } = this.#deps
+    const { store, stateAfter, onTurnEnd } = this.#deps
     const session = await store.sessions.find(run.session_id as string)
     if (!session) return
-    if (session.generation_id === run.id) {
-      const state = await stateAfter(run, session)
-      await onTurnEnd(run, session)
-      await store.sessions.endTurn(session.id, run.id, endEvents(run), state)
-    }
-    const events = await store.sessions.events(session.id, { min_offset: 0, trace_id: run.trace_id, limit: 1000 })
-    await publish(session, events)
+    if (session.generation_id !== run.id) return
+    const state = await stateAfter(run, session)
+    await onTurnEnd(run, session)
+    await store.sessions.endTurn(session.id, run.id, endEvents(run), state)
   }
 
   /** Starts turns that are wanted and that no process has started. */
@@ -174,8 +169,8 @@ export class SessionRunner {
   }
 }
 
-/** Steps beyond the iterations of the guide: the reply, its rewrite, and one to spare. */
-const extraSteps = 3
+/** Steps beyond the iterations of the guide: variables, the reply, its rewrite, and one to spare. */
+const extraSteps = 4
 
 function settingsOf(
   agent: Agent,

@@ -12,11 +12,17 @@ interface Difference {
   readonly removed: readonly string[]
 }
 
+const parts = ['applies', 'nodes', 'tools', 'calls', 'violations'] as const
+
 interface Rehearsal {
+  readonly sessions: number
   readonly turns: number
-  readonly changed: readonly ({ readonly generation_id: string; readonly message: string } & Readonly<
-    Record<'applies' | 'nodes' | 'tools', Difference>
-  >)[]
+  readonly changed: readonly ({
+    readonly session_id: string
+    readonly generation_id: string
+    readonly message: string
+    readonly reply: { readonly before: string; readonly after: string } | null
+  } & Readonly<Record<(typeof parts)[number], Difference>>)[]
   readonly reused: number
   readonly asked: number
   readonly cost: number
@@ -30,9 +36,8 @@ export const rehearse: Runner = async (invocation) => {
   const manifest = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new UsageError(`Cannot read ${path} (${error.code}).`)
   })
-  const turns = textOf(read, 'turns')
   const projectId = textOf(read, 'project-id')
-  const body = { manifest, ...(turns && { turns: Number(turns) }), ...(projectId && { project_id: projectId }) }
+  const body = { manifest, ...sessionsIn(textOf(read, 'sessions')), ...(projectId && { project_id: projectId }) }
   const session = await openSession(read.given)
   const rehearsed = await withProgress('Rehearsing …', sendOperation(session, 'rehearse-manifest', { body }))
   const json = isSet(read.given, 'json')
@@ -41,14 +46,28 @@ export const rehearse: Runner = async (invocation) => {
   return exit.ok
 }
 
-function show({ turns, changed, reused, asked, cost }: Rehearsal): void {
+/** `last:50`, or ids. */
+function sessionsIn(text: string | undefined): { sessions?: number; session_ids?: string[] } {
+  if (text === undefined) return {}
+  const count = /^last:(\d+)$/.exec(text)?.[1]
+  if (count !== undefined) return { sessions: Number(count) }
+  const ids = text.split(',').map((id) => id.trim())
+  if (ids.every((id) => /^sess_\w+$/.test(id))) return { session_ids: ids }
+  throw new UsageError('--sessions must be last:<number>, or ids of sessions with commas.')
+}
+
+function show({ sessions, turns, changed, reused, asked, cost }: Rehearsal): void {
   for (const turn of changed) {
-    say(`${paint('yellow', '~')} ${turn.generation_id} ${harmless(JSON.stringify(turn.message))}`)
-    for (const part of ['applies', 'nodes', 'tools'] as const) {
+    say(`${paint('yellow', '~')} ${turn.session_id} ${turn.generation_id} ${harmless(JSON.stringify(turn.message))}`)
+    for (const part of parts) {
       for (const id of turn[part].added) say(`    ${paint('green', '+')} ${part} ${harmless(id)}`)
       for (const id of turn[part].removed) say(`    ${paint('red', '-')} ${part} ${harmless(id)}`)
     }
+    if (!turn.reply) continue
+    say(`    ${paint('red', '-')} reply ${harmless(JSON.stringify(turn.reply.before))}`)
+    say(`    ${paint('green', '+')} reply ${harmless(JSON.stringify(turn.reply.after))}`)
   }
   const price = cost > 0 ? `, $${cost.toFixed(4)}` : ''
-  say(`${changed.length} of ${turns} turns would differ (${reused} answers reused, ${asked} questions asked${price}).`)
+  const differ = `${changed.length} of ${turns} turns in ${sessions} sessions would differ`
+  say(`${differ} (${reused} answers reused, ${asked} questions asked${price}).`)
 }

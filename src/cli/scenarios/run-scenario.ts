@@ -9,7 +9,7 @@ import { isObject } from '../../lib/json.ts'
 import { createPlatform, type Platform } from '../../main.ts'
 import { faultsOf } from '../../model/faults.ts'
 import type { SessionEvent } from '../../model/session.ts'
-import { type Expected, Scenario, type Turn } from './scenario.ts'
+import { type Expected, type Meanwhile, Scenario, type Turn } from './scenario.ts'
 import { ScriptedModels } from './scripted-models.ts'
 import { startStub } from './stub-server.ts'
 
@@ -32,7 +32,10 @@ export async function runScenario(path: string): Promise<ScenarioResult> {
   const models = new ScriptedModels(scenario.model)
   const data = await mkdtemp(join(tmpdir(), 'quartermaster-scenario-'))
   const stubs = await Promise.all(
-    Object.entries(scenario.servers).map(async ([id, tools]) => ({ id, ...(await startStub(tools)) })),
+    Object.entries(scenario.servers).map(async ([id, tools]) => ({
+      id,
+      ...(await startStub(tools, (one) => models.interrupt(one))),
+    })),
   )
   const key = `sk_${randomUUID()}`
   const settings = { QM_DATA: data, QM_ADMIN_KEY: key, QM_LOG_LEVEL: 'silent', QM_EMBEDDINGS: 'off' }
@@ -96,6 +99,7 @@ async function play(scenario: Scenario, manifest: string, models: ScriptedModels
   const agent = (applied.body.agent as { id: string }).id
   const { body: session } = await ask('POST', '/sessions', { agent_id: agent, ...scenario.session })
   const failures: string[] = []
+  models.interrupt = (meanwhile) => interrupt(meanwhile, String(session.id), ask)
   for (const [index, turn] of scenario.turns.entries()) {
     const before = models.calls
     const events = await take(turn, String(session.id), ask)
@@ -103,6 +107,17 @@ async function play(scenario: Scenario, manifest: string, models: ScriptedModels
     failures.push(...found.map((failure) => `turn ${index + 1}: ${failure}`))
   }
   return failures
+}
+
+/** Sends a message during a turn. After a text, only once the session says that the agent types. */
+async function interrupt({ customer, after_text }: Meanwhile, id: string, ask: Client): Promise<void> {
+  for (let isTyping = after_text === undefined; !isTyping; ) {
+    const { body } = await ask('GET', `/sessions/${id}/events?kinds=status&limit=1000`)
+    const last = (body.data as SessionEvent[]).findLast(({ status }) => status !== undefined)
+    isTyping = last?.status === 'typing'
+    if (!isTyping) await ask('GET', `/sessions/${id}/events?min_offset=${(last?.offset ?? 0) + 1}&wait_for_data=10`)
+  }
+  await ask('POST', `/sessions/${id}/messages`, { message: customer })
 }
 
 const errorIn = (body: Record<string, unknown>): string => String((body.error as { message?: string })?.message)

@@ -1,6 +1,17 @@
 import { z } from 'zod'
 import { When } from '../../model/replay-script.ts'
 
+/** A message that arrives while the agent is busy. */
+const Meanwhile = z.strictObject({
+  customer: z.string(),
+  after_text: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Once the agent has begun to say this; without it, before any text'),
+})
+export type Meanwhile = z.infer<typeof Meanwhile>
+
 /** An answer of the model, used once unless `times` says otherwise. */
 const ScriptedAnswer = z.strictObject({
   name: z.string().optional(),
@@ -10,6 +21,7 @@ const ScriptedAnswer = z.strictObject({
   times: z.union([z.int().min(0), z.literal('any')]).default(1),
   prompt_contains: z.array(z.string()).default([]).describe('Texts that the prompt must contain'),
   prompt_lacks: z.array(z.string()).default([]),
+  meanwhile: Meanwhile.optional().describe('A message that arrives while the model answers'),
 })
 export type ScriptedAnswer = z.infer<typeof ScriptedAnswer>
 
@@ -53,6 +65,9 @@ const StubTool = z.strictObject({
   description: z.string().optional(),
   input_schema: z.record(z.string(), z.unknown()).optional(),
   results: z.array(z.unknown()).default([]).describe('One for each call; the last one repeats. {error: text} fails'),
+  meanwhile: Meanwhile.omit({ after_text: true })
+    .optional()
+    .describe('A message that arrives while the tool runs, the first time'),
 })
 export type StubTool = z.infer<typeof StubTool>
 

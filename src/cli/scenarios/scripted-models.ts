@@ -3,7 +3,7 @@ import { loadScript, Player } from '../../agents/models/replay.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { textOf } from '../../model/message.ts'
 import type { AiProviderRecord } from '../../store/ai-providers.ts'
-import type { ScriptedAnswer } from './scenario.ts'
+import type { Meanwhile, ScriptedAnswer } from './scenario.ts'
 
 interface Entry {
   readonly label: string
@@ -17,6 +17,8 @@ export class ScriptedModels implements Models {
   readonly #entries: Entry[]
   readonly failures: string[] = []
   calls = 0
+  /** Sends a message to the session that is being played. */
+  interrupt: (meanwhile: Meanwhile) => Promise<void> = async () => {}
 
   constructor(answers: readonly ScriptedAnswer[]) {
     this.#entries = answers.map((scripted, index) => ({
@@ -37,13 +39,24 @@ export class ScriptedModels implements Models {
       if (!answer) continue
       entry.used++
       this.#checkPrompt(entry, request)
-      if (answer.text !== '') request.onDelta?.({ type: 'text', text: answer.text })
+      await this.#say(answer.text, entry.scripted.meanwhile, request)
       return answer
     }
     const asked = request.messages.at(-1)
     const text = asked && 'content' in asked ? textOf(asked.content) : JSON.stringify(asked)
     this.failures.push(`a model call that no answer is left for: ${text.slice(-300)}`)
     throw new PlatformError('REPLAY_STEP_MISSING', { provider: 'scenario', asked: text.slice(0, 200), expected: [] })
+  }
+
+  /** Streams the text, with the message that arrives meanwhile. */
+  async #say(text: string, meanwhile: Meanwhile | undefined, { onDelta, signal }: ModelRequest): Promise<void> {
+    const begun = meanwhile?.after_text ?? ''
+    if (!text.startsWith(begun)) this.failures.push(`after_text ${JSON.stringify(begun)} does not begin the answer`)
+    const say = (part: string) => part !== '' && onDelta?.({ type: 'text', text: part })
+    say(begun)
+    if (meanwhile) await this.interrupt(meanwhile)
+    signal.throwIfAborted()
+    say(text.slice(begun.length))
   }
 
   /** What the scenario has answers for, and the agent did not ask. */

@@ -2,11 +2,12 @@ import { createMcpHandler, Server, type Tool } from '@modelcontextprotocol/serve
 import { isObject } from '../../lib/json.ts'
 import { listen } from '../../server/listen.ts'
 import { sendResponse, toRequest } from '../../server/web.ts'
-import type { StubTool } from './scenario.ts'
+import type { Meanwhile, StubTool } from './scenario.ts'
 
 /** An MCP server whose tools return what a scenario says. */
 export async function startStub(
   tools: Readonly<Record<string, StubTool | null>>,
+  interrupt: (meanwhile: Meanwhile) => Promise<void>,
 ): Promise<{ readonly port: number; close(): Promise<void> }> {
   const counts = new Map<string, number>()
   const listed = Object.entries(tools).map(
@@ -20,10 +21,11 @@ export async function startStub(
     () => {
       const server = new Server({ name: 'scenario', version: '1' }, { capabilities: { tools: {} } })
       server.setRequestHandler('tools/list', () => ({ tools: listed }))
-      server.setRequestHandler('tools/call', ({ params: { name } }) => {
-        const results = tools[name]?.results ?? []
+      server.setRequestHandler('tools/call', async ({ params: { name } }) => {
+        const { results = [], meanwhile } = tools[name] ?? {}
         const count = counts.get(name) ?? 0
         counts.set(name, count + 1)
+        if (meanwhile && count === 0) await interrupt(meanwhile)
         return resultOf(results[Math.min(count, results.length - 1)] ?? { ok: true }) as never
       })
       return server

@@ -1,8 +1,9 @@
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { ask, qm } from '../../api.ts'
 import { plural } from '../../format.ts'
+import { Button } from '../../ui/button.tsx'
 import { DeletePanel } from '../../ui/delete-panel.tsx'
-import { Answered } from '../../ui/notice.tsx'
+import { Answered, ErrorNotice } from '../../ui/notice.tsx'
 import { PageHead } from '../../ui/panel.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import { useAction } from '../../use-action.ts'
@@ -10,6 +11,7 @@ import { modelOf } from './agents.tsx'
 import { Chat } from './chat/chat.tsx'
 import { bodyOf, draftOf } from './draft.ts'
 import { AgentForm } from './form.tsx'
+import { Manifest } from './manifest/manifest.tsx'
 import { type Agent as AgentRecord, useAgent, useAiProvider } from './records.ts'
 
 export function Agent() {
@@ -19,12 +21,14 @@ export function Agent() {
 }
 
 function Whole({ agent }: { agent: AgentRecord }) {
-  const { tab = 'chat' } = useSearch({ from: '/agents/$agentId' })
+  // A chat is not guided: the policies and routines of an agent apply in sessions.
+  const first = agent.has_guide ? 'manifest' : 'chat'
+  const { tab = first } = useSearch({ from: '/agents/$agentId' })
   const navigate = useNavigate({ from: '/agents/$agentId' })
   const { data: provider } = useAiProvider(agent.ai_provider_id)
   return (
     <>
-      <PageHead title={agent.name}>
+      <PageHead title={agent.name} actions={agent.has_guide && <StartSession agentId={agent.id} />}>
         {provider && (
           <>
             {provider.type === 'replay' ? (
@@ -49,13 +53,32 @@ function Whole({ agent }: { agent: AgentRecord }) {
         label="Agent"
         value={tab}
         onChange={(next) =>
-          navigate({ search: (before) => ({ ...before, tab: next === 'chat' ? undefined : next }), replace: true })
+          navigate({ search: (before) => ({ ...before, tab: next === first ? undefined : next }), replace: true })
         }
         tabs={[
-          { id: 'chat', label: 'Chat', content: () => <Chat agent={agent} /> },
+          agent.has_guide
+            ? { id: 'manifest', label: 'Manifest', content: () => <Manifest agent={agent} /> }
+            : { id: 'chat', label: 'Chat', content: () => <Chat agent={agent} /> },
           { id: 'settings', label: 'Settings', content: () => <EditAgent agent={agent} /> },
         ]}
       />
+    </>
+  )
+}
+
+/** To try the agent: its page has a chat, what was decided in each turn, and where its routines are. */
+function StartSession({ agentId }: { agentId: string }) {
+  const navigate = useNavigate()
+  const start = useAction(() => ask(qm.sessions.createSession({ body: { agent_id: agentId } })), {
+    changes: ['sessions'],
+    onDone: ({ id }) => void navigate({ to: '/sessions/$sessionId', params: { sessionId: id } }),
+  })
+  return (
+    <>
+      {start.error && <ErrorNotice error={start.error} />}
+      <Button variant="main" busy={start.busy} onClick={() => start.run()}>
+        Start a session
+      </Button>
     </>
   )
 }

@@ -16,10 +16,15 @@ export function Agents() {
       <PageHead
         title="Agents"
         actions={
-          <Link to="/agents/new" className={buttonClass('main')}>
-            <Icon name="plus" />
-            New agent
-          </Link>
+          <>
+            <Link to="/agents/new-guided" className={buttonClass()}>
+              New guided agent
+            </Link>
+            <Link to="/agents/new" className={buttonClass('main')}>
+              <Icon name="plus" />
+              New agent
+            </Link>
+          </>
         }
       >
         Models with instructions and tools. Open one to chat with it.
