@@ -327,7 +327,6 @@ export class WorkflowRuns {
         .onConflict((conflict) => conflict.columns(['run_id', 'step']).doUpdateSet(row))
         .execute(),
     )
-    this.#changes.publishSoon('workflow_runs', [run.id])
   }
 
   async rest(run: Attempt, wakeAt: number | null): Promise<void> {
