@@ -210,6 +210,7 @@ export const routes = {
     listWorkflowRuns: 'GET /workflow-runs',
     rerunWorkflow: 'POST /workflow-runs/{workflow_run_id}/rerun',
     resumeWorkflowRun: 'POST /workflow-runs/{workflow_run_id}/resume',
+    sendWorkflowEvent: 'POST /workflow-runs/{workflow_run_id}/events',
   },
   servers: {
     createServer: 'POST /servers',
@@ -771,6 +772,17 @@ export interface Operations {
     }
     /** Continue a failed or cancelled run at the step that failed, with its recorded outputs */
     resumeWorkflowRun: { path: { workflow_run_id: string }; answer: WorkflowRunDetail }
+    /** Send an event that a run waits for, or will wait for */
+    sendWorkflowEvent: {
+      path: { workflow_run_id: string }
+      body: {
+        /** As in wait_for.event of a step */
+        name: string
+        /** The output of the step that waits for the event */
+        data?: unknown
+      }
+      answer: WorkflowRunDetail
+    }
   }
   servers: {
     /** Create an MCP server */
@@ -1646,6 +1658,9 @@ export type PlatformErrorCode =
   | 'WORKFLOW_RUNNING'
   | 'WORKFLOW_CANCELLED'
   | 'RUN_NOT_RESUMABLE'
+  | 'RUN_OVER'
+  | 'EVENT_LIMIT'
+  | 'EVENT_TIMEOUT'
   | 'CODE_FAILED'
   | 'CODE_NOT_DETERMINISTIC'
   | 'EXPRESSION_FAILED'

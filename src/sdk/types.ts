@@ -2076,6 +2076,12 @@ export interface WorkflowDefinition {
       seconds?: number | string
       /** Wait until this time; an ISO 8601 text or an expression */
       until?: string
+      /** Wait for an event of this name, sent to POST /workflow-runs/{id}/events. Its data is the output of the step */
+      event?: string
+      /** JSON Schema of the data of the event */
+      data?: Record<string, unknown>
+      /** How long to wait for the event; a number or an expression. Without it, the run waits until it is cancelled */
+      timeout_seconds?: number | string
     }
   }>
   /** The output: any JSON, with ${{ expressions }}. By default, the output of the last step */
@@ -2114,11 +2120,13 @@ export interface WorkflowRunDetail extends WorkflowRun {
   output: unknown
   steps: Array<WorkflowStep>
   pending_approvals: Array<{ approval_id: string; step: string; expires_at: string }>
+  /** The events that the run waits for */
+  awaited_events: Array<{ name: string; step: string; expires_at: string | null }>
 }
 
 export type WorkflowRunPage = Page<WorkflowRun>
 
-/** waiting: for an approval, a time or another run */
+/** waiting: for an approval, a connection, a time, an event or another run */
 export type WorkflowRunStatus = 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled'
 
 /** A step of a workflow run. */
