@@ -19,6 +19,7 @@ const longest = [
   'test/generations-kill.test.ts',
   'test/sessions-kill.test.ts',
   'test/workflows-kill.test.ts',
+  'test/workflows-takeover.test.ts',
   'test/code-mode.test.ts',
   'test/approval-races.test.ts',
   'test/store.test.ts',
