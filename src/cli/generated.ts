@@ -1693,6 +1693,18 @@ export const commands: readonly Command[] = [
     ],
   },
   {
+    name: 'draft-workflow',
+    module: 'calls',
+    route: 'POST /workflows/draft',
+    permission: 'calls:GetCall',
+    summary: 'Make a workflow of recorded calls, as a draft in YAML',
+    example: { call_ids: ['call_find', 'call_create'] },
+    fields: [
+      { name: 'call_ids', type: 'string[]', description: 'Successful calls, in any order', required: true, where: 'body', reads: 'list' },
+      { name: 'name', type: 'string', description: 'The name of the workflow. Default: recorded', where: 'body', reads: 'text' },
+    ],
+  },
+  {
     name: 'export-calls',
     module: 'calls',
     route: 'GET /calls/export',

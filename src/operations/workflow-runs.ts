@@ -9,7 +9,7 @@ import { Id, iso, Paging, pageOf } from '../model/page.ts'
 import { jsonObject } from '../model/tool.ts'
 import { isRunOver, RunStatus, WorkflowRun, WorkflowRunDetail } from '../model/workflow-run.ts'
 import type { StoredRun } from '../store/workflow-runs.ts'
-import { checkWorkflow } from '../tools/workflow/check.ts'
+import { checkWorkflow, type FindAction } from '../tools/workflow/check.ts'
 import { EventName, type Step, Workflow } from '../tools/workflow/definition.ts'
 import { finder } from '../tools/workflow/workflow.ts'
 import { startDryRun } from '../workflows/dry-run.ts'
@@ -222,7 +222,7 @@ export const rerunWorkflow = acts({
   },
 })
 
-const Problem = z.object({
+export const Problem = z.object({
   severity: z.enum(['error', 'warning']),
   path: z.string().describe('Where in the tool, such as workflow.steps[0].input.email'),
   at: z.int().nullable().describe('Where in the text at that path, in characters'),
@@ -240,14 +240,17 @@ export const checkWorkflowDefinition = creates({
   kind: 'tool',
   input: z.strictObject({ project_id: Id.optional(), workflow: Workflow }),
   output: z.object({ valid: z.boolean(), problems: z.array(Problem), output_schema: AnyJson }),
-  async run({ workflow }, { projectId, toolDeps }) {
-    const { faults, warnings, outputSchema } = await checkWorkflow(workflow, finder(projectId, toolDeps.actions))
-    const problems = (severity: 'error' | 'warning', all: typeof faults) =>
-      all.map(({ path, message, at }) => ({ severity, path, at: at ?? null, message }))
-    return {
-      valid: faults.length === 0,
-      problems: [...problems('error', faults), ...problems('warning', warnings)],
-      output_schema: outputSchema,
-    }
-  },
+  run: ({ workflow }, { projectId, toolDeps }) => problemsOf(workflow, finder(projectId, toolDeps.actions)),
 })
+
+/** What is wrong with a workflow, for someone who can fix it. */
+export async function problemsOf(workflow: Workflow, find: FindAction) {
+  const { faults, warnings, outputSchema } = await checkWorkflow(workflow, find)
+  const problems = (severity: 'error' | 'warning', all: typeof faults) =>
+    all.map(({ path, message, at }) => ({ severity, path, at: at ?? null, message }))
+  return {
+    valid: faults.length === 0,
+    problems: [...problems('error', faults), ...problems('warning', warnings)],
+    output_schema: outputSchema,
+  }
+}

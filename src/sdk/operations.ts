@@ -276,6 +276,7 @@ export const routes = {
     uploadFile: 'PUT /files/{file_id}/content',
   },
   calls: {
+    draftWorkflow: 'POST /workflows/draft',
     exportCalls: 'GET /calls/export',
     getCall: 'GET /calls/{call_id}',
     getCallStats: 'GET /calls/stats',
@@ -1060,6 +1061,29 @@ export interface Operations {
     uploadFile: { path: { file_id: string }; body: Bytes; answer: File }
   }
   calls: {
+    /** Make a workflow of recorded calls, as a draft in YAML */
+    draftWorkflow: {
+      body: {
+        /** Successful calls, in any order */
+        call_ids: Array<string>
+        /** The name of the workflow. Default: recorded */
+        name?: string
+      }
+      answer: {
+        workflow: WorkflowDefinition
+        /** A project file for quartermaster apply */
+        yaml: string
+        /** What to fix before you create it */
+        problems: Array<{
+          severity: 'error' | 'warning'
+          /** Where in the tool, such as workflow.steps[0].input.email */
+          path: string
+          /** Where in the text at that path, in characters */
+          at: number | null
+          message: string
+        }>
+      }
+    }
     /** Export calls as CSV or JSON Lines, newest first */
     exportCalls: {
       query?: {
