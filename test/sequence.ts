@@ -14,6 +14,7 @@ const longest = [
   'test/dashboard-content.test.ts',
   'test/dashboard-people.test.ts',
   'test/dashboard-connections.test.ts',
+  'test/dashboard-workflows.test.ts',
   'test/connections-refresh.test.ts',
   'test/oauth-browser.test.ts',
   'test/generations-kill.test.ts',

@@ -71,6 +71,7 @@ export const WorkflowStep = z.object({
 })
 
 export const WorkflowRunDetail = WorkflowRun.extend({
+  definition: AnyJson.describe('The workflow as it was at the start of the run, or the code of a program'),
   input: AnyJson,
   output: AnyJson,
   steps: z.array(WorkflowStep),

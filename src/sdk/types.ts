@@ -1872,6 +1872,8 @@ export interface ToolType {
   remote_actions: boolean
   /** Whether refresh-tool reads the actions of its tools again */
   refreshable: boolean
+  /** workflow: its tools have runs, see list-workflow-runs */
+  kind: 'action' | 'workflow'
   /** Whether get-tool-health reports the health of another system for its tools */
   has_health: boolean
   /** Paths of the fields that show people what a tool calls */
@@ -2116,6 +2118,8 @@ export interface WorkflowRun {
 
 /** A workflow run with its steps and calls. */
 export interface WorkflowRunDetail extends WorkflowRun {
+  /** The workflow as it was at the start of the run, or the code of a program */
+  definition: unknown
   input: unknown
   output: unknown
   steps: Array<WorkflowStep>

@@ -20,6 +20,7 @@ export function detailOf(run: StoredRun, { steps, calls }: RunJournal): Workflow
   const { steps: defined = [{ id: 'program' }] } = settings.definition as { steps?: DefinedStep[] }
   return {
     ...facts,
+    definition: redacted(settings.definition),
     input: redacted(input),
     output: redacted(output),
     steps: defined.map(({ id, call }) => stepView(id, call, steps, calls)),
