@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, vi } from 'vitest'
 import type { Quartermaster } from '../src/sdk/index.ts'
-import { checkPages } from './axe.ts'
-import { launchBrowser, soon, Tabs, browserTest as test } from './browser.ts'
+import { checkPages, seriousFaults } from './axe.ts'
+import { launchBrowser, sizes, soon, Tabs, browserTest as test } from './browser.ts'
 import { type LivedIn, startLivedIn } from './lived-in.ts'
+import { picture } from './screenshots.ts'
 
 // Browsers are slow while other test files run.
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 })
@@ -174,15 +175,24 @@ test('calls of the log become a workflow, which is drawn', async () => {
   await call('create', { name: 'Recife' })
   await using visitor = await at('/calls?app=crm&status=success')
   const { page, complaints } = visitor
+  const pictures = async (name: string) => {
+    for (const size of ['phone', 'desktop'] as const) {
+      await page.setViewportSize(sizes[size])
+      await picture(page, name, size)
+    }
+  }
 
   await page.getByRole('button', { name: 'Select calls for a workflow' }).click()
   await page.getByRole('checkbox', { name: 'Select crm:create' }).first().check()
   await page.getByRole('checkbox', { name: 'Select crm:find' }).first().check()
   await page.getByText('2 calls selected').waitFor()
+  await pictures('select-calls')
   await page.getByRole('button', { name: 'Make a workflow' }).click()
   await page.getByText('${{ steps.find.output.city }}').waitFor()
   await page.getByLabel('Name').fill('from-calls')
   await page.getByText('from-calls:').waitFor()
+  await pictures('make-workflow')
+  expect(await seriousFaults(page)).toEqual([])
   await page.getByRole('button', { name: 'Create workflow' }).click()
 
   await page.getByRole('img', { name: 'from-calls: find, create' }).waitFor()

@@ -201,7 +201,7 @@ function Rows({ total, added, updates, firstPage, selection, load }: RowsProps) 
         <span className="text-right">Duration</span>
       </div>
       {failure && <ErrorNotice error={failure.error} retry={() => failure.refetch()} />}
-      <div ref={scroller} className="h-[calc(100dvh-18rem)] md:h-[calc(100dvh-19rem)] min-h-80 overflow-y-auto">
+      <div ref={scroller} className="h-[calc(100dvh-21rem)] md:h-[calc(100dvh-22rem)] min-h-80 overflow-y-auto">
         <ol aria-label="Calls" className="relative" style={{ height: rows.getTotalSize() }}>
           {visible.map(({ index, start }) => {
             const call = callAt(index)
