@@ -62,10 +62,11 @@ const command = new URL('../bin/quartermaster.js', import.meta.url).pathname
 export const program = ['--no-memory-reducer', '--max-semi-space-size=16', command]
 if (!isBuilt()) await import('../scripts/build-program.ts')
 
-/** Starts a program that prints `ready at <url>`. */
+/** Starts a program that prints `ready at <url>`, with a channel for messages if wanted. */
 export async function launch(
   args: string[],
   env: Record<string, string> = {},
+  channel: readonly 'ipc'[] = [],
 ): Promise<{ child: ChildProcess; url: string }> {
   const child = spawn(process.execPath, args, {
     // The shebang line of the command sets these variables, but it does not apply here.
@@ -74,7 +75,7 @@ export async function launch(
       ...(args.includes(command) && { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '262144' }),
       ...env,
     },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'inherit', ...channel],
   })
   const url = await new Promise<string>((resolve, reject) => {
     let output = ''
@@ -183,7 +184,7 @@ export async function end(child: ChildProcess): Promise<void> {
 }
 
 /** Seconds of CPU time that a process has used; NaN on systems without /proc. */
-function cpuOf(pid: number): number {
+export function cpuOf(pid: number): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
     return (Number(fields[11]) + Number(fields[12])) / 100

@@ -1,38 +1,72 @@
 /**
- * The overhead of workflow steps against a plain loop of the same calls over REST, and many runs at once.
+ * The overhead of workflow steps against a plain loop of the same calls over REST, and many runs at once, with the delay of
+ * the platform's event loop. An idle process beside it shows which part of the delay is the machine's. Uses SQLite, or
+ * PostgreSQL with DATABASE_URL.
  *
- *     npx node bench/workflows.ts
+ *     npx node bench/workflows.ts [runs at once]
+ *     npx node bench/on-postgres.ts bench/workflows.ts [runs at once]
  */
-import { startPlatform, startService } from '../test/kit.ts'
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Delays, LoopDelays } from './delay-probe.ts'
+import { cpuOf, end, launch, median, program } from './measure.ts'
 
+const atOnce = Number(process.argv[2] ?? 1000)
 const steps = 5
 const rounds = 100
-const atOnce = 1000
+const key = 'sk_of_the_benchmark'
+const file = (path: string) => new URL(path, import.meta.url).pathname
+const probe = ['--import', new URL('delay-probe.ts', import.meta.url).href]
 
-const platform = await startPlatform()
-const service = await startService()
-const parameters = { type: 'object', properties: { n: { type: 'number' } } }
-const { body: tool } = await platform.post('/tools', {
-  name: 'step',
-  app: 'bench',
-  parameters,
-  execute: { url: service.url, method: 'POST' },
+const folder = await mkdtemp(join(tmpdir(), 'quartermaster-bench-'))
+const target = await launch([file('target.ts')])
+// Such as a module that writes a CPU profile.
+const profile = process.env.PROFILE ? ['--import', process.env.PROFILE] : []
+const platform = await launch(
+  [...probe, ...profile, ...program, 'up', '--port', '0', '--data', folder],
+  {
+    ...{ QM_ADMIN_KEY: key, QM_LOG_LEVEL: 'warn', QM_RATE_LIMIT: '0', QM_EMBEDDINGS: 'off' },
+    ...(process.env.DATABASE_URL && { DATABASE_URL: process.env.DATABASE_URL }),
+  },
+  ['ipc'],
+)
+const idle = fork(file('idle.ts'), { execArgv: probe, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` }
+
+async function post<T>(path: string, body: object): Promise<T> {
+  const response = await fetch(`${platform.url}/api/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+  const answer = (await response.json()) as T
+  if (!response.ok) throw new Error(JSON.stringify(answer))
+  return answer
+}
+
+async function delays(child: ChildProcess): Promise<LoopDelays> {
+  const answer = once(child, 'message')
+  child.send('read')
+  return (await answer)[0] as LoopDelays
+}
+
+const tool = await post<{ id: string }>('/tools', {
+  ...{ name: 'step', app: 'bench', execute: { url: target.url, method: 'POST' } },
+  parameters: { type: 'object', properties: { n: { type: 'number' } } },
 })
-const { body: flow } = await platform.post('/tools', {
+const flow = await post<{ id: string }>('/tools', {
   ...{ name: 'flow', app: 'bench', type: 'workflow', timeout_seconds: 300 },
   workflow: { steps: Array.from({ length: steps }, (_, n) => ({ id: `s${n}`, call: 'bench:step', input: { n } })) },
 })
 
-const median = (times: number[]) => times.sort((a, b) => a - b)[Math.floor(times.length / 2)] as number
 async function timed(work: () => Promise<unknown>): Promise<number> {
   const began = performance.now()
   await work()
   return performance.now() - began
 }
 const loop = async () => {
-  for (let n = 0; n < steps; n++) await platform.post(`/tools/${tool.id}/call`, { input: { n } })
+  for (let n = 0; n < steps; n++) await post(`/tools/${tool.id}/call`, { input: { n } })
 }
-const run = () => platform.post(`/tools/${flow.id}/call`, { input: {} })
+const run = () => post(`/tools/${flow.id}/call`, { input: {} })
 
 const plain: number[] = []
 const flows: number[] = []
@@ -46,19 +80,25 @@ console.log(
 )
 console.log(`overhead per step: ${perStep.toFixed(2)} ms`)
 
-const delays: number[] = []
-let last = performance.now()
-const timer = setInterval(() => {
-  delays.push(performance.now() - last - 5)
-  last = performance.now()
-}, 5)
-const took = await timed(() => Promise.all(Array.from({ length: atOnce }, run)))
-clearInterval(timer)
-delays.sort((a, b) => a - b)
-console.log(
-  `${atOnce} runs of ${steps} steps at once: ${(took / 1000).toFixed(1)} s, ${Math.round((atOnce * steps) / (took / 1000))} steps/s`,
-)
-console.log(`event loop delay meanwhile: p99 ${delays[Math.floor(delays.length * 0.99)]?.toFixed(1)} ms`)
+const shown = ({ p50, p99, max }: Delays) => `p50 ${p50.toFixed(1)}, p99 ${p99.toFixed(1)}, max ${max.toFixed(1)}`
+async function measureBurst(name: string, work: () => Promise<unknown>): Promise<void> {
+  await Promise.all([delays(platform.child), delays(idle)])
+  const cpuBefore = cpuOf(platform.child.pid as number)
+  const took = await timed(work)
+  const cpu = cpuOf(platform.child.pid as number) - cpuBefore
+  const [own, control] = await Promise.all([delays(platform.child), delays(idle)])
+  const perSecond = Math.round((atOnce * steps) / (took / 1000))
+  console.log(`${name}: ${(took / 1000).toFixed(1)} s, ${perSecond} steps/s, ${cpu.toFixed(1)} s of CPU`)
+  console.log(`  event loop delay in ms: ${shown(own.wall)}; of its own CPU time: ${shown(own.cpu)}`)
+  console.log(`  an idle process meanwhile: ${shown(control.wall)}`)
+}
 
-await platform[Symbol.asyncDispose]()
-await service[Symbol.asyncDispose]()
+await measureBurst(`${atOnce} callers of a loop of ${steps} calls at once`, () =>
+  Promise.all(Array.from({ length: atOnce }, loop)),
+)
+await measureBurst(`${atOnce} runs of ${steps} steps at once`, () => Promise.all(Array.from({ length: atOnce }, run)))
+
+idle.kill()
+await end(platform.child)
+await end(target.child)
+await rm(folder, { recursive: true, force: true })

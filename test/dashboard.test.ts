@@ -580,6 +580,7 @@ const pages = () => [
   ['tool', `/tools/${here.tools.order}`],
   ['tool-model', `/tools/${here.tools.order}?tab=model`],
   ['tool-settings', `/tools/${here.tools.order}?tab=settings`],
+  ['workflows-empty', '/workflows'],
   ['servers', '/servers'],
   ['new-server', '/servers/new'],
   ['server', `/servers/${here.serverId}`],

@@ -124,3 +124,28 @@ test('examples/two-users: two people use one server with their own accounts, and
     "ada's run: completed, Notes of ada: Note of ada, Call the bank",
   ])
 })
+
+test('examples/onboard-customer: a workflow waits for an approval, undoes what it did if a step fails, and a program does the same', {
+  timeout: 60_000,
+}, async () => {
+  const { code, output, errors } = await runExample('examples/onboard-customer/main.ts')
+  expect(code, errors).toBe(0)
+  const [first, second, program] = output.trim().split(/\n(?=\S)/)
+  // Invitations are sent two at a time, so their order varies.
+  const effects = (part = '') => /effects: (.*)/.exec(part)?.[1]?.split(', ').sort()
+  const sent = (company: string, n: number, emails: string[]) =>
+    [
+      ...[`POST contracts ${emails.length}`, `POST accounts ${company}`, `POST subscriptions contract-${n}`],
+      ...emails.map((email) => `POST invitations ${email}`),
+    ].sort()
+  expect(first).toContain('Rita approves accounts:create_account')
+  expect(first).toContain('lead done, contract done, account done, invitations done, subscription done, welcome done')
+  expect(first).toContain('completed: {"account":"account-1","invited":["ana@ana.example","ben@ana.example","cem@')
+  expect(effects(first)).toEqual(
+    expect.arrayContaining(sent('Ana & Co', 1, ['ana@ana.example', 'ben@ana.example', 'cem@ana.example'])),
+  )
+  expect(second).toContain('failed: The workflow "onboard" failed at step "subscription"')
+  expect(effects(second)).toEqual([...sent('Broke Inc', 2, ['dana@broke.example']), 'DELETE accounts account-2'].sort())
+  expect(program).toContain('{"success":true,"data":{"account":"account-3","invited":["eva@eva.example","finn@')
+  expect(effects(program)).toEqual(expect.arrayContaining(sent('Eva GmbH', 3, ['eva@eva.example', 'finn@eva.example'])))
+})

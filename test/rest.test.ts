@@ -243,7 +243,8 @@ describe('the API description', () => {
     const { id: gatedId } = (await platform.post('/tools', gated)).body
     // Connections are for apps with tools.
     await platform.post('/tools', { ...gated, name: 'find-contact', app: 'crm' })
-    const workflow = { steps: [{ id: 'charge', wait_for: { seconds: 3600 } }] }
+    const waits = [{ seconds: 3600 }, { event: 'payment_received' }]
+    const workflow = { steps: waits.map((wait_for, index) => ({ id: ['charge', 'paid'][index], wait_for })) }
     const flow = await platform.post('/tools', {
       name: 'flow',
       type: 'workflow',
@@ -255,6 +256,12 @@ describe('the API description', () => {
       if (isOver) await platform.post(`/workflow-runs/${id}/cancel`, {})
       return id
     }
+    const pages = { name: 'pages', type: 'platform', actions: ['list-documents'], project_id: platform.projectId }
+    const { id: pagesId } = (await platform.post('/tools', pages)).body
+    const succeeded = async () => {
+      await platform.post(`/tools/${pagesId}/call`, { action: 'list-documents', input: {} })
+      return (await platform.get(`/calls?status=success&tool_id=${pagesId}`)).body.data[0].id
+    }
     let count = 0
     const asked = async () => {
       const call = { input: { city: String(count++) }, wait: false }
@@ -263,8 +270,13 @@ describe('the API description', () => {
     for (const { name, route, example } of [...makers, ...bodies.filter((one) => !makers.includes(one))]) {
       const [method = '', path = ''] = route.split(' ')
       if (path.includes('{approval_id}')) ids.approval_id = await asked()
-      if (path.includes('{workflow_run_id}')) ids.workflow_run_id = await started(!path.endsWith('/cancel'))
-      const own = name === 'start-workflow-run' ? { tool_id: flow.body.id } : {}
+      if (path.includes('{workflow_run_id}')) ids.workflow_run_id = await started(!/\/(cancel|events)$/.test(path))
+      const own =
+        name === 'start-workflow-run'
+          ? { tool_id: flow.body.id }
+          : name === 'draft-workflow'
+            ? { call_ids: [await succeeded()] }
+            : {}
       const made = path.includes('{delivery_id}') && (await platform.post(`/webhooks/${ids.webhook_id}/test`))
       if (made) ids.delivery_id = made.body.id
       const filled = path.replaceAll(/\{(\w+)\}/g, (_, parameter: string) => ids[parameter] ?? '')

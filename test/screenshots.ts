@@ -9,7 +9,7 @@ const kept = new Set([
   ...['servers', 'server', 'skills', 'skill', 'access', 'policy', 'settings'],
   ...['agents', 'chat', 'chat-approval', 'chat-client', 'generations', 'generation', 'ai-providers'],
   ...['approvals', 'approval', 'approval-dark', 'approval-rules', 'webhooks', 'oauth-consent', 'connections'],
-  ...['import-api', 'apps', 'app'],
+  ...['import-api', 'apps', 'app', 'workflows', 'workflow-run'],
 ])
 
 const painted =

@@ -1,38 +1,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { expect, test } from 'vitest'
-import { adminKey, type Received, type Service, startPlatform, startService, type TestPlatform } from './kit.ts'
-
-const parameters = (properties: object, required: string[] = []) => ({ type: 'object', properties, required })
-const text = { type: 'string' }
-
-/** A CRM with contacts, for workflows to call. */
-async function startCrm(
-  platform: TestPlatform,
-  reply: (request: Received) => { status: number; body: string } | undefined = () => undefined,
-) {
-  const service = await startService((request) => {
-    const special = reply(request)
-    if (special) return special
-    const { pathname, searchParams } = new URL(request.url, 'http://x')
-    if (pathname === '/contacts')
-      return { body: JSON.stringify({ email: searchParams.get('email'), name: 'Ana', tags: ['a', 'b', 'c'] }) }
-    return { body: JSON.stringify({ done: pathname, got: request.body === '' ? null : JSON.parse(request.body) }) }
-  })
-  const tool = async (name: string, method: string, properties: object, more: object = {}) => {
-    const path = name === 'find_contact' ? 'contacts' : name
-    const made = await platform.post('/tools', {
-      ...{ name, app: 'crm', parameters: parameters(properties, Object.keys(properties).slice(0, 1)) },
-      execute: { url: `${service.url}/${path}`, method },
-      ...more,
-    })
-    expect(made.status, JSON.stringify(made.body)).toBe(201)
-  }
-  await tool('find_contact', 'GET', { email: text })
-  await tool('create_note', 'POST', { text, tag: text })
-  await tool('charge', 'POST', { amount: { type: 'number' } })
-  await tool('refund', 'POST', { amount: { type: 'number' } })
-  return service
-}
+import { adminKey, startPlatform, type TestPlatform } from './kit.ts'
+import { parameters, received, register, startCrm, text, until } from './workflow-kit.ts'
 
 const sync = {
   input: parameters({ email: text }, ['email']),
@@ -41,12 +10,6 @@ const sync = {
     { id: 'note', call: 'crm:create_note', input: { text: 'Synced ${{ steps.contact.output.name }}' } },
   ],
   output: { note: '${{ steps.note.output.got.text }}', tags: '${{ size(steps.contact.output.tags) }}' },
-}
-
-const register = async (platform: TestPlatform, name: string, workflow: object, more: object = {}) => {
-  const made = await platform.post('/tools', { name, app: 'hubspot', type: 'workflow', workflow, ...more })
-  expect(made.status, JSON.stringify(made.body)).toBe(201)
-  return made.body
 }
 
 async function connect(platform: TestPlatform, slug: string) {
@@ -61,8 +24,6 @@ async function connect(platform: TestPlatform, slug: string) {
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read results field by field
 const textOf = (result: any): string => result.content[0].text
-
-const received = ({ received: all }: Service, path: string) => all.filter(({ url }) => url.startsWith(path))
 
 test('in direct mode each workflow is a tool named {slug}_{name}_workflow that runs its steps (S0.3) (S0.8) (S0.9)', async () => {
   await using platform = await startPlatform()
@@ -297,14 +258,6 @@ test('a run waits for the approval of a step, and goes on when it is decided', a
   expect(call).toMatchObject({ status: 'success', response: run.output })
   expect(received(service, '/charge')).toHaveLength(1)
 })
-
-/** Waits until a run has a status. */
-async function until(platform: TestPlatform, id: string, status: string) {
-  await expect
-    .poll(async () => (await platform.get(`/workflow-runs/${id}`)).body.status, { timeout: 20_000, interval: 20 })
-    .toBe(status)
-  return (await platform.get(`/workflow-runs/${id}`)).body
-}
 
 test('a failed run can be resumed at its step or run again from one', async () => {
   await using platform = await startPlatform()

@@ -24,6 +24,13 @@ const all: readonly (Destination & { readonly needs?: string })[] = [
   { to: '/calls', label: 'Calls', icon: 'calls', permission: 'calls:ListCalls' },
   { to: '/tools', label: 'Tools', icon: 'tools', permission: 'tools:ListTools' },
   { to: '/apps', label: 'Apps', icon: 'apps', permission: 'tools:ListTools' },
+  {
+    to: '/workflows',
+    label: 'Workflows',
+    icon: 'workflows',
+    needs: 'workflowRuns',
+    permission: 'workflow-runs:ListWorkflowRuns',
+  },
   { to: '/servers', label: 'Servers', icon: 'servers', permission: 'servers:ListServers' },
   {
     to: '/agents',

@@ -22,6 +22,12 @@ export interface GenerationSearch {
   readonly status?: string | undefined
 }
 
+export interface WorkflowSearch {
+  readonly tool_id?: string | undefined
+  readonly status?: string | undefined
+  readonly kind?: string | undefined
+}
+
 export interface HistorySearch {
   readonly status?: string | undefined
   readonly tool_id?: string | undefined
@@ -84,6 +90,20 @@ const routes = [
     getParentRoute,
     path: '/calls/$callId',
     component: lazyRouteComponent(() => import('./pages/calls/call.tsx'), 'Call'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/workflows',
+    validateSearch: (search: Record<string, unknown>): WorkflowSearch =>
+      Object.fromEntries(
+        ['tool_id', 'status', 'kind'].map((name) => [name, text(search[name])]).filter(([, value]) => value),
+      ),
+    component: lazyRouteComponent(() => import('./pages/workflows/workflows.tsx'), 'Workflows'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: '/workflows/$runId',
+    component: lazyRouteComponent(() => import('./pages/workflows/run.tsx'), 'Run'),
   }),
   createRoute({
     getParentRoute,

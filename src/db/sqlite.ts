@@ -15,12 +15,13 @@ import { statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { promisify } from 'node:util'
-import { Kysely, type SqliteDatabase, SqliteDialect, sql } from 'kysely'
+import { Kysely, type SqliteDatabase, sql } from 'kysely'
 import { DatabaseUnavailable } from '../model/database-unavailable.ts'
 import { StartError } from '../model/start-error.ts'
 import { Checkpoints } from './checkpoint.ts'
 import type { Engine } from './engine.ts'
 import { longestBeginning, snippetOf } from './snippet.ts'
+import { FairSqliteDialect } from './sqlite-dialect.ts'
 import type { CallEnd, CallRow, Tables } from './tables.ts'
 
 const syncData = promisify(fdatasync)
@@ -308,7 +309,7 @@ export function openSqlite(folder: string, syncCalls = false): Engine {
   const file = orClose(lock, () => makePrivate(folder, 'quartermaster.db'))
   const database = openDatabase(file, lock)
   const checkpoints = new Checkpoints(database, file)
-  const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: adapt(database) }) })
+  const db = new Kysely<Tables>({ dialect: new FairSqliteDialect({ database: adapt(database) }) })
 
   let statements: Record<'start' | 'begin' | 'end' | 'commit', StatementSync> | undefined
   const callStatements = () => {

@@ -339,6 +339,15 @@ export interface WorkflowRunRow {
   output: string | null
 }
 
+/** An event for a run. `step` is the step that has used it. */
+export interface WorkflowEventRow {
+  id: string
+  run_id: string
+  name: string
+  step: string | null
+  created_at: number
+  data: string
+}
 export interface WorkflowStepRow {
   run_id: string
   step: string
@@ -798,6 +807,7 @@ export interface Tables {
   workflow_runs: WorkflowRunRow
   workflow_steps: WorkflowStepRow
   workflow_calls: WorkflowCallRow
+  workflow_events: WorkflowEventRow
   ai_providers: AiProviderRow
   recorded_steps: RecordedStepRow
   settings: SettingRow

@@ -411,6 +411,23 @@ export const catalogue = {
     message: (d: { run_id: string; status: string }) =>
       `The run ${d.run_id} is ${d.status}. Only a run that failed or was cancelled can be resumed.`,
   },
+  RUN_OVER: {
+    status: 409,
+    says: 'The run is over, so it takes no more events.',
+    message: (d: { run_id: string; status: string }) =>
+      `The run ${d.run_id} is ${d.status}, so it does not wait for events any more.`,
+  },
+  EVENT_LIMIT: {
+    status: 409,
+    says: 'A run has received too many events that no step has used.',
+    message: (d: { run_id: string; limit: number }) =>
+      `The run ${d.run_id} already has ${d.limit} events that no step has used. Send the next one when it waits for it.`,
+  },
+  EVENT_TIMEOUT: {
+    status: 504,
+    says: 'A step of a workflow waited for an event that did not arrive in time.',
+    message: (d: { event: string }) => `The event "${d.event}" did not arrive in time.`,
+  },
   CODE_FAILED: {
     status: 422,
     says: 'A program in code mode is not valid, threw an error, or exceeded a limit.',

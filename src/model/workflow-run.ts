@@ -6,7 +6,7 @@ import type { Grant } from './principal.ts'
 
 export const RunStatus = z
   .enum(['running', 'waiting', 'completed', 'failed', 'cancelled'])
-  .describe('waiting: for an approval, a time or another run')
+  .describe('waiting: for an approval, a connection, a time, an event or another run')
 export type RunStatus = z.infer<typeof RunStatus>
 
 export const isRunOver = (status: RunStatus): boolean => status !== 'running' && status !== 'waiting'
@@ -71,10 +71,14 @@ export const WorkflowStep = z.object({
 })
 
 export const WorkflowRunDetail = WorkflowRun.extend({
+  definition: AnyJson.describe('The workflow as it was at the start of the run, or the code of a program'),
   input: AnyJson,
   output: AnyJson,
   steps: z.array(WorkflowStep),
   pending_approvals: z.array(z.object({ approval_id: z.string(), step: z.string(), expires_at: Timestamp })),
+  awaited_events: z
+    .array(z.object({ name: z.string(), step: z.string(), expires_at: Timestamp.nullable() }))
+    .describe('The events that the run waits for'),
 })
 export type WorkflowRunDetail = z.infer<typeof WorkflowRunDetail>
 

@@ -43,6 +43,7 @@ import { toolOperations } from './tools.ts'
 import * as trustedIssuers from './trusted-issuers.ts'
 import * as users from './users.ts'
 import * as webhooks from './webhooks.ts'
+import * as workflowDrafts from './workflow-drafts.ts'
 import * as workflowRuns from './workflow-runs.ts'
 import * as xml from './xml.ts'
 
@@ -104,6 +105,7 @@ export function operationsFor(types: ToolTypes): Operations {
     ],
     { importMcpServers: importMcpServers(ofTools.createTool) },
     ...[servers, resolve, footprint, skills, skillFiles, aiProviders, agents, generations, documents, files, calls],
+    workflowDrafts,
     workflowRuns,
     ...[webhooks, approvals, approvalRules, callStats, secrets, xml, oauthGrants, connections, authConfigs],
     ...[appPresets, sessions, manifests, routines, trustedIssuers, modes],

@@ -14,6 +14,7 @@ export const ToolTypeView = z.object({
   callable: z.boolean().describe('Whether the platform can call its tools. If false, they run in your application'),
   remote_actions: z.boolean().describe('Whether another system has the actions, so that pin_definitions has an effect'),
   refreshable: z.boolean().describe('Whether refresh-tool reads the actions of its tools again'),
+  kind: z.enum(['action', 'workflow']).describe('workflow: its tools have runs, see list-workflow-runs'),
   has_health: z.boolean().describe('Whether get-tool-health reports the health of another system for its tools'),
   summary: z.array(z.string()).describe('Paths of the fields that show people what a tool calls'),
   config: z
@@ -43,6 +44,7 @@ const view = (type: ToolType): z.infer<typeof ToolTypeView> => ({
   callable: type.execute !== undefined,
   remote_actions: type.lifetime !== undefined,
   refreshable: type.refresh !== undefined,
+  kind: type.kind ?? 'action',
   has_health: type.health !== undefined,
   summary: [...(type.summary ?? [])],
   config: formSchema(type.config),

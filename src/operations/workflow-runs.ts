@@ -1,14 +1,16 @@
 import { z } from 'zod'
 import { toolResource } from '../dispatch/authorize.ts'
-import { AnyJson } from '../lib/json.ts'
+import type { Schemas } from '../json-schema/schema.ts'
+import { AnyJson, type Json } from '../lib/json.ts'
+import { orDidYouMean } from '../lib/nearest.ts'
 import { PlatformError } from '../model/errors.ts'
 import { Waiting } from '../model/outcome.ts'
 import { Id, iso, Paging, pageOf } from '../model/page.ts'
 import { jsonObject } from '../model/tool.ts'
 import { isRunOver, RunStatus, WorkflowRun, WorkflowRunDetail } from '../model/workflow-run.ts'
 import type { StoredRun } from '../store/workflow-runs.ts'
-import { checkWorkflow } from '../tools/workflow/check.ts'
-import { Workflow } from '../tools/workflow/definition.ts'
+import { checkWorkflow, type FindAction } from '../tools/workflow/check.ts'
+import { EventName, type Step, Workflow } from '../tools/workflow/definition.ts'
 import { finder } from '../tools/workflow/workflow.ts'
 import { startDryRun } from '../workflows/dry-run.ts'
 import { detailOf } from '../workflows/view.ts'
@@ -159,6 +161,40 @@ export const resumeWorkflowRun = acts({
   },
 })
 
+export const sendWorkflowEvent = acts({
+  name: 'send-workflow-event',
+  permission: 'workflow-runs:SendWorkflowEvent',
+  route: 'POST /workflow-runs/{workflow_run_id}/events',
+  summary: 'Send an event that a run waits for, or will wait for',
+  example: { name: 'payment_received', data: { amount: 20 } },
+  on: workflowRun as RecordKind<StoredRun>,
+  input: z.strictObject({
+    id: Id,
+    name: EventName.describe('As in wait_for.event of a step'),
+    data: AnyJson.optional().describe('The output of the step that waits for the event'),
+  }),
+  output: WorkflowRunDetail,
+  async run({ id, name, data = null }, { workflows, store, target, schemas }) {
+    const errors = await eventFaults(target, name, data, schemas)
+    if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
+    await workflows.send(target, name, data)
+    return shown((await store.workflowRuns.find(id)) ?? target, store)
+  },
+})
+
+/** An event that no step waits for is a mistake of the sender, as is data of another shape. */
+async function eventFaults({ settings, name: workflow }: StoredRun, name: string, data: Json, schemas: Schemas) {
+  const { steps = [] } = settings.definition as { steps?: Step[] }
+  const known = steps.flatMap(({ wait_for }) => (wait_for?.event === undefined ? [] : [wait_for.event]))
+  if (!known.includes(name)) {
+    const message = `"${workflow}" does not wait for the event "${name}"${orDidYouMean(name, known)}`
+    return [{ path: 'name', message }]
+  }
+  const schema = steps.find(({ wait_for }) => wait_for?.event === name)?.wait_for?.data
+  const faults = schema ? await schemas.compile(schema)(data) : []
+  return faults.map(({ path, message }) => ({ path: `data${path && `.${path}`}`, message }))
+}
+
 export const rerunWorkflow = acts({
   name: 'rerun-workflow',
   permission: 'workflow-runs:RerunWorkflow',
@@ -186,7 +222,7 @@ export const rerunWorkflow = acts({
   },
 })
 
-const Problem = z.object({
+export const Problem = z.object({
   severity: z.enum(['error', 'warning']),
   path: z.string().describe('Where in the tool, such as workflow.steps[0].input.email'),
   at: z.int().nullable().describe('Where in the text at that path, in characters'),
@@ -204,14 +240,17 @@ export const checkWorkflowDefinition = creates({
   kind: 'tool',
   input: z.strictObject({ project_id: Id.optional(), workflow: Workflow }),
   output: z.object({ valid: z.boolean(), problems: z.array(Problem), output_schema: AnyJson }),
-  async run({ workflow }, { projectId, toolDeps }) {
-    const { faults, warnings, outputSchema } = await checkWorkflow(workflow, finder(projectId, toolDeps.actions))
-    const problems = (severity: 'error' | 'warning', all: typeof faults) =>
-      all.map(({ path, message, at }) => ({ severity, path, at: at ?? null, message }))
-    return {
-      valid: faults.length === 0,
-      problems: [...problems('error', faults), ...problems('warning', warnings)],
-      output_schema: outputSchema,
-    }
-  },
+  run: ({ workflow }, { projectId, toolDeps }) => problemsOf(workflow, finder(projectId, toolDeps.actions)),
 })
+
+/** What is wrong with a workflow, for someone who can fix it. */
+export async function problemsOf(workflow: Workflow, find: FindAction) {
+  const { faults, warnings, outputSchema } = await checkWorkflow(workflow, find)
+  const problems = (severity: 'error' | 'warning', all: typeof faults) =>
+    all.map(({ path, message, at }) => ({ severity, path, at: at ?? null, message }))
+  return {
+    valid: faults.length === 0,
+    problems: [...problems('error', faults), ...problems('warning', warnings)],
+    output_schema: outputSchema,
+  }
+}

@@ -210,6 +210,7 @@ export const routes = {
     listWorkflowRuns: 'GET /workflow-runs',
     rerunWorkflow: 'POST /workflow-runs/{workflow_run_id}/rerun',
     resumeWorkflowRun: 'POST /workflow-runs/{workflow_run_id}/resume',
+    sendWorkflowEvent: 'POST /workflow-runs/{workflow_run_id}/events',
   },
   servers: {
     createServer: 'POST /servers',
@@ -275,6 +276,7 @@ export const routes = {
     uploadFile: 'PUT /files/{file_id}/content',
   },
   calls: {
+    draftWorkflow: 'POST /workflows/draft',
     exportCalls: 'GET /calls/export',
     getCall: 'GET /calls/{call_id}',
     getCallStats: 'GET /calls/stats',
@@ -771,6 +773,17 @@ export interface Operations {
     }
     /** Continue a failed or cancelled run at the step that failed, with its recorded outputs */
     resumeWorkflowRun: { path: { workflow_run_id: string }; answer: WorkflowRunDetail }
+    /** Send an event that a run waits for, or will wait for */
+    sendWorkflowEvent: {
+      path: { workflow_run_id: string }
+      body: {
+        /** As in wait_for.event of a step */
+        name: string
+        /** The output of the step that waits for the event */
+        data?: unknown
+      }
+      answer: WorkflowRunDetail
+    }
   }
   servers: {
     /** Create an MCP server */
@@ -1048,6 +1061,29 @@ export interface Operations {
     uploadFile: { path: { file_id: string }; body: Bytes; answer: File }
   }
   calls: {
+    /** Make a workflow of recorded calls, as a draft in YAML */
+    draftWorkflow: {
+      body: {
+        /** Successful calls, in any order */
+        call_ids: Array<string>
+        /** The name of the workflow. Default: recorded */
+        name?: string
+      }
+      answer: {
+        workflow: WorkflowDefinition
+        /** A project file for quartermaster apply */
+        yaml: string
+        /** What to fix before you create it */
+        problems: Array<{
+          severity: 'error' | 'warning'
+          /** Where in the tool, such as workflow.steps[0].input.email */
+          path: string
+          /** Where in the text at that path, in characters */
+          at: number | null
+          message: string
+        }>
+      }
+    }
     /** Export calls as CSV or JSON Lines, newest first */
     exportCalls: {
       query?: {
@@ -1660,6 +1696,9 @@ export type PlatformErrorCode =
   | 'WORKFLOW_RUNNING'
   | 'WORKFLOW_CANCELLED'
   | 'RUN_NOT_RESUMABLE'
+  | 'RUN_OVER'
+  | 'EVENT_LIMIT'
+  | 'EVENT_TIMEOUT'
   | 'CODE_FAILED'
   | 'CODE_NOT_DETERMINISTIC'
   | 'EXPRESSION_FAILED'

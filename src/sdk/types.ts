@@ -1876,6 +1876,8 @@ export interface ToolType {
   remote_actions: boolean
   /** Whether refresh-tool reads the actions of its tools again */
   refreshable: boolean
+  /** workflow: its tools have runs, see list-workflow-runs */
+  kind: 'action' | 'workflow'
   /** Whether get-tool-health reports the health of another system for its tools */
   has_health: boolean
   /** Paths of the fields that show people what a tool calls */
@@ -2080,6 +2082,12 @@ export interface WorkflowDefinition {
       seconds?: number | string
       /** Wait until this time; an ISO 8601 text or an expression */
       until?: string
+      /** Wait for an event of this name, sent to POST /workflow-runs/{id}/events. Its data is the output of the step */
+      event?: string
+      /** JSON Schema of the data of the event */
+      data?: Record<string, unknown>
+      /** How long to wait for the event; a number or an expression. Without it, the run waits until it is cancelled */
+      timeout_seconds?: number | string
     }
   }>
   /** The output: any JSON, with ${{ expressions }}. By default, the output of the last step */
@@ -2114,15 +2122,19 @@ export interface WorkflowRun {
 
 /** A workflow run with its steps and calls. */
 export interface WorkflowRunDetail extends WorkflowRun {
+  /** The workflow as it was at the start of the run, or the code of a program */
+  definition: unknown
   input: unknown
   output: unknown
   steps: Array<WorkflowStep>
   pending_approvals: Array<{ approval_id: string; step: string; expires_at: string }>
+  /** The events that the run waits for */
+  awaited_events: Array<{ name: string; step: string; expires_at: string | null }>
 }
 
 export type WorkflowRunPage = Page<WorkflowRun>
 
-/** waiting: for an approval, a time or another run */
+/** waiting: for an approval, a connection, a time, an event or another run */
 export type WorkflowRunStatus = 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled'
 
 /** A step of a workflow run. */

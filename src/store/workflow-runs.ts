@@ -4,6 +4,7 @@ import type { Engine } from '../db/engine.ts'
 import { pageOfRows, type Visible } from '../db/page.ts'
 import type { Tables, WorkflowCallRow, WorkflowRunRow, WorkflowStepRow } from '../db/tables.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
+import { newId } from '../model/ids.ts'
 import type { Wait } from '../model/outcome.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
 import type { RunError, RunSettings, RunStatus, StepStatus, WorkflowRun } from '../model/workflow-run.ts'
@@ -327,7 +328,46 @@ export class WorkflowRuns {
         .onConflict((conflict) => conflict.columns(['run_id', 'step']).doUpdateSet(row))
         .execute(),
     )
-    this.#changes.publishSoon('workflow_runs', [run.id])
+  }
+
+  /** Stores an event for a run that is not over. `full` if that many are unused already. */
+  async addEvent(runId: string, name: string, data: Json, limit: number): Promise<'added' | 'full' | 'over'> {
+    return this.#engine.db.transaction().execute(async (tx) => {
+      // Locks the row, so that the limit holds and the run cannot end meanwhile.
+      const run = tx.updateTable('workflow_runs').set((e) => ({ turn: e.ref('turn') }))
+      const { numUpdatedRows } = await run.where('id', '=', runId).where('status', 'in', open).executeTakeFirstOrThrow()
+      if (numUpdatedRows !== 1n) return 'over'
+      const events = tx.selectFrom('workflow_events').where('run_id', '=', runId).where('step', 'is', null)
+      const { count } = await events.select((e) => e.fn.countAll().as('count')).executeTakeFirstOrThrow()
+      if (Number(count) >= limit) return 'full'
+      const row = {
+        id: newId('evt'),
+        run_id: runId,
+        name,
+        step: null,
+        created_at: Date.now(),
+        data: JSON.stringify(data),
+      }
+      await tx.insertInto('workflow_events').values(row).execute()
+      return 'added'
+    })
+  }
+
+  /** The event that a step uses: the one it has used before, or the oldest with this name that no step has. */
+  async takeEvent(run: Attempt, step: string, name: string): Promise<{ readonly data: Json } | undefined> {
+    const events = this.#engine.db
+      .selectFrom('workflow_events')
+      .select(['id', 'data', 'step'])
+      .where('run_id', '=', run.id)
+    const usable = events.where('name', '=', name).where((e) => e.or([e('step', 'is', null), e('step', '=', step)]))
+    const rows = await usable.orderBy('id').execute()
+    const event = rows.find((row) => row.step === step) ?? rows[0]
+    if (!event) return undefined
+    if (event.step === null)
+      await this.#asAttempt(run, {}, (tx) =>
+        tx.updateTable('workflow_events').set({ step }).where('id', '=', event.id).execute(),
+      )
+    return { data: JSON.parse(event.data) as Json }
   }
 
   async rest(run: Attempt, wakeAt: number | null): Promise<void> {
@@ -385,6 +425,7 @@ export class WorkflowRuns {
     const ids = (await runs.limit(limit).execute()).map(({ id }) => id)
     if (ids.length === 0) return 0
     await db.deleteFrom('workflow_calls').where('run_id', 'in', ids).execute()
+    await db.deleteFrom('workflow_events').where('run_id', 'in', ids).execute()
     await db.deleteFrom('workflow_steps').where('run_id', 'in', ids).execute()
     await db.deleteFrom('workflow_runs').where('id', 'in', ids).execute()
     return ids.length

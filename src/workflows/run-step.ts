@@ -5,7 +5,7 @@ import { newId } from '../model/ids.ts'
 import type { RunError } from '../model/workflow-run.ts'
 import type { JournalStep, RunCall } from '../store/workflow-runs.ts'
 import { stepBudget } from '../tools/workflow/language.ts'
-import type { ProgramStep } from '../tools/workflow/program.ts'
+import type { ProgramEvent, ProgramStep } from '../tools/workflow/program.ts'
 import { sampleOf } from '../tools/workflow/sample.ts'
 import { type Advancing, Cancelled, type RunDeps, type RunWait } from './deps.ts'
 import { errorOf, makeCall } from './make-call.ts'
@@ -47,13 +47,15 @@ export async function runStep(
   })
   try {
     if (step.if && !isTrue(step.if, variables)) return over({ status: 'skipped' })
-    const until = before?.wait_until ?? timeOf(step, variables)
-    if (until !== undefined && until > Date.now() && !run.dry_run) {
+    const wait = async (until: number | null): Promise<StepProgress> => {
       const waiting = { step: step.id, status: 'waiting' as const, wait_until: until, started_at: startedAt }
       if (!before)
         await deps.store.workflowRuns.writeStep(run, { ...waiting, completed_at: null, error: null, output: null })
       return { waits: [{ until }] }
     }
+    if (step.event) return await runEvent(step, step.event, variables, advancing, deps, { before, over, wait })
+    const until = before?.wait_until ?? timeOf(step, variables)
+    if (until !== undefined && until > Date.now() && !run.dry_run) return await wait(until)
     if (step.call === undefined) return over({ status: 'done' })
     return await runItems(step, step.call, variables, advancing, deps, over)
   } catch (error) {
@@ -81,18 +83,46 @@ function isTrue(condition: Template, variables: Variables): boolean {
   return result
 }
 
+function timeAfter(seconds: Template, variables: Variables): number {
+  const value = evaluated(seconds, variables)
+  if (typeof value !== 'number' || value < 0) throw invalid(seconds, 'it must return a number of seconds')
+  return Date.now() + value * 1000
+}
+
 /** The time until which the step waits. */
 function timeOf({ seconds, until }: ProgramStep, variables: Variables): number | undefined {
-  if (seconds) {
-    const value = evaluated(seconds, variables)
-    if (typeof value !== 'number' || value < 0) throw invalid(seconds, 'it must return a number of seconds')
-    return Date.now() + value * 1000
-  }
+  if (seconds) return timeAfter(seconds, variables)
   if (!until) return undefined
   const value = evaluated(until, variables)
   const time = typeof value === 'string' ? Date.parse(value) : Number.NaN
   if (Number.isNaN(time)) throw invalid(until, 'it must return a time such as 2026-12-31T09:00:00Z')
   return time
+}
+
+interface StepEnds {
+  readonly before: JournalStep | undefined
+  over(result: Pick<JournalStep, 'status'> & Partial<JournalStep>): StepProgress
+  wait(until: number | null): Promise<StepProgress>
+}
+
+/** A step that waits for an event. The event may have arrived before the step is reached. */
+async function runEvent(
+  { id, onError }: ProgramStep,
+  { name, data, timeout }: ProgramEvent,
+  variables: Variables,
+  { run }: Advancing,
+  { store }: RunDeps,
+  { before, over, wait }: StepEnds,
+): Promise<StepProgress> {
+  if (run.dry_run) return over({ status: 'simulated', output: sampleOf(data ?? {}) })
+  const event = await store.workflowRuns.takeEvent(run, id, name)
+  if (event) return over({ status: 'done', output: event.data })
+  const until = before ? before.wait_until : timeout ? timeAfter(timeout, variables) : null
+  if (until === null || until > Date.now()) return wait(until)
+  const error = errorOf(new PlatformError('EVENT_TIMEOUT', { event: name }))
+  if (onError === 'continue') return over({ status: 'done', error })
+  if (typeof onError === 'string' || !('output' in onError)) return over({ status: 'failed', error })
+  return over({ status: 'done', error, output: evaluated(onError.output, variables, { error }) ?? null })
 }
 
 type ItemResult = { readonly value: Json } | { readonly error: RunError } | { readonly wait: RunWait }

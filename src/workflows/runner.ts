@@ -21,6 +21,8 @@ const silence = 60_000
 const maxFaults = 5
 /** Change events can be lost, so waiting callers also poll. */
 const pollMs = 5000
+/** Events can arrive before the step that waits for them, but not without end. */
+const maxUnusedEvents = 100
 
 export interface RunnerDeps extends Omit<RunDeps, 'cancel' | 'mayRetry'> {
   readonly jobs: Jobs
@@ -179,6 +181,18 @@ export class WorkflowRunner {
     const asked = await this.#deps.store.workflowRuns.requestCancel(id)
     if (asked) await this.wake(id)
     return asked
+  }
+
+  /** Stores an event for a run, and wakes the run. */
+  async send(run: StoredRun, name: string, data: Json): Promise<void> {
+    const added = await this.#deps.store.workflowRuns.addEvent(run.id, name, data, maxUnusedEvents)
+    if (added === 'over') throw new PlatformError('RUN_OVER', { run_id: run.id, status: await this.#statusOf(run) })
+    if (added === 'full') throw new PlatformError('EVENT_LIMIT', { run_id: run.id, limit: maxUnusedEvents })
+    await this.wake(run.id)
+  }
+
+  async #statusOf({ id, status }: StoredRun): Promise<RunStatus> {
+    return (await this.#deps.store.workflowRuns.find(id))?.status ?? status
   }
 
   /** Continues a failed or cancelled run at the step that failed. */

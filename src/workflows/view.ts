@@ -17,11 +17,10 @@ export function detailOf(run: StoredRun, { steps, calls }: RunJournal): Workflow
     output,
     ...facts
   } = run
-  const { steps: defined = [{ id: 'program', call: undefined }] } = settings.definition as {
-    steps?: { id: string; call?: string }[]
-  }
+  const { steps: defined = [{ id: 'program' }] } = settings.definition as { steps?: DefinedStep[] }
   return {
     ...facts,
+    definition: redacted(settings.definition),
     input: redacted(input),
     output: redacted(output),
     steps: defined.map(({ id, call }) => stepView(id, call, steps, calls)),
@@ -30,7 +29,18 @@ export function detailOf(run: StoredRun, { steps, calls }: RunJournal): Workflow
         ? [{ approval_id: awaits.id, step, expires_at: iso(awaits.expiresAt) }]
         : [],
     ),
+    awaited_events: steps.flatMap(({ step, status, wait_until }) => {
+      const event = defined.find(({ id }) => id === step)?.wait_for?.event
+      if (status !== 'waiting' || event === undefined) return []
+      return [{ name: event, step, expires_at: wait_until === null ? null : iso(wait_until) }]
+    }),
   }
+}
+
+interface DefinedStep {
+  readonly id: string
+  readonly call?: string
+  readonly wait_for?: { readonly event?: string }
 }
 
 const redacted = (value: Json): Json => JSON.parse(redact(JSON.stringify(value ?? null)))

@@ -4,6 +4,7 @@ const paths = {
   approvals: 'M10 3l6 2v5c0 4-3 6-6 7-3-1-6-3-6-7V5zM7.5 10l2 2 3.5-4',
   tools: 'M12.5 3.5a4 4 0 0 0-4.6 5.4L3.5 13.3a2 2 0 0 0 3 2.9l4.6-4.5a4 4 0 0 0 5.2-5l-2.4 2.3-2.4-.6-.6-2.4z',
   apps: 'M4 4h4.5v4.5H4zM11.5 4H16v4.5h-4.5zM4 11.5h4.5V16H4zM11.5 11.5H16V16h-4.5z',
+  workflows: 'M4 3.5h5v4H4zM11 12.5h5v4h-5zM6.5 7.5v7H11',
   servers: 'M4 4h12v5H4zM4 11h12v5H4zM7 6.5h.01M7 13.5h.01',
   calls: 'M4 5h12M4 10h12M4 15h7',
   agents: 'M5 8h10v7H5zM10 8V4M8 11.5h.01M12 11.5h.01M3 11v2M17 11v2',

@@ -56,7 +56,7 @@ export async function checkWorkflow(workflow: Workflow, find: FindAction): Promi
     const path = `workflow.steps[${index}]`
     const scope: Scope = { input, steps: stepsShape(shapes) }
     const list = checkPlaces(step.forEach, scope, step.id)
-    for (const one of [step.if, step.seconds, step.until]) checkPlaces(one, scope, step.id)
+    for (const one of [step.if, step.seconds, step.until, step.event?.timeout]) checkPlaces(one, scope, step.id)
     const items = itemsOf(step.forEach, list, faults)
     const within: Scope = step.forEach ? { ...scope, item: items, index: shapeOf({ type: 'integer' }) } : scope
     const given = checkPlaces(step.input, within, step.id)
@@ -184,8 +184,8 @@ const stepsShape = (shapes: Readonly<Record<string, Shape | undefined>>): Shape 
 const inlined = (shape: Shape | undefined): JsonObject =>
   shape && !JSON.stringify(shape.schema).includes('"$ref"') ? shape.schema : {}
 
-function stepShape({ forEach, onError }: ProgramStep, action: KnownAction | undefined): Shape | undefined {
-  const { outputSchema } = action ?? {}
+function stepShape({ forEach, onError, event }: ProgramStep, action: KnownAction | undefined): Shape | undefined {
+  const outputSchema = event ? event.data : action?.outputSchema
   // The output of another kind comes instead if the call fails.
   if (!outputSchema || typeof onError === 'object') return undefined
   return forEach ? shapeOf({ type: 'array', items: outputSchema }, outputSchema) : shapeOf(outputSchema)

@@ -42,6 +42,14 @@ const Retry = z.strictObject({
     .describe('Before the first retry; doubles each time. Default 1'),
 })
 
+export const EventName = z
+  .string()
+  .regex(/^[A-Za-z_][\w.-]{0,63}$/, 'must be 1 to 64 letters, digits, "_", "-" or ".", and start with a letter')
+
+const Schema = z.custom<JsonObject>((value) => typeof value === 'object' && value !== null && !Array.isArray(value), {
+  error: 'must be a JSON Schema object',
+})
+
 const WaitFor = z
   .strictObject({
     approval: z
@@ -53,8 +61,21 @@ const WaitFor = z
       .optional()
       .describe('Wait this long; a number or an expression'),
     until: z.string().min(1).max(10_000).optional().describe('Wait until this time; an ISO 8601 text or an expression'),
+    event: EventName.optional().describe(
+      'Wait for an event of this name, sent to POST /workflow-runs/{id}/events. Its data is the output of the step',
+    ),
+    data: Schema.optional().meta({ type: 'object', description: 'JSON Schema of the data of the event' }),
+    timeout_seconds: z
+      .union([z.number().min(0).max(31_536_000), z.string().min(1).max(10_000)])
+      .optional()
+      .describe(
+        'How long to wait for the event; a number or an expression. Without it, the run waits until it is cancelled',
+      ),
   })
-  .refine((wait) => Object.keys(wait).length > 0, 'must have approval, seconds or until')
+  .refine(
+    ({ approval, seconds, until, event }) => [approval, seconds, until, event].some((one) => one !== undefined),
+    'must have approval, seconds, until or event',
+  )
 
 export const Step = z.strictObject({
   id: StepId.describe('Later steps refer to it: ${{ steps.<id>.output }}'),
@@ -76,10 +97,6 @@ export const Step = z.strictObject({
   wait_for: WaitFor.optional(),
 })
 export type Step = z.infer<typeof Step>
-
-const Schema = z.custom<JsonObject>((value) => typeof value === 'object' && value !== null && !Array.isArray(value), {
-  error: 'must be a JSON Schema object',
-})
 
 export const Workflow = orJsonText(
   z.strictObject({

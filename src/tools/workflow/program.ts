@@ -1,5 +1,5 @@
 import { expressionOf, type PlacedFault, type Template, templateOf } from '../../expressions/template.ts'
-import type { Json } from '../../lib/json.ts'
+import type { Json, JsonObject } from '../../lib/json.ts'
 import type { Step, Workflow } from './definition.ts'
 import { language } from './language.ts'
 
@@ -21,6 +21,13 @@ export interface ProgramStep {
   readonly approval: { readonly reason: string | undefined } | undefined
   readonly seconds: Template | undefined
   readonly until: Template | undefined
+  readonly event: ProgramEvent | undefined
+}
+
+export interface ProgramEvent {
+  readonly name: string
+  readonly data: JsonObject | undefined
+  readonly timeout: Template | undefined
 }
 
 export interface Program {
@@ -45,6 +52,7 @@ function compileStep(step: Step, path: string, faults: PlacedFault[]): ProgramSt
     return typeof value === 'string' ? expressionOf(value, `${path}.${at}`, language, faults) : template(value, at)
   }
   if (step.call === undefined) faults.push(...withoutCall(step, path))
+  faults.push(...eventFaults(step, path))
   if (step.concurrency !== undefined && step.for_each === undefined)
     faults.push({ path: `${path}.concurrency`, message: 'has an effect only together with for_each' })
   return {
@@ -60,13 +68,39 @@ function compileStep(step: Step, path: string, faults: PlacedFault[]): ProgramSt
     seconds: expression(wait_for?.seconds, 'wait_for.seconds'),
     // A time can be written as it is, so it is a template.
     until: wait_for?.until === undefined ? undefined : template(wait_for.until, 'wait_for.until'),
+    event:
+      wait_for?.event === undefined
+        ? undefined
+        : {
+            name: wait_for.event,
+            data: wait_for.data,
+            timeout: expression(wait_for.timeout_seconds, 'wait_for.timeout_seconds'),
+          },
   }
 }
 
+/** An event is the output of its step, so the step has nothing else. */
+function eventFaults({ call, wait_for = {} }: Step, path: string): PlacedFault[] {
+  if (wait_for.event === undefined)
+    return (['data', 'timeout_seconds'] as const)
+      .filter((field) => wait_for[field] !== undefined)
+      .map((field) => ({ path: `${path}.wait_for.${field}`, message: 'has an effect only together with event' }))
+  const own = 'cannot wait for an event and make a call: put the event in a step of its own before it'
+  return [
+    ...(call === undefined ? [] : [{ path: `${path}.wait_for.event`, message: own }]),
+    ...(['seconds', 'until'] as const)
+      .filter((field) => wait_for[field] !== undefined)
+      .map((field) => ({ path: `${path}.wait_for.${field}`, message: 'cannot be combined with event' })),
+  ]
+}
+
 function withoutCall(step: Step, path: string): PlacedFault[] {
-  const waits = step.wait_for?.seconds !== undefined || step.wait_for?.until !== undefined
+  const { seconds, until, event } = step.wait_for ?? {}
+  const waits = seconds !== undefined || until !== undefined || event !== undefined
   const missing = waits ? [] : [{ path: `${path}.call`, message: 'is missing: name the action to call' }]
-  const useless = (['input', 'for_each', 'retry', 'on_error'] as const).filter((field) => step[field] !== undefined)
+  const useless = (['input', 'for_each', 'retry', 'on_error'] as const).filter(
+    (field) => step[field] !== undefined && !(field === 'on_error' && event !== undefined),
+  )
   return [
     ...missing,
     ...useless.map((field) => ({ path: `${path}.${field}`, message: 'has no effect in a step without call' })),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Schemas } from '../../json-schema/schema.ts'
 import { orDidYouMean } from '../../lib/nearest.ts'
 import type { Fault } from '../../model/errors.ts'
 import { checkPresets } from '../parameters.ts'
@@ -26,10 +27,11 @@ export const workflow = defineToolType({
     const inSchema = await schemas.faultsOf(schema)
     if (inSchema.length > 0)
       return inSchema.map(({ path, message }) => ({ path: `workflow.input${path && `.${path}`}`, message }))
+    const inEvents = await eventSchemaFaults(definition, schemas)
     const { faults } = await checkWorkflow(definition, finder(projectId, actions))
     const cycle = await findCycle(`${app ?? 'tools'}:${name}`, definition, projectId, actions)
     const inPresets = preset_parameters ? await checkPresets(schema, preset_parameters, schemas) : []
-    return [...faults.map(plain), ...inPresets, ...(cycle ? [circular(cycle)] : [])]
+    return [...faults.map(plain), ...inEvents, ...inPresets, ...(cycle ? [circular(cycle)] : [])]
   },
 
   secrets: () => [],
@@ -55,6 +57,15 @@ export const workflow = defineToolType({
 
   execute: (call, { runWorkflow }) => runWorkflow(call, call.config.workflow),
 })
+
+async function eventSchemaFaults({ steps }: Workflow, schemas: Schemas): Promise<Fault[]> {
+  const all = steps.map(async ({ wait_for }, index) => {
+    const faults = wait_for?.data ? await schemas.faultsOf(wait_for.data) : []
+    const place = `workflow.steps[${index}].wait_for.data`
+    return faults.map(({ path, message }) => ({ path: `${place}${path && `.${path}`}`, message }))
+  })
+  return (await Promise.all(all)).flat()
+}
 
 const plain = ({ path, message }: Fault): Fault => ({ path, message })
 

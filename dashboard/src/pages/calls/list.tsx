@@ -10,6 +10,7 @@ import { Button } from '../../ui/button.tsx'
 import { LiveMark } from '../../ui/live.tsx'
 import { Empty, ErrorNotice, Loading } from '../../ui/notice.tsx'
 import { CallCells, columns } from './rows.tsx'
+import { SelectCall, type Selected, type Selection, SelectionBar } from './selection.tsx'
 
 const pageSize = 100
 /** A browser cannot position rows exactly beyond this. Older calls are found by choosing a time range. */
@@ -35,6 +36,7 @@ export function CallList({ search, onClear }: { search: CallSearch; onClear: () 
   const isFiltered = Object.keys(search).length > 0
   const projectId = useProjectId()
   const [round, setRound] = useState(0)
+  const [selected, setSelected] = useState<Selected>()
   const { from, to, ...rest } = search
   const filter = { ...(projectId && { project_id: projectId }), ...rest } as Record<string, string>
   const filterKey = JSON.stringify([filter, from, to, round])
@@ -80,6 +82,7 @@ export function CallList({ search, onClear }: { search: CallSearch; onClear: () 
           </span>
         )}
       </div>
+      {total + shown.length > 0 && <SelectionBar selected={selected} onChange={setSelected} />}
       {total + shown.length === 0 ? (
         <Empty title="No calls" action={isFiltered && <Button onClick={onClear}>Clear filters</Button>}>
           {isFiltered
@@ -93,6 +96,7 @@ export function CallList({ search, onClear }: { search: CallSearch; onClear: () 
           added={shown}
           updates={updates}
           firstPage={first.data.data}
+          selection={selected && { selected, onChange: setSelected }}
           load={(offset) => ({
             queryKey: ['calls', filterKey, until, offset],
             queryFn: () => ask(qm.calls.listCalls({ query: { ...filter, from, to: until, limit: pageSize, offset } })),
@@ -144,6 +148,7 @@ interface RowsProps {
   readonly added: readonly CallSummary[]
   readonly updates: ReadonlyMap<string, CallSummary>
   readonly firstPage: readonly CallSummary[]
+  readonly selection: Selection | undefined
   load(offset: number): {
     queryKey: unknown[]
     queryFn: () => Promise<{ data: CallSummary[] }>
@@ -152,7 +157,7 @@ interface RowsProps {
   }
 }
 
-function Rows({ total, added, updates, firstPage, load }: RowsProps) {
+function Rows({ total, added, updates, firstPage, selection, load }: RowsProps) {
   const scroller = useRef<HTMLDivElement>(null)
   const height = usePhone() ? 56 : 36
   const rows = useVirtualizer({
@@ -196,7 +201,7 @@ function Rows({ total, added, updates, firstPage, load }: RowsProps) {
         <span className="text-right">Duration</span>
       </div>
       {failure && <ErrorNotice error={failure.error} retry={() => failure.refetch()} />}
-      <div ref={scroller} className="h-[calc(100dvh-18rem)] md:h-[calc(100dvh-19rem)] min-h-80 overflow-y-auto">
+      <div ref={scroller} className="h-[calc(100dvh-21rem)] md:h-[calc(100dvh-22rem)] min-h-80 overflow-y-auto">
         <ol aria-label="Calls" className="relative" style={{ height: rows.getTotalSize() }}>
           {visible.map(({ index, start }) => {
             const call = callAt(index)
@@ -205,10 +210,11 @@ function Rows({ total, added, updates, firstPage, load }: RowsProps) {
                 key={index}
                 aria-setsize={total + added.length}
                 aria-posinset={index + 1}
-                className={`${columns} absolute inset-x-0 border-b border-line hover:bg-hover`}
+                className={`${columns} absolute inset-x-0 border-b border-line hover:bg-hover ${selection ? 'pl-11' : ''}`}
                 style={{ height, transform: `translateY(${start}px)` }}
               >
                 {call ? <CallCells call={call} /> : <span className="text-xs text-soft">…</span>}
+                {call && selection && <SelectCall call={call} selection={selection} />}
               </li>
             )
           })}

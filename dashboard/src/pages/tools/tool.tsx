@@ -1,13 +1,15 @@
-import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { ask, qm, type Tool as ToolRecord } from '../../api.ts'
 import { useTool } from '../../queries.ts'
 import { summaryOf, typeOf, useToolTypes } from '../../tool-types.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { DeletePanel } from '../../ui/delete-panel.tsx'
 import { Answered } from '../../ui/notice.tsx'
-import { PageHead } from '../../ui/panel.tsx'
+import { PageHead, Panel } from '../../ui/panel.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import { useAction } from '../../use-action.ts'
+import { definitionOf, stepsIn } from '../workflows/definition.ts'
+import { WorkflowGraph } from '../workflows/graph.tsx'
 import { bodyOf, draftOf } from './draft.ts'
 import { ToolForm } from './form.tsx'
 import { Health } from './health.tsx'
@@ -40,6 +42,9 @@ function Whole({ tool }: { tool: ToolRecord }) {
         onChange={(next) => navigate({ search: { tab: next === 'try' ? undefined : next }, replace: true })}
         tabs={[
           { id: 'try', label: 'Try it', content: () => <TryTool tool={tool} /> },
+          ...(type?.kind === 'workflow'
+            ? [{ id: 'graph', label: 'Graph', content: () => <ToolGraph tool={tool} /> }]
+            : []),
           { id: 'model', label: 'What the model sees', content: () => <ModelView tool={tool} /> },
           { id: 'settings', label: 'Settings', content: () => <EditTool tool={tool} /> },
         ]}
@@ -47,6 +52,19 @@ function Whole({ tool }: { tool: ToolRecord }) {
     </>
   )
 }
+
+const ToolGraph = ({ tool }: { tool: ToolRecord }) => (
+  <Panel
+    title="Steps"
+    aside={
+      <Link to="/workflows" search={{ tool_id: tool.id }} className="text-sm text-accent hover:underline">
+        Runs of this workflow
+      </Link>
+    }
+  >
+    <WorkflowGraph name={tool.name} steps={stepsIn(definitionOf(tool))} />
+  </Panel>
+)
 
 function EditTool({ tool }: { tool: ToolRecord }) {
   const types = useToolTypes()
