@@ -118,6 +118,7 @@ import type {
   ToolChanges,
   ToolChoice,
   ToolHealth,
+  ToolLevel,
   ToolPage,
   ToolTypePage,
   TrustedIssuer,
@@ -447,6 +448,8 @@ export interface Operations {
         role?: UserRole
         /** Instead of a role: any access policies */
         access_policy_ids?: Array<string>
+        /** Slugs of the modes that calls can have, the default first; none by default */
+        modes?: Array<string>
       }
       answer: InvitedUser
     }
@@ -507,14 +510,32 @@ export interface Operations {
         permission: string
         /** qm:<project>:<kind>:<id>. Use * as the project for resources without one, and * as the id for a new resource */
         resource: string
+        /** With tools:CallTool, the action to call: checks its level against the modes of the call, too */
+        action?: string
+        /** With action: the mode that the request chooses */
+        mode?: string
+        /** With action: the MCP server that the call comes through */
+        server_id?: string
+        /** With action: the agent that makes the call */
+        agent_id?: string
+        /** With action: the session in which the agent makes the call */
+        session_id?: string
       }
       answer: {
         allowed: boolean
         /** The check that decided */
-        layer: 'project' | 'access policy' | 'agent boundary'
+        layer: 'project' | 'access policy' | 'agent boundary' | 'agent' | 'mode'
         /** The access policy that decided; null if none applies */
         access_policy_id: string | null
         reason: string
+        /** The level of the action, if one was given */
+        level: ToolLevel | null
+        /** The modes of the call. Each of them must allow it */
+        modes: Array<string>
+        /** How recently the person must have signed in; null if that does not matter */
+        sign_in_within_seconds: number | null
+        /** Whether the tool, the level or the server requires approval. Approval rules can require it as well */
+        needs_approval: boolean | null
       }
     }
     /** Create an access policy */
@@ -1572,9 +1593,9 @@ export interface Operations {
     updateTrustedIssuer: { path: { trusted_issuer_id: string }; body?: TrustedIssuerChanges; answer: TrustedIssuer }
   }
   modes: {
-    /** Create a mode: which levels, servers and tools calls can use in it */
+    /** Create a mode: which levels, servers, tools and groups of actions calls can use in it */
     createMode: { body: NewMode; answer: Mode }
-    /** Delete a mode; keys that use it cannot call tools until they have another */
+    /** Delete a mode; keys, people, agents and sessions that use it cannot call tools until they have another */
     deleteMode: { path: { mode_id: string }; answer: null }
     /** Get a mode */
     getMode: { path: { mode_id: string }; answer: Mode }
@@ -1625,6 +1646,7 @@ export type PlatformErrorCode =
   | 'UNKNOWN_PROMPT'
   | 'UNKNOWN_RESOURCE'
   | 'MODE_RESTRICTED'
+  | 'SIGN_IN_REQUIRED'
   | 'MODE_NOT_ALLOWED'
   | 'TOOL_NOT_ACTIVE'
   | 'ROUTE_NOT_FOUND'

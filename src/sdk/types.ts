@@ -80,6 +80,8 @@ export interface Agent {
   boundary_policy: PolicyDocument | null
   /** How many of the latest messages the model sees; defaults to all */
   max_context_messages: number | null
+  /** Slug of the mode of its calls, in addition to the mode of the caller */
+  mode: string | null
   /** Whether a manifest gives it policies and routines */
   has_guide: boolean
   created_at: string
@@ -184,7 +186,7 @@ export interface ApiKey {
   rate_limit: number | null
   /** The end user whose connections its calls use; it cannot be changed */
   end_user_id: string | null
-  /** Slugs of the modes its calls can have, the default first; none by default */
+  /** Slugs of the modes that calls can have, the default first; none by default */
   modes: Array<string>
   expires_at: string | null
   last_used_at: string | null
@@ -193,7 +195,7 @@ export interface ApiKey {
 }
 
 /** The body of update-api-key. */
-export type ApiKeyChanges = Partial<Omit<NewApiKey, 'project_id' | 'end_user_id' | 'modes'>>
+export type ApiKeyChanges = Partial<Omit<NewApiKey, 'project_id' | 'end_user_id'>>
 
 export type ApiKeyPage = Page<ApiKey>
 
@@ -909,6 +911,10 @@ export interface Mode {
   servers: Array<string> | null
   /** Actions it can use, such as crm:get_contact or crm:*; null for all */
   tools: Array<string> | null
+  /** Kinds of actions it can use: read (declared to change nothing), write, destructive (may change or delete existing data); null for all */
+  groups: Array<'read' | 'write' | 'destructive'> | null
+  /** Actions above open need a person who signed in at most this long ago; null for no such limit */
+  sign_in_within_seconds: number | null
   created_at: string
   updated_at: string
 }
@@ -962,6 +968,8 @@ export interface NewAgent {
   boundary_policy?: PolicyDocumentInput | null
   /** How many of the latest messages the model sees; defaults to all */
   max_context_messages?: number | null
+  /** Slug of the mode of its calls, in addition to the mode of the caller */
+  mode?: string | null
 }
 
 /** The body of create-agent-generation. */
@@ -1026,7 +1034,7 @@ export interface NewApiKey {
   rate_limit?: number | null
   /** The end user whose connections its calls use. It cannot be changed later */
   end_user_id?: string | null
-  /** Slugs of the modes its calls can have, the default first; none by default */
+  /** Slugs of the modes that calls can have, the default first; none by default */
   modes?: Array<string>
   expires_at?: string | null
 }
@@ -1161,6 +1169,10 @@ export interface NewMode {
   servers?: Array<string> | null
   /** Actions it can use, such as crm:get_contact or crm:*; null for all */
   tools?: Array<string> | null
+  /** Kinds of actions it can use: read (declared to change nothing), write, destructive (may change or delete existing data); null for all */
+  groups?: Array<'read' | 'write' | 'destructive'> | null
+  /** Actions above open need a person who signed in at most this long ago; null for no such limit */
+  sign_in_within_seconds?: number | null
 }
 
 /** The body of create-project. */
@@ -1234,6 +1246,8 @@ export interface NewSession {
   title?: string | null
   /** Data about the session, for your own use and for "when" conditions of policies */
   metadata?: Record<string, unknown>
+  /** Slug of the mode of its calls, in addition to those of the agent and the caller */
+  mode?: string | null
 }
 
 /** The body of create-session-event. */
@@ -1311,6 +1325,15 @@ export interface NewTool {
   ask_destructive?: boolean
   /** Time to decide on an approval */
   approval_timeout_seconds?: number | null
+  /** Level, approval and availability of single actions, by name; "*" is for all actions that are not listed */
+  action_settings?: Record<string, {
+    /** Its level, whatever the tool and its definition say */
+    level?: ToolLevel
+    /** Whether its calls run without approval */
+    auto_approve?: boolean
+    /** If false, the action cannot be seen or called */
+    enabled?: boolean
+  }> | null
 }
 
 /** The body of create-trusted-issuer. */
@@ -1676,6 +1699,8 @@ export interface Session {
   /** The offset of the next event */
   next_offset: number
   metadata: Record<string, unknown>
+  /** Slug of the mode of its calls, in addition to those of the agent and the caller */
+  mode: string | null
   /** The routines that it is or was in */
   routines: Array<RoutinePosition>
   /** The key that its turns run as: the one that sent the latest message */
@@ -1829,6 +1854,14 @@ export interface Tool {
   timeout_seconds: number | null
   ask_destructive: boolean
   approval_timeout_seconds: number | null
+  action_settings: Record<string, {
+    /** Its level, whatever the tool and its definition say */
+    level?: ToolLevel
+    /** Whether its calls run without approval */
+    auto_approve?: boolean
+    /** If false, the action cannot be seen or called */
+    enabled?: boolean
+  }> | null
   created_at: string
   updated_at: string
 }
@@ -1935,6 +1968,8 @@ export interface User {
   /** Null if the access policies are not those of one role */
   role: UserRole | null
   access_policy_ids: Array<string>
+  /** Slugs of the modes that calls can have, the default first; none by default */
+  modes: Array<string>
   status: UserStatus
   has_password: boolean
   /** The issuer of the company account that this person signs in with */
@@ -1954,6 +1989,8 @@ export interface UserChanges {
   role?: UserRole
   /** Instead of a role: any access policies */
   access_policy_ids?: Array<string>
+  /** Slugs of the modes that calls can have, the default first; none by default */
+  modes?: Array<string>
   /** disabled: cannot sign in, and is signed out */
   status?: 'active' | 'disabled'
 }
