@@ -65,16 +65,12 @@ function settingsFor({ action_settings: all }: Pick<StoredTool, 'action_settings
 
 const noSettings: ActionSettings = {}
 
-/** Whether every action of a tool runs without approval. Individual actions of a platform tool can have higher levels. */
+/** Whether actions of a tool run without approval, unless something else is set for one of them. */
 export const autoApprovesAll = (
-  tool: Pick<StoredTool, 'auto_approve' | 'level' | 'config' | 'action_settings'>,
+  tool: Pick<StoredTool, 'auto_approve' | 'level' | 'config'>,
   type: ToolType,
   deps: ToolDeps,
-): boolean => {
-  const runs = ({ auto_approve, level = 'open' }: ActionSettings) => auto_approve ?? autoApproveOf(tool, level)
-  const highest = higherLevel(tool.level, type.level?.(tool.config, deps) ?? 'open')
-  return autoApproveOf(tool, highest) && Object.values(tool.action_settings ?? {}).every(runs)
-}
+): boolean => autoApproveOf(tool, higherLevel(tool.level, type.level?.(tool.config, deps) ?? 'open'))
 
 /** What may have changed: tools and what they are configured with, or the list of an upstream server. */
 export type ChangeSource = 'tools' | 'upstream'

@@ -7,6 +7,14 @@ import type { Principal } from '../model/principal.ts'
 import { CallAnswer, CallQuestion, type CheckedCall, checkCall, noCall, type Question } from './check-call.ts'
 import { type Context, operation, requireAllowed } from './operation.ts'
 
+export const AccessCheck = z.object({
+  allowed: z.boolean(),
+  layer: z.enum(['project', 'access policy', 'agent boundary', 'agent', 'mode']).describe('The check that decided'),
+  access_policy_id: z.string().nullable().describe('The access policy that decided; null if none applies'),
+  reason: z.string(),
+  ...CallAnswer,
+})
+
 export const checkAccess = operation({
   name: 'check-access',
   permission: 'access-policies:CheckAccess',
@@ -26,13 +34,7 @@ export const checkAccess = operation({
       ),
     ...CallQuestion,
   }),
-  output: z.object({
-    allowed: z.boolean(),
-    layer: z.enum(['project', 'access policy', 'agent boundary', 'agent', 'mode']).describe('The check that decided'),
-    access_policy_id: z.string().nullable().describe('The access policy that decided; null if none applies'),
-    reason: z.string(),
-    ...CallAnswer,
-  }),
+  output: AccessCheck,
   async run({ api_key_id, user_id, permission, resource, ...question }, context) {
     const { principal, store, permissions } = context
     const holder = await findHolder({ api_key_id, user_id }, context)
