@@ -1,12 +1,10 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { getRequestListener } from '@hono/node-server'
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import { createMcpHandler, McpServer, ResourceTemplate } from '@modelcontextprotocol/server'
+import { McpServer, ResourceTemplate } from '@modelcontextprotocol/server'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { startListening } from './clients.ts'
 import { adminKey, type TestPlatform } from './kit.ts'
+import { startMcpServer } from './mcp-server.ts'
 
 type Listening = Awaited<ReturnType<typeof startListening>>
 type Era = 'legacy' | 'auto'
@@ -30,8 +28,8 @@ async function connect(
 }
 
 /** A server with a prompt, a resource and a template, which say whose they are. */
-async function startLibrary(owner: string, extra: (server: McpServer) => void = () => {}) {
-  const handler = createMcpHandler(() => {
+const startLibrary = (owner: string, extra: (server: McpServer) => void = () => {}) =>
+  startMcpServer(() => {
     const server = new McpServer({ name: owner, version: '1' })
     server.registerTool('ping', {}, () => ({ content: [{ type: 'text', text: owner }] }))
     server.registerPrompt('greet', { argsSchema: z.object({ who: z.string() }) }, ({ who }) => ({
@@ -52,19 +50,6 @@ async function startLibrary(owner: string, extra: (server: McpServer) => void = 
     extra(server)
     return server
   })
-  const server = createServer(getRequestListener((request) => handler.fetch(request), { overrideGlobalObjects: false }))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  return {
-    url: `http://127.0.0.1:${port}/mcp`,
-    notify: handler.notify,
-    async [Symbol.asyncDispose]() {
-      await handler.close()
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
-  }
-}
 
 async function register(platform: TestPlatform, name: string, mcp: object, more: object = {}): Promise<string> {
   const { status, body } = await platform.post('/tools', { name, type: 'mcp', mcp, ...more })
