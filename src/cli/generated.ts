@@ -881,7 +881,7 @@ export const commands: readonly Command[] = [
     summary: 'Run the use_mcp_tool and access_mcp_resource blocks in the text of an assistant, one after the other',
     example: { text: '<use_mcp_tool><server_name>support</server_name><tool_name>get_weather</tool_name><arguments>{"city": "Recife"}</arguments></use_mcp_tool>' },
     fields: [
-      { name: 'text', type: 'string', description: 'The text of the assistant, at most 1 MiB', required: true, where: 'body', reads: 'text' },
+      { name: 'text', type: 'string', description: 'The text of the assistant, at most 1 MiB. Or send it as the body, in pieces: text/plain, or JSON', where: 'body', reads: 'text' },
       { name: 'servers', type: 'string[]', description: 'The servers that blocks can name, by slug; by default, all you can use', where: 'body', reads: 'list' },
       { name: 'fenced', type: '"skip" | "run"', description: 'Whether to run blocks inside code fences, for models that wrap their calls in one', default: '"skip"', where: 'body', reads: 'text' },
     ],

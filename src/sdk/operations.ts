@@ -785,9 +785,9 @@ export interface Operations {
     deleteServer: { path: { server_id: string }; answer: null }
     /** Run the use_mcp_tool and access_mcp_resource blocks in the text of an assistant, one after the other */
     executeXml: {
-      body: {
-        /** The text of the assistant, at most 1 MiB */
-        text: string
+      body?: {
+        /** The text of the assistant, at most 1 MiB. Or send it as the body, in pieces: text/plain, or JSON */
+        text?: string
         /** The servers that blocks can name, by slug; by default, all you can use */
         servers?: Array<string>
         /** Whether to run blocks inside code fences, for models that wrap their calls in one */
