@@ -271,6 +271,43 @@ describe.each(['legacy', 'auto'] as const)('a client of the %s era', (era) => {
       .toBe(2)
   })
 
+  test('is notified when resources change: those of a server behind ours, skills, and what ours passes on', async () => {
+    let more = false
+    await using platform = await startListening()
+    await using library = await startLibrary('ana', (server) => {
+      if (more) server.registerResource('more', 'note://more', {}, () => ({ contents: [] }))
+    })
+    await register(platform, 'ana', { url: library.url })
+    await serve(platform, 'desk', { retrieve_skill: true })
+    let changes = 0
+    const resources = { autoRefresh: false, onChanged: () => void changes++ }
+    await using client = await connect(platform, 'desk', era, adminKey, { resources })
+    const uris = async () => {
+      const { resources } = await client.listResources(undefined, { cacheMode: 'refresh' })
+      return resources.map(({ uri }) => uri).sort()
+    }
+    const changed = async (change: () => unknown) => {
+      const before = changes
+      await change()
+      await expect.poll(() => changes, { timeout: 5000 }).toBeGreaterThan(before)
+    }
+    const skill = { name: 'Refunds', summary: 'How to refund', content: '1. Find the order.' }
+    expect(await uris()).toEqual(['note://motto'])
+
+    await changed(() => {
+      more = true
+      library.notify.resourcesChanged()
+    })
+    await expect.poll(uris).toEqual(['note://more', 'note://motto'])
+    await changed(() => platform.post('/skills', skill))
+    await expect.poll(uris).toEqual(['note://more', 'note://motto', 'skill://refunds/SKILL.md'])
+    await changed(() => platform.patch('/servers/desk', { apps: [{ slug: 'ana', resources: false }] }))
+    await expect.poll(uris).toEqual(['skill://refunds/SKILL.md'])
+    await changed(() => platform.patch('/servers/desk', { apps: null, pass_resources: false }))
+    await changed(() => platform.patch('/servers/desk', { pass_resources: true }))
+    await expect.poll(uris).toEqual(['note://more', 'note://motto', 'skill://refunds/SKILL.md'])
+  })
+
   test('is notified of changes of the resources it subscribes to, until it unsubscribes', async () => {
     await using platform = await startListening()
     await using library = await startLibrary('ana', ({ server }) => {
