@@ -1,3 +1,4 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { pending } from './approving.ts'
 import { startListening } from './clients.ts'
@@ -319,6 +320,53 @@ describe('a mode', () => {
 
     expect([before, await call()]).toEqual([403, 200])
   })
+})
+
+test('lists show what the mode of the caller allows, and clients are told when that changes', async () => {
+  const inputSchema = { type: 'object' as const }
+  await using upstream = await startUpstream(
+    [
+      { name: 'find_contact', description: 'Find a contact', inputSchema, annotations: { readOnlyHint: true } },
+      { name: 'delete_contact', description: 'Delete a contact', inputSchema },
+    ],
+    'both',
+    { hasPrompts: true },
+  )
+  await using platform = await startListening()
+  await platform.post('/tools', { name: 'crm', type: 'mcp', mcp: { url: upstream.url } })
+  await platform.post('/servers', { slug: 'desk', tool_names: 'original' })
+  await platform.post('/servers', { slug: 'finder', agent_mode: true })
+  const { body: mode } = await platform.post('/modes', { slug: 'look', name: 'Look', groups: ['read'] })
+  const key = await callerKey(platform, { modes: ['look'] })
+  let changes = 0
+  const tools = { autoRefresh: false, onChanged: () => void changes++ }
+  const client = new Client(
+    { name: 'tester', version: '1' },
+    { versionNegotiation: { mode: 'auto' }, listChanged: { tools } },
+  )
+  const requestInit = { headers: { authorization: `Bearer ${key}` } }
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${platform.url}/mcp/desk`), { requestInit }))
+  const listed = async () =>
+    (await client.listTools(undefined, { cacheMode: 'refresh' })).tools.map(({ name }) => name).sort()
+  const found = async () => {
+    const query = { integration_query: ['delete a contact crm'] }
+    const { body } = await platform.post('/servers/finder/resolve', query, { key })
+    return body.results[0].candidates.map(({ identifier }: { identifier: string }) => identifier).sort()
+  }
+  const prompt = async () => (await platform.get('/xml/prompt?servers=desk', { key })).body.prompt
+
+  expect(await listed()).toEqual(['find_contact'])
+  expect(await found()).toEqual(['find_contact'])
+  expect(await prompt()).not.toContain('delete_contact')
+  expect((await client.listPrompts()).prompts).toHaveLength(1)
+  await platform.patch(`/modes/${mode.id}`, { groups: null, tools: ['crm:find_contact', 'crm:delete_contact'] })
+  await expect.poll(() => changes, { timeout: 5000 }).toBeGreaterThan(0)
+
+  expect(await listed()).toEqual(['delete_contact', 'find_contact'])
+  expect(await found()).toEqual(['delete_contact', 'find_contact'])
+  expect(await prompt()).toContain('delete_contact')
+  expect((await client.listPrompts(undefined, { cacheMode: 'refresh' })).prompts).toEqual([])
+  await client.close()
 })
 
 describe('the level of an action', () => {

@@ -1,5 +1,8 @@
 import { PlatformError } from '../model/errors.ts'
-import { type Mode, objectionOf, wantsSignIn } from '../model/mode.ts'
+import { type Mode, modeNamesOf, objectionOf, wantsSignIn } from '../model/mode.ts'
+import type { Principal } from '../model/principal.ts'
+import type { Server } from '../model/server.ts'
+import type { Action } from '../model/tool.ts'
 import type { ResolvedCall } from './call.ts'
 import type { DispatchDeps } from './deps.ts'
 
@@ -28,4 +31,19 @@ export function requireModes(modes: readonly Mode[], { prepared: { action }, ser
     const isPerson = principal.signedInAt !== undefined
     throw new PlatformError('SIGN_IN_REQUIRED', { action: action.id, mode: mode.slug, seconds, isPerson })
   }
+}
+
+/**
+ * Which actions of a server the modes of a principal allow, for lists; undefined without a mode. Calls are checked again, and
+ * say why they are refused.
+ */
+export async function modeFilter(
+  principal: Principal,
+  { slug, project_id }: Pick<Server, 'slug' | 'project_id'>,
+  modes: Pick<DispatchDeps['modes'], 'named'>,
+): Promise<((action: Action) => boolean) | undefined> {
+  const names = modeNamesOf(principal)
+  if (names.length === 0) return undefined
+  const found = await Promise.all(names.map((name) => modes.named(project_id, name)))
+  return (action) => found.every((mode) => mode !== undefined && objectionOf(mode, action, slug) === undefined)
 }
