@@ -1,7 +1,7 @@
 import { approve } from '../approvals/approve.ts'
 import { DatabaseUnavailable } from '../model/database-unavailable.ts'
 import { PlatformError } from '../model/errors.ts'
-import { modeNamesOf } from '../model/mode.ts'
+import { type Mode, modeNamesOf } from '../model/mode.ts'
 import { type Outcome, Waiting } from '../model/outcome.ts'
 import { authorize } from './authorize.ts'
 import type { CallRequest } from './call.ts'
@@ -13,6 +13,8 @@ import { preset } from './preset.ts'
 import { CallRecord } from './record.ts'
 import { resolve } from './resolve.ts'
 import { validate } from './validate.ts'
+
+const noModes: readonly Mode[] = []
 
 /** Limits how deeply tools can call other tools. */
 export const maxDepth = 10
@@ -30,7 +32,7 @@ export async function dispatch(request: CallRequest, deps: DispatchDeps): Promis
     const resolved = resolve(request, deps.catalogue.peek(toolId) ?? (await deps.catalogue.find(toolId)), record)
     record.resolved(resolved)
     const names = modeNamesOf(request.principal)
-    const modes = names.length === 0 ? [] : await findModes(names, resolved, deps)
+    const modes = names.length === 0 ? noModes : await findModes(names, resolved, deps)
     const validation = validate(preset(authorize(resolved, modes)))
     const valid = validation instanceof Promise ? await validation : validation
     if (valid.entry.filled.fault) throw valid.entry.filled.fault

@@ -495,7 +495,7 @@ export interface CallSummary {
   duration_ms: number | null
   /** Time spent waiting for approval; null if none was needed */
   waited_ms: number | null
-  /** The mode of the call */
+  /** The modes of the call, separated by commas; null without a mode */
   mode: string | null
   created_at: string
   completed_at: string | null
