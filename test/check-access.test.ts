@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest'
-import { startPlatform } from './kit.ts'
+import { describe, expect, test } from 'vitest'
+import { startPlatform, startService } from './kit.ts'
+import { scriptedAgent } from './sessions-kit.ts'
 
 test('an access check says whether a key may do something, and names the policy that decides', async () => {
   await using platform = await startPlatform()
@@ -21,7 +22,7 @@ test('an access check says whether a key may do something, and names the policy 
   const may = async (permission: string, resource: string) =>
     (await platform.post('/access/check', { api_key_id: key.body.id, permission, resource })).body
 
-  expect(await may('tools:CallTool', `qm:${projectId}:tool:tool_1`)).toEqual({
+  expect(await may('tools:CallTool', `qm:${projectId}:tool:tool_1`)).toMatchObject({
     allowed: true,
     layer: 'access policy',
     access_policy_id: policy.body.id,
@@ -71,4 +72,79 @@ test('the access of a person is checked like that of a key', async () => {
   expect(allowed.body).toMatchObject({ allowed: true, access_policy_id: 'pol_reviewer' })
   expect(denied.body).toMatchObject({ allowed: false, reason: 'No access policy of the person allows it.' })
   expect([both.status, unknown.status]).toEqual([400, 404])
+})
+
+describe('with an action', () => {
+  test('the check agrees with what the call does, in every mode and at every level', async () => {
+    await using service = await startService()
+    await using platform = await startPlatform()
+    const execute = { url: service.url }
+    await platform.post('/modes', { slug: 'quiet', name: 'Quiet' })
+    await platform.post('/modes', { slug: 'support', name: 'Support', levels: ['restricted'], tools: ['tools:*'] })
+    await platform.post('/modes', { slug: 'look', name: 'Look', levels: ['administrative'], groups: ['read'] })
+    await platform.post('/modes', { slug: 'fresh', name: 'F', levels: ['restricted'], sign_in_within_seconds: 60 })
+    const tools = await Promise.all(
+      ['open', 'restricted', 'administrative'].map(async (level) => {
+        const fields = { name: level, parameters: { type: 'object' }, execute, level }
+        return (await platform.post('/tools', fields)).body
+      }),
+    )
+
+    for (const modes of [[], ['quiet'], ['support'], ['look'], ['fresh']]) {
+      const { body: key } = await platform.post('/api-keys', { name: 'k', access_policy_ids: ['pol_caller'], modes })
+      for (const { id, name } of tools) {
+        const resource = `qm:${platform.projectId}:tool:${id}`
+        const question = { api_key_id: key.id, permission: 'tools:CallTool', resource, action: name }
+        const { body: said } = await platform.post('/access/check', question)
+        const { status } = await platform.post(`/tools/${id}/call`, { wait: false }, { key: key.key })
+
+        const expected = said.allowed ? (said.needs_approval ? 202 : 200) : 403
+        expect({ modes, name, status }).toEqual({ modes, name, status: expected })
+        expect(said).toMatchObject({ level: name, modes })
+      }
+    }
+  })
+
+  test('the check names the mode that decides: of the key, of the agent, of the session, or the chosen one', async () => {
+    await using platform = await startPlatform()
+    await platform.post('/modes', { slug: 'quiet', name: 'Quiet' })
+    await platform.post('/modes', { slug: 'support', name: 'Support', levels: ['restricted'], servers: ['desk'] })
+    const { body: front } = await platform.post('/servers', { slug: 'front' })
+    const { body: tool } = await platform.post('/tools', {
+      ...{ name: 'refund', parameters: { type: 'object' }, level: 'restricted' },
+      execute: { url: 'http://127.0.0.1:1' },
+    })
+    const agent_id = await scriptedAgent(platform, [{ answer: 'x' }], { tool_ids: [tool.id], mode: 'support' })
+    const { body: session } = await platform.post('/sessions', { agent_id, mode: 'quiet' })
+    const { body: key } = await platform.post('/api-keys', {
+      ...{ name: 'k', access_policy_ids: ['pol_caller'], modes: ['support', 'quiet'] },
+    })
+    const { body: bare } = await platform.post('/api-keys', { name: 'bare' })
+    const resource = `qm:${platform.projectId}:tool:${tool.id}`
+    const ask = async (fields: object, api_key_id = key.id) =>
+      (
+        await platform.post('/access/check', {
+          ...{ api_key_id, permission: 'tools:CallTool', resource, action: 'refund', ...fields },
+        })
+      ).body
+
+    expect(await ask({})).toMatchObject({ allowed: true, modes: ['support'], needs_approval: false })
+    expect(await ask({ mode: 'quiet' })).toMatchObject({
+      allowed: false,
+      layer: 'mode',
+      reason: 'The mode "quiet" does not allow it: its level is restricted.',
+    })
+    expect(await ask({ mode: 'admin' })).toMatchObject({ reason: 'The mode "admin" is not one of its modes.' })
+    expect(await ask({ server_id: front.id })).toMatchObject({
+      reason: expect.stringContaining('"front" is not in it'),
+    })
+    expect(await ask({ agent_id, session_id: session.id })).toMatchObject({
+      modes: ['support', 'quiet'],
+      layer: 'mode',
+    })
+    expect(await ask({ agent_id }, bare.id)).toMatchObject({ allowed: true, layer: 'agent', modes: ['support'] })
+    expect(await ask({}, bare.id)).toMatchObject({ allowed: false, layer: 'access policy' })
+    expect((await ask({ action: 'refnd' })).error.message).toContain('refund')
+    expect((await ask({ action: undefined, agent_id })).error.message).toContain('action')
+  })
 })

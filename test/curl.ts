@@ -1,3 +1,5 @@
+import { text } from 'node:stream/consumers'
+
 /**
  * Stands in for curl on machines without it, so that guides and the lines printed at the first start can be tested
  * there. It knows the flags that they use and refuses all others.
@@ -5,6 +7,7 @@
 const headers = new Headers()
 let body: string | undefined
 let url: string | undefined
+let method = 'POST'
 
 const args = process.argv.slice(2)
 const nextValue = (flag: string): string => {
@@ -22,10 +25,12 @@ for (let arg = args.shift(); arg !== undefined; arg = args.shift()) {
     header('content-type: application/json')
     header('accept: application/json')
   } else if (/^-[sSN]+$/.test(arg)) continue
+  else if (arg === '-X') method = nextValue(arg)
+  else if (arg === '-T' && nextValue(arg) === '-') body = await text(process.stdin)
   else if (/^https?:/.test(arg) && url === undefined) url = arg
   else throw new Error(`test/curl.ts does not know "${arg}": add it, or install curl`)
 }
 if (url === undefined) throw new Error('curl: no URL')
 
-const response = await fetch(url, { headers, ...(body !== undefined && { method: 'POST', body }) })
+const response = await fetch(url, { headers, ...(body !== undefined && { method, body }) })
 for await (const chunk of response.body ?? []) process.stdout.write(chunk)

@@ -276,6 +276,56 @@ describe('an access policy', () => {
   })
 })
 
+test('a mode is created, given to a key, tried in the simulator, changed, and deleted', async () => {
+  await using visitor = await at('/access?tab=modes')
+  const { page, complaints } = visitor
+  const tool = { name: 'refund', parameters: { type: 'object' }, execute: { url: service.url }, level: 'restricted' }
+  await qm.tools.createTool({ body: tool as never })
+
+  await page.getByRole('button', { name: 'New mode' }).first().click()
+  await page.getByLabel('Name').fill('Support desk')
+  await page.getByLabel('Slug').fill('support')
+  await page.getByLabel('Restricted').check()
+  await page.getByLabel('Destructive').uncheck()
+  await page.getByLabel('Tools').fill('tools:*')
+  await page.getByRole('button', { name: 'Create mode' }).click()
+  await page.getByRole('button', { name: 'Support desk' }).waitFor()
+
+  await page.getByRole('tab', { name: 'API keys' }).click()
+  await page.getByRole('button', { name: 'New key' }).click()
+  await page.getByLabel('Name').fill('desk bot')
+  await page.getByRole('group', { name: 'Modes' }).getByLabel('Support desk').check()
+  await page.getByRole('button', { name: 'Create key' }).click()
+  await page.getByRole('button', { name: 'Done' }).click()
+  await page.getByRole('row', { name: /desk bot.*mode support/ }).waitFor()
+
+  await page.getByRole('tab', { name: 'Policy simulator' }).click()
+  await page.getByLabel('Key or person').selectOption({ label: 'desk bot' })
+  await page.getByLabel('Tool', { exact: true }).selectOption({ label: 'refund' })
+  await page.getByLabel('Action').selectOption('refund')
+  await page.getByRole('button', { name: 'Check access' }).click()
+  await page.getByText('The mode "support" does not allow it: it belongs to the group "destructive".').waitFor()
+
+  await page.getByRole('tab', { name: 'Modes' }).click()
+  await page.getByRole('button', { name: 'Support desk' }).click()
+  await page.getByLabel('Destructive').check()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page.getByRole('tab', { name: 'Policy simulator' }).click()
+  await page.getByLabel('Key or person').selectOption({ label: 'desk bot' })
+  await page.getByLabel('Tool', { exact: true }).selectOption({ label: 'refund' })
+  await page.getByLabel('Action').selectOption('refund')
+  await page.getByRole('button', { name: 'Check access' }).click()
+  await page.getByText('runs without approval').waitFor()
+
+  await page.getByRole('tab', { name: 'Modes' }).click()
+  await page.getByRole('button', { name: 'Support desk' }).click()
+  await page.getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('button', { name: 'Delete mode' }).click()
+  await page.getByText('No modes').waitFor()
+  expect(complaints).toEqual([])
+})
+
 test('guides can be read in the dashboard and link to each other', async () => {
   await using visitor = await at('/approvals')
   const { page, complaints } = visitor
@@ -343,6 +393,8 @@ test('pages for documents, help and policies pass axe in both themes, and fit a 
       ['help', '/help'],
       ['guide', '/help/approvals'],
       ['policy-new', '/access/policies/new'],
+      ['modes', '/access?tab=modes'],
+      ['simulator', '/access?tab=check'],
     ].map(([name = '', path]) => ({ name, url: `${platform.url}${path}` })),
   )
 

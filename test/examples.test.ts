@@ -149,3 +149,24 @@ test('examples/onboard-customer: a workflow waits for an approval, undoes what i
   expect(program).toContain('{"success":true,"data":{"account":"account-3","invited":["eva@eva.example","finn@')
   expect(effects(program)).toEqual(expect.arrayContaining(sent('Eva GmbH', 3, ['eva@eva.example', 'finn@eva.example'])))
 })
+
+test('examples/xml-agent: a model that writes XML uses three servers, and recovers from an error, a mode and an approval', {
+  timeout: 60_000,
+}, async () => {
+  const { code, output, errors } = await runExample('examples/xml-agent/main.ts')
+  expect(code, errors).toBe(0)
+  expect(output.trim().split('\n')).toEqual([
+    'model: I will look at the order.',
+    '  shop get_order: error (VALIDATION_FAILED)',
+    'model: The number must be text.',
+    '  shop get_order: success',
+    'model: It was delivered. I will pay the money out.',
+    '  bank pay_out: denied (MODE_RESTRICTED)',
+    'model: I am not allowed to pay out. A refund will do.',
+    '  a person approves bank:refund',
+    '  bank refund: success',
+    'model: Now I tell the customer.',
+    '  mail send: success',
+    'model: Order 1042 is refunded, and Ana has a message about it.',
+  ])
+})

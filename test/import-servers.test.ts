@@ -13,7 +13,7 @@ const importOne = async (entry: Record<string, unknown>) => {
 }
 
 describe('safety settings of an mcpServers file', () => {
-  test('calls need approval if the file limits auto-approval, and settings that were not imported are listed', async () => {
+  test('disabled tools cannot be called, and those that are not approved in advance wait for approval', async () => {
     const { tool, not_taken_over } = await importOne({
       url,
       disabledTools: ['write_file'],
@@ -22,14 +22,12 @@ describe('safety settings of an mcpServers file', () => {
       oauth: { client: 'x' },
     })
 
-    expect(tool).toMatchObject({ auto_approve: false, timeout_seconds: 30 })
+    expect(tool).toMatchObject({
+      auto_approve: false,
+      timeout_seconds: 30,
+      action_settings: { write_file: { enabled: false }, read_file: { auto_approve: true } },
+    })
     expect(not_taken_over).toEqual([
-      { name: 'files', field: 'disabledTools', instead: expect.stringContaining('"actions" of its app') },
-      {
-        name: 'files',
-        field: 'autoApprove',
-        instead: expect.stringContaining('tool.name == "files" && !(action.name in ["read_file"])'),
-      },
       { name: 'files', field: 'oauth', instead: expect.stringContaining('Not supported') },
     ])
   })
@@ -49,8 +47,8 @@ describe('safety settings of an mcpServers file', () => {
   })
 
   test.each([
-    [{ includeTools: ['read_file'] }, 'includeTools'],
-    [{ excludeTools: ['write_file'] }, 'excludeTools'],
+    [{ includeTools: 'read_file' }, 'includeTools'],
+    [{ excludeTools: [{ name: 'write_file' }] }, 'excludeTools'],
     [{ autoApprove: { read_file: true } }, 'autoApprove'],
   ])('every call needs approval with %o, which cannot be imported', async (settings, field) => {
     const { tool, not_taken_over } = await importOne({ url, ...settings })
@@ -61,9 +59,9 @@ describe('safety settings of an mcpServers file', () => {
 
   test.each([
     [30, 30, 0],
-    [1000, 300, 1],
+    [3600, 3600, 0],
     [60_000, 60, 0],
-    [600_000, 300, 1],
+    [36_000_000, 3600, 1],
     [0, null, 1],
     ['30', null, 1],
   ])('a timeout of %s becomes %s seconds', async (timeout, seconds, named) => {
@@ -73,27 +71,47 @@ describe('safety settings of an mcpServers file', () => {
     expect(not_taken_over).toHaveLength(named)
   })
 
-  test('the suggested approval rule applies to all actions that are not in autoApprove', async () => {
-    await using upstream = await startUpstream([
-      { ...echo, name: 'read_file' },
-      { ...echo, name: 'write_file' },
-    ])
+  test.each([
+    ['alwaysAllow', { alwaysAllow: ['read_file'] }, [200, 202, 202]],
+    ['autoApprove', { autoApprove: ['read_file', 'write_file'] }, [200, 200, 202]],
+    ['disabledTools', { disabledTools: ['write_file'] }, [200, 400, 200]],
+    ['includeTools', { includeTools: ['read_file'] }, [200, 400, 400]],
+    ['both', { alwaysAllow: ['read_file', 'write_file'], disabledTools: ['write_file'] }, [200, 400, 202]],
+    ['two lists', { alwaysAllow: ['read_file', 'write_file'], autoApprove: ['read_file'] }, [200, 202, 202]],
+    ['trust', { trust: false, alwaysAllow: ['read_file'] }, [202, 202, 202]],
+  ])('%s keeps its meaning for each tool: run, wait or refuse', async (_, settings, expected) => {
+    const names = ['read_file', 'write_file', 'move_file']
+    await using upstream = await startUpstream(names.map((name) => ({ ...echo, name })))
     await using platform = await startPlatform()
-    const { body } = await platform.post('/tools/import', {
-      mcpServers: { files: { url: upstream.url, autoApprove: ['read_file'] } },
-    })
+    const { body } = await platform.post('/tools/import', { mcpServers: { files: { url: upstream.url, ...settings } } })
     const id = body.created[0].id
-    const expression = body.not_taken_over[0].instead.split('on: ')[1]
     const call = (action: string) =>
       platform.post(`/tools/${id}/call`, { action, input: { text: 'a' }, wait: false }).then(({ status }) => status)
 
-    const before = [await call('read_file'), await call('write_file')]
-    await platform.post('/approval-rules', { name: 'files', expression })
-    await platform.patch(`/tools/${id}`, { auto_approve: true })
-    const after = [await call('read_file'), await call('write_file')]
+    expect(body.not_taken_over).toEqual([])
+    expect([await call('read_file'), await call('write_file'), await call('move_file')]).toEqual(expected)
+  })
 
-    expect(before).toEqual([202, 202])
-    expect(after).toEqual([200, 202])
+  test('timeout is the time limit of its calls', async () => {
+    await using upstream = await startUpstream([{ ...echo, run: () => new Promise(() => {}) }])
+    await using platform = await startPlatform()
+    const { body } = await platform.post('/tools/import', { mcpServers: { slow: { url: upstream.url, timeout: 0.2 } } })
+
+    const { body: answer } = await platform.post(`/tools/${body.created[0].id}/call`, {
+      action: 'echo',
+      input: { text: 'a' },
+    })
+
+    expect(answer.error).toMatchObject({ code: 'TOOL_TIMEOUT' })
+  })
+
+  test('a disabled server is left out, with the reason', async () => {
+    await using platform = await startPlatform()
+
+    const { body } = await platform.post('/tools/import', { mcpServers: { off: { url, disabled: true } } })
+
+    expect(body).toMatchObject({ created: [], skipped: [{ name: 'off', refused: false }] })
+    expect((await platform.get('/tools')).body.data).toEqual([])
   })
 })
 
@@ -188,7 +206,7 @@ describe('quartermaster import mcp-servers', () => {
       url: 'https://mcp.example.com/a,]//b',
       headers: { 'X-Quoted': '"/* no comment */,}' },
     })
-    expect(stderr).toContain('docs: "disabledTools" was not imported.')
+    expect(JSON.parse(stdout).created[0].action_settings).toEqual({ write_file: { enabled: false } })
     expect(stderr).toContain('docs: replace ${input:tok} in headers.Authorization with its value')
   })
 

@@ -91,6 +91,11 @@ export async function follow(
   throw new Error('too many redirects')
 }
 
+export interface Person {
+  readonly email: string
+  readonly password: string
+}
+
 export interface Consented {
   readonly back: URL
   readonly pages: { readonly url: string; readonly html: string; readonly headers: Headers }[]
@@ -101,7 +106,7 @@ export async function allow(
   visitor: Visitor,
   start: string,
   issuer: string,
-  key = adminKey,
+  key: string | Person = adminKey,
   last = 'allow',
 ): Promise<Consented> {
   const pages: Consented['pages'] = []
@@ -111,7 +116,9 @@ export async function allow(
     pages.push({ url: at.url, html, headers: at.page.headers })
     const isSignIn = html.includes('name="key"')
     if (pages.length > 4 || !html.includes('<form')) throw new Error(`${at.page.status} ${html}`)
-    const fields = { ...hiddenOf(html), ...(isSignIn ? { key, do: 'sign-in' } : { do: last }) }
+    const account: Record<string, string> =
+      typeof key === 'string' ? { method: 'api_key', key } : { method: 'password', ...key }
+    const fields = { ...hiddenOf(html), ...(isSignIn ? { ...account, do: 'sign-in' } : { do: last }) }
     const answer = await visitor.go(at.url, formBody(fields))
     const location = answer.headers.get('location')
     if (location === null) throw new Error(`${answer.status} ${await answer.text()}`)
@@ -156,13 +163,14 @@ export interface Obtained {
 export async function obtain(
   issuer: string,
   resource: string,
-  { key = adminKey, scope, name = 'An editor' }: { key?: string; scope?: string; name?: string } = {},
+  options: { key?: string; person?: Person; scope?: string; name?: string } = {},
 ): Promise<Obtained> {
+  const { key = adminKey, person, scope, name = 'An editor' } = options
   const redirect = 'http://127.0.0.1:51234/callback'
   const { client_id: clientId = '' } = await register(issuer, { client_name: name, redirect_uris: [redirect] })
   const { verifier, challenge } = pkce()
   const start = authorizeUrl({ issuer, clientId, redirect, resource, ...(scope && { scope }) }, challenge)
-  const { back, pages } = await allow(new Visitor(), start, issuer, key)
+  const { back, pages } = await allow(new Visitor(), start, issuer, person ?? key)
   const code = back.searchParams.get('code') ?? ''
   const answer = await tokenRequest(issuer, {
     ...{

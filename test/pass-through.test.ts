@@ -1,12 +1,10 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { getRequestListener } from '@hono/node-server'
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import { createMcpHandler, McpServer, ResourceTemplate } from '@modelcontextprotocol/server'
+import { McpServer, ResourceTemplate } from '@modelcontextprotocol/server'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { startListening } from './clients.ts'
 import { adminKey, type TestPlatform } from './kit.ts'
+import { startMcpServer } from './mcp-server.ts'
 
 type Listening = Awaited<ReturnType<typeof startListening>>
 type Era = 'legacy' | 'auto'
@@ -30,8 +28,8 @@ async function connect(
 }
 
 /** A server with a prompt, a resource and a template, which say whose they are. */
-async function startLibrary(owner: string, extra: (server: McpServer) => void = () => {}) {
-  const handler = createMcpHandler(() => {
+const startLibrary = (owner: string, extra: (server: McpServer) => void = () => {}) =>
+  startMcpServer(() => {
     const server = new McpServer({ name: owner, version: '1' })
     server.registerTool('ping', {}, () => ({ content: [{ type: 'text', text: owner }] }))
     server.registerPrompt('greet', { argsSchema: z.object({ who: z.string() }) }, ({ who }) => ({
@@ -52,19 +50,6 @@ async function startLibrary(owner: string, extra: (server: McpServer) => void = 
     extra(server)
     return server
   })
-  const server = createServer(getRequestListener((request) => handler.fetch(request), { overrideGlobalObjects: false }))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  return {
-    url: `http://127.0.0.1:${port}/mcp`,
-    notify: handler.notify,
-    async [Symbol.asyncDispose]() {
-      await handler.close()
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
-  }
-}
 
 async function register(platform: TestPlatform, name: string, mcp: object, more: object = {}): Promise<string> {
   const { status, body } = await platform.post('/tools', { name, type: 'mcp', mcp, ...more })
@@ -284,6 +269,43 @@ describe.each(['legacy', 'auto'] as const)('a client of the %s era', (era) => {
     await expect
       .poll(async () => (await client.listPrompts(undefined, { cacheMode: 'refresh' })).prompts.length)
       .toBe(2)
+  })
+
+  test('is notified when resources change: those of a server behind ours, skills, and what ours passes on', async () => {
+    let more = false
+    await using platform = await startListening()
+    await using library = await startLibrary('ana', (server) => {
+      if (more) server.registerResource('more', 'note://more', {}, () => ({ contents: [] }))
+    })
+    await register(platform, 'ana', { url: library.url })
+    await serve(platform, 'desk', { retrieve_skill: true })
+    let changes = 0
+    const resources = { autoRefresh: false, onChanged: () => void changes++ }
+    await using client = await connect(platform, 'desk', era, adminKey, { resources })
+    const uris = async () => {
+      const { resources } = await client.listResources(undefined, { cacheMode: 'refresh' })
+      return resources.map(({ uri }) => uri).sort()
+    }
+    const changed = async (change: () => unknown) => {
+      const before = changes
+      await change()
+      await expect.poll(() => changes, { timeout: 5000 }).toBeGreaterThan(before)
+    }
+    const skill = { name: 'Refunds', summary: 'How to refund', content: '1. Find the order.' }
+    expect(await uris()).toEqual(['note://motto'])
+
+    await changed(() => {
+      more = true
+      library.notify.resourcesChanged()
+    })
+    await expect.poll(uris).toEqual(['note://more', 'note://motto'])
+    await changed(() => platform.post('/skills', skill))
+    await expect.poll(uris).toEqual(['note://more', 'note://motto', 'skill://refunds/SKILL.md'])
+    await changed(() => platform.patch('/servers/desk', { apps: [{ slug: 'ana', resources: false }] }))
+    await expect.poll(uris).toEqual(['skill://refunds/SKILL.md'])
+    await changed(() => platform.patch('/servers/desk', { apps: null, pass_resources: false }))
+    await changed(() => platform.patch('/servers/desk', { pass_resources: true }))
+    await expect.poll(uris).toEqual(['note://more', 'note://motto', 'skill://refunds/SKILL.md'])
   })
 
   test('is notified of changes of the resources it subscribes to, until it unsubscribes', async () => {

@@ -12,6 +12,7 @@ const longest = [
   'test/dashboard-agents.test.ts',
   'test/conformance.test.ts',
   'test/dashboard-content.test.ts',
+  'test/peer-servers.test.ts',
   'test/dashboard-people.test.ts',
   'test/dashboard-connections.test.ts',
   'test/dashboard-workflows.test.ts',

@@ -363,6 +363,53 @@ describe.each(engines)('projects on %s', (engine) => {
   })
 })
 
+describe.each(engines)('modes on %s', (engine) => {
+  test('can be created, changed and removed, and calls find the current one by its slug', async () => {
+    await using fresh = await freshStore(engine)
+    const { modes, projects } = fresh.store
+    const { id: projectId } = await projects.create('Shop')
+    const limits = { levels: ['restricted' as const], servers: ['desk'], tools: null, groups: ['read' as const] }
+    const fields = { slug: 'support', name: 'Support', description: null, ...limits, sign_in_within_seconds: 300 }
+
+    const made = await modes.create(projectId, fields)
+    const found = await modes.named(projectId, 'support')
+    await modes.update(made.id, { groups: null, sign_in_within_seconds: null })
+    const changed = await modes.named(projectId, 'support')
+    await modes.remove(made.id)
+
+    expect(found).toEqual({ ...made, ...fields })
+    expect(changed).toMatchObject({ groups: null, sign_in_within_seconds: null, servers: ['desk'] })
+    expect(await modes.named(projectId, 'support')).toBeUndefined()
+    expect(await modes.named('proj_other', 'support')).toBeUndefined()
+  })
+
+  test('of people and sessions, and settings of actions, are read as they were written', async () => {
+    await using fresh = await freshStore(engine)
+    const { users, sessions, tools, projects } = fresh.store
+    const { id: projectId } = await projects.create('Shop')
+    const settings = { wipe: { enabled: false }, '*': { level: 'restricted' as const } }
+    const principal = { id: 'key_1', name: 'Ada' }
+
+    const tool = await tools.create(projectId, newId('tool'), draft({ action_settings: settings }))
+    const user = await users.create({
+      ...{ project_id: null, email: 'ada@example.com', name: 'Ada', access_policy_ids: [], status: 'invited' },
+      ...{ created_by: null, ancestors: [], modes: ['support'] },
+    })
+    const session = await sessions.create({
+      ...{ project_id: projectId, agent_id: 'agt_1', end_user_id: null, title: null, metadata: {} },
+      ...{ principal, mode: 'support' },
+    })
+    const caller = { mode: 'quiet', within: ['look'], signed_in_at: firstTime }
+    const event = { kind: 'message' as const, source: 'customer' as const, data: { message: 'Hello' } }
+    await sessions.append(session.id, [event], { wanted: true, as: { ...principal, caller } })
+
+    expect((await tools.find(tool.id))?.action_settings).toEqual(settings)
+    expect((await users.find(user.id))?.modes).toEqual(['support'])
+    expect((await users.update(user.id, { modes: [] }))?.modes).toEqual([])
+    expect(await sessions.find(session.id)).toMatchObject({ mode: 'support', caller })
+  })
+})
+
 describe.each(engines)('lists on %s', (engine) => {
   test('are paginated in the order of creation, with a total', async () => {
     await using fresh = await freshStore(engine)

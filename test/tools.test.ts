@@ -624,9 +624,9 @@ describe('an http tool', () => {
 
     expect(late).toMatchObject({ status: 504, body: { error: { code: 'TOOL_TIMEOUT', details: { seconds: 0.2 } } } })
     expect(away).toMatchObject({ status: 502, body: { error: { code: 'TOOL_UNREACHABLE' } } })
-    expect((await platform.post('/tools', weather(service.url, { name: 'slower', timeout_seconds: 301 }))).status).toBe(
-      400,
-    )
+    expect(
+      (await platform.post('/tools', weather(service.url, { name: 'slower', timeout_seconds: 3601 }))).status,
+    ).toBe(400)
   })
 
   test('reports an unknown secret instead of sending its placeholder', async () => {

@@ -51,6 +51,8 @@ export const useTools = () => useAll('tools', (query) => qm.tools.listTools({ qu
 
 export const useServers = () => useAll('servers', (query) => qm.servers.listServers({ query }))
 
+export const useModes = () => useAll('modes', (query) => qm.modes.listModes({ query }))
+
 export const useSkills = () => useAll('skills', (query) => qm.skills.listSkills({ query }))
 
 export const useProjects = () =>

@@ -44,10 +44,12 @@ export class DashboardSessions {
   async authenticate(token: string, now = Date.now()): Promise<SignedIn> {
     const session = await this.#store.webSessions.find(hashKey(token))
     const isOver = !session || session.expires_at <= now
-    const principal = isOver ? undefined : await this.#authenticator.resume(session.principal_id, session.created_at)
-    if (!session || !principal) throw new PlatformError('UNAUTHENTICATED', { reason: 'signed out' })
+    const found = isOver ? undefined : await this.#authenticator.resume(session.principal_id, session.created_at)
+    if (!session || !found) throw new PlatformError('UNAUTHENTICATED', { reason: 'signed out' })
     const expiresAt = now + lasts
     if (expiresAt - session.expires_at > grain) await this.#store.webSessions.extend(session.token_hash, expiresAt)
+    // Pasting a key proves nothing about a person.
+    const principal = found.kind === 'user' ? { ...found, signedInAt: session.created_at } : found
     return { principal, expiresAt }
   }
 

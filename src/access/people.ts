@@ -70,6 +70,7 @@ export class People implements IdentitySource {
         rateLimit: null,
         expiresAt: null,
         endUserId: id,
+        ...(row.modes && { modes: JSON.parse(row.modes) }),
         grants: policies.map((policy) => ({ policyId: policy.id, statements: policy.document.statement })),
       },
     }

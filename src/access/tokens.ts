@@ -146,6 +146,7 @@ const limited = (holder: Principal, grant: OauthGrantRow): Principal => ({
   name: `${holder.name} via ${grant.client_name}`,
   projectId: grant.project_id ?? holder.projectId,
   actsFor: holder.id,
+  ...(grant.signed_in_at !== null && { signedInAt: grant.signed_in_at }),
   token: { audience: grant.resource, serverId: grant.server_id, scopes: grant.scope.split(' ') },
 })
 

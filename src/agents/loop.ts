@@ -3,6 +3,7 @@ import { errorBody, PlatformError } from '../model/errors.ts'
 import { isOver } from '../model/generation.ts'
 import type { StepGuide } from '../model/guide.ts'
 import { newId } from '../model/ids.ts'
+import { asCaller } from '../model/mode.ts'
 import { keepable } from '../model/page.ts'
 import type { Principal } from '../model/principal.ts'
 import { AttemptSuperseded } from '../store/attempt.ts'
@@ -304,8 +305,8 @@ async function principalOf(
     const kind = started_by.id.startsWith('usr_') ? { kind: 'user' as const } : {}
     throw new PlatformError('KEY_GONE', { name: started_by.name, ...kind })
   }
-  const { boundaries, end_user_id: endUserId = principal.endUserId } = settings
-  return { ...principal, projectId: project_id, boundaries, endUserId }
+  const { boundaries, caller, end_user_id: endUserId = principal.endUserId } = settings
+  return { ...asCaller(principal, caller), projectId: project_id, boundaries, endUserId }
 }
 
 /** Without an error, the run was cancelled. The status is written last, so that after a crash the next attempt does the rest. */

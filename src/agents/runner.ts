@@ -6,6 +6,7 @@ import type { Jobs } from '../jobs/jobs.ts'
 import { isObject, type Json } from '../lib/json.ts'
 import { PlatformError } from '../model/errors.ts'
 import { type GenerationResult, type GenerationStatus, isOver, isResting } from '../model/generation.ts'
+import { asCaller } from '../model/mode.ts'
 import type { Outcome } from '../model/outcome.ts'
 import { outputIn } from '../model/picture.ts'
 import type { Output } from '../model/tool.ts'
@@ -174,7 +175,8 @@ export class Runner {
       // Step settings apply only to the run that was addressed, because they name its tools.
       const own = line.run.id === run.id ? settings : { step_rules: [], defaults: {} }
       const { kept, goesOn } = await generations.submit(line.run, outputs, own)
-      const principal = await this.#deps.authenticator.principal(run.started_by.id)
+      const starter = await this.#deps.authenticator.principal(run.started_by.id)
+      const principal = starter && asCaller(starter, line.run.settings.caller)
       for (const { step, position, output, is_error } of kept) {
         const call = line.calls.find((one) => one.step === step && one.position === position)
         const owner = principal && { run: line.run, principal: { ...principal, projectId: run.project_id } }

@@ -19,7 +19,7 @@ const hashes = new WeakMap<PreparedAction, string>()
  */
 const notDefinition = [
   ...(['created_at', 'updated_at', 'timeout_seconds', 'approval_timeout_seconds'] as const),
-  ...(['auto_approve', 'ask_destructive', 'pin_definitions'] as const),
+  ...(['auto_approve', 'ask_destructive', 'pin_definitions', 'action_settings'] as const),
 ]
 
 /**

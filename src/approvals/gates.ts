@@ -33,17 +33,20 @@ export function requirementFor(call: ValidCall, rules: readonly CompiledRule[]):
   }
 }
 
+type AskingCall = Pick<ValidCall, 'entry' | 'prepared' | 'server' | 'requiresApproval' | 'modes'>
+
 /** Whether the tool or the server requires approval. A fast path, because most calls need none. */
-const asks = (call: ValidCall): boolean => {
+export const asks = (call: AskingCall): boolean => {
   const { entry, prepared, server, requiresApproval } = call
   const isDestructive = entry.tool.ask_destructive && prepared.action.destructive
   const isAsked = requiresApproval !== undefined || server?.auto_approve === false
   return isAsked || isDestructive || !isAutoApproved(call)
 }
 
-/** A mode that includes the level of an action stands for the approval that the level alone would require. */
-const isAutoApproved = ({ entry: { tool }, prepared: { action }, mode }: ValidCall): boolean =>
-  action.autoApprove || (tool.auto_approve === null && mode !== undefined && allowsLevel(mode, action.level))
+/** Modes that include the level of an action stand for the approval that the level alone would require. */
+const isAutoApproved = ({ prepared: { action }, modes }: AskingCall): boolean =>
+  action.autoApprove ||
+  (action.approvalSetting === null && modes !== undefined && modes.every((mode) => allowsLevel(mode, action.level)))
 
 function ofTool(call: ValidCall): Gate[] {
   const { tool } = call.entry
@@ -51,7 +54,7 @@ function ofTool(call: ValidCall): Gate[] {
   const named = { id: tool.id, name: tool.name }
   const gates: Gate[] = []
   if (!isAutoApproved(call)) {
-    const gate = tool.auto_approve === false ? 'tool' : 'level'
+    const gate = action.approvalSetting === false ? 'tool' : 'level'
     gates.push({ gate, ...named, ...(gate === 'level' && { reason: `its level is ${action.level}` }) })
   }
   if (tool.ask_destructive && action.destructive) gates.push({ gate: 'annotation', ...named, reason: 'destructive' })

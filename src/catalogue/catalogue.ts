@@ -8,7 +8,7 @@ import { InvalidSchema } from '../json-schema/schema-compiler.ts'
 import type { JsonObject } from '../lib/json.ts'
 import { noOffers, type Offers } from '../mcp/client/offers.ts'
 import { PlatformError } from '../model/errors.ts'
-import { type Action, higherLevel, type Level } from '../model/tool.ts'
+import { type Action, type ActionSettings, higherLevel, type Level } from '../model/tool.ts'
 import type { Store } from '../store/store.ts'
 import type { StoredTool, ToolRecord } from '../store/tools.ts'
 import type { ActionDefinition, Filled, ToolDeps, ToolType } from '../tools/tool-type.ts'
@@ -56,7 +56,16 @@ const cacheTimeOf = ({ tool, type, unreachable }: ToolEntry): number =>
 /** By default, actions at level `open` run immediately and all others need approval. */
 const autoApproveOf = (tool: Pick<StoredTool, 'auto_approve'>, level: Level) => tool.auto_approve ?? level === 'open'
 
-/** Whether every action of a tool runs without approval. Individual actions of a platform tool can have higher levels. */
+/** What is set for one action: its own settings, then those for all others. */
+function settingsFor({ action_settings: all }: Pick<StoredTool, 'action_settings'>, name: string): ActionSettings {
+  if (!all) return noSettings
+  const own = (key: string) => (Object.hasOwn(all, key) ? all[key] : undefined)
+  return { ...own('*'), ...own(name) }
+}
+
+const noSettings: ActionSettings = {}
+
+/** Whether actions of a tool run without approval, unless something else is set for one of them. */
 export const autoApprovesAll = (
   tool: Pick<StoredTool, 'auto_approve' | 'level' | 'config'>,
   type: ToolType,
@@ -241,7 +250,8 @@ export class Catalogue {
     const withheld = lifetime === undefined ? nothing : await watchDefinitions(tool, sketches, this.#store)
     const prepare = (sketch: ActionDefinition, presets: ToolRecord['preset_parameters']) =>
       [sketch.name, this.#prepare(tool, sketch, presets, withheld)] as const
-    const actions = new Map(sketches.map((sketch) => prepare(sketch, tool.preset_parameters)))
+    const enabled = sketches.filter(({ name }) => settingsFor(tool, name).enabled !== false)
+    const actions = new Map(enabled.map((sketch) => prepare(sketch, tool.preset_parameters)))
     const methods = new Map(type.methods?.map((sketch) => prepare(sketch, null)))
     return { tool, type, filled, actions, methods }
   }
@@ -252,11 +262,15 @@ export class Catalogue {
     preset: ToolRecord['preset_parameters'],
     withheld: ReadonlySet<string>,
   ): PreparedAction {
-    const level = higherLevel(tool.level, sketch.level ?? 'open')
+    const type = this.typeOf(tool)
+    const own = sketch.method ? noSettings : settingsFor(tool, sketch.name)
+    const level = levelOf(tool, sketch, own, type)
     const app = appOf(tool)
-    const namespace = this.typeOf(tool).many ? tool.name : app
+    const namespace = type.many ? tool.name : app
     const id = `${namespace}:${sketch.name}`
-    const action: Action = { ...sketch, id, namespace, app, level, autoApprove: autoApproveOf(tool, level) }
+    const approvalSetting = own.auto_approve ?? tool.auto_approve
+    const autoApprove = approvalSetting ?? level === 'open'
+    const action: Action = { ...sketch, id, namespace, app, level, autoApprove, approvalSetting }
     const presets = presetsFor(preset, action)
     let check: Check | undefined
     return {
@@ -303,6 +317,13 @@ export class Catalogue {
     const redactors = [own.redactor, ...(own.authorization?.redactors ?? [])]
     return redactors.reduce((clean, one) => (one.isEmpty ? clean : (one.value(clean as never) as Offers)), offers)
   }
+}
+
+/** The level of the tool, raised by the definition of the action, unless one is set for the action. */
+function levelOf(tool: ToolRecord, sketch: ActionDefinition, own: ActionSettings, type: ToolType): Level {
+  const defined = higherLevel(tool.level, sketch.level ?? 'open')
+  // The level of a platform action comes from the platform itself, so it can only be raised.
+  return type.level && own.level ? higherLevel(sketch.level ?? 'open', own.level) : (own.level ?? defined)
 }
 
 const nothing: ReadonlySet<string> = new Set()

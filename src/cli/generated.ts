@@ -75,7 +75,7 @@ export const commands: readonly Command[] = [
       { name: 'access_policy_ids', type: 'string[]', description: 'Its access policies; without any, it can do nothing', default: '[]', where: 'body', reads: 'list' },
       { name: 'rate_limit', type: 'integer | null', where: 'body', reads: 'JSON' },
       { name: 'end_user_id', type: 'string | null', description: 'The end user whose connections its calls use. It cannot be changed later', where: 'body', reads: 'text or null' },
-      { name: 'modes', type: 'string[]', description: 'Slugs of the modes its calls can have, the default first; none by default', default: '[]', where: 'body', reads: 'list' },
+      { name: 'modes', type: 'string[]', description: 'Slugs of the modes that calls can have, the default first; none by default', default: '[]', where: 'body', reads: 'list' },
       { name: 'expires_at', type: 'string | null', where: 'body', reads: 'text or null' },
     ],
   },
@@ -132,6 +132,7 @@ export const commands: readonly Command[] = [
       { name: 'name', type: 'string', where: 'body', reads: 'text' },
       { name: 'access_policy_ids', type: 'string[]', where: 'body', reads: 'list' },
       { name: 'rate_limit', type: 'integer | null', where: 'body', reads: 'JSON' },
+      { name: 'modes', type: 'string[]', description: 'Slugs of the modes that calls can have, the default first; none by default', where: 'body', reads: 'list' },
       { name: 'expires_at', type: 'string | null', where: 'body', reads: 'text or null' },
     ],
   },
@@ -177,6 +178,7 @@ export const commands: readonly Command[] = [
       { name: 'name', type: 'string', description: 'By default, the first part of the email address', where: 'body', reads: 'text' },
       { name: 'role', type: '"owner" | "editor" | "reviewer" | "viewer"', description: 'owner: full access; editor: can manage tools, but not access; reviewer: can decide approvals; viewer: can read', where: 'body', reads: 'text' },
       { name: 'access_policy_ids', type: 'string[]', description: 'Instead of a role: any access policies', where: 'body', reads: 'list' },
+      { name: 'modes', type: 'string[]', description: 'Slugs of the modes that calls can have, the default first; none by default', default: '[]', where: 'body', reads: 'list' },
     ],
   },
   {
@@ -225,6 +227,7 @@ export const commands: readonly Command[] = [
       { name: 'name', type: 'string', where: 'body', reads: 'text' },
       { name: 'role', type: '"owner" | "editor" | "reviewer" | "viewer"', description: 'owner: full access; editor: can manage tools, but not access; reviewer: can decide approvals; viewer: can read', where: 'body', reads: 'text' },
       { name: 'access_policy_ids', type: 'string[]', description: 'Instead of a role: any access policies', where: 'body', reads: 'list' },
+      { name: 'modes', type: 'string[]', description: 'Slugs of the modes that calls can have, the default first; none by default', where: 'body', reads: 'list' },
       { name: 'status', type: '"active" | "disabled"', description: 'disabled: cannot sign in, and is signed out', where: 'body', reads: 'text' },
     ],
   },
@@ -318,6 +321,11 @@ export const commands: readonly Command[] = [
       { name: 'user_id', type: 'string', description: 'Instead of api_key_id: a person', where: 'body', reads: 'text' },
       { name: 'permission', type: 'string', description: 'Such as tools:CallTool', required: true, where: 'body', reads: 'text' },
       { name: 'resource', type: 'string', description: 'qm:<project>:<kind>:<id>. Use * as the project for resources without one, and * as the id for a new resource', required: true, where: 'body', reads: 'text' },
+      { name: 'action', type: 'string', description: 'With tools:CallTool, the action to call: checks its level against the modes of the call, too', where: 'body', reads: 'text' },
+      { name: 'mode', type: 'string', description: 'With action: the mode that the request chooses', where: 'body', reads: 'text' },
+      { name: 'server_id', type: 'string', description: 'With action: the MCP server that the call comes through', where: 'body', reads: 'text' },
+      { name: 'agent_id', type: 'string', description: 'With action: the agent that makes the call', where: 'body', reads: 'text' },
+      { name: 'session_id', type: 'string', description: 'With action: the session in which the agent makes the call', where: 'body', reads: 'text' },
     ],
   },
   {
@@ -567,6 +575,7 @@ export const commands: readonly Command[] = [
       { name: 'timeout_seconds', type: 'number | null', description: 'Timeout of a call; defaults to 60', where: 'body', reads: 'JSON' },
       { name: 'ask_destructive', type: 'boolean', description: 'Require approval for destructive actions. An action of an MCP server counts as destructive unless the server declares it read-only or non-destructive', where: 'body', reads: 'flag' },
       { name: 'approval_timeout_seconds', type: 'number | null', description: 'Time to decide on an approval', where: 'body', reads: 'JSON' },
+      { name: 'action_settings', type: 'object | null', description: 'Level, approval and availability of single actions, by name; "*" is for all actions that are not listed', where: 'body', reads: 'JSON' },
     ],
   },
   {
@@ -817,6 +826,7 @@ export const commands: readonly Command[] = [
       { name: 'timeout_seconds', type: 'number | null', description: 'Timeout of a call; defaults to 60', where: 'body', reads: 'JSON' },
       { name: 'ask_destructive', type: 'boolean', description: 'Require approval for destructive actions. An action of an MCP server counts as destructive unless the server declares it read-only or non-destructive', where: 'body', reads: 'flag' },
       { name: 'approval_timeout_seconds', type: 'number | null', description: 'Time to decide on an approval', where: 'body', reads: 'JSON' },
+      { name: 'action_settings', type: 'object | null', description: 'Level, approval and availability of single actions, by name; "*" is for all actions that are not listed', where: 'body', reads: 'JSON' },
     ],
   },
   {
@@ -880,7 +890,7 @@ export const commands: readonly Command[] = [
     summary: 'Run the use_mcp_tool and access_mcp_resource blocks in the text of an assistant, one after the other',
     example: { text: '<use_mcp_tool><server_name>support</server_name><tool_name>get_weather</tool_name><arguments>{"city": "Recife"}</arguments></use_mcp_tool>' },
     fields: [
-      { name: 'text', type: 'string', description: 'The text of the assistant, at most 1 MiB', required: true, where: 'body', reads: 'text' },
+      { name: 'text', type: 'string', description: 'The text of the assistant, at most 1 MiB. Or send it as the body, in pieces: text/plain, or JSON', where: 'body', reads: 'text' },
       { name: 'servers', type: 'string[]', description: 'The servers that blocks can name, by slug; by default, all you can use', where: 'body', reads: 'list' },
       { name: 'fenced', type: '"skip" | "run"', description: 'Whether to run blocks inside code fences, for models that wrap their calls in one', default: '"skip"', where: 'body', reads: 'text' },
     ],
@@ -1245,6 +1255,7 @@ export const commands: readonly Command[] = [
         ],
       },
       { name: 'max_context_messages', type: 'integer | null', description: 'How many of the latest messages the model sees; defaults to all', where: 'body', reads: 'JSON' },
+      { name: 'mode', type: 'string | null', description: 'Slug of the mode of its calls, in addition to the mode of the caller', where: 'body', reads: 'text or null' },
     ],
   },
   {
@@ -1508,6 +1519,7 @@ export const commands: readonly Command[] = [
         ],
       },
       { name: 'max_context_messages', type: 'integer | null', description: 'How many of the latest messages the model sees; defaults to all', where: 'body', reads: 'JSON' },
+      { name: 'mode', type: 'string | null', description: 'Slug of the mode of its calls, in addition to the mode of the caller', where: 'body', reads: 'text or null' },
     ],
   },
   {
@@ -2467,6 +2479,7 @@ export const commands: readonly Command[] = [
       { name: 'end_user_id', type: 'string | null', description: 'Your id of the end user', where: 'body', reads: 'text or null' },
       { name: 'title', type: 'string | null', where: 'body', reads: 'text or null' },
       { name: 'metadata', type: 'object', description: 'Data about the session, for your own use and for "when" conditions of policies', where: 'body', reads: 'JSON' },
+      { name: 'mode', type: 'string | null', description: 'Slug of the mode of its calls, in addition to those of the agent and the caller', where: 'body', reads: 'text or null' },
     ],
   },
   {
@@ -2600,6 +2613,7 @@ export const commands: readonly Command[] = [
       { name: 'session_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'title', type: 'string | null', where: 'body', reads: 'text or null' },
       { name: 'metadata', type: 'object', description: 'Data about the session, for your own use and for "when" conditions of policies', where: 'body', reads: 'JSON' },
+      { name: 'mode', type: 'string | null', description: 'Slug of the mode of its calls, in addition to those of the agent and the caller', where: 'body', reads: 'text or null' },
     ],
   },
   {
@@ -2763,7 +2777,7 @@ export const commands: readonly Command[] = [
     module: 'modes',
     route: 'POST /modes',
     permission: 'modes:CreateMode',
-    summary: 'Create a mode: which levels, servers and tools calls can use in it',
+    summary: 'Create a mode: which levels, servers, tools and groups of actions calls can use in it',
     example: { slug: 'support', name: 'Support', levels: ['restricted'], tools: ['crm:*'] },
     fields: [
       { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
@@ -2773,6 +2787,8 @@ export const commands: readonly Command[] = [
       { name: 'levels', type: '("open" | "restricted" | "administrative")[]', description: 'Levels of actions that calls in this mode can use without approval; open is always included', default: '[]', where: 'body', reads: 'list' },
       { name: 'servers', type: 'string[] | null', description: 'Slugs of the MCP servers it can use; null for all', where: 'body', reads: 'list' },
       { name: 'tools', type: 'string[] | null', description: 'Actions it can use, such as crm:get_contact or crm:*; null for all', where: 'body', reads: 'list' },
+      { name: 'groups', type: '("read" | "write" | "destructive")[] | null', description: 'Kinds of actions it can use: read (declared to change nothing), write, destructive (may change or delete existing data); null for all', where: 'body', reads: 'list' },
+      { name: 'sign_in_within_seconds', type: 'integer | null', description: 'Actions above open need a person who signed in at most this long ago; null for no such limit', where: 'body', reads: 'JSON' },
     ],
   },
   {
@@ -2780,7 +2796,7 @@ export const commands: readonly Command[] = [
     module: 'modes',
     route: 'DELETE /modes/{mode_id}',
     permission: 'modes:DeleteMode',
-    summary: 'Delete a mode; keys that use it cannot call tools until they have another',
+    summary: 'Delete a mode; keys, people, agents and sessions that use it cannot call tools until they have another',
     fields: [
       { name: 'mode_id', type: 'string', required: true, where: 'path', reads: 'text' },
     ],
@@ -2821,6 +2837,8 @@ export const commands: readonly Command[] = [
       { name: 'levels', type: '("open" | "restricted" | "administrative")[]', description: 'Levels of actions that calls in this mode can use without approval; open is always included', where: 'body', reads: 'list' },
       { name: 'servers', type: 'string[] | null', description: 'Slugs of the MCP servers it can use; null for all', where: 'body', reads: 'list' },
       { name: 'tools', type: 'string[] | null', description: 'Actions it can use, such as crm:get_contact or crm:*; null for all', where: 'body', reads: 'list' },
+      { name: 'groups', type: '("read" | "write" | "destructive")[] | null', description: 'Kinds of actions it can use: read (declared to change nothing), write, destructive (may change or delete existing data); null for all', where: 'body', reads: 'list' },
+      { name: 'sign_in_within_seconds', type: 'integer | null', description: 'Actions above open need a person who signed in at most this long ago; null for no such limit', where: 'body', reads: 'JSON' },
     ],
   },
 ]

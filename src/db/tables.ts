@@ -62,6 +62,8 @@ export interface ToolRow {
   timeout_seconds: number | null
   ask_destructive: number
   approval_timeout_seconds: number | null
+  /** JSON: the level, approval and availability of single actions, by name. Null for none. */
+  action_settings: string | null
   created_at: number
   updated_at: number
 }
@@ -236,6 +238,7 @@ export interface AgentRow {
   max_context_messages: number | null
   guide_id: string | null
   manifest: string | null
+  mode: string | null
   created_at: number
   updated_at: number
 }
@@ -487,6 +490,8 @@ export interface UserRow {
   ancestors: string
   /** Sessions that began before are over. */
   signed_out_at: number
+  /** JSON: the slugs of their modes, the default first. Null for none. */
+  modes: string | null
   last_seen_at: number | null
   created_at: number
   updated_at: number
@@ -514,10 +519,12 @@ export interface ModeRow {
   slug: string
   name: string
   description: string | null
-  /** JSON, like `servers` and `tools`. */
+  /** JSON, like `servers`, `tools` and `groups`. */
   levels: string
   servers: string | null
   tools: string | null
+  groups: string | null
+  sign_in_within_seconds: number | null
   created_at: number
   updated_at: number
 }
@@ -532,6 +539,9 @@ export interface SessionRow {
   title: string | null
   principal_id: string
   principal_name: string
+  /** JSON: the mode and sign-in of the request that sent the latest message. */
+  caller: string | null
+  mode: string | null
   next_offset: number
   /** The events before this offset were handed to webhooks, or nobody subscribed to them. */
   published: number
@@ -664,6 +674,8 @@ export interface OauthGrantRow {
   client_name: string
   client_host: string | null
   redirect_host: string
+  /** When the person who gave the grant had signed in. */
+  signed_in_at: number | null
   last_used_at: number | null
   expires_at: number
   created_at: number

@@ -4,7 +4,7 @@ import type { Mode } from '../model/mode.ts'
 import type { Principal } from '../model/principal.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import type { AuthorizedCall, ResolvedCall } from './call.ts'
-import { requireMode } from './mode.ts'
+import { requireModes } from './mode.ts'
 
 const permission = 'tools:CallTool'
 
@@ -18,13 +18,13 @@ export const toolResource = (tool: { readonly id: string; readonly project_id?: 
  * Checks that the principal may call the tool; the error names the layer that denied it. Withheld actions are rejected here,
  * before validation, so that input is never validated against a schema that is not accepted.
  */
-export function authorize(resolved: ResolvedCall, mode?: Mode): AuthorizedCall {
+export function authorize(resolved: ResolvedCall, modes: readonly Mode[]): AuthorizedCall {
   const authorized = allowed(resolved)
   const { entry, prepared } = authorized
-  if (mode) requireMode(mode, resolved)
+  if (modes.length > 0) requireModes(modes, resolved)
   if (prepared.withheld)
     throw new PlatformError('ACTION_WITHHELD', { action: prepared.action.id, tool_id: entry.tool.id })
-  return mode ? { ...authorized, mode } : authorized
+  return modes.length > 0 ? { ...authorized, modes } : authorized
 }
 
 function allowed(resolved: ResolvedCall): AuthorizedCall {

@@ -62,8 +62,8 @@ export interface ResolvedCall extends CallRequest {
 
 export interface AuthorizedCall extends ResolvedCall {
   readonly allowedBy: string
-  /** The mode of the call, if it has one. */
-  readonly mode?: Mode | undefined
+  /** The modes of the call, if it has any. All of them allow it. */
+  readonly modes?: readonly Mode[] | undefined
 }
 
 export interface PreparedCall extends AuthorizedCall {

@@ -8,7 +8,7 @@ import { firstBytes, wholeSlice } from '../lib/characters.ts'
 import type { CallStatus } from '../model/call.ts'
 import { knownError } from '../model/database-unavailable.ts'
 import { errorBody, PlatformError } from '../model/errors.ts'
-import { modeNameOf } from '../model/mode.ts'
+import { modeNamesOf } from '../model/mode.ts'
 import type { Action, Output } from '../model/tool.ts'
 import type { Calls } from '../store/calls.ts'
 import type { ToolRecord } from '../store/tools.ts'
@@ -181,7 +181,7 @@ export class CallRecord {
       error: null,
       duration_ms: null,
       waited_ms: null,
-      mode: modeNameOf(principal) ?? null,
+      mode: modeNamesOf(principal).join(', ') || null,
       created_at: this.#createdAt,
       completed_at: null,
     }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { PolicyDocument } from './access-policy.ts'
+import { ModeSlug } from './mode.ts'
 import { Id, Text, Timestamp } from './page.ts'
 
 /** The name of a tool as the model sees it. */
@@ -46,6 +47,7 @@ export const AgentFields = {
     .max(10_000)
     .nullable()
     .describe('How many of the latest messages the model sees; defaults to all'),
+  mode: ModeSlug.nullable().describe('Slug of the mode of its calls, in addition to the mode of the caller'),
 }
 
 /** A model with instructions and tools. */

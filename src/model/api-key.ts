@@ -3,10 +3,10 @@ import { AccessPolicyIds } from './access-policy.ts'
 import { EndUserId } from './connection.ts'
 import { Text, Timestamp } from './page.ts'
 
-const Modes = z
+export const Modes = z
   .array(z.string().min(1).max(63))
   .max(20)
-  .describe('Slugs of the modes its calls can have, the default first; none by default')
+  .describe('Slugs of the modes that calls can have, the default first; none by default')
 
 /** A key without its value. The value is shown once, when the key is created, and only its hash is stored. */
 export const ApiKey = z.object({

@@ -52,7 +52,7 @@ export const Call = z.object({
   error: z.object({ code: z.string(), message: z.string(), details: z.record(z.string(), AnyJson) }).nullable(),
   duration_ms: z.number().nullable().describe('Total time, including the wait for approval'),
   waited_ms: z.number().nullable().describe('Time spent waiting for approval; null if none was needed'),
-  mode: z.string().nullable().describe('The mode of the call'),
+  mode: z.string().nullable().describe('The modes of the call, separated by commas; null without a mode'),
   created_at: Timestamp,
   completed_at: Timestamp.nullable(),
 })

@@ -271,6 +271,13 @@ export const catalogue = {
     message: (d: { action: string; mode: string; reason: string }) =>
       `"${d.action}" is not allowed in the mode "${d.mode}": ${d.reason}.`,
   },
+  SIGN_IN_REQUIRED: {
+    status: 403,
+    recorded: 'permission_denied',
+    says: 'In its mode, the call needs a person who signed in recently.',
+    message: (d: { action: string; mode: string; seconds: number; isPerson: boolean }) =>
+      `In the mode "${d.mode}", "${d.action}" needs a person who signed in within the last ${d.seconds} seconds. ${d.isPerson ? 'Sign in again, then repeat the call.' : 'API keys cannot make this call.'}`,
+  },
   MODE_NOT_ALLOWED: {
     status: 403,
     recorded: 'permission_denied',

@@ -3,6 +3,7 @@ import { AnyJson, type JsonObject } from '../lib/json.ts'
 import type { StepRule, StopCondition, ToolChoice } from './agent.ts'
 import { ConnectReason } from './connection.ts'
 import { StepGuide } from './guide.ts'
+import type { CallerState } from './mode.ts'
 import { Timestamp } from './page.ts'
 import type { Grant } from './principal.ts'
 import type { GuideState } from './session.ts'
@@ -113,6 +114,8 @@ export interface GenerationSettings {
   readonly max_context_messages: number | null
   /** The boundary policies of the agent and of all agents above it. */
   readonly boundaries: readonly (readonly Grant[])[]
+  /** The modes and the sign-in of the request that started the run. */
+  readonly caller?: CallerState
   readonly max_call_depth: number
   readonly tool_context: Readonly<Record<string, string>>
   /** The end user whose connections the run uses. */

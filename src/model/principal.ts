@@ -16,10 +16,14 @@ export interface Principal {
   readonly grants: readonly Grant[]
   /** The end user whose connections its calls use; null if it only uses those of the project. */
   readonly endUserId: string | null
-  /** The slugs of the modes it can use, the default first. Without any, its calls have no mode. */
+  /** The slugs of the modes it can use, the default first. Without any, it gives its calls no mode. */
   readonly modes?: readonly string[]
   /** The mode that the request chose among them, instead of the default. */
-  readonly mode?: string
+  readonly mode?: string | undefined
+  /** The modes of agents and sessions that act for the principal. Each of them must also allow a call. */
+  readonly within?: readonly string[] | undefined
+  /** When the person signed in, in milliseconds. Absent for programs. */
+  readonly signedInAt?: number | undefined
   /** The boundaries of agents that act for the principal. Each of them must also allow a request. */
   readonly boundaries?: readonly (readonly Grant[])[]
   /** Requests per minute, or null for the platform's default. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { AnyJson, type Json, type JsonObject } from '../lib/json.ts'
+import { ModeSlug } from './mode.ts'
 import { Text, Timestamp } from './page.ts'
 import { jsonObject } from './tool.ts'
 
@@ -117,6 +118,10 @@ export const Session = z.object({
   generation_id: z.string().nullable().describe('The turn in progress'),
   next_offset: z.int().describe('The offset of the next event'),
   metadata: z.custom<JsonObject>().meta({ type: 'object' }),
+  mode: z
+    .string()
+    .nullable()
+    .describe('Slug of the mode of its calls, in addition to those of the agent and the caller'),
   routines: z.array(RoutinePosition).describe('The routines that it is or was in'),
   principal: z
     .object({ id: z.string(), name: z.string() })
@@ -130,6 +135,7 @@ export const SessionFields = {
   end_user_id: Text.min(1).max(200).nullable().describe('Your id of the end user'),
   title: Text.max(200).nullable(),
   metadata: Metadata,
+  mode: ModeSlug.nullable().describe('Slug of the mode of its calls, in addition to those of the agent and the caller'),
 }
 
 /** The ids of a new event. */

@@ -45,6 +45,19 @@ export const orJsonText = <T extends z.ZodType>(schema: T) =>
 /** An object with any fields, or its JSON text. */
 export const jsonObject = (description: string) => orJsonText(AnyObject).meta({ type: 'object', description })
 
+/** What is set for one action of a tool. What is missing comes from the tool and from the definition of the action. */
+export const ActionSettings = z.strictObject({
+  level: Level.optional().describe('Its level, whatever the tool and its definition say'),
+  auto_approve: z.boolean().optional().describe('Whether its calls run without approval'),
+  enabled: z.boolean().optional().describe('If false, the action cannot be seen or called'),
+})
+export type ActionSettings = z.infer<typeof ActionSettings>
+
+export const SettingsByAction = orJsonText(z.record(z.string().min(1).max(200), ActionSettings)).refine(
+  (settings) => Object.keys(settings).length <= 1000,
+  'has more than 1000 actions',
+)
+
 /** The fields of a tool of any type. Type-specific fields are added to these. */
 export const ToolFields = {
   name: ToolName.describe('The name a model sees, or the prefix of its action names; unique within the app'),
@@ -65,13 +78,16 @@ export const ToolFields = {
     'Sensitivity. Above open, calls need approval unless auto_approve is set. Platform actions on API keys, access policies, projects, secrets and connections are always administrative',
   ),
   auto_approve: z.boolean().nullable().describe('If true, calls run without approval'),
-  timeout_seconds: z.number().positive().max(300).nullable().describe('Timeout of a call; defaults to 60'),
+  timeout_seconds: z.number().positive().max(3600).nullable().describe('Timeout of a call; defaults to 60'),
   ask_destructive: z
     .boolean()
     .describe(
       'Require approval for destructive actions. An action of an MCP server counts as destructive unless the server declares it read-only or non-destructive',
     ),
   approval_timeout_seconds: ApprovalSeconds.nullable().describe('Time to decide on an approval'),
+  action_settings: SettingsByAction.nullable().describe(
+    'Level, approval and availability of single actions, by name; "*" is for all actions that are not listed',
+  ),
 }
 
 /** A registered tool without its type-specific fields. It has one action or many. */
@@ -89,6 +105,7 @@ export const Tool = z.object({
   timeout_seconds: z.number().nullable(),
   ask_destructive: z.boolean(),
   approval_timeout_seconds: z.number().nullable(),
+  action_settings: z.record(z.string(), ActionSettings).nullable(),
   created_at: Timestamp,
   updated_at: Timestamp,
 })
@@ -114,6 +131,7 @@ export interface ToolDraft<Config extends object = object> {
   readonly timeout_seconds: number | null
   readonly ask_destructive: boolean
   readonly approval_timeout_seconds: number | null
+  readonly action_settings?: Readonly<Record<string, ActionSettings>> | null
 }
 
 /** An action of a tool: the unit that callers call. */
@@ -132,6 +150,8 @@ export interface Action {
   readonly outputSchema?: JsonObject
   readonly level: Level
   readonly autoApprove: boolean
+  /** What is set for the action or its tool about approval; null if its level decides. */
+  readonly approvalSetting: boolean | null
   /** Repeating a call has no further effect, so a call with an unknown outcome may be retried. */
   readonly idempotent: boolean
   /** The action may change or delete existing data. Also true if it is not declared otherwise. */

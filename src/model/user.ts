@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { AccessPolicyIds } from './access-policy.ts'
+import { Modes } from './api-key.ts'
 import { Text, Timestamp } from './page.ts'
 
 /** The built-in access policy of each role. */
@@ -48,6 +49,7 @@ export const User = z.object({
   name: z.string(),
   role: Role.nullable().describe('Null if the access policies are not those of one role'),
   access_policy_ids: AccessPolicyIds,
+  modes: Modes,
   status: UserStatus,
   has_password: z.boolean(),
   sso_issuer: z.string().nullable().describe('The issuer of the company account that this person signs in with'),
@@ -69,4 +71,5 @@ export const InvitedUser = User.extend({
 export const UserFields = {
   name: Text.trim().min(1).max(200),
   access_policy_ids: AccessPolicyIds,
+  modes: Modes,
 }

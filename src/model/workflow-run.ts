@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { AnyJson, type Json, type JsonObject } from '../lib/json.ts'
 import type { Surface } from './call.ts'
+import type { CallerState } from './mode.ts'
 import { Timestamp } from './page.ts'
 import type { Grant } from './principal.ts'
 
@@ -87,6 +88,8 @@ export interface RunSettings {
   /** The workflow, or the code of a program. */
   readonly definition: JsonObject
   readonly boundaries: readonly (readonly Grant[])[]
+  /** The modes and the sign-in of the request that started the run. */
+  readonly caller?: CallerState
   readonly end_user_id: string | null
   /** The scopes of the OAuth token that started the run. */
   readonly scopes: readonly string[] | null

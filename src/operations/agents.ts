@@ -6,6 +6,7 @@ import { orDidYouMean } from '../lib/nearest.ts'
 import { Agent, type AgentDraft, AgentFields, type ToolChoice } from '../model/agent.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
 import { Id, Paging, pageOf, Text } from '../model/page.ts'
+import { requireMode, requireModeChange } from './granting-modes.ts'
 import { acts, type Context, creates, lists, type RecordKind } from './operation.ts'
 
 export const agent: RecordKind<Agent> = {
@@ -38,10 +39,12 @@ export const createAgent = creates({
     temperature: rest.temperature.default(null),
     boundary_policy: rest.boundary_policy.default(null),
     max_context_messages: rest.max_context_messages.default(null),
+    mode: rest.mode.default(null),
   }),
   output: Agent,
   async run({ project_id: _, ...draft }, context) {
     await requireSound(draft, { ...context, attached: [] })
+    if (draft.mode !== null) await requireMode(draft.mode, context.projectId, context)
     return context.store.agents.create(context.projectId, draft)
   },
 })
@@ -82,6 +85,7 @@ export const updateAgent = acts({
     const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
     const draft: AgentDraft = { ...target, ...given }
     await requireSound(draft, { ...context, projectId: target.project_id, attached: target.tool_ids })
+    await requireModeChange(target.mode, draft.mode, target.project_id, context)
     return (await store.agents.update(id, draft)) ?? target
   },
 })

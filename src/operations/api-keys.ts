@@ -8,6 +8,7 @@ import { newSecretKey } from '../model/ids.ts'
 import { Id, iso, Paging, pageOf } from '../model/page.ts'
 import { actingAs } from './act-as.ts'
 import { requireDenials, requireGrantable } from './granting.ts'
+import { requireModes } from './granting-modes.ts'
 import { acts, type Context, lists, operation, type RecordKind, requireAllowed } from './operation.ts'
 
 export const apiKey: RecordKind<ApiKey> = {
@@ -142,6 +143,7 @@ export const updateApiKey = acts({
     name: name.optional(),
     access_policy_ids: access_policy_ids.optional(),
     rate_limit: rate_limit.optional(),
+    modes: modes.optional(),
     expires_at: expires_at.optional(),
   }),
   output: ApiKey,
@@ -152,6 +154,7 @@ export const updateApiKey = acts({
       const added = change.access_policy_ids.filter((policy) => !target.access_policy_ids.includes(policy))
       await requireGrantable(added, target.project_id, context)
     }
+    if (change.modes) await requireModes(change.modes, target.project_id, context, target.modes)
     const expires = expiry === undefined ? {} : { expires_at: expiry === null ? null : inFuture(expiry) }
     requireNoLooser({ ...change, ...expires }, context)
     return (await store.apiKeys.update(id, { ...change, ...expires }, keepAnAdmin)) ?? target
@@ -195,22 +198,4 @@ function requireNoLooser(
     errors.push({ path: 'expires_at', message: `must not be later than ${until}, when your own key expires` })
   }
   if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
-}
-
-/** A mode can stand for an approval, so it needs a permission to give it away. A key with modes creates keys with these only. */
-async function requireModes(modes: readonly string[], projectId: string | null, context: Context): Promise<void> {
-  const { principal, store } = context
-  const own = principal.modes
-  const wrong = own && (modes.length === 0 || modes.some((slug) => !own.includes(slug)))
-  if (wrong) {
-    const message = `must be among the modes of your key: ${own.join(', ')}`
-    throw new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'modes', message }] })
-  }
-  if (modes.length === 0) return
-  const scope = projectId ?? (await store.projects.findOnly())?.id
-  for (const slug of modes) {
-    const found = scope === undefined ? undefined : await store.modes.named(scope, slug)
-    if (!found && projectId !== null) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'mode', id: slug })
-    requireAllowed(principal, 'modes:UseMode', { projectId: scope ?? null, kind: 'mode', id: found?.id ?? '*' })
-  }
 }

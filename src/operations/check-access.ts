@@ -4,7 +4,16 @@ import { orDidYouMean } from '../lib/nearest.ts'
 import { PlatformError } from '../model/errors.ts'
 import { Id } from '../model/page.ts'
 import type { Principal } from '../model/principal.ts'
+import { CallAnswer, CallQuestion, type CheckedCall, checkCall, noCall, type Question } from './check-call.ts'
 import { type Context, operation, requireAllowed } from './operation.ts'
+
+export const AccessCheck = z.object({
+  allowed: z.boolean(),
+  layer: z.enum(['project', 'access policy', 'agent boundary', 'agent', 'mode']).describe('The check that decided'),
+  access_policy_id: z.string().nullable().describe('The access policy that decided; null if none applies'),
+  reason: z.string(),
+  ...CallAnswer,
+})
 
 export const checkAccess = operation({
   name: 'check-access',
@@ -23,33 +32,60 @@ export const checkAccess = operation({
       .describe(
         'qm:<project>:<kind>:<id>. Use * as the project for resources without one, and * as the id for a new resource',
       ),
+    ...CallQuestion,
   }),
-  output: z.object({
-    allowed: z.boolean(),
-    layer: z.enum(['project', 'access policy', 'agent boundary']).describe('The check that decided'),
-    access_policy_id: z.string().nullable().describe('The access policy that decided; null if none applies'),
-    reason: z.string(),
-  }),
-  async run({ api_key_id, user_id, permission, resource }, context) {
+  output: AccessCheck,
+  async run({ api_key_id, user_id, permission, resource, ...question }, context) {
     const { principal, store, permissions } = context
     const holder = await findHolder({ api_key_id, user_id }, context)
     const own = { projectId: holder.projectId, kind: kindOf(holder), id: holder.id }
     requireAllowed(principal, 'access-policies:CheckAccess', own)
     if (!permissions.has(permission)) throw unknownPermission(permission, permissions)
     const policies = await store.accessPolicies.findMany(holder.grants.map(({ policyId }) => policyId))
-    const decision = evaluate(holder, permission, read(resource))
+    const asked = read(resource)
+    const decision = evaluate(holder, permission, asked)
+    const { objection, agent, ...answer } = await callOf(holder, permission, asked, question, context)
     const nameOf = (policyId: string) => policies.find((policy) => policy.id === policyId)?.name ?? policyId
-    if (decision.allowed) {
-      const reason = `"${nameOf(decision.by)}" allows it.`
-      return { allowed: true, layer: 'access policy' as const, access_policy_id: decision.by, reason }
-    }
-    const { layer, by } = decision
-    const called = holder.kind === 'user' ? 'person' : 'key'
-    const policyReason = by ? `"${nameOf(by)}" denies it.` : `No access policy of the ${called} allows it.`
-    const reason = layer === 'project' ? `The ${called} is bound to another project.` : policyReason
-    return { allowed: false, layer, access_policy_id: by ?? null, reason }
+    if (!decision.allowed && !agent) return { ...answer, ...denialOf(decision, holder, nameOf) }
+    const by = decision.allowed ? decision.by : null
+    if (objection)
+      return { allowed: false, layer: 'mode' as const, access_policy_id: null, reason: objection, ...answer }
+    const reason = by === null ? `The agent "${agent?.name}" has the tool.` : `"${nameOf(by)}" allows it.`
+    const layer = by === null ? ('agent' as const) : ('access policy' as const)
+    return { allowed: true, layer, access_policy_id: by, reason, ...answer }
   },
 })
+
+function denialOf(
+  { layer, by }: Extract<ReturnType<typeof evaluate>, { allowed: false }>,
+  holder: Principal,
+  nameOf: (policyId: string) => string,
+) {
+  const called = holder.kind === 'user' ? 'person' : 'key'
+  const policyReason = by ? `"${nameOf(by)}" denies it.` : `No access policy of the ${called} allows it.`
+  const reason = layer === 'project' ? `The ${called} is bound to another project.` : policyReason
+  return { allowed: false, layer, access_policy_id: by ?? null, reason }
+}
+
+/** Modes apply to calls of a tool, so an action must be given. */
+async function callOf(
+  holder: Principal,
+  permission: string,
+  { kind, id }: Resource,
+  { action, ...question }: Question,
+  context: Context,
+): Promise<CheckedCall> {
+  if (action === undefined) {
+    const [unused] = Object.entries(question).find(([, value]) => value !== undefined) ?? []
+    if (unused === undefined) return noCall
+    throw invalid(unused, 'needs an action: send "action", too')
+  }
+  if (permission === 'tools:CallTool' && kind === 'tool') return checkCall(holder, id, { action, ...question }, context)
+  throw invalid('action', 'can only be checked with the permission tools:CallTool and a tool as the resource')
+}
+
+const invalid = (path: string, message: string) =>
+  new PlatformError('VALIDATION_FAILED', { errors: [{ path, message }] })
 
 const kindOf = ({ kind }: Principal) => (kind === 'user' ? 'user' : 'api-key')
 
@@ -72,6 +108,7 @@ async function findHolder(
   }
   const policies = await store.accessPolicies.findMany(found.access_policy_ids)
   return {
+    ...(found.modes.length > 0 && { modes: found.modes }),
     ...{ kind: isPerson ? 'user' : 'api_key', id, name: found.name, projectId: found.project_id },
     ...{ rateLimit: null, expiresAt: null, endUserId: isPerson ? id : null },
     grants: policies.map((policy) => ({ policyId: policy.id, statements: policy.document.statement })),

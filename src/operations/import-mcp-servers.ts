@@ -53,7 +53,7 @@ export function importMcpServers(createTool: Operation): Operation {
         }
         const name = key.replaceAll(/[^A-Za-z0-9_-]+/g, '-').slice(0, 64)
         try {
-          const { notTakenOver, toFillIn, ...draft } = readEntry(name, parseInput(Entry, entry))
+          const { notTakenOver, toFillIn, ...draft } = readEntry(parseInput(Entry, entry))
           const draftOfTool = { project_id: context.projectId, name, type: mcp.type, ...draft }
           result.created.push((await createTool.perform(draftOfTool, context)) as Tool)
           result.not_taken_over.push(...notTakenOver.map((one) => ({ name, ...one })))

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isObject } from '../lib/json.ts'
 import type { McpAddress } from '../mcp/client/address.ts'
+import type { ActionSettings } from '../model/tool.ts'
 
 /** One entry of an `mcpServers` file. Other fields, which depend on the editor or assistant, are handled by name. */
 export const Entry = z.looseObject({
@@ -38,6 +39,7 @@ export interface ReadEntry {
   readonly description: string | null
   readonly auto_approve: boolean | null
   readonly timeout_seconds: number | null
+  readonly action_settings: Readonly<Record<string, ActionSettings>> | null
   readonly notTakenOver: readonly NotTakenOver[]
   readonly toFillIn: readonly Placeholder[]
 }
@@ -57,26 +59,31 @@ const approving = new Set(['autoApprove', 'alwaysAllow', 'trust'])
 const leavingOut = new Set(['disabledTools', 'disabled_tools', 'excludeTools'])
 const keeping = new Set(['allowedTools', 'includeTools', 'enabledTools', 'enabled_tools', 'tools'])
 
-export function readEntry(toolName: string, entry: Entry): ReadEntry {
+export function readEntry(entry: Entry): ReadEntry {
   const address = entry.url ?? entry.serverUrl ?? entry.httpUrl
   const { headers, command, args, env, cwd, required } = entry
   const given = address === undefined ? { command, args, env, cwd, required } : { url: address, headers, required }
   const mcp = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as McpAddress
-  const approvals: boolean[] = []
+  const approvals: (true | readonly string[])[] = []
+  const limits: Readonly<Record<string, ActionSettings>>[] = []
   const notTakenOver: NotTakenOver[] = []
   let timeout: number | null = null
   for (const [field, value] of Object.entries(entry)) {
     const leave = (instead: string) => notTakenOver.push({ field: field.slice(0, 200), instead })
     if (readAlready.has(field)) continue
     if (approving.has(field)) {
-      const { approves, instead } = readApproving(toolName, value)
-      approvals.push(approves)
-      if (instead) leave(instead)
+      const names = namesIn(value)
+      approvals.push(value === true || (names ?? []))
+      if (!names && typeof value !== 'boolean') leave(approveInstead)
     } else if (leavingOut.has(field) || keeping.has(field)) {
-      if (isEverything(value, leavingOut.has(field))) continue
-      // We cannot filter the tools of a server, so the ones excluded in the file must not run without approval.
-      approvals.push(false)
-      leave(limitInstead)
+      const leavesOut = leavingOut.has(field)
+      const names = namesIn(value)
+      if (!leavesOut && names?.includes('*')) continue
+      if (names) limits.push(leavesOut ? without(names) : only(names))
+      else {
+        approvals.push([])
+        leave(limitInstead)
+      }
     } else if (field === 'timeout') {
       const { seconds, instead } = readTimeout(value)
       timeout = seconds
@@ -92,41 +99,62 @@ export function readEntry(toolName: string, entry: Entry): ReadEntry {
   return {
     mcp,
     description: entry.description ?? null,
-    auto_approve: approvals.length === 0 ? null : approvals.every(Boolean),
+    auto_approve: approvals.length === 0 ? null : approvals.every(isAll),
     timeout_seconds: timeout,
+    action_settings: merged([...limits, approvedIn(approvals)]),
     notTakenOver,
     toFillIn: placeholdersIn(mcp),
   }
 }
 
+const approveInstead =
+  'Not a list of tools, so every call needs approval. Turn auto_approve on if you do not need that.'
 const limitInstead =
-  'All of its tools were imported, so every call needs approval. List the allowed ones in "actions" of its app on a server, then turn auto_approve on.'
+  'Not a list of tools, so all of its tools were imported, and every call needs approval. Disable tools in action_settings, then turn auto_approve on.'
 
-const isEverything = (value: unknown, leavesOut: boolean): boolean =>
-  Array.isArray(value) && (leavesOut ? value.length === 0 : value.includes('*'))
+const namesIn = (value: unknown): readonly string[] | undefined =>
+  Array.isArray(value) && value.length <= 500 && value.every((one) => typeof one === 'string' && isActionName(one))
+    ? value
+    : undefined
 
-/** Never approves more than the file does. */
-function readApproving(toolName: string, value: unknown): { approves: boolean; instead?: string } {
-  if (value === true || (Array.isArray(value) && value.includes('*'))) return { approves: true }
-  if (value === false || (Array.isArray(value) && value.length === 0)) return { approves: false }
-  const rule = `tool.name == ${JSON.stringify(toolName)} && !(action.name in ${JSON.stringify(value)})`
-  const isRule = Array.isArray(value) && value.every((one) => typeof one === 'string') && rule.length <= 4000
-  const asks = 'Every call needs approval.'
-  if (!isRule) return { approves: false, instead: `${asks} Turn auto_approve on if you do not need that.` }
-  return {
-    approves: false,
-    instead: `${asks} To require approval only for the others, create this approval rule, then turn auto_approve on: ${rule}`,
-  }
+const isActionName = (name: string) => name.length > 0 && name.length <= 200
+
+const without = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, { enabled: false }]))
+
+const only = (names: readonly string[]) => ({
+  '*': { enabled: false },
+  ...Object.fromEntries(names.map((name) => [name, { enabled: true }])),
+})
+
+const isAll = (names: true | readonly string[]) => names === true || names.includes('*')
+
+/** The tools that run without approval while the others need one. Each field of the file must list them. */
+function approvedIn(approvals: readonly (true | readonly string[])[]): Readonly<Record<string, ActionSettings>> {
+  const [first = [], ...others] = approvals.filter((names): names is readonly string[] => !isAll(names))
+  const inAll = first.filter((name) => others.every((names) => names.includes(name)))
+  return Object.fromEntries(inAll.map((name) => [name, { auto_approve: true }]))
 }
 
-const longest = 300
+/** What one field disables, another does not enable. */
+function merged(
+  limits: readonly Readonly<Record<string, ActionSettings>>[],
+): Readonly<Record<string, ActionSettings>> | null {
+  const all: Record<string, ActionSettings> = {}
+  for (const [name, settings] of limits.flatMap((one) => Object.entries(one))) {
+    const isDisabled = all[name]?.enabled === false
+    all[name] = { ...all[name], ...settings, ...(isDisabled && { enabled: false }) }
+  }
+  return Object.keys(all).length === 0 ? null : all
+}
 
-/** Most clients use seconds, some milliseconds. Values above 1000 are assumed to be milliseconds. */
+const longest = 3600
+
+/** Most clients use seconds, up to an hour. Some use milliseconds, so larger values are assumed to be that. */
 function readTimeout(value: unknown): { seconds: number | null; instead?: string } {
   if (typeof value !== 'number' || !(value > 0)) {
     return { seconds: null, instead: 'Not a number of seconds. Set timeout_seconds; the default is 60.' }
   }
-  const seconds = value > 1000 ? value / 1000 : value
+  const seconds = value > longest ? value / 1000 : value
   if (seconds <= longest) return { seconds }
   return { seconds: longest, instead: `Reduced to ${longest} seconds, the maximum.` }
 }

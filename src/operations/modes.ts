@@ -9,13 +9,13 @@ export const mode: RecordKind<Mode> = {
   resource: ({ id, project_id }) => ({ projectId: project_id ?? null, kind: 'mode', id }),
 }
 
-const { slug, name, description, levels, servers, tools } = ModeFields
+const { slug, name, description, levels, servers, tools, groups, sign_in_within_seconds } = ModeFields
 
 export const createMode = creates({
   name: 'create-mode',
   permission: 'modes:CreateMode',
   route: 'POST /modes',
-  summary: 'Create a mode: which levels, servers and tools calls can use in it',
+  summary: 'Create a mode: which levels, servers, tools and groups of actions calls can use in it',
   example: { slug: 'support', name: 'Support', levels: ['restricted'], tools: ['crm:*'] },
   kind: 'mode',
   input: z.strictObject({
@@ -26,6 +26,8 @@ export const createMode = creates({
     levels: levels.default([]),
     servers: servers.default(null),
     tools: tools.default(null),
+    groups: groups.default(null),
+    sign_in_within_seconds: sign_in_within_seconds.default(null),
   }),
   output: Mode,
   run: ({ project_id: _, ...draft }, { store, projectId }) => store.modes.create(projectId, draft),
@@ -67,6 +69,8 @@ export const updateMode = acts({
     levels: levels.optional(),
     servers: servers.optional(),
     tools: tools.optional(),
+    groups: groups.optional(),
+    sign_in_within_seconds: sign_in_within_seconds.optional(),
   }),
   output: Mode,
   async run({ id, ...change }, { store, target }) {
@@ -79,7 +83,7 @@ export const deleteMode = acts({
   name: 'delete-mode',
   permission: 'modes:DeleteMode',
   route: 'DELETE /modes/{mode_id}',
-  summary: 'Delete a mode; keys that use it cannot call tools until they have another',
+  summary: 'Delete a mode; keys, people, agents and sessions that use it cannot call tools until they have another',
   status: 204,
   on: mode,
   input: z.strictObject({ id: Id }),

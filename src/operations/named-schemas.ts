@@ -65,6 +65,7 @@ import { CurrentApiKey } from './api-keys.ts'
 import { AppPreset } from './app-presets.ts'
 import { App, AppAction, AppDetail } from './apps.ts'
 import { CallStats } from './call-stats.ts'
+import { AccessCheck } from './check-access.ts'
 import { ConnectLink } from './connections.ts'
 import { DefinitionChange } from './definitions.ts'
 import { Footprint } from './footprint.ts'
@@ -89,6 +90,7 @@ export interface NamedSchema {
  * Zod's own registry is not used: it would also put references into the schemas that models get.
  */
 const named: Readonly<Record<string, NamedSchema>> = {
+  AccessCheck: name(AccessCheck, 'Whether a key or person may do something, and what decides.'),
   AccessPolicy: name(AccessPolicy, 'Rules about what the keys that hold it may do.'),
   Action: name(ActionView, 'One callable action of a tool, as a model sees it.'),
   ActionCandidate: name(Candidate, 'An action that may fit a request, with its score.'),

@@ -40,6 +40,8 @@ export interface RequestContext {
   readonly depth: number
   /** The raw body, for operations that accept bytes. */
   readonly body?: AsyncIterable<Uint8Array>
+  /** The content type of that body. */
+  readonly bodyType?: string
   readonly range?: string
   /** How the caller can be reached while a call runs. */
   readonly live?: Live
@@ -171,6 +173,8 @@ export interface Operation {
   readonly status: 200 | 201 | 202 | 204
   /** The request or response body, if it is not JSON. */
   readonly accepts?: 'bytes'
+  /** Whether the body can also be text that arrives in pieces. The other fields are in the query then. */
+  readonly acceptsText?: true
   readonly answers?: 'bytes' | 'events'
   /** Idempotent within a call although it is not a GET: repeating it has no further effect. */
   readonly repeatable?: boolean
@@ -195,6 +199,7 @@ interface Common<Input extends z.ZodObject, Output extends z.ZodType> {
   readonly output: Output
   readonly status?: 200 | 201 | 202 | 204
   readonly accepts?: 'bytes'
+  readonly acceptsText?: true
   readonly answers?: 'bytes' | 'events'
   readonly repeatable?: boolean
   readonly secretFields?: readonly string[]

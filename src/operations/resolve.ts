@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { evaluate } from '../access/evaluate.ts'
 import { toolResource } from '../dispatch/authorize.ts'
+import { modeFilter } from '../dispatch/mode.ts'
 import { Id } from '../model/page.ts'
 import type { Principal } from '../model/principal.ts'
 import type { Server } from '../model/server.ts'
@@ -65,7 +66,8 @@ export async function findActions(
     principal,
     serverCatalogues,
     resolver,
-  }: Pick<OperationDeps, 'serverCatalogues' | 'resolver'> & { readonly principal: Principal },
+    store,
+  }: Pick<OperationDeps, 'serverCatalogues' | 'resolver' | 'store'> & { readonly principal: Principal },
 ): Promise<readonly ActionMatches[]> {
   const caller = {
     serverId: target.id,
@@ -73,7 +75,13 @@ export async function findActions(
     principal,
     may: ({ tool }: ActionMatch['action']) => evaluate(principal, 'tools:CallTool', toolResource(tool)).allowed,
   }
-  return resolver.find(requests, caller, most)
+  const inMode = await modeFilter(principal, target, store.modes)
+  if (!inMode) return resolver.find(requests, caller, most)
+  // Not part of `may`, whose results are kept for the principal: modes change without it.
+  const found = await resolver.find(requests, caller, most * 4)
+  const allowed = (matches: readonly ActionMatch[]) =>
+    matches.filter(({ action }) => inMode(action.action)).slice(0, most)
+  return found.map((answer) => ({ ...answer, matches: allowed(answer.matches) }))
 }
 
 const toCandidate = ({ action: { action, kind }, score, features }: ActionMatch) => ({

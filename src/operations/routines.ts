@@ -5,6 +5,7 @@ import { nearest } from '../lib/nearest.ts'
 import type { Agent } from '../model/agent.ts'
 import { PlatformError } from '../model/errors.ts'
 import type { Guide, Routine } from '../model/guide.ts'
+import { callerStateOf } from '../model/mode.ts'
 import { Id, Text } from '../model/page.ts'
 import { RoutineRun } from '../model/session.ts'
 import { jsonObject } from '../model/tool.ts'
@@ -84,7 +85,7 @@ export const triggerRoutine = operation({
     return routineRuns.trigger({
       ...found,
       ...{ input, callbackUrl: callback_url, endUserId: end_user_id },
-      principal: { id: principal.id, name: principal.name },
+      principal: { id: principal.id, name: principal.name, caller: callerStateOf(principal) },
     })
   },
 })

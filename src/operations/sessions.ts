@@ -4,6 +4,7 @@ import { waitForEvents, watchEvents } from '../agents/sessions/watch-events.ts'
 import { AnyJson } from '../lib/json.ts'
 import type { Agent } from '../model/agent.ts'
 import { PlatformError } from '../model/errors.ts'
+import { callerStateOf } from '../model/mode.ts'
 import { Id, Paging, pageOf, Text } from '../model/page.ts'
 import {
   EventIds,
@@ -16,6 +17,7 @@ import {
 } from '../model/session.ts'
 import { type EventFilter, type NewEvent, pathOf, type SessionRecord } from '../store/sessions.ts'
 import { agent } from './agents.ts'
+import { requireMode, requireModeChange } from './granting-modes.ts'
 import {
   acts,
   type Context,
@@ -39,7 +41,7 @@ export const session: RecordKind<SessionRecord> = {
   }),
 }
 
-const { end_user_id, title, metadata } = SessionFields
+const { end_user_id, title, metadata, mode } = SessionFields
 
 export const shown = ({
   wanted: _,
@@ -47,6 +49,7 @@ export const shown = ({
   path: _path,
   state: _state,
   run: _run,
+  caller: _caller,
   ...rest
 }: SessionRecord): Session => rest
 
@@ -77,6 +80,7 @@ export const createSession = operation({
     end_user_id: end_user_id.default(null),
     title: title.default(null),
     metadata: metadata.default({}),
+    mode: mode.default(null),
   }),
   output: Session,
   async run(input, context) {
@@ -84,9 +88,12 @@ export const createSession = operation({
     const resource = { projectId: found.project_id, kind: 'session', id: '*', path: pathOf(found.id) }
     requireAllowed(context.principal, 'sessions:CreateSession', resource)
     const { principal, store } = context
-    const { title: called, metadata: data, end_user_id: user } = input
+    if (input.mode !== null) await requireMode(input.mode, found.project_id, context)
+    const { title: called, metadata: data, end_user_id: user, mode: limit } = input
     const fresh = { project_id: found.project_id, agent_id: found.id, end_user_id: user, title: called, metadata: data }
-    return shown(await store.sessions.create({ ...fresh, principal: { id: principal.id, name: principal.name } }))
+    return shown(
+      await store.sessions.create({ ...fresh, mode: limit, principal: { id: principal.id, name: principal.name } }),
+    )
   },
 })
 
@@ -127,10 +134,13 @@ export const updateSession = acts({
   summary: 'Change a session; fields of the metadata are merged, and null removes one',
   example: { metadata: { plan: 'gold' } },
   on: session,
-  input: z.strictObject({ id: Id, title: title.optional(), metadata: metadata.optional() }),
+  input: z.strictObject({ id: Id, title: title.optional(), metadata: metadata.optional(), mode: mode.optional() }),
   output: Session,
-  async run({ id, title: called, metadata: change }, { store, target }) {
-    await store.sessions.mergeMetadata(id, change ?? {}, called === undefined ? {} : { title: called })
+  async run({ id, metadata: change, ...fields }, context) {
+    const { store, target } = context
+    if (fields.mode !== undefined) await requireModeChange(target.mode, fields.mode, target.project_id, context)
+    const sent = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+    await store.sessions.mergeMetadata(id, change ?? {}, sent)
     return shown((await store.sessions.find(id)) ?? target)
   },
 })
@@ -168,7 +178,7 @@ export async function appended(
   const made = await sessionRunner.append(
     target.id,
     { ...event, ...(key !== undefined && { key: `key/${key}` }) },
-    { wanted, origin: { principal: { id: principal.id, name: principal.name } } },
+    { wanted, origin: { principal: { id: principal.id, name: principal.name, caller: callerStateOf(principal) } } },
   )
   const ids = { event_id: made.event.id, offset: made.event.offset }
   return made.isNew ? ids : new JsonText(JSON.stringify(ids), 200)

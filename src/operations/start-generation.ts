@@ -2,6 +2,7 @@ import type { Agent } from '../model/agent.ts'
 import { PlatformError } from '../model/errors.ts'
 import type { GenerationSettings } from '../model/generation.ts'
 import { newId } from '../model/ids.ts'
+import { callerStateOf, withModes } from '../model/mode.ts'
 import { Waiting } from '../model/outcome.ts'
 import type { Grant } from '../model/principal.ts'
 import type { Run } from '../store/generations.ts'
@@ -91,6 +92,7 @@ async function settingsOf(
   return {
     ...{ ai_provider_id, model, instructions, temperature, max_context_messages, ...steps },
     boundaries: [...(parent?.settings.boundaries ?? []), ...own],
+    caller: withModes(callerStateOf(context.principal), target.mode),
     max_call_depth: Math.min(input.max_call_depth ?? deepest, parent ? parent.settings.max_call_depth - 1 : deepest),
     tool_context: { ...parent?.settings.tool_context, ...input.tool_context },
     end_user_id: actingAs(context, input.end_user_id, target.project_id).endUserId,

@@ -62,6 +62,7 @@ const empty: Omit<ToolDraft, 'name' | 'type' | 'config' | 'many_actions'> = {
   timeout_seconds: null,
   ask_destructive: false,
   approval_timeout_seconds: null,
+  action_settings: null,
 }
 
 /** The operations whose input and output contain the fields of all tool types. */
@@ -400,6 +401,7 @@ function present(record: StoredTool, { toolTypes, toolDeps }: Pick<Context, 'too
     type: type_alias ?? record.type,
     app: appOf(record),
     auto_approve: autoApprovesAll(record, type, toolDeps),
+    action_settings: rest.action_settings ?? null,
   }
 }
 

@@ -7,6 +7,7 @@ import { PlatformError } from '../model/errors.ts'
 import { Id, Paging, pageOf } from '../model/page.ts'
 import { Email, InvitedUser, Role, roles, User, UserFields } from '../model/user.ts'
 import { requireDenials, requireGrantable, requireUnlimited } from './granting.ts'
+import { requireModes } from './granting-modes.ts'
 import { acts, type Context, lists, operation, type RecordKind, requireAllowed } from './operation.ts'
 
 export const user: RecordKind<User> = {
@@ -15,7 +16,7 @@ export const user: RecordKind<User> = {
   resource: ({ id, project_id }) => ({ projectId: project_id ?? null, kind: 'user', id }),
 }
 
-const { name, access_policy_ids } = UserFields
+const { name, access_policy_ids, modes } = UserFields
 const access = {
   role: Role.optional(),
   access_policy_ids: access_policy_ids.optional().describe('Instead of a role: any access policies'),
@@ -34,6 +35,7 @@ export const inviteUser = operation({
     email: Email,
     name: name.optional().describe('By default, the first part of the email address'),
     ...access,
+    modes: modes.default([]),
   }),
   output: InvitedUser,
   async run({ email, ...input }, context) {
@@ -46,9 +48,17 @@ export const inviteUser = operation({
     const policies = policiesOf(input)
     if (!policies) throw invalid('role', 'is missing: choose a role, or send access_policy_ids')
     await requireInvitable(policies, projectId, context)
+    await requireModes(input.modes, projectId, context)
     const { token, ...invitation } = newInvitation()
     const invited = await store.users.create({
-      ...{ email, project_id: projectId, access_policy_ids: policies, status: 'invited', ...invitation },
+      ...{
+        email,
+        modes: input.modes,
+        project_id: projectId,
+        access_policy_ids: policies,
+        status: 'invited',
+        ...invitation,
+      },
       name: input.name ?? (email.split('@')[0] as string),
       created_by: principal.id,
       ancestors: await whoMaySignInInstead(projectId, context),
@@ -73,6 +83,7 @@ export const reinviteUser = acts({
     if (target.status === 'disabled') throw invalid('status', 'is "disabled": set it to "active" first')
     // Anyone with the link can sign in as this person.
     await requireInvitable(target.access_policy_ids, target.project_id, context)
+    await requireModes(target.modes, target.project_id, context)
     const { token, ...invitation } = newInvitation()
     const ancestors = await whoMaySignInInstead(target.project_id, context)
     const invited = (await store.users.invite(id, invitation, ancestors)) ?? target
@@ -138,10 +149,11 @@ export const updateUser = acts({
     id: Id,
     name: name.optional(),
     ...access,
+    modes: modes.optional(),
     status: z.enum(['active', 'disabled']).optional().describe('disabled: cannot sign in, and is signed out'),
   }),
   output: User,
-  async run({ id, name, status, ...input }, context) {
+  async run({ id, name, status, modes: given, ...input }, context) {
     const { store, target } = context
     const policies = policiesOf(input)
     if (policies) {
@@ -149,8 +161,13 @@ export const updateUser = acts({
       const added = policies.filter((policy) => !target.access_policy_ids.includes(policy))
       await requireGrantable(added, target.project_id, context)
     }
+    if (given) await requireModes(given, target.project_id, context, target.modes)
     const next = status === 'active' && !target.has_password && !target.sso_issuer ? 'invited' : status
-    const change = { ...(name && { name }), ...(policies && { access_policy_ids: policies }) }
+    const change = {
+      ...(name && { name }),
+      ...(policies && { access_policy_ids: policies }),
+      ...(given && { modes: given }),
+    }
     const changed = await store.users.update(id, { ...change, ...(next && { status: next }) }, keepAnAdmin)
     if (status === 'disabled') await endSessions(id, context)
     return changed ?? target

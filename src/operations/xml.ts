@@ -4,7 +4,7 @@ import type { JsonObject } from '../lib/json.ts'
 import { PlatformError } from '../model/errors.ts'
 import type { Server } from '../model/server.ts'
 import { XmlPrompt, type XmlResult, XmlResults } from '../model/xml-result.ts'
-import { type Block, type BlockFault, parseXml, type XmlCall } from '../xml/index.ts'
+import { type Block, type BlockFault, parseXml, type XmlCall, type XmlEvent } from '../xml/index.ts'
 import { type Context, operation, type ServerTools } from './operation.ts'
 import { promptFor } from './xml-prompt.ts'
 import {
@@ -16,6 +16,7 @@ import {
   skippedResult,
   toolResult,
 } from './xml-results.ts'
+import { eventsOf, streamOf } from './xml-stream.ts'
 
 /** The maximum size of a message. */
 const limit = 1024 * 1024
@@ -27,11 +28,15 @@ export const executeXml = operation({
   permission: 'servers:UseServer',
   route: 'POST /xml/execute',
   summary: 'Run the use_mcp_tool and access_mcp_resource blocks in the text of an assistant, one after the other',
+  acceptsText: true,
   example: {
     text: '<use_mcp_tool><server_name>support</server_name><tool_name>get_weather</tool_name><arguments>{"city": "Recife"}</arguments></use_mcp_tool>',
   },
   input: z.strictObject({
-    text: z.string().describe('The text of the assistant, at most 1 MiB'),
+    text: z
+      .string()
+      .optional()
+      .describe('The text of the assistant, at most 1 MiB. Or send it as the body, in pieces: text/plain, or JSON'),
     servers: Servers.optional().describe('The servers that blocks can name, by slug; by default, all you can use'),
     fenced: z
       .enum(['skip', 'run'])
@@ -40,8 +45,14 @@ export const executeXml = operation({
   }),
   output: XmlResults,
   async run({ text, servers, fenced }, context) {
+    const blocks = new Blocks(context, servers)
+    const { body, bodyType } = context
+    if (body && text === undefined) {
+      return streamOf(runBlocks(eventsOf({ body, bodyType }, { fenced }, limit), blocks))
+    }
+    if (text === undefined) throw missingText()
     if (Buffer.byteLength(text) > limit) throw new PlatformError('MESSAGE_TOO_LARGE', { limit })
-    const results = await runBlocks(text, fenced, new Blocks(context, servers))
+    const results = await Array.fromAsync(runBlocks(parseXml(text, { fenced }), blocks))
     return { text: replyText(results), results }
   },
 })
@@ -67,22 +78,28 @@ export const getXmlPrompt = operation({
   },
 })
 
+const missingText = () => new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'text', message: 'is missing' }] })
+
 /** Runs blocks in order, each after the result of the one before. The first failure ends the run. */
-async function runBlocks(text: string, fenced: 'skip' | 'run', blocks: Blocks): Promise<XmlResult[]> {
-  const results: XmlResult[] = []
+async function* runBlocks(
+  events: Iterable<XmlEvent> | AsyncIterable<XmlEvent>,
+  blocks: Blocks,
+): AsyncGenerator<XmlResult> {
   let failed = false
-  const add = async (block: Block, run: () => Promise<XmlResult>) => {
-    const result = failed ? skippedResult(block, afterFailure) : await run()
+  for await (const event of events) {
+    const result = await resultOf(event, blocks, failed)
+    if (!result) continue
     failed ||= result.status === 'error' || result.status === 'denied'
-    results.push(result)
+    yield result
   }
-  for (const event of parseXml(text, { fenced })) {
-    if (event.kind === 'call') await add(event.call, () => blocks.run(event.call))
-    else if (event.kind === 'invalid') await add(event.block, async () => invalid(event.block, event.faults))
-    else if (event.kind === 'skipped') results.push(skippedResult(event.block, quotedText(event.inside)))
-    else if (event.kind === 'incomplete') results.push(skippedResult(event.block, cutOff(event.block)))
-  }
-  return results
+}
+
+async function resultOf(event: XmlEvent, blocks: Blocks, failed: boolean): Promise<XmlResult | undefined> {
+  if (event.kind === 'text') return undefined
+  if (event.kind === 'skipped') return skippedResult(event.block, quotedText(event.inside))
+  if (event.kind === 'incomplete') return skippedResult(event.block, cutOff(event.block))
+  if (failed) return skippedResult(event.kind === 'call' ? event.call : event.block, afterFailure)
+  return event.kind === 'call' ? blocks.run(event.call) : invalid(event.block, event.faults)
 }
 
 const cutOff = ({ tag }: Block) => `Not run: the message ends before </${tag}>. Send the whole block.`

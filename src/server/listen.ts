@@ -19,8 +19,9 @@ export interface HttpServer {
 export async function listen(platform: HttpServer, host: string, port: number): Promise<Listening> {
   const connections: Connections = new Map()
   const server = createServer(
-    // A client has a minute to send its request. A reply may take as long as the slowest tool.
-    { requestTimeout: 60_000, headersTimeout: 30_000, keepAliveTimeout: 60_000 },
+    // A client has five minutes to send its request, which may be what a model is still writing. A reply may take as long as
+    // the slowest tool.
+    { requestTimeout: 300_000, headersTimeout: 30_000, keepAliveTimeout: 60_000 },
     (request, response) => {
       connections.set(request.socket, response)
       if (namesHost(request)) void platform.handle(new NodeExchange(request, response))

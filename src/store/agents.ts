@@ -23,6 +23,7 @@ const toAgent = (row: AgentRow): Agent => ({
   temperature: row.temperature,
   boundary_policy: parse(row.boundary_policy),
   max_context_messages: row.max_context_messages,
+  mode: row.mode,
   has_guide: row.guide_id !== null,
   created_at: iso(row.created_at),
   updated_at: iso(row.updated_at),
@@ -42,6 +43,7 @@ const toColumns = (draft: AgentDraft) => ({
   temperature: draft.temperature,
   boundary_policy: print(draft.boundary_policy),
   max_context_messages: draft.max_context_messages,
+  mode: draft.mode,
 })
 
 export class Agents {

@@ -1,6 +1,7 @@
 import type { ChangeEvents } from '../db/change-events.ts'
 import type { Engine } from '../db/engine.ts'
 import { type Guard, guarded } from '../db/guarded.ts'
+import { parse, printList } from '../db/json.ts'
 import { pageOfRows, type Visible } from '../db/page.ts'
 import type { ApiKeyRow } from '../db/tables.ts'
 import type { ApiKey } from '../model/api-key.ts'
@@ -16,7 +17,7 @@ const toApiKey = (row: ApiKeyRow): ApiKey => ({
   created_by: (JSON.parse(row.ancestors) as string[]).at(-1) ?? null,
   rate_limit: row.rate_limit,
   end_user_id: row.end_user_id,
-  modes: row.modes === null ? [] : JSON.parse(row.modes),
+  modes: parse(row.modes) ?? [],
   expires_at: row.expires_at === null ? null : iso(row.expires_at),
   last_used_at: row.last_used_at === null ? null : iso(row.last_used_at),
   created_at: iso(row.created_at),
@@ -42,6 +43,7 @@ export interface ApiKeyChange {
   readonly name?: string
   readonly access_policy_ids?: readonly string[]
   readonly rate_limit?: number | null
+  readonly modes?: readonly string[]
   readonly expires_at?: number | null
 }
 
@@ -62,7 +64,7 @@ export class ApiKeys {
       access_policy_ids: JSON.stringify(key.access_policy_ids),
       ancestors: JSON.stringify(key.ancestors ?? []),
       end_user_id: key.end_user_id ?? null,
-      modes: key.modes && key.modes.length > 0 ? JSON.stringify(key.modes) : null,
+      modes: printList(key.modes ?? []),
       last_used_at: null,
       created_at: now,
       updated_at: now,
@@ -99,13 +101,14 @@ export class ApiKeys {
   }
 
   async update(id: string, change: ApiKeyChange, guard?: Guard): Promise<ApiKey | undefined> {
-    const { access_policy_ids, ...rest } = change
+    const { access_policy_ids, modes, ...rest } = change
     const row = await guarded(this.#engine, guard, (db) =>
       db
         .updateTable('api_keys')
         .set({
           ...rest,
           ...(access_policy_ids && { access_policy_ids: JSON.stringify(access_policy_ids) }),
+          ...(modes && { modes: printList(modes) }),
           updated_at: Date.now(),
         })
         .where('id', '=', id)

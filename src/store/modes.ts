@@ -18,15 +18,18 @@ const toMode = (row: ModeRow): Mode => ({
   levels: JSON.parse(row.levels),
   servers: parse(row.servers),
   tools: parse(row.tools),
+  groups: parse(row.groups),
+  sign_in_within_seconds: row.sign_in_within_seconds,
   created_at: iso(row.created_at),
   updated_at: iso(row.updated_at),
 })
 
-const toRow = ({ levels, servers, tools, ...draft }: Partial<ModeDraft>): Partial<ModeRow> => ({
+const toRow = ({ levels, servers, tools, groups, ...draft }: Partial<ModeDraft>): Partial<ModeRow> => ({
   ...draft,
   ...(levels && { levels: JSON.stringify(levels) }),
   ...(servers !== undefined && { servers: print(servers) }),
   ...(tools !== undefined && { tools: print(tools) }),
+  ...(groups !== undefined && { groups: print(groups) }),
 })
 
 export class Modes {

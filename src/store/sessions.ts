@@ -1,11 +1,12 @@
 import type { Transaction } from 'kysely'
 import type { ChangeEvents } from '../db/change-events.ts'
 import type { Engine } from '../db/engine.ts'
-import { parse } from '../db/json.ts'
+import { parse, print } from '../db/json.ts'
 import { pageOfRows, type Visible } from '../db/page.ts'
 import type { SessionEventRow, SessionRow, Tables } from '../db/tables.ts'
 import type { JsonObject } from '../lib/json.ts'
 import { firstIdAt, newId } from '../model/ids.ts'
+import type { CallerState } from '../model/mode.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
 import {
   type EventData,
@@ -30,6 +31,8 @@ export interface SessionRecord extends Session {
   readonly published: number
   readonly state: GuideState
   readonly run: RoutineRunState | null
+  /** The mode and the sign-in of the request that sent the latest message. */
+  readonly caller: CallerState
 }
 
 const toSession = (row: SessionRow): SessionRecord => {
@@ -45,6 +48,7 @@ const toSession = (row: SessionRow): SessionRecord => {
     generation_id: row.turn_id,
     next_offset: row.next_offset,
     metadata: JSON.parse(row.metadata),
+    mode: row.mode,
     routines: [...state.routines],
     principal: { id: row.principal_id, name: row.principal_name },
     created_at: iso(row.created_at),
@@ -53,6 +57,7 @@ const toSession = (row: SessionRow): SessionRecord => {
     published: row.published,
     state,
     run: parse(row.run),
+    caller: parse(row.caller) ?? {},
   }
 }
 
@@ -75,9 +80,17 @@ export interface NewSession {
   readonly end_user_id: string | null
   readonly title: string | null
   readonly metadata: JsonObject
+  readonly mode?: string | null
   readonly principal: { readonly id: string; readonly name: string }
   readonly state?: GuideState
   readonly run?: RoutineRunState
+}
+
+/** Who a turn runs as. */
+export interface TurnCaller {
+  readonly id: string
+  readonly name: string
+  readonly caller?: CallerState
 }
 
 export interface NewEvent {
@@ -125,7 +138,7 @@ export class Sessions {
     this.#unpublished.add(listener)
   }
 
-  async create({ principal, id, metadata, state, run, ...fresh }: NewSession): Promise<SessionRecord> {
+  async create({ principal, id, metadata, state, run, mode = null, ...fresh }: NewSession): Promise<SessionRecord> {
     const now = Date.now()
     const row: SessionRow = {
       id: id ?? newId('sess', now),
@@ -133,6 +146,8 @@ export class Sessions {
       path: pathOf(fresh.agent_id),
       principal_id: principal.id,
       principal_name: principal.name,
+      caller: null,
+      mode,
       next_offset: 0,
       published: 0,
       wanted: null,
@@ -169,7 +184,11 @@ export class Sessions {
   }
 
   /** Replaces the given top-level fields of the metadata. Null removes one. */
-  async mergeMetadata(id: string, change: JsonObject, fields: { title?: string | null } = {}): Promise<void> {
+  async mergeMetadata(
+    id: string,
+    change: JsonObject,
+    fields: { title?: string | null; mode?: string | null } = {},
+  ): Promise<void> {
     await this.#db.transaction().execute(async (tx) => {
       const row = await this.#locked(tx, id)
       if (!row) return
@@ -253,9 +272,9 @@ export class Sessions {
   async append(
     id: string,
     events: readonly NewEvent[],
-    { wanted = false, as }: { wanted?: boolean; as?: { readonly id: string; readonly name: string } | undefined } = {},
+    { wanted = false, as }: { wanted?: boolean; as?: TurnCaller | undefined } = {},
   ): Promise<{ event: SessionEvent; isNew: boolean }[] | undefined> {
-    const change = as && { principal_id: as.id, principal_name: as.name }
+    const change = as && { principal_id: as.id, principal_name: as.name, caller: print(as.caller ?? null) }
     const appended = await this.#db.transaction().execute(async (tx) => {
       const row = await this.#locked(tx, id)
       return row && this.#append(tx, row, events, wanted ? 'last' : undefined, change)

@@ -51,6 +51,7 @@ const toTool = (row: ToolRow): StoredTool => ({
   timeout_seconds: row.timeout_seconds,
   ask_destructive: row.ask_destructive === 1,
   approval_timeout_seconds: row.approval_timeout_seconds,
+  action_settings: parse(row.action_settings),
   created_at: iso(row.created_at),
   updated_at: iso(row.updated_at),
 })
@@ -74,6 +75,7 @@ const toColumns = (draft: SealedDraft) => ({
   timeout_seconds: draft.timeout_seconds,
   ask_destructive: Number(draft.ask_destructive),
   approval_timeout_seconds: draft.approval_timeout_seconds,
+  action_settings: print(draft.action_settings ?? null),
 })
 
 export class Tools {

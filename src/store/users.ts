@@ -1,6 +1,7 @@
 import type { ChangeEvents } from '../db/change-events.ts'
 import type { Engine } from '../db/engine.ts'
 import { type Guard, guarded } from '../db/guarded.ts'
+import { parse, printList } from '../db/json.ts'
 import { pageOfRows, type Visible } from '../db/page.ts'
 import type { UserRow } from '../db/tables.ts'
 import { uniquely } from '../db/unique.ts'
@@ -19,6 +20,7 @@ const toUser = (row: UserRow): User => {
     name: row.name,
     role: roleOf(access_policy_ids),
     access_policy_ids,
+    modes: parse(row.modes) ?? [],
     status: row.status as UserStatus,
     has_password: row.password_hash !== null,
     sso_issuer: row.sso_issuer,
@@ -38,6 +40,7 @@ export interface NewUser extends Partial<Invitation & Pick<UserRow, 'sso_issuer'
   readonly email: string
   readonly name: string
   readonly access_policy_ids: readonly string[]
+  readonly modes?: readonly string[]
   readonly status: UserStatus
   readonly created_by: string | null
   readonly ancestors: readonly string[]
@@ -49,6 +52,7 @@ type Change = Partial<Omit<UserRow, 'id' | 'access_policy_ids' | 'status' | 'pro
 export interface UserChange {
   readonly name?: string
   readonly access_policy_ids?: readonly string[]
+  readonly modes?: readonly string[]
   readonly status?: UserStatus
 }
 
@@ -65,7 +69,7 @@ export class Users {
     return this.#engine.db
   }
 
-  async create({ access_policy_ids, ancestors, ...user }: NewUser): Promise<User> {
+  async create({ access_policy_ids, ancestors, modes = [], ...user }: NewUser): Promise<User> {
     const now = Date.now()
     const row: UserRow = {
       ...{ password_hash: null, sso_issuer: null, sso_subject: null, last_seen_at: null },
@@ -74,6 +78,7 @@ export class Users {
       id: newId('usr', now),
       access_policy_ids: JSON.stringify(access_policy_ids),
       ancestors: JSON.stringify(ancestors),
+      modes: printList(modes),
       signed_out_at: 0,
       created_at: now,
       updated_at: now,
@@ -117,12 +122,14 @@ export class Users {
     return pageOfRows(where, filter, visible, toUser)
   }
 
-  async update(id: string, { access_policy_ids, ...change }: UserChange, guard?: Guard): Promise<User | undefined> {
+  async update(id: string, fields: UserChange, guard?: Guard): Promise<User | undefined> {
+    const { access_policy_ids, modes, ...change } = fields
     const row = await guarded(this.#engine, guard, (db) =>
       db
         .updateTable('users')
         .set({
           ...change,
+          ...(modes && { modes: printList(modes) }),
           ...(access_policy_ids && { access_policy_ids: JSON.stringify(access_policy_ids) }),
           updated_at: Date.now(),
         })

@@ -41,6 +41,7 @@ const method = (
   schema: { type: 'object', properties, required, additionalProperties: false },
   idempotent: true,
   destructive: false,
+  readOnly: true,
 })
 
 const text = { type: 'string' }

@@ -2,6 +2,7 @@ import type { Authenticator } from '../access/authenticator.ts'
 import { ExpressionFailed } from '../expressions/template.ts'
 import type { Json } from '../lib/json.ts'
 import { PlatformError } from '../model/errors.ts'
+import { asCaller } from '../model/mode.ts'
 import type { Principal } from '../model/principal.ts'
 import type { RunError } from '../model/workflow-run.ts'
 import { AttemptSuperseded } from '../store/attempt.ts'
@@ -196,10 +197,10 @@ export async function principalOf(
     const kind = started_by.id.startsWith('usr_') ? { kind: 'user' as const } : {}
     throw new PlatformError('KEY_GONE', { name: started_by.name, ...kind })
   }
-  const { boundaries, end_user_id, scopes } = settings
+  const { boundaries, caller, end_user_id, scopes } = settings
   const { token } = principal
   return {
-    ...principal,
+    ...asCaller(principal, caller),
     projectId: project_id,
     boundaries,
     endUserId: end_user_id,

@@ -3,6 +3,7 @@ import type { Jobs } from '../jobs/jobs.ts'
 import { isObject, type Json, type JsonObject } from '../lib/json.ts'
 import { type ErrorCode, PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
+import { callerStateOf } from '../model/mode.ts'
 import { Waiting } from '../model/outcome.ts'
 import { done, type Output } from '../model/tool.ts'
 import { isRunOver, type RunStatus } from '../model/workflow-run.ts'
@@ -310,6 +311,7 @@ export const settingsOf = ({
   run,
 }: Starter & Partial<Pick<Execution, 'onWait' | 'run'>>): Omit<NewRun['settings'], 'definition'> => ({
   boundaries: principal.boundaries ?? [],
+  caller: callerStateOf(principal),
   end_user_id: principal.endUserId,
   scopes: principal.token?.scopes ?? null,
   context: context ?? {},

@@ -49,6 +49,19 @@ const tags = Object.keys(blockParameters) as BlockTag[]
 const opening = new Map(tags.map((tag) => [`<${tag}>`, tag]))
 const commentStart = '<!--'
 const commentEnd = '-->'
+const openingTags = [...opening.keys()]
+const tagsAndComments = [...openingTags, commentStart]
+
+/** What ends or continues a block of each kind. */
+const insides = new Map(
+  tags.map((tag) => {
+    const closing = `</${tag}>`
+    const names = new Map(blockParameters[tag].map((name) => [`<${name}>`, name as string]))
+    return [tag, { closing, names, known: [closing, commentStart, ...names.keys(), ...openingTags] }]
+  }),
+)
+
+type Inside = NonNullable<ReturnType<typeof insides.get>>
 
 const less = 0x3c
 const openBrace = 0x7b
@@ -120,7 +133,7 @@ export class XmlParser {
         continue
       }
       const code = this.#source.at(position)
-      if (code === less) position = yield* this.#tag(position)
+      if (code === less) position = this.#isPlain(position) ? position + 1 : yield* this.#tag(position)
       else if (code === backslash) position = yield* this.#escape(position)
       else position = yield* this.#code(position)
     }
@@ -162,8 +175,14 @@ export class XmlParser {
     return end
   }
 
+  /** Whether a `<` is the start of nothing that matters, which its next character mostly shows. */
+  #isPlain(position: number): boolean {
+    const next = this.#source.at(position + 1)
+    return next !== -1 && !tagsAndComments.some((text) => text.charCodeAt(1) === next)
+  }
+
   *#tag(position: number): Reading<number> {
-    const found = yield* this.#match(position, [...opening.keys(), ...(this.#markdown ? [commentStart] : [])])
+    const found = yield* this.#match(position, this.#markdown ? tagsAndComments : openingTags)
     if (found === undefined) return position + 1
     if (found === commentStart) {
       const start = position + commentStart.length
@@ -180,9 +199,7 @@ export class XmlParser {
   *#readBlock(tag: BlockTag, start: number): Reading<number> {
     const block: OpenBlock = { tag, start, parameters: {}, repeated: new Set() }
     this.#block = block
-    const closing = `</${tag}>`
-    const names = new Map(blockParameters[tag].map((name) => [`<${name}>`, name as string]))
-    const known = [closing, commentStart, ...names.keys(), ...opening.keys()]
+    const { closing, names, known } = insides.get(tag) as Inside
     for (let position = start + tag.length + 2; ; ) {
       position = yield* this.#find('<', position)
       if (position === -1) return this.#cutOff(block)

@@ -6,7 +6,7 @@ import { builtIns } from '../../model/guide.ts'
 import { iso } from '../../model/page.ts'
 import type { RoutineRun, RoutineRunState } from '../../model/session.ts'
 import type { Run } from '../../store/generations.ts'
-import type { SessionRecord } from '../../store/sessions.ts'
+import type { SessionRecord, TurnCaller } from '../../store/sessions.ts'
 import type { Store } from '../../store/store.ts'
 import { post } from '../../webhooks/post.ts'
 import { signed } from '../../webhooks/signature.ts'
@@ -41,7 +41,7 @@ export interface Trigger {
   readonly input: JsonObject
   readonly callbackUrl: string | null
   readonly endUserId: string | null
-  readonly principal: { readonly id: string; readonly name: string }
+  readonly principal: TurnCaller
 }
 
 export class RoutineRuns {

@@ -6,9 +6,10 @@ import { PlatformError } from '../../model/errors.ts'
 import { type GenerationResult, type GenerationSettings, isOver } from '../../model/generation.ts'
 import type { Guide } from '../../model/guide.ts'
 import { newId } from '../../model/ids.ts'
+import { withModes } from '../../model/mode.ts'
 import type { GuideState, SessionEvent } from '../../model/session.ts'
 import type { Run } from '../../store/generations.ts'
-import type { NewEvent, SessionRecord } from '../../store/sessions.ts'
+import type { NewEvent, SessionRecord, TurnCaller } from '../../store/sessions.ts'
 import type { Store } from '../../store/store.ts'
 import { iterationsOf } from '../guide/limits.ts'
 import type { Runner } from '../runner.ts'
@@ -29,7 +30,7 @@ export interface SessionRunnerDeps {
 
 /** Who a turn runs as, and how the request came in. */
 export interface TurnOrigin {
-  readonly principal: { readonly id: string; readonly name: string }
+  readonly principal: TurnCaller
 }
 
 /**
@@ -107,20 +108,23 @@ export class SessionRunner {
     const guide = guide_id === null ? undefined : await store.guides.find(guide_id)
     const id = newId('agt_gen')
     const trace_id = id.replace('agt_gen', 'trace')
-    const started = await store.sessions.startTurn(session.id, ({ project_id, next_offset, principal }) => ({
-      generation: {
-        ...{ id, trace_id, project_id, agent_id: agent.id, session_id: session.id },
-        parent_generation_id: null,
-        parent_call_id: null,
-        depth: 0,
-        principal,
-        surface: 'rest',
-        client: { name: null, version: null },
-        settings: settingsOf(agent, guide, next_offset, session),
-        input: [],
-      },
-      events: [statusEvent({ id, trace_id }, 'acknowledged'), statusEvent({ id, trace_id }, 'processing')],
-    }))
+    const started = await store.sessions.startTurn(
+      session.id,
+      ({ project_id, next_offset, principal, caller, mode }) => ({
+        generation: {
+          ...{ id, trace_id, project_id, agent_id: agent.id, session_id: session.id },
+          parent_generation_id: null,
+          parent_call_id: null,
+          depth: 0,
+          principal,
+          surface: 'rest',
+          client: { name: null, version: null },
+          settings: settingsOf(agent, guide, next_offset, { ...session, caller, mode }),
+          input: [],
+        },
+        events: [statusEvent({ id, trace_id }, 'acknowledged'), statusEvent({ id, trace_id }, 'processing')],
+      }),
+    )
     if (started) await runner.wake(id)
     return started !== undefined
   }
@@ -176,7 +180,7 @@ function settingsOf(
   agent: Agent,
   guide: Guide | undefined,
   before: number,
-  { id: sessionId, end_user_id, run, state }: SessionRecord,
+  { id: sessionId, end_user_id, run, state, caller, mode }: SessionRecord,
 ): GenerationSettings {
   const { ai_provider_id, model, instructions, tool_ids, temperature, max_context_messages, boundary_policy } = agent
   const { active_tool_ids, tool_choice, stop_conditions, step_rules } = agent
@@ -187,6 +191,7 @@ function settingsOf(
     boundaries: boundary_policy
       ? [[{ policyId: `${agent.id}/boundary_policy`, statements: boundary_policy.statement }]]
       : [],
+    caller: withModes(caller, agent.mode, mode),
     max_call_depth: 10,
     tool_context: { sessionId, ...(end_user_id !== null && isHeader(end_user_id) && { endUserId: end_user_id }) },
     streamed: true,

@@ -9,6 +9,8 @@ const wholeTimeout = 60_000
 
 /** Lists all tools of a server, page by page. Skips tools with an invalid definition. */
 export async function listTools(client: Client): Promise<readonly Tool[]> {
+  // The SDK returns an empty list, too, but logs that to the console.
+  if (client.getServerCapabilities()?.tools === undefined) return []
   const options = { timeout: pageTimeout, signal: AbortSignal.timeout(wholeTimeout) }
   try {
     return readAll((await client.listTools(undefined, options)).tools)

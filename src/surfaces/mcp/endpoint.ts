@@ -81,6 +81,7 @@ export class McpEndpoints {
     changes.subscribe('access_policies', toolsChanged)
     changes.subscribe('api_keys', toolsChanged)
     changes.subscribe('users', toolsChanged)
+    for (const changed of [toolsChanged, promptsChanged, resourcesChanged]) changes.subscribe('modes', changed)
     changes.subscribe('skills', resourcesChanged)
   }
 

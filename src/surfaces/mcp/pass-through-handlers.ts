@@ -89,10 +89,16 @@ async function answered(ref: { uri?: string } | object, work: () => Promise<Json
     return (await work()) as never
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error
-    if (error.code === 'UNKNOWN_RESOURCE' && 'uri' in ref) throw new ResourceNotFoundError(String(ref.uri))
-    throw new ProtocolError(codeOf(error), error.message, errorBody(error))
+    const code = codeOf(error)
+    const uri = 'uri' in ref ? { uri: String(ref.uri) } : undefined
+    const isUnknown = error.code === 'UNKNOWN_RESOURCE' || code === resourceNotFound
+    if (uri && isUnknown) throw new ResourceNotFoundError(uri.uri)
+    throw new ProtocolError(code, error.message, { ...uri, ...errorBody(error) })
   }
 }
+
+/** Of servers before 2026. */
+const resourceNotFound = -32002
 
 /** The code of the upstream server, if it returned an error. */
 function codeOf({ cause, status }: PlatformError): number {

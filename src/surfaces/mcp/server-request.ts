@@ -3,6 +3,7 @@ import { appOf } from '../../catalogue/app.ts'
 import type { ToolEntry } from '../../catalogue/catalogue.ts'
 import type { NamedAction, ServerAction, ServerCatalogue } from '../../catalogue/server-catalogue.ts'
 import { toolResource } from '../../dispatch/authorize.ts'
+import { modeFilter } from '../../dispatch/mode.ts'
 import { CallRecord } from '../../dispatch/record.ts'
 import { recordAttempt } from '../../dispatch/rejected-call.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
@@ -84,7 +85,8 @@ export class ServerRequest {
   /** All actions that the caller can use, with their names on this server. */
   async named(): Promise<readonly NamedAction[]> {
     const may = this.#judge()
-    return (await this.#catalogue()).named.filter(([, one]) => may(one))
+    const inMode = await this.#inMode()
+    return (await this.#catalogue()).named.filter(([, one]) => may(one) && (!inMode || inMode(one.action)))
   }
 
   async actions(): Promise<readonly ServerAction[]> {
@@ -165,7 +167,13 @@ export class ServerRequest {
    */
   async passed(kind: 'prompts' | 'resources'): Promise<readonly PassedServer[]> {
     const { passed } = await this.#catalogue()
-    const entries = passed[kind].filter((entry) => this.#may(entry))
+    const inMode = await this.#inMode()
+    const method = kind === 'prompts' ? 'prompts/get' : 'resources/read'
+    const isInMode = ({ methods }: ToolEntry) => {
+      const action = methods.get(method)?.action
+      return !inMode || (action !== undefined && inMode(action))
+    }
+    const entries = passed[kind].filter((entry) => this.#may(entry) && isInMode(entry))
     const { endUserId } = this.principal
     const found = await Promise.allSettled(
       entries.map(async (entry) => ({ entry, offers: await this.#deps.catalogue.offers(entry, endUserId) })),
@@ -272,6 +280,10 @@ export class ServerRequest {
 
   #catalogue(): Promise<ServerCatalogue> {
     return this.#deps.serverCatalogues.of(this.server)
+  }
+
+  #inMode() {
+    return modeFilter(this.principal, this.server, this.#deps.store.modes)
   }
 
   #may({ tool }: Pick<ServerAction, 'tool'>): boolean {

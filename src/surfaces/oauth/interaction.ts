@@ -79,8 +79,11 @@ export class Interactions {
     const token = step === 'in' ? sessionTokenOf(exchange) : undefined
     const signedIn =
       token === undefined ? undefined : await this.#deps.sessions.authenticate(token).catch(() => undefined)
-    if (signedIn) await this.#finish(node, { login: { accountId: signedIn.principal.id } })
-    return signedIn !== undefined
+    if (!signedIn) return false
+    const { id, signedInAt } = signedIn.principal
+    const ts = signedInAt === undefined ? {} : { ts: Math.floor(signedInAt / 1000) }
+    await this.#finish(node, { login: { accountId: id, ...ts } })
+    return true
   }
 
   async #show(node: Node, interaction: Interaction, client: Client, form: Form, fault?: string): Promise<void> {
@@ -163,9 +166,16 @@ export class Interactions {
       client_name: nameOf(client),
       client_host: hostOfClient(client.clientId) ?? null,
       redirect_host: redirectText(redirect),
+      signed_in_at: principal.kind === 'user' ? await this.#signedInAt(interaction) : null,
       expires_at: Date.now() + (client.grantTypeAllowed('refresh_token') ? refreshSeconds * 1000 : onceMs),
     })
     await this.#finish(node, { consent: { grantId: await grant.save() } })
+  }
+
+  /** When the person in this browser signed in. */
+  async #signedInAt({ session }: Interaction): Promise<number | null> {
+    const kept = session && (await this.#deps.provider.Session.findByUid(session.uid))
+    return kept?.loginTs === undefined ? null : kept.loginTs * 1000
   }
 
   /** Ends the session of this browser, and sends the same request again. */

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../lib/json.ts'
 import { catalogue } from '../../model/errors.ts'
 import { type Operation, parametersOf, routeOf } from '../../operations/operation.ts'
 import { type OperationSchemas, refTo, schemasOf } from './schemas.ts'
+import { textTypes } from './text-body.ts'
 
 /** The OpenAPI 3.1 document, generated from the operations. */
 export function openapi(operations: readonly Operation[], permissions: Iterable<string>, version: string): JsonObject {
@@ -146,6 +147,7 @@ function describe(operation: Operation, schemas: OperationSchemas, bodies: Map<s
             ),
             ...(operation.example && { example: operation.example }),
           },
+          ...(operation.acceptsText && textContent),
         },
       },
     }),
@@ -159,6 +161,8 @@ function describe(operation: Operation, schemas: OperationSchemas, bodies: Map<s
     },
   }
 }
+
+const textContent = Object.fromEntries(textTypes.map((type) => [type, { schema: { type: 'string' } }]))
 
 const later = (schema: JsonObject): JsonObject => ({
   description: 'Not finished: the response contains the current state',

@@ -11,6 +11,7 @@ import type { Metrics } from '../../server/metrics.ts'
 import type { Route } from '../../server/router.ts'
 import { idempotently } from './idempotency.ts'
 import { type RestReply, replyOf, sendReply } from './rest-reply.ts'
+import { hasTextBody } from './text-body.ts'
 
 export interface RestDeps {
   readonly operations: readonly Operation[]
@@ -69,8 +70,11 @@ function perform(
   return idempotently(deps.store.idempotencyKeys, request, run, (error) => errorReply(error, log))
 }
 
-const extras = (operation: Operation, exchange: Exchange): Pick<Context, 'body' | 'range'> | undefined => {
+const extras = (operation: Operation, exchange: Exchange): Pick<Context, 'body' | 'bodyType' | 'range'> | undefined => {
   if (operation.accepts === 'bytes') return { body: exchange.chunks() }
+  if (hasTextBody(operation, exchange)) {
+    return { body: exchange.chunks(), bodyType: String(exchange.headers['content-type']).toLowerCase() }
+  }
   const { range } = exchange.headers
   return operation.answers === 'bytes' && range !== undefined ? { range } : undefined
 }
@@ -85,7 +89,7 @@ function inputReader(operation: Operation, bodyLimit: number) {
 
   return async (exchange: Exchange, params: Params): Promise<unknown> => {
     const input: Record<string, unknown> = exchange.query === '' ? {} : readQuery(exchange.query, fields)
-    if (inBody) {
+    if (inBody && !hasTextBody(operation, exchange)) {
       const errors = Object.keys(input).map((name) => ({
         path: name,
         message: 'belongs in the body, not in the query string',

@@ -4,6 +4,7 @@ import { Tabs } from '../../ui/tabs.tsx'
 import { Apps } from './apps.tsx'
 import { Check } from './check.tsx'
 import { Keys } from './keys.tsx'
+import { Modes } from './modes.tsx'
 import { Policies } from './policies.tsx'
 
 export function Access() {
@@ -12,7 +13,7 @@ export function Access() {
   return (
     <>
       <PageHead title="Access">
-        API keys and connected apps identify callers. Access policies define what they can do.
+        API keys and connected apps identify callers. Access policies define what they can do, modes limit single calls.
       </PageHead>
       <Tabs
         label="Access"
@@ -22,6 +23,7 @@ export function Access() {
           { id: 'keys', label: 'API keys', content: () => <Keys /> },
           { id: 'apps', label: 'Connected apps', content: () => <Apps /> },
           { id: 'policies', label: 'Access policies', content: () => <Policies /> },
+          { id: 'modes', label: 'Modes', content: () => <Modes /> },
           { id: 'check', label: 'Policy simulator', content: () => <Check /> },
         ]}
       />

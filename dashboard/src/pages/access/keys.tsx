@@ -9,6 +9,7 @@ import { ConfirmButton, Dialog } from '../../ui/dialog.tsx'
 import { Select, TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
 import { Listing } from '../../ui/listing.tsx'
+import { ModesField } from '../../ui/modes-field.tsx'
 import { Empty } from '../../ui/notice.tsx'
 import type { Column } from '../../ui/table.tsx'
 import { useAction } from '../../use-action.ts'
@@ -73,13 +74,18 @@ function useColumns(): Column<ApiKey>[] {
     {
       name: 'Policies',
       wideOnly: true,
-      cell: ({ access_policy_ids }) =>
+      cell: ({ access_policy_ids, modes }) =>
         access_policy_ids.length === 0 ? (
           <span className="text-soft">none</span>
         ) : (
           <Row>
             {access_policy_ids.map((id) => (
               <Badge key={id}>{nameOf(id)}</Badge>
+            ))}
+            {modes.map((slug) => (
+              <Badge key={slug} tone="accent">
+                mode {slug}
+              </Badge>
             ))}
           </Row>
         ),
@@ -120,13 +126,20 @@ function NewKey({ onClose }: { onClose: () => void }) {
   const { data: policies = [] } = usePolicies()
   const { data: projects = [] } = useProjects()
   const form = useForm({
-    start: { name: '', chosen: ['pol_caller'] as readonly string[], projectId: '', days: '' },
-    save: ({ name, chosen, projectId, days }) =>
+    start: {
+      name: '',
+      chosen: ['pol_caller'] as readonly string[],
+      modes: [] as readonly string[],
+      projectId: '',
+      days: '',
+    },
+    save: ({ name, chosen, modes, projectId, days }) =>
       ask(
         qm.apiKeys.createApiKey({
           body: {
             name: name.trim(),
             access_policy_ids: [...chosen],
+            modes: [...modes],
             ...(projectId && { project_id: projectId }),
             ...(days && { expires_at: new Date(Date.now() + Number(days) * 86_400_000).toISOString() }),
           },
@@ -168,6 +181,7 @@ function NewKey({ onClose }: { onClose: () => void }) {
           chosen={draft.chosen}
           onChange={(chosen) => set({ chosen })}
         />
+        <ModesField chosen={draft.modes} onChange={(modes) => set({ modes })} />
         <div className="grid gap-4 sm:grid-cols-2">
           <Select
             label="Project"

@@ -18,6 +18,7 @@ export interface Draft {
   /** Undefined while the text is not valid JSON. */
   readonly stepRules: unknown
   readonly boundary: unknown
+  readonly mode: string
 }
 
 export const emptyDraft: Draft = {
@@ -34,6 +35,7 @@ export const emptyDraft: Draft = {
   maxContext: '',
   stepRules: null,
   boundary: null,
+  mode: '',
 }
 
 export const draftOf = (agent: Agent): Draft => ({
@@ -50,6 +52,7 @@ export const draftOf = (agent: Agent): Draft => ({
   maxContext: agent.max_context_messages === null ? '' : String(agent.max_context_messages),
   stepRules: agent.step_rules.length === 0 ? null : agent.step_rules,
   boundary: agent.boundary_policy,
+  mode: agent.mode ?? '',
 })
 
 export function bodyOf(draft: Draft): NewAgent {
@@ -72,6 +75,7 @@ export function bodyOf(draft: Draft): NewAgent {
     max_steps: Number(draft.maxSteps),
     temperature: draft.temperature.trim() === '' ? null : Number(draft.temperature),
     boundary_policy: (draft.boundary ?? null) as null,
+    mode: draft.mode || null,
     max_context_messages: draft.maxContext.trim() === '' ? null : Number(draft.maxContext),
   }
 }

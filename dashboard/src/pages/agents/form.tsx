@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { useTools } from '../../queries.ts'
+import { useModes, useTools } from '../../queries.ts'
 import { Button, buttonClass, IconButton } from '../../ui/button.tsx'
 import { Select, TextArea, TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
@@ -22,6 +22,7 @@ export function AgentForm({ isNew, projectId, ...saving }: Props) {
   const isHere = (record: { project_id: string | null }) => !projectId || record.project_id === projectId
   const { data: allProviders, error: providersError } = useAiProviders()
   const { data: allTools = [] } = useTools()
+  const { data: allModes = [] } = useModes()
   const providers = (allProviders ?? []).filter(isHere)
   const tools = allTools.filter(isHere)
   // Preselect a provider.
@@ -138,6 +139,20 @@ export function AgentForm({ isNew, projectId, ...saving }: Props) {
             {...text('maxContext', 'max_context_messages')}
             hint="Only the latest are sent to the model. Default: all"
           />
+          {(allModes.length > 0 || draft.mode !== '') && (
+            <Select
+              label="Mode"
+              {...text('mode')}
+              hint="Limits its calls, in addition to the mode of the caller"
+              options={[
+                ['', 'None'],
+                ...withCurrent(
+                  allModes.filter(isHere).map(({ slug }) => slug),
+                  draft.mode,
+                ).map((slug) => [slug, slug] as const),
+              ]}
+            />
+          )}
         </div>
         <StopConditions
           names={modelNames}

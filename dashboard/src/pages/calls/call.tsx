@@ -117,6 +117,7 @@ function Whole({ call }: { call: CallRecord }) {
               facts={[
                 ['Key', call.principal.name],
                 ['Surface', call.surface],
+                ...(call.mode ? [['Mode', call.mode] as const] : []),
                 ...(call.server_id ? [['Server', <ServerLink key="server" id={call.server_id} />] as const] : []),
                 ['Client', [call.client.name, call.client.version].filter(Boolean).join(' ') || 'unknown'],
                 [

@@ -5,6 +5,7 @@ import { Button, Row } from '../../ui/button.tsx'
 import { ConfirmButton, Dialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
+import { ModesField } from '../../ui/modes-field.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { Facts } from '../../ui/panel.tsx'
 import { useAction } from '../../use-action.ts'
@@ -19,10 +20,10 @@ export function Person({ user, onClose }: { user: User; onClose: () => void }) {
   const { data: projects = [] } = useProjects()
   const path = { user_id: user.id }
   const form = useForm({
-    start: { name: user.name, role: user.role ?? '' },
+    start: { name: user.name, role: user.role ?? '', modes: user.modes as readonly string[] },
     version: user.updated_at,
-    save: ({ name, role }) =>
-      ask(qm.users.updateUser({ path, body: { name: name.trim(), ...(isRole(role) && { role }) } })),
+    save: ({ name, role, modes }) =>
+      ask(qm.users.updateUser({ path, body: { name: name.trim(), ...(isRole(role) && { role }), modes: [...modes] } })),
     changes,
   })
   const setStatus = useAction((status: 'active' | 'disabled') => ask(qm.users.updateUser({ path, body: { status } })), {
@@ -49,6 +50,7 @@ export function Person({ user, onClose }: { user: User; onClose: () => void }) {
             {...form.text('role')}
             {...(user.role === null && { none: `Custom: ${user.access_policy_ids.join(', ') || 'no access'}` })}
           />
+          <ModesField chosen={form.draft.modes} onChange={(modes) => form.set({ modes })} />
         </Form>
         <div className="space-y-3 border-t border-line pt-4">
           <ErrorNotice error={reinvite.error ?? setStatus.error ?? signOut.error} />

@@ -117,7 +117,7 @@ export function ToolForm({ isNew, types, ...saving }: Props) {
             label="Timeout"
             type="number"
             min={1}
-            max={300}
+            max={3600}
             {...text('timeout', 'timeout_seconds')}
             hint="Seconds. Default: 60"
           />
@@ -132,6 +132,19 @@ export function ToolForm({ isNew, types, ...saving }: Props) {
               error={faultOf('preset_parameters')}
             />
           </div>
+          {type?.many_actions && (
+            <div className="md:col-span-3">
+              <JsonField
+                label="Settings of single actions"
+                hint="Level, approval and availability by action. * stands for all that are not listed"
+                placeholder={'{ "read_file": { "auto_approve": true }, "delete_file": { "enabled": false } }'}
+                rows={3}
+                value={draft.actions}
+                onChange={(actions) => set({ actions })}
+                error={faultOf('action_settings')}
+              />
+            </div>
+          )}
         </div>
       </Panel>
     </Form>
