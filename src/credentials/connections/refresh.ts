@@ -23,8 +23,12 @@ export interface RefreshDeps {
   readonly events: ConnectionEvents
 }
 
-const leaseMs = 30_000
 const requestMs = 10_000
+/**
+ * Longer than a request can take, so that no two processes send the same refresh token. Not much longer, because calls wait
+ * this long if the process with the lease dies.
+ */
+const leaseMs = requestMs + 5000
 const pollMs = 250
 const minute = 60_000
 
@@ -84,8 +88,10 @@ export class TokenRefresh {
       const { id, generation, retry_at } = live.row
       if ((retry_at ?? 0) > Date.now()) return this.#unavailable(live)
       const by = `${this.#process}/${generation}`
-      const leased = await this.#deps.connections.lease(id, generation, by, Date.now() + leaseMs)
-      if (leased) return this.#request(openConnection(leased, this.#deps.vault), by)
+      const { connections, vault } = this.#deps
+      const before = await connections.findRow(id)
+      const leased = await connections.lease(id, generation, by, Date.now() + leaseMs)
+      if (leased) return this.#request(openConnection(leased, vault), by, before?.lease_by != null)
       const next = await this.#afterOther(live)
       if (next.row.generation !== generation) return next
       live = next
@@ -118,7 +124,8 @@ export class TokenRefresh {
     })
   }
 
-  async #request(live: LiveConnection, by: string): Promise<LiveConnection> {
+  /** `isTakeover`: a process has died with the lease, so the server may already have replaced the refresh token. */
+  async #request(live: LiveConnection, by: string, isTakeover: boolean): Promise<LiveConnection> {
     const { row } = live
     const { connections, vault, events } = this.#deps
     try {
@@ -135,7 +142,7 @@ export class TokenRefresh {
       if (row.status !== 'active') await events.publish('connection.restored', stored)
       return openConnection(stored, vault)
     } catch (error) {
-      return this.#failed(live, by, error)
+      return this.#failed(live, by, error, isTakeover)
     }
   }
 
@@ -154,7 +161,7 @@ export class TokenRefresh {
   }
 
   /** Only a rejected grant ends the connection, and only if no other process has replaced the tokens meanwhile. */
-  async #failed(live: LiveConnection, by: string, error: unknown): Promise<LiveConnection> {
+  async #failed(live: LiveConnection, by: string, error: unknown, isTakeover: boolean): Promise<LiveConnection> {
     const { row } = live
     const { connections, oauthClients, events } = this.#deps
     if (!(error instanceof OAuthError)) {
@@ -164,7 +171,8 @@ export class TokenRefresh {
     if (error instanceof GrantRejected || error instanceof ClientRejected) {
       // Refresh tokens belong to their client. Whoever connects again gets a new registration.
       if (error instanceof ClientRejected) await oauthClients.forget(row.project_id, row.issuer ?? '')
-      const ended = await connections.settle(row, by, { status: 'reauth_required', error: error.message })
+      const reason = isTakeover ? `${error.message} ${interrupted}` : error.message
+      const ended = await connections.settle(row, by, { status: 'reauth_required', error: reason })
       if (!ended) return this.#reread(row)
       await events.publish('connection.reauth_required', ended)
       throw new ConnectionNeeded('expired', { subject: row })
@@ -210,5 +218,8 @@ export class TokenRefresh {
     return openConnection(row, this.#deps.vault)
   }
 }
+
+const interrupted =
+  'The previous refresh was interrupted because its process stopped, so the tokens it was issued were lost.'
 
 const backoff = (failures: number) => backoffMs(failures, { firstMs: 2000, maxMs: 10 * minute })
