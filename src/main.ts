@@ -445,11 +445,13 @@ export async function createPlatform(
       workflows.close()
       void jobs.stop()
       coordinator.close()
+      connections.waits.close()
       void endpoints.drain()
     },
     async close() {
       closing.abort()
       coordinator.close()
+      connections.waits.close()
       warm.close()
       runner.close()
       sessionRunner.close()

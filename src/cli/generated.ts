@@ -429,7 +429,7 @@ export const commands: readonly Command[] = [
       { name: 'action', type: 'string | null', description: 'The action, for tools that have several', where: 'body', reads: 'text or null' },
       { name: 'input', type: 'object | null', description: 'The arguments', where: 'body', reads: 'JSON' },
       { name: 'end_user_id', type: 'string | null', description: 'The end user whose connections the call uses; needs connections:ActAs', where: 'body', reads: 'text or null' },
-      { name: 'wait', type: 'boolean', description: 'If false, do not wait for approval: send the same call again later', where: 'body', reads: 'flag' },
+      { name: 'wait', type: 'boolean', description: 'By default, the call waits for approval. If false, it does not: send it again later. If true, it also waits until a missing account is connected', where: 'body', reads: 'flag' },
     ],
   },
   {

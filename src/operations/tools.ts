@@ -13,6 +13,7 @@ import { recordAttempt } from '../dispatch/rejected-call.ts'
 import { AnyJson, isObject, type JsonObject } from '../lib/json.ts'
 import { PendingApproval } from '../model/approval.ts'
 import { EndUserId } from '../model/connection.ts'
+import { isConnectionRequired } from '../model/connection-required.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
 import { type Outcome, type Wait, Waiting } from '../model/outcome.ts'
@@ -284,7 +285,12 @@ const calling = operation({
     action: Text.max(200).nullish().describe('The action, for tools that have several'),
     input: jsonObject('The arguments').nullish(),
     end_user_id: EndUserId.nullish().describe('The end user whose connections the call uses; needs connections:ActAs'),
-    wait: z.boolean().optional().describe('If false, do not wait for approval: send the same call again later'),
+    wait: z
+      .boolean()
+      .optional()
+      .describe(
+        'By default, the call waits for approval. If false, it does not: send it again later. If true, it also waits until a missing account is connected',
+      ),
   }),
   output: AnyJson.describe('The output of the tool'),
   later: PendingApproval,
@@ -292,11 +298,27 @@ const calling = operation({
     const returns = wait === false && context.onWait !== 'resume'
     const principal = end_user_id ? await principalFor(end_user_id, id, context) : context.principal
     const caller = { ...context, principal, ...(returns && { onWait: 'return' as const }) }
-    const result = await call(id, action, input, caller)
+    const make = () => call(id, action, input, caller)
+    const result = await (wait === true ? whenConnected(make, id, caller) : make())
     if (!(result instanceof Waiting)) return new JsonText(result.text)
     return returns ? pending(result.on) : result
   },
 })
+
+/** Makes the call, and makes it again once its user has connected the account that it needs. */
+async function whenConnected<Result>(make: () => Promise<Result>, toolId: string, context: Context): Promise<Result> {
+  try {
+    return await make()
+  } catch (error) {
+    const tool = isConnectionRequired(error) && (await context.store.tools.find(toolId))
+    if (!tool || error.details.connect_url === null) throw error
+    return context.connections.waits.retry(make, error, {
+      ...{ projectId: tool.project_id, endUserId: context.principal.endUserId },
+      until: Date.parse(String(error.details.expires_at)),
+      gone: [context.gone?.(), context.live?.signal],
+    })
+  }
+}
 
 async function principalFor(endUserId: string, toolId: string, context: Context): Promise<Principal> {
   const found = context.catalogue.peek(toolId)?.tool ?? (await context.store.tools.find(toolId))

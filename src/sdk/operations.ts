@@ -559,7 +559,7 @@ export interface Operations {
         input?: Record<string, unknown> | null
         /** The end user whose connections the call uses; needs connections:ActAs */
         end_user_id?: string | null
-        /** If false, do not wait for approval: send the same call again later */
+        /** By default, the call waits for approval. If false, it does not: send it again later. If true, it also waits until a missing account is connected */
         wait?: boolean
       }
       answer: unknown

@@ -9,6 +9,7 @@ import { ConnectionKeeper } from './keeper.ts'
 import { OAuthSetup } from './oauth-setup.ts'
 import { TokenRefresh } from './refresh.ts'
 import { RequiredLinks } from './required-links.ts'
+import { ConnectionWaits } from './waits.ts'
 
 export interface ConnectionsDeps {
   readonly store: Store
@@ -29,6 +30,7 @@ export interface ConnectionParts {
   readonly keeper: ConnectionKeeper
   readonly flows: ConnectFlows
   readonly links: RequiredLinks
+  readonly waits: ConnectionWaits
 }
 
 export function createConnections(deps: ConnectionsDeps): ConnectionParts {
@@ -57,5 +59,6 @@ export function createConnections(deps: ConnectionsDeps): ConnectionParts {
     setup,
     publicUrl,
   })
-  return { access, keeper, flows, links: new RequiredLinks({ access, flows, findTool }) }
+  const links = new RequiredLinks({ access, flows, findTool })
+  return { access, keeper, flows, links, waits: new ConnectionWaits(connections, changes) }
 }
