@@ -37,9 +37,9 @@ export function createConnections(deps: ConnectionsDeps): ConnectionParts {
   const { store, vault, outbound, jobs, publicUrl, toolsFor, findTool } = deps
   const { connections, authConfigs, oauthClients, connectLinks, changes } = store
   const events = new ConnectionEvents(deps.publish)
-  const refresh = new TokenRefresh({ connections, oauthClients, changes, vault, outbound, events })
-  const access = new ConnectionAccess({ connections, authConfigs, changes, vault, refresh, events })
   const setup = new OAuthSetup({ oauthClients, outbound, vault, publicUrl, clientMetadataUrl: deps.clientMetadataUrl })
+  const refresh = new TokenRefresh({ connections, setup, changes, vault, outbound, events })
+  const access = new ConnectionAccess({ connections, authConfigs, changes, vault, refresh, events })
   const keeper = new ConnectionKeeper({
     connections,
     vault,

@@ -8,7 +8,7 @@ import { parseChallenge } from '../oauth/challenge.ts'
 import { discover } from '../oauth/discover.ts'
 import { OAuthError } from '../oauth/errors.ts'
 import { register } from '../oauth/register.ts'
-import type { AuthMethod, AuthorizationServer, OAuthClient, OAuthContext } from '../oauth/types.ts'
+import type { AuthMethod, AuthorizationServer, OAuthClient, OAuthContext, PreRegisteredClient } from '../oauth/types.ts'
 import type { Vault } from '../vault.ts'
 import type { ConnectPlan } from './plan.ts'
 
@@ -94,22 +94,55 @@ export class OAuthSetup {
     }
   }
 
+  /**
+   * Another client after the server has rejected one that it had registered: it may have removed it. Connections share
+   * registrations, so another connection may already have replaced it.
+   */
+  async replaceClient(
+    plan: Pick<ConnectPlan, 'subject'>,
+    server: AuthorizationServer,
+    rejected: OAuthClient,
+    signal?: AbortSignal,
+  ): Promise<OAuthClient> {
+    const known = await this.#findClient(plan, server)
+    if (known && known.clientId !== rejected.clientId) return known
+    await this.#deps.oauthClients.forget(plan.subject.project_id, server.issuer)
+    return this.#register(plan, server, undefined, signal)
+  }
+
   /** Our client: the operator's, our metadata document, an earlier registration, or a new one. */
   async clientFor(
     plan: ConnectPlan,
     { server, authMethod }: Pick<Authority, 'server' | 'authMethod'>,
   ): Promise<OAuthClient> {
-    const { oauthClients, vault, publicUrl, clientMetadataUrl } = this.#deps
-    const { settings, clientSecret, subject } = plan
-    const { redirectUri } = this
-    const place = { project_id: subject.project_id, issuer: server.issuer, redirect_uri: redirectUri }
-    const known = settings.client_id === undefined ? await oauthClients.find(place) : undefined
-    if (known) {
-      const client: OAuthClient = JSON.parse(vault.open(known.client, sealedAt.oauthClient(known.id)))
-      if (client.expiresAt === undefined || client.expiresAt > Date.now()) return client
+    const { settings, clientSecret } = plan
+    if (settings.client_id !== undefined) {
+      return this.#register(plan, server, preRegisteredOf(settings, clientSecret, authMethod))
     }
-    const preRegistered =
-      settings.client_id === undefined ? undefined : preRegisteredOf(settings, clientSecret, authMethod)
+    return (await this.#findClient(plan, server)) ?? this.#register(plan, server)
+  }
+
+  #placeOf({ subject }: Pick<ConnectPlan, 'subject'>, { issuer }: AuthorizationServer) {
+    return { project_id: subject.project_id, issuer, redirect_uri: this.redirectUri }
+  }
+
+  async #findClient(plan: Pick<ConnectPlan, 'subject'>, server: AuthorizationServer): Promise<OAuthClient | undefined> {
+    const { oauthClients, vault } = this.#deps
+    const known = await oauthClients.find(this.#placeOf(plan, server))
+    if (!known) return undefined
+    const client: OAuthClient = JSON.parse(vault.open(known.client, sealedAt.oauthClient(known.id)))
+    return client.expiresAt === undefined || client.expiresAt > Date.now() ? client : undefined
+  }
+
+  async #register(
+    plan: Pick<ConnectPlan, 'subject'>,
+    server: AuthorizationServer,
+    preRegistered?: PreRegisteredClient,
+    signal?: AbortSignal,
+  ): Promise<OAuthClient> {
+    const { oauthClients, vault, publicUrl, clientMetadataUrl } = this.#deps
+    const { redirectUri } = this
+    const context = this.contextFor(plan, server.issuer)
     const client = await explained(() =>
       register(
         {
@@ -119,14 +152,14 @@ export class OAuthSetup {
           clientUri: publicUrl(),
           clientMetadataUrl: clientMetadataUrl(),
         },
-        this.contextFor(plan, server.issuer),
+        { ...context, signal: signal ?? context.signal },
       ),
     )
     if (client.kind === 'dynamic') {
       const id = newId('oac')
       await oauthClients.save({
         id,
-        ...place,
+        ...this.#placeOf(plan, server),
         client: await vault.seal(JSON.stringify(client), sealedAt.oauthClient(id)),
       })
     }

@@ -5,18 +5,18 @@ import type { Outbound } from '../../http/outbound.ts'
 import { backoffMs } from '../../lib/backoff.ts'
 import { PlatformError } from '../../model/errors.ts'
 import type { Connections } from '../../store/connections.ts'
-import type { OAuthClients } from '../../store/oauth-clients.ts'
 import { ClientRejected, GrantRejected, OAuthError, TemporaryFailure } from '../oauth/errors.ts'
 import { clientCredentials, refresh } from '../oauth/grants.ts'
-import type { Tokens } from '../oauth/types.ts'
+import type { AuthorizationServer, OAuthClient, Tokens } from '../oauth/types.ts'
 import type { Vault } from '../vault.ts'
 import { ConnectionNeeded } from './authorization.ts'
 import type { ConnectionEvents } from './events.ts'
 import { type LiveConnection, openConnection, sealSecrets } from './live.ts'
+import type { OAuthSetup } from './oauth-setup.ts'
 
 export interface RefreshDeps {
   readonly connections: Connections
-  readonly oauthClients: OAuthClients
+  readonly setup: Pick<OAuthSetup, 'replaceClient'>
   readonly changes: ChangeEvents
   readonly vault: Pick<Vault, 'open' | 'seal'>
   readonly outbound: Pick<Outbound, 'client'>
@@ -129,8 +129,8 @@ export class TokenRefresh {
     const { row } = live
     const { connections, vault, events } = this.#deps
     try {
-      const tokens = await this.#tokensOf(live)
-      const secrets = { ...live.secrets, access_token: tokens.accessToken, refresh_token: tokens.refreshToken }
+      const { tokens, client } = await this.#tokensOf(live, AbortSignal.timeout(requestMs))
+      const secrets = { ...live.secrets, client, access_token: tokens.accessToken, refresh_token: tokens.refreshToken }
       const stored = await connections.settle(row, by, {
         secrets: await sealSecrets(row.id, secrets, vault),
         grant_details: JSON.stringify({ ...live.details, issued_at: Date.now() }),
@@ -146,12 +146,30 @@ export class TokenRefresh {
     }
   }
 
-  #tokensOf({ row, settings, secrets, details }: LiveConnection): Promise<Tokens> {
-    const { client, refresh_token } = secrets
+  /** If the server does not know our client any more, registers another, once. Some servers keep the grant. */
+  async #tokensOf(live: LiveConnection, signal: AbortSignal): Promise<{ tokens: Tokens; client: OAuthClient }> {
+    const { row, details, secrets } = live
+    const { client } = secrets
     if (!client || !details) throw new Error('This connection cannot be refreshed.')
-    const { server } = details
+    try {
+      return { tokens: await this.#requestTokens(live, details.server, client, signal), client }
+    } catch (error) {
+      if (!(error instanceof ClientRejected) || client.kind !== 'dynamic') throw error
+      const { setup } = this.#deps
+      const next = await setup.replaceClient({ subject: row }, details.server, client, signal).catch(() => undefined)
+      if (!next) throw error
+      return { tokens: await this.#requestTokens(live, details.server, next, signal), client: next }
+    }
+  }
+
+  #requestTokens(
+    { row, settings, secrets: { refresh_token } }: LiveConnection,
+    server: AuthorizationServer,
+    client: OAuthClient,
+    signal: AbortSignal,
+  ): Promise<Tokens> {
     const { fetch } = this.#deps.outbound.client({ project: row.project_id, credentials: ['oauth', server.issuer] })
-    const context = { fetch, signal: AbortSignal.timeout(requestMs) }
+    const context = { fetch, signal }
     const common = { server, client, resource: row.resource ?? undefined }
     if (row.type === 'oauth2_client_credentials' || refresh_token === undefined) {
       const scopes: string[] = settings.scopes ?? JSON.parse(row.scopes_requested)
@@ -163,14 +181,12 @@ export class TokenRefresh {
   /** Only a rejected grant ends the connection, and only if no other process has replaced the tokens meanwhile. */
   async #failed(live: LiveConnection, by: string, error: unknown, isTakeover: boolean): Promise<LiveConnection> {
     const { row } = live
-    const { connections, oauthClients, events } = this.#deps
+    const { connections, events } = this.#deps
     if (!(error instanceof OAuthError)) {
       await connections.settle(row, by, {})
       throw error
     }
     if (error instanceof GrantRejected || error instanceof ClientRejected) {
-      // Refresh tokens belong to their client. Whoever connects again gets a new registration.
-      if (error instanceof ClientRejected) await oauthClients.forget(row.project_id, row.issuer ?? '')
       const reason = isTakeover ? `${error.message} ${interrupted}` : error.message
       const ended = await connections.settle(row, by, { status: 'reauth_required', error: reason })
       if (!ended) return this.#reread(row)
