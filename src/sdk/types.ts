@@ -386,6 +386,12 @@ export interface AuthConfig {
   issuer: string | null
   authorization_endpoint: string | null
   token_endpoint: string | null
+  audience: string | null
+  subject_token_type: string | null
+  idp_issuer: string | null
+  idp_token_endpoint: string | null
+  idp_client_id: string | null
+  has_idp_client_secret: boolean
   created_at: string
   updated_at: string
 }
@@ -546,6 +552,16 @@ export interface ConnectionChanges {
   authorization_endpoint?: string
   /** oauth2: only if the authorization server publishes no metadata */
   token_endpoint?: string
+  /** oauth2_token_exchange: the service that the token is for */
+  audience?: string
+  /** oauth2_token_exchange: the type of subject_token, as a URN; an access token by default */
+  subject_token_type?: string
+  /** oauth2_enterprise_managed: the identity provider of the company */
+  idp_issuer?: string
+  /** oauth2_enterprise_managed: only if the identity provider publishes no metadata */
+  idp_token_endpoint?: string
+  /** oauth2_enterprise_managed: our client there */
+  idp_client_id?: string
   /** api_key, bearer: the key or token */
   value?: string
   /** Another name for value */
@@ -558,6 +574,10 @@ export interface ConnectionChanges {
   private_key?: string
   /** oauth2: the secret of the client */
   client_secret?: string
+  /** oauth2_token_exchange: the token to exchange; oauth2_enterprise_managed: an ID token of the user */
+  subject_token?: string
+  /** oauth2_enterprise_managed: the secret of the client at the identity provider */
+  idp_client_secret?: string
 }
 
 /** Whose connection it is. */
@@ -573,7 +593,7 @@ export type ConnectionPage = Page<Connection>
 export type ConnectionStatus = 'active' | 'expiring' | 'reauth_required' | 'revoked'
 
 /** How a connection authenticates. */
-export type ConnectionType = 'api_key' | 'bearer' | 'basic' | 'oauth2_client_credentials' | 'oauth2_authorization_code'
+export type ConnectionType = 'api_key' | 'bearer' | 'basic' | 'oauth2_client_credentials' | 'oauth2_authorization_code' | 'oauth2_token_exchange' | 'oauth2_enterprise_managed'
 
 /** A new API key, with its value. */
 export interface CreatedApiKey extends ApiKey {
@@ -1070,8 +1090,20 @@ export interface NewAuthConfig {
   authorization_endpoint?: string
   /** oauth2: only if the authorization server publishes no metadata */
   token_endpoint?: string
+  /** oauth2_token_exchange: the service that the token is for */
+  audience?: string
+  /** oauth2_token_exchange: the type of subject_token, as a URN; an access token by default */
+  subject_token_type?: string
+  /** oauth2_enterprise_managed: the identity provider of the company */
+  idp_issuer?: string
+  /** oauth2_enterprise_managed: only if the identity provider publishes no metadata */
+  idp_token_endpoint?: string
+  /** oauth2_enterprise_managed: our client there */
+  idp_client_id?: string
   /** oauth2: the secret of the client */
   client_secret?: string
+  /** oauth2_enterprise_managed: the secret of the client at the identity provider */
+  idp_client_secret?: string
 }
 
 /** The body of create-connect-link. */
@@ -1116,6 +1148,16 @@ export interface NewConnection {
   authorization_endpoint?: string
   /** oauth2: only if the authorization server publishes no metadata */
   token_endpoint?: string
+  /** oauth2_token_exchange: the service that the token is for */
+  audience?: string
+  /** oauth2_token_exchange: the type of subject_token, as a URN; an access token by default */
+  subject_token_type?: string
+  /** oauth2_enterprise_managed: the identity provider of the company */
+  idp_issuer?: string
+  /** oauth2_enterprise_managed: only if the identity provider publishes no metadata */
+  idp_token_endpoint?: string
+  /** oauth2_enterprise_managed: our client there */
+  idp_client_id?: string
   /** api_key, bearer: the key or token */
   value?: string
   /** Another name for value */
@@ -1128,6 +1170,10 @@ export interface NewConnection {
   private_key?: string
   /** oauth2: the secret of the client */
   client_secret?: string
+  /** oauth2_token_exchange: the token to exchange; oauth2_enterprise_managed: an ID token of the user */
+  subject_token?: string
+  /** oauth2_enterprise_managed: the secret of the client at the identity provider */
+  idp_client_secret?: string
 }
 
 /** The body of create-document. */

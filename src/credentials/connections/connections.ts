@@ -38,7 +38,10 @@ export function createConnections(deps: ConnectionsDeps): ConnectionParts {
   const { connections, authConfigs, oauthClients, connectLinks, changes } = store
   const events = new ConnectionEvents(deps.publish)
   const setup = new OAuthSetup({ oauthClients, outbound, vault, publicUrl, clientMetadataUrl: deps.clientMetadataUrl })
-  const refresh = new TokenRefresh({ connections, setup, changes, vault, outbound, events })
+  const refresh = new TokenRefresh({
+    ...{ connections, changes, vault, outbound, events },
+    replaceClient: (...request) => setup.replaceClient(...request),
+  })
   const access = new ConnectionAccess({ connections, authConfigs, changes, vault, refresh, events })
   const keeper = new ConnectionKeeper({
     connections,

@@ -29,6 +29,7 @@ import * as workflowRuns from './2026-12-03-workflow-runs.ts'
 import * as mcpPassThrough from './2026-12-04-mcp-pass-through.ts'
 import * as modes from './2026-12-05-modes.ts'
 import * as resolveTokens from './2026-12-06-resolve-tokens.ts'
+import * as identityProviders from './2026-12-10-identity-providers.ts'
 
 export type MigrationStep = (db: Kysely<unknown>, engine: EngineName) => Promise<void>
 
@@ -63,4 +64,5 @@ export const migrations: Readonly<Record<string, MigrationStep>> = {
   '2026-12-04-mcp-pass-through': mcpPassThrough.up,
   '2026-12-05-modes': modes.up,
   '2026-12-06-resolve-tokens': resolveTokens.up,
+  '2026-12-10-identity-providers': identityProviders.up,
 }
