@@ -229,7 +229,7 @@ export async function createPlatform(
         log.warn({ err }, 'could not send the webhook event of an approval'),
       ),
   })
-  const oauthKeys = new OauthServerKeys(store.oauthKeys, vault)
+  const oauthKeys = new OauthServerKeys(store.oauthKeys, vault, store.changes)
   const apiKeys = apiKeyAuthenticator(new Keys(store), store.changes)
   const people = new People(store)
   const holders = combined([people, apiKeys])
@@ -320,6 +320,7 @@ export async function createPlatform(
     toolTypes: types,
     secretSources: { variables: config.secretVariables ?? [], hasFiles: config.secretFiles !== undefined },
     connections,
+    signingKeys: oauthKeys,
     operations: operations.byName,
     vault,
     singleSignOn,

@@ -2750,6 +2750,26 @@ export const commands: readonly Command[] = [
     ],
   },
   {
+    name: 'list-signing-keys',
+    module: 'signing-keys',
+    route: 'GET /signing-keys',
+    permission: 'signing-keys:ListSigningKeys',
+    summary: 'List the keys that sign tokens of the built-in authorization server',
+    fields: [
+    ],
+  },
+  {
+    name: 'rotate-signing-key',
+    module: 'signing-keys',
+    route: 'POST /signing-keys/rotate',
+    permission: 'signing-keys:RotateSigningKey',
+    summary: 'Sign tokens of the built-in authorization server with a new key',
+    example: {},
+    fields: [
+      { name: 'revoke_earlier', type: 'boolean', description: 'Also reject tokens signed with earlier keys at once. Clients get new ones with their refresh tokens', default: 'false', where: 'body', reads: 'flag' },
+    ],
+  },
+  {
     name: 'create-mode',
     module: 'modes',
     route: 'POST /modes',

@@ -364,6 +364,10 @@ export const routes = {
     listTrustedIssuers: 'GET /trusted-issuers',
     updateTrustedIssuer: 'PATCH /trusted-issuers/{trusted_issuer_id}',
   },
+  signingKeys: {
+    listSigningKeys: 'GET /signing-keys',
+    rotateSigningKey: 'POST /signing-keys/rotate',
+  },
   modes: {
     createMode: 'POST /modes',
     deleteMode: 'DELETE /modes/{mode_id}',
@@ -1570,6 +1574,40 @@ export interface Operations {
     }
     /** Change what the tokens of a trusted issuer allow */
     updateTrustedIssuer: { path: { trusted_issuer_id: string }; body?: TrustedIssuerChanges; answer: TrustedIssuer }
+  }
+  signingKeys: {
+    /** List the keys that sign tokens of the built-in authorization server */
+    listSigningKeys: {
+      answer: {
+        data: Array<{
+          /** The key id (`kid`) in tokens and in the JWKS */
+          id: string
+          /** The current key signs; tokens of replaced keys are still valid */
+          status: 'current' | 'replaced'
+          created_at: string
+          /** When tokens signed with it stop being valid; null for the current key */
+          valid_until: string | null
+        }>
+      }
+    }
+    /** Sign tokens of the built-in authorization server with a new key */
+    rotateSigningKey: {
+      body?: {
+        /** Also reject tokens signed with earlier keys at once. Clients get new ones with their refresh tokens */
+        revoke_earlier?: boolean
+      }
+      answer: {
+        data: Array<{
+          /** The key id (`kid`) in tokens and in the JWKS */
+          id: string
+          /** The current key signs; tokens of replaced keys are still valid */
+          status: 'current' | 'replaced'
+          created_at: string
+          /** When tokens signed with it stop being valid; null for the current key */
+          valid_until: string | null
+        }>
+      }
+    }
   }
   modes: {
     /** Create a mode: which levels, servers and tools calls can use in it */

@@ -42,7 +42,8 @@ export async function createProvider(deps: ProviderDeps): Promise<Provider> {
     ...tokenRules(deps),
     ...clientRules(deps, clients),
     adapter: (kind) => createAdapter(kind, { store, vault, clients }),
-    jwks: { keys: [(await keys.signing()) as never] },
+    // The first one signs.
+    jwks: { keys: (await keys.signing()).map(({ jwk }) => jwk as never) },
     routes,
     cookies: cookiesFor(publicUrl, cookieKey),
     responseTypes: ['code'],
