@@ -77,7 +77,7 @@ import { Apis } from './tools/openapi/apis.ts'
 import { sealStoredTools } from './tools/seal-stored-tools.ts'
 import type { ToolDeps, ToolType } from './tools/tool-type.ts'
 import { ToolTypes } from './tools/tool-types.ts'
-import { publishApproval, publishConnection, publishRun, publishSession } from './webhooks/events.ts'
+import { publishApproval, publishConnection, publishGrantEnd, publishRun, publishSession } from './webhooks/events.ts'
 import { Webhooks } from './webhooks/webhooks.ts'
 import { advanceCode } from './workflows/code.ts'
 import { WorkflowRunner } from './workflows/runner.ts'
@@ -384,6 +384,7 @@ export async function createPlatform(
       fetch: outbound.client({ project: undefined, credentials: ['oauth clients'] }).fetch,
       acceptsHost: (host) => config.oauthClientHosts?.includes(host) ?? true,
       allowRegistration: config.oauthRegistration,
+      onRevoked: (grant, reason) => publishGrantEnd(grant, reason, webhooks),
       methods: () => signInMethods(signIn),
       providers: () => store.signInProviders.listEnabled(),
       sessions,

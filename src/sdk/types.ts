@@ -2057,7 +2057,7 @@ export interface WebhookDeliverySummary {
 export type WebhookDeliverySummaryPage = Page<WebhookDeliverySummary>
 
 /** An event that webhooks can receive. */
-export type WebhookEvent = 'generation.completed' | 'generation.failed' | 'generation.requires_action' | 'approval.requested' | 'connection.created' | 'connection.expiring' | 'connection.reauth_required' | 'connection.revoked' | 'connection.restored' | 'session.event'
+export type WebhookEvent = 'generation.completed' | 'generation.failed' | 'generation.requires_action' | 'approval.requested' | 'connection.created' | 'connection.expiring' | 'connection.reauth_required' | 'connection.revoked' | 'connection.restored' | 'oauth_grant.revoked' | 'session.event'
 
 export type WebhookPage = Page<Webhook>
 
