@@ -2289,6 +2289,20 @@ export const commands: readonly Command[] = [
     ],
   },
   {
+    name: 'diagnose-connection',
+    module: 'connections',
+    route: 'POST /connections/diagnose',
+    permission: 'connections:DiagnoseConnection',
+    summary: 'Try each step of connecting an account and using it, and report what fails',
+    example: { app: 'crm' },
+    fields: [
+      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'app', type: 'string', description: 'The app whose tools use it', where: 'body', reads: 'text' },
+      { name: 'tool_id', type: 'string', description: 'The only tool that uses it', where: 'body', reads: 'text' },
+      { name: 'end_user_id', type: 'string', description: 'The user whose account is checked; by default, that of the project', where: 'body', reads: 'text' },
+    ],
+  },
+  {
     name: 'get-connection',
     module: 'connections',
     route: 'GET /connections/{connection_id}',

@@ -42,6 +42,7 @@ import type {
   ConnectionChanges,
   ConnectionPage,
   ConnectionStatus,
+  ConnectionType,
   CreatedApiKey,
   CurrentApiKey,
   CurrentUser,
@@ -325,6 +326,7 @@ export const routes = {
     createConnectLink: 'POST /connections/link',
     createConnection: 'POST /connections',
     deleteConnection: 'DELETE /connections/{connection_id}',
+    diagnoseConnection: 'POST /connections/diagnose',
     getConnection: 'GET /connections/{connection_id}',
     listConnections: 'GET /connections',
     updateConnection: 'PATCH /connections/{connection_id}',
@@ -1348,6 +1350,37 @@ export interface Operations {
     createConnection: { body: NewConnection; answer: Connection }
     /** Delete a connection; its tokens are revoked at the service if that is possible */
     deleteConnection: { path: { connection_id: string }; answer: null }
+    /** Try each step of connecting an account and using it, and report what fails */
+    diagnoseConnection: {
+      body?: {
+        project_id?: string
+        /** The app whose tools use it */
+        app?: string
+        /** The only tool that uses it */
+        tool_id?: string
+        /** The user whose account is checked; by default, that of the project */
+        end_user_id?: string
+      }
+      answer: {
+        /** Whether every step succeeded */
+        ok: boolean
+        type: ConnectionType
+        /** The account that was checked; null if none is connected */
+        connection_id: string | null
+        /** The redirect URI that the client of the platform has, for registrations by hand */
+        redirect_uri: string
+        steps: Array<{
+          step: 'request' | 'challenge' | 'resource_metadata' | 'server_metadata' | 'registration' | 'authorization' | 'token' | 'account' | 'revocation'
+          ok: boolean
+          method: string | null
+          /** Host and path; never a query */
+          url: string | null
+          status: number | null
+          /** What was found, or what failed and what to do */
+          detail: string
+        }>
+      }
+    }
     /** Get a connection, without its credentials */
     getConnection: { path: { connection_id: string }; answer: Connection }
     /** List connections, without their credentials */

@@ -1,12 +1,15 @@
 import type { Outbound } from '../../http/outbound.ts'
 import type { Jobs } from '../../jobs/jobs.ts'
 import type { Store } from '../../store/store.ts'
+import type { TraceStep } from '../oauth/types.ts'
 import type { Vault } from '../vault.ts'
 import { type ConnectedTool, ConnectionAccess } from './access.ts'
+import { diagnose } from './diagnose.ts'
 import { ConnectionEvents } from './events.ts'
 import { ConnectFlows } from './flows.ts'
 import { ConnectionKeeper } from './keeper.ts'
 import { OAuthSetup } from './oauth-setup.ts'
+import type { ConnectPlan } from './plan.ts'
 import { TokenRefresh } from './refresh.ts'
 import { RequiredLinks } from './required-links.ts'
 import { ConnectionWaits } from './waits.ts'
@@ -31,6 +34,8 @@ export interface ConnectionParts {
   readonly flows: ConnectFlows
   readonly links: RequiredLinks
   readonly waits: ConnectionWaits
+  /** Tries each step of connecting an account and using it. */
+  diagnose(plan: ConnectPlan): Promise<readonly TraceStep[]>
 }
 
 export function createConnections(deps: ConnectionsDeps): ConnectionParts {
@@ -63,5 +68,9 @@ export function createConnections(deps: ConnectionsDeps): ConnectionParts {
     publicUrl,
   })
   const links = new RequiredLinks({ access, flows, findTool })
-  return { access, keeper, flows, links, waits: new ConnectionWaits(connections, changes) }
+  return {
+    ...{ access, keeper, flows, links },
+    waits: new ConnectionWaits(connections, changes),
+    diagnose: (plan) => diagnose(plan, { setup, refresh, vault, outbound }),
+  }
 }

@@ -74,6 +74,10 @@ export class ConnectFlows {
     this.#deps = deps
   }
 
+  get redirectUri(): string {
+    return this.#deps.setup.redirectUri
+  }
+
   async createLink(request: LinkRequest): Promise<ConnectLink> {
     const token = newToken()
     const expiresAt = Date.now() + linkMs

@@ -8,7 +8,14 @@ import { parseChallenge } from '../oauth/challenge.ts'
 import { discover } from '../oauth/discover.ts'
 import { OAuthError } from '../oauth/errors.ts'
 import { register } from '../oauth/register.ts'
-import type { AuthMethod, AuthorizationServer, OAuthClient, OAuthContext, PreRegisteredClient } from '../oauth/types.ts'
+import type {
+  AuthMethod,
+  AuthorizationServer,
+  OAuthClient,
+  OAuthContext,
+  PreRegisteredClient,
+  Trace,
+} from '../oauth/types.ts'
 import type { Vault } from '../vault.ts'
 import type { ConnectPlan } from './plan.ts'
 
@@ -33,6 +40,12 @@ export interface Authority {
 
 const setupMs = 20_000
 
+interface RegisterOptions {
+  readonly preRegistered?: PreRegisteredClient
+  readonly signal?: AbortSignal | undefined
+  readonly trace?: Trace | undefined
+}
+
 /** Finds authorization servers, and our client at each of them. */
 export class OAuthSetup {
   readonly #deps: OAuthSetupDeps
@@ -45,13 +58,17 @@ export class OAuthSetup {
     return `${this.#deps.publicUrl()}/connect/callback`
   }
 
-  contextFor({ subject: { project_id: project } }: Pick<ConnectPlan, 'subject'>, issuer = ''): OAuthContext {
+  contextFor(
+    { subject: { project_id: project } }: Pick<ConnectPlan, 'subject'>,
+    issuer = '',
+    trace?: Trace,
+  ): OAuthContext {
     const { fetch } = this.#deps.outbound.client({ project, credentials: ['oauth', issuer] })
-    return { fetch, signal: AbortSignal.timeout(setupMs) }
+    return { fetch, signal: AbortSignal.timeout(setupMs), trace }
   }
 
   /** The scopes that the server asks for come first: it knows what the operation needs. */
-  async authorityOf(plan: ConnectPlan, challenge: string | null): Promise<Authority> {
+  async authorityOf(plan: ConnectPlan, challenge: string | null, trace?: Trace): Promise<Authority> {
     const { settings, server, origins } = plan
     const { token_endpoint: tokenEndpoint, authorization_endpoint: authorizationEndpoint, issuer } = settings
     if (tokenEndpoint !== undefined) {
@@ -81,7 +98,7 @@ export class OAuthSetup {
           challenge: challenge === null ? undefined : parseChallenge(challenge),
           issuerOverride: issuer,
         },
-        this.contextFor(plan),
+        this.contextFor(plan, '', trace),
       ),
     )
     const scopes = [
@@ -107,19 +124,20 @@ export class OAuthSetup {
     const known = await this.#findClient(plan, server)
     if (known && known.clientId !== rejected.clientId) return known
     await this.#deps.oauthClients.forget(plan.subject.project_id, server.issuer)
-    return this.#register(plan, server, undefined, signal)
+    return this.#register(plan, server, { signal })
   }
 
   /** Our client: the operator's, our metadata document, an earlier registration, or a new one. */
   async clientFor(
     plan: ConnectPlan,
     { server, authMethod }: Pick<Authority, 'server' | 'authMethod'>,
+    trace?: Trace,
   ): Promise<OAuthClient> {
     const { settings, clientSecret } = plan
     if (settings.client_id !== undefined) {
-      return this.#register(plan, server, preRegisteredOf(settings, clientSecret, authMethod))
+      return this.#register(plan, server, { preRegistered: preRegisteredOf(settings, clientSecret, authMethod), trace })
     }
-    return (await this.#findClient(plan, server)) ?? this.#register(plan, server)
+    return (await this.#findClient(plan, server)) ?? this.#register(plan, server, { trace })
   }
 
   #placeOf({ subject }: Pick<ConnectPlan, 'subject'>, { issuer }: AuthorizationServer) {
@@ -137,12 +155,11 @@ export class OAuthSetup {
   async #register(
     plan: Pick<ConnectPlan, 'subject'>,
     server: AuthorizationServer,
-    preRegistered?: PreRegisteredClient,
-    signal?: AbortSignal,
+    { preRegistered, signal, trace }: RegisterOptions,
   ): Promise<OAuthClient> {
     const { oauthClients, vault, publicUrl, clientMetadataUrl } = this.#deps
     const { redirectUri } = this
-    const context = this.contextFor(plan, server.issuer)
+    const context = this.contextFor(plan, server.issuer, trace)
     const client = await explained(() =>
       register(
         {
