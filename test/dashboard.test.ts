@@ -4,7 +4,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, vi } from 'vitest'
 import { checkPages, faultsOf, seriousFaults } from './axe.ts'
 import { launchBrowser, settled, signIn, sizes, soon, Tabs, browserTest as test, visit } from './browser.ts'
-import { adminKey, startService } from './kit.ts'
+import { adminKey, ask, startService } from './kit.ts'
 import { type LivedIn, startLivedIn } from './lived-in.ts'
 import { type Running, startProcess, temporaryFolder } from './process.ts'
 import { picture } from './screenshots.ts'
@@ -377,12 +377,20 @@ describe('access', () => {
     await page.getByRole('button', { name: 'Done' }).click()
 
     await page.getByRole('tab', { name: 'Policy simulator' }).click()
-    await page.getByLabel('Key', { exact: true }).selectOption({ label: 'made here' })
+    await page.getByLabel('Key or person').selectOption({ label: 'Key: made here' })
     await page.getByRole('button', { name: 'Check access' }).click()
     await page.getByText('"caller" allows it.').waitFor()
     await page.getByLabel('Permission').fill('tools:DeleteTool')
     await page.getByRole('button', { name: 'Check access' }).click()
     await page.getByText('No access policy of the key allows it.').waitFor()
+    const person = { email: 'vi@example.com', name: 'Vi', role: 'viewer' }
+    const { id: personId } = await ask<{ id: string }>(here.platform, 'POST', '/users', person)
+    await page.reload()
+    await page.getByLabel('Key or person').selectOption({ label: 'Person: Vi' })
+    await page.getByLabel('Permission').fill('tools:ListTools')
+    await page.getByRole('button', { name: 'Check access' }).click()
+    await page.getByText('"viewer" allows it.').waitFor()
+    await ask(here.platform, 'DELETE', `/users/${personId}`)
 
     await page.getByRole('tab', { name: 'API keys' }).click()
     await page

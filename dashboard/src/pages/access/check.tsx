@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ask, qm } from '../../api.ts'
 import { usePermissions } from '../../operations.ts'
-import { useKeys, useProjects } from '../../queries.ts'
+import { useKeys, useMay, usePeople, useProjects } from '../../queries.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Field, Select, TextField } from '../../ui/field.tsx'
@@ -11,21 +11,31 @@ import { Panel } from '../../ui/panel.tsx'
 import { useAction } from '../../use-action.ts'
 import { faultsOf } from '../../use-form.ts'
 
-/** Shows whether a key has a permission on a resource, and which policy decides. */
+/** Shows whether a key or person has a permission on a resource, and which policy decides. */
 export function Check() {
   const { data: keys = [] } = useKeys()
+  const { data: people = [] } = usePeople(useMay('users:ListUsers'))
   const { data: permissions = [] } = usePermissions()
   const { data: projects = [] } = useProjects()
-  const [key, setKey] = useState('')
+  const [chosen, setChosen] = useState('')
   const [permission, setPermission] = useState('tools:CallTool')
   const [resource, setResource] = useState('')
   const kind = (permission.split(':')[0] ?? 'tool').replace(/ies$/, 'y').replace(/s$/, '')
   const suggested = `qm:${projects[0]?.id ?? '*'}:${kind}:*`
-  const keyId = key || keys[0]?.id || ''
+  const holders = [
+    ...keys.map(({ id, name }) => [id, `Key: ${name}`] as const),
+    ...people.map(({ id, name, email }) => [id, `Person: ${name || email}`] as const),
+  ]
+  const holder = chosen || holders[0]?.[0] || ''
+  const isPerson = people.some(({ id }) => id === holder)
   const check = useAction(() =>
     ask(
       qm.accessPolicies.checkAccess({
-        body: { api_key_id: keyId, permission, resource: resource.trim() || suggested },
+        body: {
+          ...(isPerson ? { user_id: holder } : { api_key_id: holder }),
+          permission,
+          resource: resource.trim() || suggested,
+        },
       }),
     ),
   )
@@ -41,10 +51,10 @@ export function Check() {
           }}
         >
           <Select
-            label="Key"
-            value={keyId}
-            onChange={(event) => setKey(event.target.value)}
-            options={keys.map(({ id, name }) => [id, name] as const)}
+            label="Key or person"
+            value={holder}
+            onChange={(event) => setChosen(event.target.value)}
+            options={holders}
           />
           <Field label="Permission" error={faultOf('permission')}>
             {(control) => (
@@ -75,7 +85,7 @@ export function Check() {
             error={faultOf('resource')}
           />
           <ErrorNotice error={check.error} />
-          <Button variant="main" type="submit" busy={check.busy} disabled={keyId === ''}>
+          <Button variant="main" type="submit" busy={check.busy} disabled={holder === ''}>
             Check access
           </Button>
         </form>
