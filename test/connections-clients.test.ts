@@ -142,3 +142,30 @@ test('whoever starts again because the server did not know our client gets a new
   expect(page.text).toContain('is connected')
   expect(app.asked).toEqual(['authorization_code client-2'])
 })
+
+test('a well-known app with a host for each customer needs only a client and a subdomain', async () => {
+  await using platform = await startListening()
+  const execute = { url: 'https://acme.myshopify.com/admin/api/orders.json', method: 'GET' }
+  await create(platform, '/tools', { name: 'orders', app: 'shopify', parameters: {}, execute })
+  const type = 'oauth2_authorization_code'
+  const client = { client_id: 'ours', client_secret: 'the-secret-of-ours' }
+  const elsewhere = await platform.post('/auth-configs', { app: 'shopify', type, ...client, subdomain: 'evil.test/' })
+  const config = await create(platform, '/auth-configs', { app: 'shopify', type, ...client })
+  const open = async () => {
+    const link = await create(platform, '/connections/link', { app: 'shopify' })
+    return new TestBrowser().connect(link.connect_url, {}, { follow: false })
+  }
+
+  const without = await open()
+  const unsent = await platform.patch(`/auth-configs/${config.id}`, { subdomain: 'acme' })
+  await platform.patch(`/auth-configs/${config.id}`, { subdomain: 'acme', client_secret: 'the-secret-of-ours' })
+  const started = await open()
+  const presets = (await platform.get('/app-presets?limit=100&offset=100')).body.data
+  const shopify = presets.find(({ app }: { app: string }) => app === 'shopify')
+
+  expect(elsewhere.status).toBe(400)
+  expect(without.text).toContain('needs a subdomain')
+  expect(unsent.body.error.details.errors).toMatchObject([{ path: 'client_secret' }])
+  expect(started.headers.get('location')).toMatch(/^https:\/\/acme\.myshopify\.com\/.*client_id=ours/)
+  expect(shopify).toMatchObject({ needs_subdomain: true })
+})

@@ -88,6 +88,11 @@ export const ConnectionSettings = {
     .optional()
     .describe('oauth2: the scopes to request; by default, those the server asks for'),
   issuer: HttpUrl.optional().describe('oauth2: the authorization server; by default, the one the MCP server names'),
+  subdomain: z
+    .string()
+    .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i, 'must be one label of a host name, such as "acme"')
+    .optional()
+    .describe('oauth2: your part of the host name, for well-known apps that have one per customer, such as shopify'),
   signing_algorithm: z
     .string()
     .max(20)
@@ -163,6 +168,7 @@ export const AuthConfig = z.object({
   has_client_secret: z.boolean(),
   scopes: z.array(z.string()).nullable(),
   issuer: z.string().nullable(),
+  subdomain: z.string().nullable(),
   authorization_endpoint: z.string().nullable(),
   token_endpoint: z.string().nullable(),
   audience: z.string().nullable(),

@@ -105,7 +105,7 @@ function movedSecrets(
 }
 
 const destinations = {
-  client_secret: ['issuer', 'token_endpoint'],
+  client_secret: ['issuer', 'token_endpoint', 'subdomain'],
   idp_client_secret: ['idp_issuer', 'idp_token_endpoint'],
 } as const
 

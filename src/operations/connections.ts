@@ -349,6 +349,7 @@ const settingsOf: Readonly<Record<ConnectionType, readonly (keyof ConnectionSett
     'signing_algorithm',
     'scopes',
     'issuer',
+    'subdomain',
     'authorization_endpoint',
     'token_endpoint',
   ],

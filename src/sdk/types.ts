@@ -262,6 +262,8 @@ export interface AppPreset {
   name: string
   /** Requested if the auth config has no scopes */
   scopes: Array<string>
+  /** Whether its auth configs need `subdomain`, your part of the host name */
+  needs_subdomain: boolean
   /** Where you register a client, if known */
   client_registration_url: string | null
   /** Whether it is maintained here. Others come from a public list and may be outdated */
@@ -384,6 +386,7 @@ export interface AuthConfig {
   has_client_secret: boolean
   scopes: Array<string> | null
   issuer: string | null
+  subdomain: string | null
   authorization_endpoint: string | null
   token_endpoint: string | null
   audience: string | null
@@ -546,6 +549,8 @@ export interface ConnectionChanges {
   scopes?: Array<string>
   /** oauth2: the authorization server; by default, the one the MCP server names */
   issuer?: string
+  /** oauth2: your part of the host name, for well-known apps that have one per customer, such as shopify */
+  subdomain?: string
   /** oauth2: how client assertions are signed with private_key, such as ES256 */
   signing_algorithm?: string
   /** oauth2: only if the authorization server publishes no metadata */
@@ -1084,6 +1089,8 @@ export interface NewAuthConfig {
   scopes?: Array<string>
   /** oauth2: the authorization server; by default, the one the MCP server names */
   issuer?: string
+  /** oauth2: your part of the host name, for well-known apps that have one per customer, such as shopify */
+  subdomain?: string
   /** oauth2: how client assertions are signed with private_key, such as ES256 */
   signing_algorithm?: string
   /** oauth2: only if the authorization server publishes no metadata */
@@ -1142,6 +1149,8 @@ export interface NewConnection {
   scopes?: Array<string>
   /** oauth2: the authorization server; by default, the one the MCP server names */
   issuer?: string
+  /** oauth2: your part of the host name, for well-known apps that have one per customer, such as shopify */
+  subdomain?: string
   /** oauth2: how client assertions are signed with private_key, such as ES256 */
   signing_algorithm?: string
   /** oauth2: only if the authorization server publishes no metadata */

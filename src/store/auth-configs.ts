@@ -20,6 +20,7 @@ const toAuthConfig = (row: AuthConfigRow): AuthConfig => {
     has_client_secret: row.client_secret !== null,
     scopes: settings.scopes ?? null,
     issuer: settings.issuer ?? null,
+    subdomain: settings.subdomain ?? null,
     authorization_endpoint: settings.authorization_endpoint ?? null,
     token_endpoint: settings.token_endpoint ?? null,
     audience: settings.audience ?? null,

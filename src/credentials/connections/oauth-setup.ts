@@ -3,7 +3,7 @@ import { PlatformError } from '../../model/errors.ts'
 import { newId } from '../../model/ids.ts'
 import type { OAuthClients } from '../../store/oauth-clients.ts'
 import { sealedAt } from '../../store/sealed.ts'
-import { findApp } from '../apps.ts'
+import { fillApp, findApp } from '../apps.ts'
 import { parseChallenge } from '../oauth/challenge.ts'
 import { discover } from '../oauth/discover.ts'
 import { OAuthError } from '../oauth/errors.ts'
@@ -82,9 +82,11 @@ export class OAuthSetup {
       return { server: described, resource: server, scopes: settings.scopes }
     }
     const app = server === undefined && issuer === undefined ? findApp(plan.app) : undefined
-    if (app && app.placeholders.length === 0) {
-      const { authMethod } = app
-      return { server: app.server, resource: undefined, scopes: settings.scopes ?? app.scopes, authMethod }
+    if (app) {
+      const { subdomain } = settings
+      const filled = await explained(async () => fillApp(app, subdomain === undefined ? {} : { subdomain }))
+      const scopes = settings.scopes ?? app.scopes
+      return { server: filled.server, resource: undefined, scopes, authMethod: app.authMethod }
     }
     if (server === undefined && issuer === undefined) {
       throw new PlatformError('CONNECTION_FAILED', {
