@@ -13,7 +13,6 @@ import { recordAttempt } from '../dispatch/rejected-call.ts'
 import { AnyJson, isObject, type JsonObject } from '../lib/json.ts'
 import { PendingApproval } from '../model/approval.ts'
 import { EndUserId } from '../model/connection.ts'
-import { isConnectionRequired } from '../model/connection-required.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
 import { type Outcome, type Wait, Waiting } from '../model/outcome.ts'
@@ -305,19 +304,18 @@ const calling = operation({
   },
 })
 
+/** How long a call waits for its user to connect an account: as long as a link to do so works. */
+const longestConnectMs = 15 * 60_000
+
 /** Makes the call, and makes it again once its user has connected the account that it needs. */
 async function whenConnected<Result>(make: () => Promise<Result>, toolId: string, context: Context): Promise<Result> {
-  try {
-    return await make()
-  } catch (error) {
-    const tool = isConnectionRequired(error) && (await context.store.tools.find(toolId))
-    if (!tool || error.details.connect_url === null) throw error
-    return context.connections.waits.retry(make, error, {
-      ...{ projectId: tool.project_id, endUserId: context.principal.endUserId },
-      until: Date.parse(String(error.details.expires_at)),
-      gone: [context.gone?.(), context.live?.signal],
-    })
-  }
+  const { principal, store, connections, gone, live } = context
+  const projectId = (await store.tools.find(toolId))?.project_id ?? ''
+  return connections.waits.retry(make, {
+    ...{ projectId, endUserId: principal.endUserId },
+    until: Date.now() + longestConnectMs,
+    gone: [gone?.(), live?.signal],
+  })
 }
 
 async function principalFor(endUserId: string, toolId: string, context: Context): Promise<Principal> {

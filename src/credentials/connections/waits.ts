@@ -1,6 +1,7 @@
 import type { ChangeEvents } from '../../db/change-events.ts'
+import type { ConnectionRow } from '../../db/tables.ts'
 import { type ConnectionStatus, isUsable } from '../../model/connection.ts'
-import { type ConnectionRequired, isConnectionRequired } from '../../model/connection-required.ts'
+import { isConnectionRequired } from '../../model/connection-required.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { type Connections, ownerKey } from '../../store/connections.ts'
 
@@ -25,33 +26,30 @@ const pauseMs = 1000
 /** Lets callers wait until an account is connected, in this process or another. */
 export class ConnectionWaits {
   readonly #connections: Connections
-  readonly #changes: ChangeEvents
+  readonly #waiting = new Set<{ readonly waiter: Waiter; wake(): void }>()
   readonly #closing = new AbortController()
 
   constructor(connections: Connections, changes: ChangeEvents) {
     this.#connections = connections
-    this.#changes = changes
+    changes.subscribe('connections', (ids) => void this.#changed(ids))
   }
 
-  /** Makes a refused call again whenever its caller has connected an account, until it is no longer refused. */
-  async retry<Result>(
-    make: () => Promise<Result>,
-    refusal: ConnectionRequired,
-    options: ConnectionWaitOptions,
-  ): Promise<Result> {
-    let latest = refusal
+  /**
+   * Makes a call, and again whenever its caller has connected an account, until it is no longer refused. If nobody can
+   * connect the account on a page, it is made once.
+   */
+  async retry<Result>(make: () => Promise<Result>, options: ConnectionWaitOptions): Promise<Result> {
     for (let isFirst = true; ; isFirst = false) {
       // Before the call, so that no change is missed while it runs.
       using watch = this.watch(options)
       try {
         return await make()
       } catch (error) {
-        if (!isConnectionRequired(error)) throw error
-        latest = error
+        if (!isConnectionRequired(error) || error.details.connect_url === null) throw error
+        const woken = await watch.woken
+        if (woken === 'closing') throw new PlatformError('SHUTTING_DOWN', {})
+        if (woken !== 'connected') throw error
       }
-      const woken = await watch.woken
-      if (woken === 'closing') throw new PlatformError('SHUTTING_DOWN', {})
-      if (woken !== 'connected') throw latest
       if (!isFirst) await new Promise((resolve) => setTimeout(resolve, pauseMs))
     }
   }
@@ -61,9 +59,8 @@ export class ConnectionWaits {
     const { promise: woken, resolve } = Promise.withResolvers<ConnectionWake>()
     const left = () => resolve('left')
     const closing = () => resolve('closing')
-    const stop = this.#changes.subscribe('connections', async (ids) => {
-      if (await this.#concerns(ids, waiter)) resolve('connected')
-    })
+    const entry = { waiter, wake: () => resolve('connected') }
+    this.#waiting.add(entry)
     const timer = setTimeout(() => resolve('late'), until - Date.now())
     for (const signal of gone) signal?.addEventListener('abort', left)
     this.#closing.signal.addEventListener('abort', closing)
@@ -72,7 +69,7 @@ export class ConnectionWaits {
     return {
       woken,
       [Symbol.dispose]: () => {
-        stop()
+        this.#waiting.delete(entry)
         clearTimeout(timer)
         for (const signal of gone) signal?.removeEventListener('abort', left)
         this.#closing.signal.removeEventListener('abort', closing)
@@ -80,19 +77,18 @@ export class ConnectionWaits {
     }
   }
 
-  /** Without ids, events may have been lost. */
-  async #concerns(ids: readonly string[], { projectId, endUserId }: Waiter): Promise<boolean> {
-    if (ids.length === 0) return true
-    const owners = ['project', ownerKey({ kind: 'user', id: endUserId })]
-    // If the database fails now, the call finds out.
-    const rows = await Promise.all(ids.map((id) => this.#connections.findRow(id))).catch(() => undefined)
-    return (
-      rows === undefined ||
-      rows.some(
-        (row) =>
-          row?.project_id === projectId && owners.includes(row.owner) && isUsable(row.status as ConnectionStatus),
-      )
-    )
+  /** Wakes those who can use a changed connection: everyone, if it is not known which have changed. */
+  async #changed(ids: readonly string[]): Promise<void> {
+    if (this.#waiting.size === 0) return
+    const waiting = [...this.#waiting]
+    // If the database fails now, the calls find out.
+    const rows =
+      ids.length === 0
+        ? undefined
+        : await Promise.all(ids.map((id) => this.#connections.findRow(id))).catch(() => undefined)
+    for (const { waiter, wake } of waiting) {
+      if (rows === undefined || rows.some((row) => row && canUse(row, waiter))) wake()
+    }
   }
 
   /** Ends all waits, because the platform is shutting down. */
@@ -100,3 +96,8 @@ export class ConnectionWaits {
     this.#closing.abort()
   }
 }
+
+const canUse = ({ project_id, owner, status }: ConnectionRow, { projectId, endUserId }: Waiter): boolean =>
+  project_id === projectId &&
+  (owner === 'project' || owner === ownerKey({ kind: 'user', id: endUserId })) &&
+  isUsable(status as ConnectionStatus)

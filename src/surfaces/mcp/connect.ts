@@ -34,11 +34,11 @@ export async function connecting<Result>(
     if (round && !isSecond) return linkResult(error)
     const answer = round ? round.inputResponses?.connection : await asked(error, requester, waiter, waits)
     if (!isObject(answer) || answer.action !== 'accept') throw error
-    return waits.retry(() => make(own), error, { ...waiter, until: Date.now() + longestWait, gone: [live.signal] })
+    return waits.retry(() => make(own), { ...waiter, until: Date.now() + longestWait, gone: [live.signal] })
   }
 }
 
-/** Asks a 2025 client, which is then notified once, even if its call has ended by then. */
+/** Asks a 2025 client. If its user agrees, it is notified once the account is connected, even if the call has ended. */
 async function asked(
   error: ConnectionRequired,
   requester: ClientRequester,
@@ -51,7 +51,10 @@ async function asked(
     watch[Symbol.dispose]()
     if (woken === 'connected') requester.notify?.('notifications/elicitation/complete', { elicitationId })
   })
-  return requester.request({ method: 'elicitation/create', params: { ...question(error), elicitationId } })
+  const params = { ...question(error), elicitationId }
+  const answer = await requester.request({ method: 'elicitation/create', params })
+  if (answer.action !== 'accept') watch[Symbol.dispose]()
+  return answer
 }
 
 const question = ({ message, details: { connect_url } }: ConnectionRequired): JsonObject => ({
