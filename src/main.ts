@@ -56,6 +56,7 @@ export async function createPlatform(config: Config, options: PlatformOptions = 
     ...{ authenticator: identity.authenticator, singleSignOn: identity.singleSignOn },
     ...{ runner: runs.runner, sessionRunner: runs.sessionRunner, routineRuns: runs.routineRuns },
     workflows: runs.workflows,
+    signingKeys: identity.oauthKeys,
     closing: closing.signal,
     resolver: new Resolver(base.semantic),
     toolTypes: operations.types,
@@ -100,11 +101,13 @@ export async function createPlatform(config: Config, options: PlatformOptions = 
       runs.close()
       void base.jobs.stop()
       coordinator.close()
+      connections.waits.close()
       void endpoints.drain()
     },
     async close() {
       closing.abort()
       coordinator.close()
+      connections.waits.close()
       warm.close()
       runs.close()
       await Promise.all(sweeps.map((one) => one.close()))

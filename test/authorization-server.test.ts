@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startListening } from './clients.ts'
-import { adminKey, startPlatform } from './kit.ts'
+import { adminKey, startPlatform, startService } from './kit.ts'
 import {
   allow,
   authorizeUrl,
@@ -266,6 +266,26 @@ describe('a client', () => {
     expect(await wrong({ code_verifier: '' })).toMatch(/^invalid_(grant|request)$/)
   })
 
+  test('cannot get a token for an assertion, a password or another token', async () => {
+    const clientId = await newClient()
+    const grants = [
+      { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion: 'eyJ.x.y' },
+      {
+        grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+        subject_token: 'eyJ.x.y',
+        subject_token_type: 'x',
+      },
+      { grant_type: 'password', username: 'a', password: 'b' },
+      { grant_type: 'client_credentials' },
+    ]
+
+    for (const fields of grants) {
+      const { status, body } = await tokenRequest(platform.url, { client_id: clientId, resource, ...fields } as never)
+      expect(status, fields.grant_type).toBe(400)
+      expect(['unsupported_grant_type', 'unauthorized_client'], fields.grant_type).toContain(body.error)
+    }
+  })
+
   test('must use PKCE with S256', async () => {
     const clientId = await newClient()
     const errorFor = async (change: (params: URLSearchParams) => void) => {
@@ -358,6 +378,42 @@ describe('a refresh token', () => {
     expect(replayed.body.error).toBe('invalid_grant')
     expect(successor.body.error).toBe('invalid_grant')
     expect(used.status).toBe(401)
+  })
+
+  test('that is used again later is reported to webhooks, and so is access that an app or a person ends', async () => {
+    await using hooks = await startService()
+    await platform.post('/webhooks', { name: 'w', url: hooks.url, events: ['oauth_grant.revoked'] })
+    const [reused, left, removed] = [
+      await obtain(platform.url, resource, { name: 'Reused' }),
+      await obtain(platform.url, resource, { name: 'Left' }),
+      await obtain(platform.url, resource, { name: 'Removed' }),
+    ]
+    await refresh(reused.clientId, reused.refresh)
+    await age(31_000)
+
+    await refresh(reused.clientId, reused.refresh)
+    await fetch(`${platform.url}/oauth/revoke`, {
+      method: 'POST',
+      body: new URLSearchParams({ token: left.refresh, client_id: left.clientId }),
+    })
+    const { data } = (await platform.get('/oauth-grants?limit=100')).body
+    const { id } = data.find(({ client }: { client: { name: string } }) => client.name === 'Removed')
+    await platform.delete(`/oauth-grants/${id}`)
+
+    const received = () =>
+      hooks.received.map(({ body }) => JSON.parse(body).data).map(({ client, reason }) => [client.name, reason])
+    await expect
+      .poll(() => received().sort())
+      .toEqual([
+        ['Left', 'revoked_by_app'],
+        ['Removed', 'revoked'],
+        ['Reused', 'token_reused'],
+      ])
+    const sent = JSON.stringify(hooks.received)
+    for (const { token, refresh: secret } of [reused, left, removed]) {
+      expect(sent).not.toContain(token)
+      expect(sent).not.toContain(secret)
+    }
   })
 
   test('gives no other scope, resource or client, and is not used up by asking', async () => {

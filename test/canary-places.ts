@@ -11,6 +11,12 @@ export interface Site {
   readonly discreet: string
   readonly models: string
   readonly keep: (secret: string) => void
+  /** An authorization server that answers with the codes and tokens it is told to. */
+  readonly issuer: { readonly url: string; issue(name: string, code: string, tokens: object): void }
+  readonly platform: string
+  readonly admin: string
+  /** Something else that the platform has sent, to be searched. */
+  readonly record: (where: string, text: string) => void
 }
 export type Fields = Record<string, string> & { readonly id: string }
 

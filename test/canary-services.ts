@@ -1,4 +1,4 @@
-import type { Received } from './kit.ts'
+import { type Received, startService } from './kit.ts'
 import { echo, startUpstream } from './upstream.ts'
 
 /** Tools that an agent calls, by the names that models see. */
@@ -27,6 +27,25 @@ export function mirror({ url, headers, method, body }: Received) {
     'data: [DONE]\n\n',
   ]
   return { headers: { 'content-type': 'text/event-stream' }, body: stream.join('') }
+}
+
+/** An authorization server: /authorize gives the code of a client, and /token/<client> its tokens. */
+export async function startIssuing() {
+  const issued = new Map<string, { code: string; tokens: object }>()
+  const service = await startService(({ url }) => {
+    const { pathname, searchParams: query } = new URL(url, 'http://x')
+    if (pathname !== '/authorize') {
+      const tokens = issued.get(pathname.replace('/token/', ''))?.tokens
+      return tokens ? { body: JSON.stringify(tokens) } : { status: 404, body: '{}' }
+    }
+    const { code = '' } = issued.get(query.get('client_id') ?? '') ?? {}
+    const location = `${query.get('redirect_uri')}?code=${code}&state=${query.get('state')}`
+    return { status: 302, headers: { location } }
+  })
+  return {
+    ...service,
+    issue: (name: string, code: string, tokens: object) => void issued.set(name, { code, tokens }),
+  }
 }
 
 /** An MCP server that returns the headers of the request. */

@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { startReplayServer } from '../src/agents/models/replay-server.ts'
 import { bytesIn, Canaries, rowsIn } from './canary.ts'
+import { credentialPlaces, refusedCredentials } from './canary-credentials.ts'
 import { places, plain, refused, type Site } from './canary-places.ts'
-import { callable, mirror, script, startRevealing } from './canary-services.ts'
+import { callable, mirror, script, startIssuing, startRevealing } from './canary-services.ts'
 import { callOverMcp, callTools, readEverything, runAgents, Visitor } from './canary-visitor.ts'
 import { engines, freshDatabase } from './engines.ts'
 import { startService } from './kit.ts'
@@ -30,6 +31,7 @@ describe.each(engines)('on %s,', (engine) => {
     await using upstream = await startRevealing()
     await using discreet = await startUpstream()
     await using models = await startReplayServer(script)
+    await using issuer = await startIssuing()
     const operator = Object.fromEntries(variables.map((name) => [name, `sk_${plain(canaries.make(name))}`]))
     const files = join(folder.path, 'files')
     await mkdir(files)
@@ -46,20 +48,27 @@ describe.each(engines)('on %s,', (engine) => {
     const visitor = new Visitor(platform.url, operator.QM_ADMIN_KEY ?? '')
     const create: Site['create'] = async (path, body, headers = {}) => {
       const [method = '', target = ''] = path.startsWith('/') ? ['POST', path] : path.split(' ')
-      const isSecret = target === '/webhooks' || target === '/api-keys'
+      const isSecret = ['/webhooks', '/api-keys', '/users', '/connections/link'].includes(target)
       const made = await visitor.api(method, target, { body, headers, isSecret })
       expect(made.status, `${path}: ${made.text}`).toBeLessThan(300)
       return made.body()
     }
 
-    for (const [name, , plant] of places) {
+    for (const [name, , plant] of [...places, ...credentialPlaces]) {
       const keep = (secret: string) => canaries.keep(name, secret)
       await plant(
-        { create, keep, service: service.url, upstream: upstream.url, discreet: discreet.url, models: models.url },
+        {
+          ...{ create, keep, issuer, platform: platform.url, admin: operator.QM_ADMIN_KEY ?? '' },
+          ...{ service: service.url, upstream: upstream.url, discreet: discreet.url, models: models.url },
+          record: (where, text) => void visitor.answers.push([where, text]),
+        },
         canaries.make(name),
       )
     }
-    for (const [path, body] of refused(canaries.make('refused input'))) await visitor.api('POST', path, { body })
+    const refusedInput = canaries.make('refused input')
+    for (const [path, body] of [...refused(refusedInput), ...refusedCredentials(refusedInput)]) {
+      await visitor.api('POST', path, { body })
+    }
     await visitor.api('GET', '/tools', { key: `sk_${plain(canaries.make('wrong API key'))}` })
     const signedIn = await fetch(`${platform.url}/api/v1/dashboard/session`, {
       method: 'POST',
@@ -99,8 +108,8 @@ describe.each(engines)('on %s,', (engine) => {
     await visitor.endStreams()
     await platform.stop('SIGTERM')
 
-    const seen = canaries.in(JSON.stringify([service.received, upstream.headers, models.requests]))
-    expect(places.filter(([name, use]) => use === 'seen' && !seen.includes(name))).toEqual([])
+    const seen = canaries.in(JSON.stringify([service.received, issuer.received, upstream.headers, models.requests]))
+    expect([...places, ...credentialPlaces].filter(([name, use]) => use === 'seen' && !seen.includes(name))).toEqual([])
     const prompts = JSON.stringify(models.requests.map(({ body }) => body))
     // Every tool that the agent called has returned something secret, except the one that is out of reach.
     expect(prompts.split('[redacted]').length).toBeGreaterThan(callable.length - 1)

@@ -44,8 +44,15 @@ async function callAsPerson(url: string, version: string, names: readonly string
   await client.close()
 }
 
-/** The client that an operator has registered, if the scenario has one. */
-const connectionOf = ({ client_id, client_secret, private_key_pem, signing_algorithm }: Record<string, string>) => ({
+/** The client that an operator has registered, if the scenario has one, and the identity provider of its user. */
+const connectionOf = (context: Record<string, string>) => {
+  const { idp_issuer, idp_token_endpoint, idp_client_id, idp_id_token: subject_token } = context
+  if (subject_token === undefined) return clientOf(context)
+  const identity = { idp_issuer, idp_token_endpoint, idp_client_id, subject_token }
+  return { ...clientOf(context), type: 'oauth2_enterprise_managed', ...identity }
+}
+
+const clientOf = ({ client_id, client_secret, private_key_pem, signing_algorithm }: Record<string, string>) => ({
   type: private_key_pem || signing_algorithm ? 'oauth2_client_credentials' : 'oauth2_authorization_code',
   ...(client_id && { client_id }),
   ...(client_secret && { client_secret }),

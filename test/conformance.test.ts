@@ -216,7 +216,7 @@ const clientScenarios = {
 }
 
 /** Scenarios of extensions belong to no version, so they are forced. */
-const authExtensions = ['client-credentials-jwt', 'client-credentials-basic']
+const authExtensions = ['client-credentials-jwt', 'client-credentials-basic', 'enterprise-managed-authorization']
 
 const authEveryVersion = [
   ...['metadata-default', 'metadata-var1', 'metadata-var2', 'metadata-var3', 'basic-cimd', 'pre-registration'],

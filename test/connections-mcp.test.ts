@@ -113,3 +113,42 @@ describe.each(['2025', '2026'])('an MCP client of %s', (era) => {
     expect(server.calls).toEqual([])
   })
 })
+
+test('a 2025 client is told when its user has connected, and only the session that was asked (S0.42)', async () => {
+  await using notes = await startNotes()
+  const { platform, alice } = notes
+  const open = async () => {
+    const client = new Client({ name: 'editor', version: '1' }, { capabilities: { elicitation: { url: {} } } })
+    const asked: { elicitationId?: string; url?: string }[] = []
+    const completed: unknown[] = []
+    client.setRequestHandler('elicitation/create', ({ params }) => {
+      asked.push(params as never)
+      return { action: 'accept' }
+    })
+    client.setNotificationHandler('notifications/elicitation/complete', ({ params }) => {
+      completed.push(params.elicitationId)
+    })
+    const requestInit = { headers: { authorization: `Bearer ${alice}` } }
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${platform.url}/mcp/s`), { requestInit }))
+    return { client, asked, completed }
+  }
+  const [one, gone, idle] = [await open(), await open(), await open()]
+
+  const call = one.client.callTool({ name: 'read', arguments: {} })
+  const leaving = new AbortController()
+  const left = gone.client
+    .callTool({ name: 'read', arguments: {} }, { signal: leaving.signal })
+    .catch(() => 'cancelled')
+  await expect.poll(() => [...one.asked, ...gone.asked], { timeout: 10_000 }).toHaveLength(2)
+  leaving.abort()
+  expect(await left).toBe('cancelled')
+  await (await signedIn(platform, alice)).connect(String(one.asked[0]?.url))
+  const result = await call
+  await expect.poll(() => gone.completed, { timeout: 10_000 }).toHaveLength(1)
+  for (const { client } of [one, gone, idle]) await client.close()
+
+  expect(textOf(result)).toBe('notes of alice')
+  expect(one.completed).toEqual([one.asked[0]?.elicitationId])
+  expect(gone.completed).toEqual([gone.asked[0]?.elicitationId])
+  expect(idle.completed).toEqual([])
+})

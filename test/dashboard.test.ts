@@ -395,7 +395,7 @@ describe('access', () => {
     await page.getByRole('button', { name: 'Done' }).click()
 
     await page.getByRole('tab', { name: 'Policy simulator' }).click()
-    await page.getByLabel('Key or person').selectOption({ label: 'made here' })
+    await page.getByLabel('Key or person').selectOption({ label: 'Key: made here' })
     await page.getByRole('button', { name: 'Check access' }).click()
     await page.getByText('"caller" allows it.').waitFor()
     await page.getByLabel('Permission').fill('tools:DeleteTool')

@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { SignJWT } from 'jose'
-import { describe, expect, test } from 'vitest'
+import { type JWTPayload, SignJWT } from 'jose'
+import { describe, expect, test, vi } from 'vitest'
 import { identity, trust } from './certificate.ts'
 import { startListening } from './clients.ts'
 import { allow, authorizeUrl, follow, pkce, register, tokenRequest, Visitor } from './oauth-kit.ts'
@@ -133,6 +133,87 @@ describe('a client with a metadata document', () => {
     expect(first.consent?.html).toContain('chatgpt.com')
     expect(first.consent?.html).not.toContain('Continue only if you have just started this')
     expect([again.answer.body.error, without.answer.body.error]).toEqual(['invalid_client', 'invalid_client'])
+  })
+
+  test('cannot authenticate with an assertion for somebody else, of another client, or without an end', async () => {
+    await using publisher = await startPublisher()
+    await using platform = await open()
+    const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+    const clientId = `${publisher.url}/client`
+    const redirect = 'https://app.example.com/callback'
+    const jwks = { keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'k', use: 'sig', alg: 'RS256' }] }
+    const method = { token_endpoint_auth_method: 'private_key_jwt', token_endpoint_auth_signing_alg: 'RS256' }
+    publisher.documents.set('/client', {
+      ...{ client_id: clientId, client_name: 'x', redirect_uris: [redirect], jwks, ...method },
+    })
+    const now = Math.floor(Date.now() / 1000)
+    const good = { iss: clientId, sub: clientId, aud: platform.url, iat: now, exp: now + 60 }
+    const assertions: Record<string, JWTPayload> = {
+      'another audience': { ...good, aud: 'https://elsewhere.example.com' },
+      'another client': { ...good, iss: 'https://other.example.com', sub: 'https://other.example.com' },
+      'another subject': { ...good, sub: 'https://other.example.com' },
+      expired: { ...good, exp: now - 60 },
+      'without an end': { iss: clientId, sub: clientId, aud: platform.url, iat: now },
+      'without an id': good,
+    }
+    const errorWith = async (claims: JWTPayload, jti?: string) => {
+      const payload = jti === undefined ? claims : { ...claims, jti }
+      const assertion = await new SignJWT(payload).setProtectedHeader({ alg: 'RS256', kid: 'k' }).sign(privateKey)
+      const type = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
+      const auth = { client_assertion: assertion, client_assertion_type: type }
+      return (await connect(platform, { clientId, redirect, auth })).answer.body.error
+    }
+
+    expect(await errorWith(good, 'good')).toBeUndefined()
+    for (const [name, claims] of Object.entries(assertions)) {
+      const jti = name === 'without an id' ? undefined : name
+      expect(['invalid_client', 'invalid_request'], name).toContain(await errorWith(claims, jti))
+    }
+  })
+
+  test('that changes later is held to the document that the person saw, and then to the new one', async () => {
+    await using publisher = await startPublisher()
+    await using platform = await open()
+    using _time = { [Symbol.dispose]: () => void vi.useRealTimers() }
+    const redirect = 'http://127.0.0.1/callback'
+    const changes: Record<string, object | undefined> = {
+      '/same': {},
+      '/other-id': { client_id: `${publisher.url}/else` },
+      '/secret': { client_secret: 'x' },
+      '/symmetric': { token_endpoint_auth_method: 'client_secret_post' },
+      '/gone': undefined,
+    }
+    const refreshes: { path: string; fields: Record<string, string> }[] = []
+
+    for (const [path, change] of Object.entries(changes)) {
+      const clientId = `${publisher.url}${path}`
+      const document = { client_id: clientId, client_name: 'x', redirect_uris: [redirect] }
+      publisher.documents.set(path, document)
+      const { verifier, challenge } = pkce()
+      const start = authorizeUrl({ issuer: platform.url, clientId, redirect, resource: platform.desk }, challenge)
+      const { back } = await allow(new Visitor(), start, platform.url)
+      if (change) publisher.documents.set(path, { ...document, ...change })
+      else publisher.documents.delete(path)
+      const { body } = await tokenRequest(platform.url, {
+        ...{ grant_type: 'authorization_code', code: back.searchParams.get('code') ?? '', client_id: clientId },
+        ...{ code_verifier: verifier, redirect_uri: redirect, resource: platform.desk },
+      })
+      const fields = { grant_type: 'refresh_token', client_id: clientId, refresh_token: body.refresh_token }
+      refreshes.push({ path, fields })
+    }
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60 * 60_000 })
+    const later = await Promise.all(
+      refreshes.map(async ({ path, fields }) => [
+        path,
+        (await tokenRequest(platform.url, fields)).body.error ?? 'issued',
+      ]),
+    )
+
+    expect(publisher.requests.filter(({ path }) => path === '/gone')).toHaveLength(2)
+    expect(Object.fromEntries(later)).toEqual({
+      ...{ '/same': 'issued', '/gone': 'invalid_client', '/other-id': 'invalid_client_metadata' },
+      ...{ '/secret': 'invalid_client_metadata', '/symmetric': 'invalid_client_metadata' },
+    })
   })
 
   test('is refused if the document is not what it should be', async () => {

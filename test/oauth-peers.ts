@@ -37,7 +37,9 @@ export async function startAuthorizationServer(configuration: Configuration = {}
   const { url, close } = await listen((request, response) => void handle(request, response))
   const provider = new Provider(url, { ...settings(`${url}/mcp`), ...configuration })
   const callback = provider.callback()
+  let holding: ((...pair: Parameters<RequestListener>) => boolean) | undefined
   handle = (request, response) => {
+    if (request.url === '/token' && holding?.(request, response)) return
     if (request.url?.startsWith('/interaction/')) return void agree(provider, request, response)
     if (request.url !== '/.well-known/oauth-protected-resource/mcp') return void callback(request, response)
     response.setHeader('content-type', 'application/json')
@@ -45,7 +47,21 @@ export async function startAuthorizationServer(configuration: Configuration = {}
       JSON.stringify({ resource: `${url}/mcp`, authorization_servers: [url], scopes_supported: ['notes:read'] }),
     )
   }
-  return { url, resource: `${url}/mcp`, provider, [Symbol.asyncDispose]: close }
+  /** Holds the next token request before it is processed, or its response. Resolves once it is held, and nothing releases it. */
+  const holdNext = (what: 'request' | 'response') =>
+    new Promise<void>((resolve) => {
+      holding = (_request, response) => {
+        holding = undefined
+        if (what === 'request') resolve()
+        else
+          response.end = () => {
+            resolve()
+            return response
+          }
+        return what === 'request'
+      }
+    })
+  return { url, resource: `${url}/mcp`, provider, holdNext, [Symbol.asyncDispose]: close }
 }
 
 const settings = (resource: string): Configuration => ({

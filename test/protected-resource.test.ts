@@ -1,5 +1,5 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto'
-import { exportSPKI, importJWK, type JWTHeaderParameters, type JWTPayload, SignJWT } from 'jose'
+import { exportSPKI, importJWK, type JWK, type JWTHeaderParameters, type JWTPayload, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { OauthServerKeys } from '../src/credentials/oauth-server-keys.ts'
 import { startListening } from './clients.ts'
@@ -31,14 +31,22 @@ const ask = (url: string, headers: Record<string, string> | undefined, body = li
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 const statusOf = async (token: string, url = desk) => (await ask(url, bearer(token))).status
 
-const keysOf = () => new OauthServerKeys(platform.platform.store.oauthKeys, platform.platform.vault)
+const keysOf = () => {
+  const { store, vault } = platform.platform
+  return new OauthServerKeys(store.oauthKeys, vault, store.changes)
+}
+
+const privateKey = async (): Promise<JWK> => {
+  const [current] = await keysOf().signing()
+  return current?.jwk as JWK
+}
 
 const claimsOf = (token: string): JWTPayload =>
   JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
 
 /** A token with our own signature, but other claims or header. */
 async function signed(claims: JWTPayload, header: Partial<JWTHeaderParameters> = {}): Promise<string> {
-  const jwk = await keysOf().signing()
+  const jwk = await privateKey()
   const protectedHeader = { alg: 'RS256', typ: 'at+jwt', kid: jwk.kid as string, ...header }
   return new SignJWT(claims)
     .setProtectedHeader(protectedHeader)
@@ -190,7 +198,7 @@ describe('an access token', () => {
   test('is refused if it is of another type, algorithm or key', async () => {
     const { token } = await obtain(platform.url, desk)
     const good = claimsOf(token)
-    const jwk = await keysOf().signing()
+    const jwk = await privateKey()
     const kid = jwk.kid as string
     const [, payload = ''] = token.split('.')
     const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')

@@ -196,7 +196,7 @@ const reachesOut = new Set([
   'submit-tool-outputs',
   'cancel-generation',
   // They need an auth config, or somebody who opens a connect link.
-  ...['create-connect-link', 'confirm-connect-flow'],
+  ...['create-connect-link', 'confirm-connect-flow', 'diagnose-connection'],
 ])
 
 const pickFields = (ids: Record<string, string>, example: object = {}) =>

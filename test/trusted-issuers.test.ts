@@ -1,8 +1,8 @@
-import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type JWTPayload, SignJWT } from 'jose'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { startListening } from './clients.ts'
 import { startService } from './kit.ts'
 
@@ -144,6 +144,65 @@ describe('a token of a trusted issuer', () => {
       await using platform = await open(issuer)
       expect(await platform.statusOf(await issuer.sign({ sub: 'ada', aud: platform.desk }))).toBe(401)
     }
+  })
+
+  test('is refused if its key is symmetric, private, ambiguous, too short or for another use', async () => {
+    const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+    const weak = generateKeyPairSync('rsa', { modulusLength: 1024 })
+    const other = generateKeyPairSync('rsa', { modulusLength: 2048 })
+    const jwk = (key: KeyObject, more: object = {}) => ({
+      ...key.export({ format: 'jwk' }),
+      kid: 'k',
+      use: 'sig',
+      ...more,
+    })
+    const sets: Record<string, [keys: object[], signing: KeyObject | Uint8Array, alg: string]> = {
+      private: [[jwk(privateKey)], privateKey, 'RS256'],
+      duplicate: [[jwk(other.publicKey), jwk(publicKey)], privateKey, 'RS256'],
+      'for encryption': [[jwk(publicKey, { use: 'enc' })], privateKey, 'RS256'],
+      'for another algorithm': [[jwk(publicKey, { alg: 'PS256' })], privateKey, 'RS256'],
+      symmetric: [[{ kty: 'oct', k: 'c2VjcmV0', kid: 'k' }], Buffer.from('secret'), 'HS256'],
+    }
+
+    for (const [name, [keys, key, alg]] of Object.entries(sets)) {
+      await using issuer = await startIssuer()
+      issuer.keys = keys
+      await using platform = await open(issuer)
+      const token = await issuer.sign({ sub: 'ada', aud: platform.desk }, { key: key as KeyObject, alg })
+      expect(await platform.statusOf(token), name).toBe(401)
+    }
+    // The library signs with no short key either, so this signature is made by hand.
+    await using issuer = await startIssuer()
+    issuer.keys = [jwk(weak.publicKey)]
+    await using platform = await open(issuer)
+    const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+    const claims = { iss: issuer.url, sub: 'ada', aud: platform.desk, exp: Math.floor(Date.now() / 1000) + 300 }
+    const text = `${encode({ alg: 'RS256', kid: 'k' })}.${encode(claims)}`
+    const signature = sign('sha256', Buffer.from(text), weak.privateKey).toString('base64url')
+    expect(await platform.statusOf(`${text}.${signature}`), 'too short').toBe(401)
+  })
+
+  test('is accepted with a new key of the issuer, and with the old one until it is gone', async () => {
+    await using issuer = await startIssuer()
+    await using platform = await open(issuer)
+    const next = generateKeyPairSync('rsa', { modulusLength: 2048 })
+    const published = { ...next.publicKey.export({ format: 'jwk' }), kid: 'next', use: 'sig', alg: 'RS256' }
+    const token = (more: object = {}) => issuer.sign({ sub: 'ada', aud: platform.desk }, { exp: '2h', ...more })
+    const fresh = { key: next.privateKey, kid: 'next' }
+    using _time = { [Symbol.dispose]: () => void vi.useRealTimers() }
+
+    const before = await platform.statusOf(await token())
+    const early = await platform.statusOf(await token(fresh))
+    issuer.keys.push(published)
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 31_000 })
+    const both = [await platform.statusOf(await token(fresh)), await platform.statusOf(await token())]
+    issuer.keys.shift()
+    vi.setSystemTime(Date.now() + 11 * 60_000)
+    const after = [await platform.statusOf(await token(fresh)), await platform.statusOf(await token())]
+
+    expect([before, early]).toEqual([200, 401])
+    expect(both).toEqual([200, 200])
+    expect(after).toEqual([200, 401])
   })
 
   test('identifies a caller by issuer and subject', async () => {

@@ -26,6 +26,7 @@ const reads = Object.entries({
   sessions: ['GetSession', 'ListSessions', 'ListEvents'],
   'oauth-grants': ['ListOauthGrants'],
   'trusted-issuers': ['GetTrustedIssuer', 'ListTrustedIssuers'],
+  'signing-keys': ['ListSigningKeys'],
 }).flatMap(([module, names]) => names.map((name) => `${module}:${name}`))
 
 /** Access policies that exist in every installation. */
@@ -46,7 +47,14 @@ export const defaultPolicies: readonly { id: string; name: string; description: 
         { effect: 'Allow', action: ['*'], resource: ['*'] },
         {
           effect: 'Deny',
-          action: ['api-keys:*', 'users:*', 'sign-in-providers:*', 'trusted-issuers:*', 'access-policies:*'],
+          action: [
+            'api-keys:*',
+            'users:*',
+            'sign-in-providers:*',
+            'trusted-issuers:*',
+            'signing-keys:*',
+            'access-policies:*',
+          ],
           resource: ['*'],
         },
         { effect: 'Deny', action: ['connections:ActAs', 'connections:OverrideIssuer'], resource: ['*'] },

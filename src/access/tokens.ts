@@ -47,7 +47,7 @@ export class Tokens {
   readonly #deps: TokenDeps
 
   constructor(deps: TokenDeps) {
-    const clearOn = ['oauth_grants', 'api_keys', 'users', 'access_policies', 'trusted_issuers'] as const
+    const clearOn = ['oauth_grants', 'oauth_keys', 'api_keys', 'users', 'access_policies', 'trusted_issuers'] as const
     this.#deps = deps
     this.#byToken = new Cached(deps.store.changes, {
       clearOn,

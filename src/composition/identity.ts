@@ -14,7 +14,7 @@ export type Identity = ReturnType<typeof createIdentity>
 
 /** Who a request comes from: API keys, people, tokens of the built-in authorization server, tokens of trusted issuers. */
 export function createIdentity({ config, store, vault, outbound, publicUrl }: Base) {
-  const oauthKeys = new OauthServerKeys(store.oauthKeys, vault)
+  const oauthKeys = new OauthServerKeys(store.oauthKeys, vault, store.changes)
   const apiKeys = apiKeyAuthenticator(new Keys(store), store.changes)
   const people = new People(store)
   /** Those that a token can act for. */

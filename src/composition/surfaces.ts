@@ -14,6 +14,7 @@ import { openapi } from '../surfaces/rest/openapi.ts'
 import { reference } from '../surfaces/rest/reference.ts'
 import { restRoutes } from '../surfaces/rest/rest.ts'
 import { createHandler } from '../surfaces/routes.ts'
+import { publishGrantEnd } from '../webhooks/events.ts'
 import type { Base } from './base.ts'
 import type { Identity } from './identity.ts'
 
@@ -42,6 +43,7 @@ export function createSurfaces(base: Base, identity: Identity, deps: OperationDe
       fetch: outbound.client({ project: undefined, credentials: ['oauth clients'] }).fetch,
       acceptsHost: (host) => config.oauthClientHosts?.includes(host) ?? true,
       allowRegistration: config.oauthRegistration,
+      onRevoked: (grant, reason) => publishGrantEnd(grant, reason, base.webhooks),
       methods: () => signInMethods(signIn),
       providers: () => store.signInProviders.listEnabled(),
       findServer: (reference) => deps.serverCatalogues.findServer(reference),

@@ -17,6 +17,7 @@ export interface ChangeEvent {
     | 'servers'
     | 'oauth_grants'
     | 'trusted_issuers'
+    | 'oauth_keys'
     | 'modes'
     | 'skills'
     | 'calls'

@@ -725,6 +725,8 @@ export interface AuthConfigRow {
   settings: string
   /** Encrypted. */
   client_secret: string | null
+  /** Encrypted. */
+  idp_client_secret: string | null
   created_at: number
   updated_at: number
 }

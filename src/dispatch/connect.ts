@@ -1,9 +1,9 @@
 import { connectedTool } from '../catalogue/connected-tools.ts'
 import type { Authorization } from '../credentials/connections/authorization.ts'
 import { transportOf } from '../model/call.ts'
+import { isConnectionRequired } from '../model/connection-required.ts'
 import type { ConnectionWait } from '../model/outcome.ts'
 import type { CallRequest, ValidCall } from './call.ts'
-import { isConnectionRequired } from './connection-required.ts'
 import type { DispatchDeps } from './deps.ts'
 
 /** The connection that the call uses: its principal decides. Throws if its user must connect first. */

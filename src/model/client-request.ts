@@ -18,6 +18,8 @@ export interface ClientRequester {
   readonly abilities: ClientAbilities
   /** The signal cancels the request. */
   request(question: ClientRequest, signal?: AbortSignal): Promise<JsonObject>
+  /** Sends a notification to a 2025 client, also after the call has ended. */
+  notify?(method: string, params: JsonObject): void
   /** The input of this round, if the caller supports input requests as a result and calls again with the answers. */
   readonly round?: InputRound
 }

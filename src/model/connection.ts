@@ -8,8 +8,14 @@ export const ConnectionType = z.enum([
   'basic',
   'oauth2_client_credentials',
   'oauth2_authorization_code',
+  'oauth2_token_exchange',
+  'oauth2_enterprise_managed',
 ])
 export type ConnectionType = z.infer<typeof ConnectionType>
+
+/** Types whose tokens are obtained without a browser, so that no page can connect them. */
+export const needsNoBrowser = (type: string): boolean =>
+  ['oauth2_client_credentials', 'oauth2_token_exchange', 'oauth2_enterprise_managed'].includes(type)
 
 /*
  * The status of a connection:
@@ -82,6 +88,11 @@ export const ConnectionSettings = {
     .optional()
     .describe('oauth2: the scopes to request; by default, those the server asks for'),
   issuer: HttpUrl.optional().describe('oauth2: the authorization server; by default, the one the MCP server names'),
+  subdomain: z
+    .string()
+    .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i, 'must be one label of a host name, such as "acme"')
+    .optional()
+    .describe('oauth2: your part of the host name, for well-known apps that have one per customer, such as shopify'),
   signing_algorithm: z
     .string()
     .max(20)
@@ -89,6 +100,15 @@ export const ConnectionSettings = {
     .describe('oauth2: how client assertions are signed with private_key, such as ES256'),
   authorization_endpoint: HttpUrl.optional().describe('oauth2: only if the authorization server publishes no metadata'),
   token_endpoint: HttpUrl.optional().describe('oauth2: only if the authorization server publishes no metadata'),
+  audience: Text.max(2000).optional().describe('oauth2_token_exchange: the service that the token is for'),
+  subject_token_type: Text.max(200)
+    .optional()
+    .describe('oauth2_token_exchange: the type of subject_token, as a URN; an access token by default'),
+  idp_issuer: HttpUrl.optional().describe('oauth2_enterprise_managed: the identity provider of the company'),
+  idp_token_endpoint: HttpUrl.optional().describe(
+    'oauth2_enterprise_managed: only if the identity provider publishes no metadata',
+  ),
+  idp_client_id: Text.min(1).max(2000).optional().describe('oauth2_enterprise_managed: our client there'),
 }
 export type ConnectionSettings = z.infer<z.ZodObject<typeof ConnectionSettings>>
 
@@ -101,6 +121,12 @@ export const ConnectionSecrets = {
   password: SecretText.optional().describe('basic: the password'),
   private_key: SecretText.optional().describe('oauth2: a PKCS #8 key in PEM, instead of client_secret'),
   client_secret: SecretText.optional().describe('oauth2: the secret of the client'),
+  subject_token: SecretText.optional().describe(
+    'oauth2_token_exchange: the token to exchange; oauth2_enterprise_managed: an ID token of the user',
+  ),
+  idp_client_secret: SecretText.optional().describe(
+    'oauth2_enterprise_managed: the secret of the client at the identity provider',
+  ),
 }
 
 /** An account at an app: of one end user, or shared by the project. */
@@ -142,8 +168,15 @@ export const AuthConfig = z.object({
   has_client_secret: z.boolean(),
   scopes: z.array(z.string()).nullable(),
   issuer: z.string().nullable(),
+  subdomain: z.string().nullable(),
   authorization_endpoint: z.string().nullable(),
   token_endpoint: z.string().nullable(),
+  audience: z.string().nullable(),
+  subject_token_type: z.string().nullable(),
+  idp_issuer: z.string().nullable(),
+  idp_token_endpoint: z.string().nullable(),
+  idp_client_id: z.string().nullable(),
+  has_idp_client_secret: z.boolean(),
   created_at: Timestamp,
   updated_at: Timestamp,
 })

@@ -702,7 +702,7 @@ export const catalogue = {
         }[d.reason]
       } ${
         d.connect_url === null
-          ? 'Connect an account with POST /connections/link, and call again.'
+          ? 'Connect an account with POST /connections, and call again.'
           : `Open ${d.connect_url} to connect an account, and call again.`
       }`,
   },

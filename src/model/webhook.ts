@@ -13,6 +13,7 @@ export const WebhookEvent = z.enum([
   'connection.reauth_required',
   'connection.revoked',
   'connection.restored',
+  'oauth_grant.revoked',
   'session.event',
 ])
 export type WebhookEvent = z.infer<typeof WebhookEvent>

@@ -7,6 +7,7 @@ export const AppPreset = z.object({
   app: z.string().describe('The app of tools and auth configs that use it'),
   name: z.string(),
   scopes: z.array(z.string()).describe('Requested if the auth config has no scopes'),
+  needs_subdomain: z.boolean().describe('Whether its auth configs need `subdomain`, your part of the host name'),
   client_registration_url: z.string().nullable().describe('Where you register a client, if known'),
   curated: z.boolean().describe('Whether it is maintained here. Others come from a public list and may be outdated'),
 })
@@ -19,16 +20,16 @@ export const listAppPresets = operation({
   input: z.strictObject({ ...Paging }),
   output: pageOf(AppPreset),
   async run({ limit, offset }) {
-    // Apps whose URLs have a part for each customer need their endpoints in the auth config.
-    const all = listApps().filter(({ placeholders }) => placeholders.length === 0)
+    const all = listApps()
     return { data: all.slice(offset, offset + limit).map(view), total: all.length, limit, offset }
   },
 })
 
-const view = ({ slug, name, scopes, console: url, curated }: App): z.infer<typeof AppPreset> => ({
+const view = ({ slug, name, scopes, placeholders, console: url, curated }: App): z.infer<typeof AppPreset> => ({
   app: slug,
   name,
   scopes: [...scopes],
+  needs_subdomain: placeholders.includes('subdomain'),
   client_registration_url: url ?? null,
   curated,
 })

@@ -1,11 +1,12 @@
 import { z } from 'zod'
+import type { AuthConfigRow } from '../db/tables.ts'
 import { AuthConfig, ConnectionSecrets, ConnectionSettings, ConnectionType, target } from '../model/connection.ts'
-import { PlatformError } from '../model/errors.ts'
+import { type Fault, PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
 import { Id, Paging, pageOf } from '../model/page.ts'
 import { sealedAt } from '../store/sealed.ts'
 import { requireIssuer, settingsFor, targetIn } from './connections.ts'
-import { acts, creates, lists, type RecordKind } from './operation.ts'
+import { acts, type Context, creates, lists, type RecordKind } from './operation.ts'
 
 export const authConfig: RecordKind<AuthConfig> = {
   name: 'auth-config',
@@ -14,7 +15,8 @@ export const authConfig: RecordKind<AuthConfig> = {
 }
 
 const { username: _, ...settings } = ConnectionSettings
-const { client_secret } = ConnectionSecrets
+const { client_secret, idp_client_secret } = ConnectionSecrets
+const clientSecrets = { client_secret, idp_client_secret }
 
 export const createAuthConfig = creates({
   name: 'create-auth-config',
@@ -22,12 +24,12 @@ export const createAuthConfig = creates({
   route: 'POST /auth-configs',
   summary: 'Say how accounts of an app are connected: what a user enters, or which OAuth client is used',
   example: { app: 'crm', type: 'api_key', header: 'x-crm-key' },
-  secretFields: ['client_secret'],
+  secretFields: Object.keys(clientSecrets),
   kind: 'auth-config',
-  input: z.strictObject({ project_id: Id.optional(), ...target, type: ConnectionType, ...settings, client_secret }),
+  input: z.strictObject({ project_id: Id.optional(), ...target, type: ConnectionType, ...settings, ...clientSecrets }),
   output: AuthConfig,
-  async run({ type, client_secret: secret, ...input }, context) {
-    const { store, vault, projectId } = context
+  async run({ type, client_secret: secret, idp_client_secret: idpSecret, ...input }, context) {
+    const { store, projectId } = context
     const { settings: given, errors } = settingsFor(type, input)
     if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
     requireIssuer(given.issuer, projectId, context)
@@ -35,7 +37,8 @@ export const createAuthConfig = creates({
     return store.authConfigs.create({
       ...{ id, project_id: projectId, target: await targetIn(input, context), type },
       settings: JSON.stringify(given),
-      client_secret: secret === undefined ? null : await vault.seal(secret, sealedAt.authConfig(id)),
+      ...{ client_secret: null, idp_client_secret: null },
+      ...(await sealed(id, secret, idpSecret, context)),
     })
   },
 })
@@ -68,21 +71,52 @@ export const updateAuthConfig = acts({
   route: 'PATCH /auth-configs/{auth_config_id}',
   summary: 'Change how accounts are connected; existing connections keep their credentials',
   example: { header: 'x-api-key' },
-  secretFields: ['client_secret'],
+  secretFields: Object.keys(clientSecrets),
   on: authConfig,
-  input: z.strictObject({ id: Id, ...settings, client_secret }),
+  input: z.strictObject({ id: Id, ...settings, ...clientSecrets }),
   output: AuthConfig,
-  async run({ id, client_secret: secret, ...input }, context) {
-    const { store, vault, target: before } = context
+  async run({ id, client_secret: secret, idp_client_secret: idpSecret, ...input }, context) {
+    const { store, target: before } = context
     const row = await store.authConfigs.findRow(id)
     const sent = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined))
     const { settings: next, errors } = settingsFor(before.type, { ...JSON.parse(row?.settings ?? '{}'), ...sent })
-    if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
+    const moved = row ? movedSecrets(row, next, { client_secret: secret, idp_client_secret: idpSecret }) : []
+    if (errors.length + moved.length > 0)
+      throw new PlatformError('VALIDATION_FAILED', { errors: [...errors, ...moved] })
     requireIssuer(input.issuer, before.project_id, context)
-    const sealed = secret === undefined ? {} : { client_secret: await vault.seal(secret, sealedAt.authConfig(id)) }
-    return (await store.authConfigs.update(id, { settings: JSON.stringify(next), ...sealed })) ?? before
+    const secrets = await sealed(id, secret, idpSecret, context)
+    return (await store.authConfigs.update(id, { settings: JSON.stringify(next), ...secrets })) ?? before
   },
 })
+
+/** Whoever changes where a secret is sent must know it, or they could have it sent to themselves. */
+function movedSecrets(
+  row: AuthConfigRow,
+  next: ConnectionSettings,
+  sent: Readonly<Record<keyof typeof destinations, string | undefined>>,
+): Fault[] {
+  const before: ConnectionSettings = JSON.parse(row.settings)
+  const names = Object.keys(destinations) as (keyof typeof destinations)[]
+  return names.flatMap((name) => {
+    const changed = destinations[name].find((field) => before[field] !== next[field])
+    if (changed === undefined || row[name] === null || sent[name] !== undefined) return []
+    return [{ path: name, message: `must be sent again, because ${changed} changes where it goes` }]
+  })
+}
+
+const destinations = {
+  client_secret: ['issuer', 'token_endpoint', 'subdomain'],
+  idp_client_secret: ['idp_issuer', 'idp_token_endpoint'],
+} as const
+
+async function sealed(id: string, secret: string | undefined, idpSecret: string | undefined, { vault }: Context) {
+  return {
+    ...(secret !== undefined && { client_secret: await vault.seal(secret, sealedAt.authConfig(id)) }),
+    ...(idpSecret !== undefined && {
+      idp_client_secret: await vault.seal(idpSecret, sealedAt.identityProviderSecret(id)),
+    }),
+  }
+}
 
 export const deleteAuthConfig = acts({
   name: 'delete-auth-config',

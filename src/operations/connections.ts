@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { StoredSecrets } from '../credentials/connections/live.ts'
-import { sealSecrets } from '../credentials/connections/live.ts'
-import type { ConnectPlan } from '../credentials/connections/plan.ts'
+import { openConnection, type StoredSecrets, sealSecrets } from '../credentials/connections/live.ts'
+import type { ConnectPlan, GivenPlan } from '../credentials/connections/plan.ts'
+import type { ConnectionRow } from '../db/tables.ts'
 import {
   Connection,
   ConnectionSecrets,
@@ -9,6 +9,7 @@ import {
   ConnectionStatus,
   ConnectionType,
   EndUserId,
+  needsNoBrowser,
   OwnerInput,
   target,
 } from '../model/connection.ts'
@@ -53,10 +54,12 @@ export const createConnection = creates({
     const subject = { project_id: projectId, target: await targetIn(input, context), owner: ownerKey(owner) }
     const { settings, secrets } = checked(type, input)
     requireIssuer(settings.issuer, projectId, context)
-    const plan = await connections.flows.plan(subject, { type, settings, clientSecret: secrets.client_secret })
+    const plan = await connections.flows.plan(subject, given(type, settings, secrets))
     if (plan.existing)
       throw new PlatformError('NAME_TAKEN', { kind: 'connection', name: subject.target.replace('/', ' ') })
-    if (type === 'oauth2_client_credentials') return toConnection(await connections.keeper.connectClient(plan))
+    if (needsNoBrowser(type)) {
+      return toConnection(await connections.keeper.connectDirectly(plan, secrets.subject_token))
+    }
     if (type !== 'oauth2_authorization_code') {
       return toConnection(await connections.keeper.saveStatic(plan, secrets, input.account ?? null))
     }
@@ -136,21 +139,36 @@ export const updateConnection = acts({
     const row = await store.connections.findRow(id)
     if (!row) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'connection', id })
     if (status === 'revoked') return toConnection((await connections.keeper.end(row)) ?? row)
-    const given = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined))
-    if (Object.keys(given).length === 0) {
+    const sent = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined))
+    if (Object.keys(sent).length === 0) {
       const change = named === undefined ? {} : { account: named }
       return toConnection((await store.connections.replace(id, change)) ?? row)
     }
-    const { settings, secrets } = checked(before.type, { ...JSON.parse(row.settings), ...given })
+    const kept = isOnlyToken(sent) ? clientSecretsOf(row, context) : {}
+    const { settings, secrets } = checked(before.type, { ...JSON.parse(row.settings), ...kept, ...sent })
     requireIssuer(input.issuer, before.project_id, context)
-    const plan = await connections.flows.plan(row, { type: before.type, settings, clientSecret: secrets.client_secret })
+    const plan = await connections.flows.plan(row, given(before.type, settings, secrets))
     return toConnection(await replaced(plan, secrets, named ?? row.account, context))
   },
 })
 
+/** The secrets of clients are kept if only the token changes, because then they go where they went before. */
+const isOnlyToken = (sent: object): boolean => Object.keys(sent).join() === 'subject_token'
+
+function clientSecretsOf(row: ConnectionRow, { vault }: Context): Pick<Given, 'client_secret' | 'idp_client_secret'> {
+  const { client_secret, idp_client_secret } = openConnection(row, vault).secrets
+  return { client_secret, idp_client_secret }
+}
+
+const given = (type: ConnectionType, settings: ConnectionSettings, secrets: StoredSecrets): GivenPlan => ({
+  ...{ type, settings },
+  clientSecret: secrets.client_secret,
+  idpClientSecret: secrets.idp_client_secret,
+})
+
 async function replaced(plan: ConnectPlan, secrets: StoredSecrets, named: string | null, context: Context) {
   const { keeper } = context.connections
-  if (plan.type === 'oauth2_client_credentials') return keeper.connectClient(plan)
+  if (needsNoBrowser(plan.type)) return keeper.connectDirectly(plan, secrets.subject_token)
   if (plan.type !== 'oauth2_authorization_code') return keeper.saveStatic(plan, secrets, named)
   const message = 'the tokens of this type come from a person: create a link with POST /connections/link'
   throw new PlatformError('VALIDATION_FAILED', { errors: [{ path: '', message }] })
@@ -211,11 +229,9 @@ export const createConnectLink = creates({
       if (!project?.return_origins.includes(origin)) throw new PlatformError('RETURN_URL_NOT_ALLOWED', { origin })
     }
     const plan = await connections.flows.plan(subject)
-    if (plan.type === 'oauth2_client_credentials') {
-      throw invalid(
-        input.tool_id === undefined ? 'app' : 'tool_id',
-        'is connected with client credentials: no person is needed',
-      )
+    if (needsNoBrowser(plan.type)) {
+      const message = `is connected with ${plan.type}, without a page: use POST /connections`
+      throw invalid(input.tool_id === undefined ? 'app' : 'tool_id', message)
     }
     return connections.flows.createLink({
       ...subject,
@@ -226,6 +242,58 @@ export const createConnectLink = creates({
       challenge: null,
       returnUrl: input.return_url ?? null,
     })
+  },
+})
+
+const Diagnosis = z.object({
+  ok: z.boolean().describe('Whether every step succeeded'),
+  type: ConnectionType,
+  connection_id: z.string().nullable().describe('The account that was checked; null if none is connected'),
+  redirect_uri: z.string().describe('The redirect URI that the client of the platform has, for registrations by hand'),
+  steps: z.array(
+    z.object({
+      step: z.enum([
+        ...['request', 'challenge', 'resource_metadata', 'server_metadata', 'registration', 'authorization', 'token'],
+        ...['account', 'revocation'],
+      ] as const),
+      ok: z.boolean(),
+      method: z.string().nullable(),
+      url: z.string().nullable().describe('Host and path; never a query'),
+      status: z.number().nullable(),
+      detail: z.string().describe('What was found, or what failed and what to do'),
+    }),
+  ),
+})
+
+export const diagnoseConnection = creates({
+  name: 'diagnose-connection',
+  permission: 'connections:DiagnoseConnection',
+  route: 'POST /connections/diagnose',
+  summary: 'Try each step of connecting an account and using it, and report what fails',
+  example: { app: 'crm' },
+  status: 200,
+  kind: 'connection',
+  input: z.strictObject({
+    project_id: Id.optional(),
+    ...target,
+    end_user_id: EndUserId.optional().describe('The user whose account is checked; by default, that of the project'),
+  }),
+  output: Diagnosis,
+  async run(input, context) {
+    const { connections, projectId } = context
+    const { endUserId } = actingAs(context, input.end_user_id, projectId)
+    const owner = { kind: endUserId === null ? ('project' as const) : ('user' as const), id: endUserId }
+    requireOwner(context, owner, projectId)
+    const subject = { project_id: projectId, target: await targetIn(input, context), owner: ownerKey(owner) }
+    const plan = await connections.flows.plan(subject)
+    const steps = await connections.diagnose(plan)
+    return {
+      ok: steps.every(({ ok }) => ok),
+      type: plan.type,
+      connection_id: plan.existing?.id ?? null,
+      redirect_uri: connections.flows.redirectUri,
+      steps: steps.map(({ method = null, url = null, status = null, ...step }) => ({ ...step, method, url, status })),
+    }
   },
 })
 
@@ -269,19 +337,24 @@ export function requireIssuer(issuer: string | undefined, projectId: string, { p
 
 type Given = ConnectionSettings & z.infer<z.ZodObject<typeof ConnectionSecrets>>
 
+const atTokenEndpoint = ['client_id', 'signing_algorithm', 'scopes', 'issuer', 'token_endpoint'] as const
+
 const settingsOf: Readonly<Record<ConnectionType, readonly (keyof ConnectionSettings)[]>> = {
   api_key: ['header', 'query'],
   bearer: [],
   basic: ['username'],
-  oauth2_client_credentials: ['client_id', 'signing_algorithm', 'scopes', 'issuer', 'token_endpoint'],
+  oauth2_client_credentials: atTokenEndpoint,
   oauth2_authorization_code: [
     'client_id',
     'signing_algorithm',
     'scopes',
     'issuer',
+    'subdomain',
     'authorization_endpoint',
     'token_endpoint',
   ],
+  oauth2_token_exchange: [...atTokenEndpoint, 'audience', 'subject_token_type'],
+  oauth2_enterprise_managed: [...atTokenEndpoint, 'idp_issuer', 'idp_token_endpoint', 'idp_client_id'],
 }
 
 const requiredBy: Readonly<Record<ConnectionType, readonly (keyof Given)[]>> = {
@@ -290,6 +363,8 @@ const requiredBy: Readonly<Record<ConnectionType, readonly (keyof Given)[]>> = {
   basic: ['username', 'password'],
   oauth2_client_credentials: ['client_id', 'client_secret'],
   oauth2_authorization_code: [],
+  oauth2_token_exchange: ['subject_token'],
+  oauth2_enterprise_managed: ['subject_token'],
 }
 
 /** The settings that a type has. Others are refused, because they would have no effect. */
@@ -311,7 +386,9 @@ export function settingsFor(
 function checked(type: ConnectionType, input: Given): { settings: ConnectionSettings; secrets: StoredSecrets } {
   const { settings, errors } = settingsFor(type, input)
   const value = input.value ?? input.api_key ?? input.token
-  const secrets = { value, password: input.password, client_secret: input.client_secret ?? input.private_key }
+  const { password, subject_token, idp_client_secret } = input
+  const client_secret = input.client_secret ?? input.private_key
+  const secrets = { value, password, client_secret, subject_token, idp_client_secret }
   if ((input.private_key === undefined) !== (settings.signing_algorithm === undefined)) {
     errors.push({ path: 'signing_algorithm', message: 'must be sent together with private_key' })
   }

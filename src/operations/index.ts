@@ -35,6 +35,7 @@ import * as secrets from './secrets.ts'
 import * as servers from './servers.ts'
 import * as sessions from './sessions.ts'
 import * as signInProviders from './sign-in-providers.ts'
+import * as signingKeys from './signing-keys.ts'
 import * as skillFiles from './skill-files.ts'
 import * as skills from './skills.ts'
 import * as typesOfTools from './tool-types.ts'
@@ -52,7 +53,7 @@ const isOperation = (value: unknown): value is Operation => isObject(value) && '
 /** Operations that control access. As platform actions they need approval unless the tool says otherwise. */
 const administrative = new Set([
   ...['api-keys', 'users', 'sign-in-providers', 'access-policies', 'projects', 'secrets', 'oauth-grants'],
-  ...['connections', 'auth-configs', 'trusted-issuers', 'modes'],
+  ...['connections', 'auth-configs', 'trusted-issuers', 'signing-keys', 'modes'],
 ])
 
 const levelOf = ({ permission }: Operation): Level =>
@@ -108,7 +109,7 @@ export function operationsFor(types: ToolTypes): Operations {
     workflowDrafts,
     workflowRuns,
     ...[webhooks, approvals, approvalRules, callStats, secrets, xml, oauthGrants, connections, authConfigs],
-    ...[appPresets, sessions, manifests, routines, trustedIssuers, modes],
+    ...[appPresets, sessions, manifests, routines, trustedIssuers, signingKeys, modes],
   ].flatMap((module) => (Object.values(module) as unknown[]).filter(isOperation))
   return {
     types,

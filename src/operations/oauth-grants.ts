@@ -3,6 +3,7 @@ import { evaluate, mayEver } from '../access/evaluate.ts'
 import { PlatformError } from '../model/errors.ts'
 import { OauthGrant } from '../model/oauth-grant.ts'
 import { Id, Paging, pageOf } from '../model/page.ts'
+import { publishGrantEnd } from '../webhooks/events.ts'
 import { type Context, operation, requireAllowed } from './operation.ts'
 
 const listing = 'oauth-grants:ListOauthGrants'
@@ -55,6 +56,7 @@ export const revokeOauthGrant = operation({
     if (!isVisible) throw new PlatformError('RESOURCE_NOT_FOUND', { kind: 'oauth-grant', id })
     if (!isOwn) requireAllowed(principal, 'oauth-grants:RevokeOauthGrant', resourceOf(grant))
     await store.oauthGrants.remove(id)
+    await publishGrantEnd(grant, 'revoked', context.webhooks)
     return null
   },
 })

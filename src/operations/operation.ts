@@ -8,6 +8,7 @@ import type { SessionRunner } from '../agents/sessions/session-runner.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { ServerCatalogues } from '../catalogue/server-catalogue.ts'
 import type { ConnectionParts } from '../credentials/connections/connections.ts'
+import type { OauthServerKeys } from '../credentials/oauth-server-keys.ts'
 import type { SingleSignOn } from '../credentials/single-sign-on.ts'
 import type { Vault } from '../credentials/vault.ts'
 import type { VisibilityFacts, Visible } from '../db/page.ts'
@@ -70,6 +71,7 @@ export interface OperationDeps {
   readonly vault: Vault
   readonly singleSignOn: SingleSignOn
   readonly connections: ConnectionParts
+  readonly signingKeys: Pick<OauthServerKeys, 'signing' | 'rotate'>
   readonly models: Models
   readonly webhooks: Webhooks
   /** The version of the platform. */

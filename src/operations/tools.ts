@@ -288,7 +288,12 @@ const calling = operation({
     action: Text.max(200).nullish().describe('The action, for tools that have several'),
     input: jsonObject('The arguments').nullish(),
     end_user_id: EndUserId.nullish().describe('The end user whose connections the call uses; needs connections:ActAs'),
-    wait: z.boolean().optional().describe('If false, do not wait for approval: send the same call again later'),
+    wait: z
+      .boolean()
+      .optional()
+      .describe(
+        'By default, the call waits for approval. If false, it does not: send it again later. If true, it also waits until a missing account is connected',
+      ),
   }),
   output: AnyJson.describe('The output of the tool'),
   later: PendingApproval,
@@ -296,11 +301,26 @@ const calling = operation({
     const returns = wait === false && context.onWait !== 'resume'
     const principal = end_user_id ? await principalFor(end_user_id, id, context) : context.principal
     const caller = { ...context, principal, ...(returns && { onWait: 'return' as const }) }
-    const result = await call(id, action, input, caller)
+    const make = () => call(id, action, input, caller)
+    const result = await (wait === true ? whenConnected(make, id, caller) : make())
     if (!(result instanceof Waiting)) return new JsonText(result.text)
     return returns ? pending(result.on) : result
   },
 })
+
+/** How long a call waits for its user to connect an account: as long as a link to do so works. */
+const longestConnectMs = 15 * 60_000
+
+/** Makes the call, and makes it again once its user has connected the account that it needs. */
+async function whenConnected<Result>(make: () => Promise<Result>, toolId: string, context: Context): Promise<Result> {
+  const { principal, store, connections, gone, live } = context
+  const projectId = (await store.tools.find(toolId))?.project_id ?? ''
+  return connections.waits.retry(make, {
+    ...{ projectId, endUserId: principal.endUserId },
+    until: Date.now() + longestConnectMs,
+    gone: [gone?.(), live?.signal],
+  })
+}
 
 async function principalFor(endUserId: string, toolId: string, context: Context): Promise<Principal> {
   const found = context.catalogue.peek(toolId)?.tool ?? (await context.store.tools.find(toolId))

@@ -43,6 +43,7 @@ import type {
   ConnectionChanges,
   ConnectionPage,
   ConnectionStatus,
+  ConnectionType,
   CreatedApiKey,
   CurrentApiKey,
   CurrentUser,
@@ -328,6 +329,7 @@ export const routes = {
     createConnectLink: 'POST /connections/link',
     createConnection: 'POST /connections',
     deleteConnection: 'DELETE /connections/{connection_id}',
+    diagnoseConnection: 'POST /connections/diagnose',
     getConnection: 'GET /connections/{connection_id}',
     listConnections: 'GET /connections',
     updateConnection: 'PATCH /connections/{connection_id}',
@@ -366,6 +368,10 @@ export const routes = {
     getTrustedIssuer: 'GET /trusted-issuers/{trusted_issuer_id}',
     listTrustedIssuers: 'GET /trusted-issuers',
     updateTrustedIssuer: 'PATCH /trusted-issuers/{trusted_issuer_id}',
+  },
+  signingKeys: {
+    listSigningKeys: 'GET /signing-keys',
+    rotateSigningKey: 'POST /signing-keys/rotate',
   },
   modes: {
     createMode: 'POST /modes',
@@ -567,7 +573,7 @@ export interface Operations {
         input?: Record<string, unknown> | null
         /** The end user whose connections the call uses; needs connections:ActAs */
         end_user_id?: string | null
-        /** If false, do not wait for approval: send the same call again later */
+        /** By default, the call waits for approval. If false, it does not: send it again later. If true, it also waits until a missing account is connected */
         wait?: boolean
       }
       answer: unknown
@@ -1386,6 +1392,37 @@ export interface Operations {
     createConnection: { body: NewConnection; answer: Connection }
     /** Delete a connection; its tokens are revoked at the service if that is possible */
     deleteConnection: { path: { connection_id: string }; answer: null }
+    /** Try each step of connecting an account and using it, and report what fails */
+    diagnoseConnection: {
+      body?: {
+        project_id?: string
+        /** The app whose tools use it */
+        app?: string
+        /** The only tool that uses it */
+        tool_id?: string
+        /** The user whose account is checked; by default, that of the project */
+        end_user_id?: string
+      }
+      answer: {
+        /** Whether every step succeeded */
+        ok: boolean
+        type: ConnectionType
+        /** The account that was checked; null if none is connected */
+        connection_id: string | null
+        /** The redirect URI that the client of the platform has, for registrations by hand */
+        redirect_uri: string
+        steps: Array<{
+          step: 'request' | 'challenge' | 'resource_metadata' | 'server_metadata' | 'registration' | 'authorization' | 'token' | 'account' | 'revocation'
+          ok: boolean
+          method: string | null
+          /** Host and path; never a query */
+          url: string | null
+          status: number | null
+          /** What was found, or what failed and what to do */
+          detail: string
+        }>
+      }
+    }
     /** Get a connection, without its credentials */
     getConnection: { path: { connection_id: string }; answer: Connection }
     /** List connections, without their credentials */
@@ -1626,6 +1663,40 @@ export interface Operations {
     }
     /** Change what the tokens of a trusted issuer allow */
     updateTrustedIssuer: { path: { trusted_issuer_id: string }; body?: TrustedIssuerChanges; answer: TrustedIssuer }
+  }
+  signingKeys: {
+    /** List the keys that sign tokens of the built-in authorization server */
+    listSigningKeys: {
+      answer: {
+        data: Array<{
+          /** The key id (`kid`) in tokens and in the JWKS */
+          id: string
+          /** The current key signs; tokens of replaced keys are still valid */
+          status: 'current' | 'replaced'
+          created_at: string
+          /** When tokens signed with it stop being valid; null for the current key */
+          valid_until: string | null
+        }>
+      }
+    }
+    /** Sign tokens of the built-in authorization server with a new key */
+    rotateSigningKey: {
+      body?: {
+        /** Also reject tokens signed with earlier keys at once. Clients get new ones with their refresh tokens */
+        revoke_earlier?: boolean
+      }
+      answer: {
+        data: Array<{
+          /** The key id (`kid`) in tokens and in the JWKS */
+          id: string
+          /** The current key signs; tokens of replaced keys are still valid */
+          status: 'current' | 'replaced'
+          created_at: string
+          /** When tokens signed with it stop being valid; null for the current key */
+          valid_until: string | null
+        }>
+      }
+    }
   }
   modes: {
     /** Create a mode: which levels, servers, tools and groups of actions calls can use in it */

@@ -282,6 +282,8 @@ export interface AppPreset {
   name: string
   /** Requested if the auth config has no scopes */
   scopes: Array<string>
+  /** Whether its auth configs need `subdomain`, your part of the host name */
+  needs_subdomain: boolean
   /** Where you register a client, if known */
   client_registration_url: string | null
   /** Whether it is maintained here. Others come from a public list and may be outdated */
@@ -404,8 +406,15 @@ export interface AuthConfig {
   has_client_secret: boolean
   scopes: Array<string> | null
   issuer: string | null
+  subdomain: string | null
   authorization_endpoint: string | null
   token_endpoint: string | null
+  audience: string | null
+  subject_token_type: string | null
+  idp_issuer: string | null
+  idp_token_endpoint: string | null
+  idp_client_id: string | null
+  has_idp_client_secret: boolean
   created_at: string
   updated_at: string
 }
@@ -560,12 +569,24 @@ export interface ConnectionChanges {
   scopes?: Array<string>
   /** oauth2: the authorization server; by default, the one the MCP server names */
   issuer?: string
+  /** oauth2: your part of the host name, for well-known apps that have one per customer, such as shopify */
+  subdomain?: string
   /** oauth2: how client assertions are signed with private_key, such as ES256 */
   signing_algorithm?: string
   /** oauth2: only if the authorization server publishes no metadata */
   authorization_endpoint?: string
   /** oauth2: only if the authorization server publishes no metadata */
   token_endpoint?: string
+  /** oauth2_token_exchange: the service that the token is for */
+  audience?: string
+  /** oauth2_token_exchange: the type of subject_token, as a URN; an access token by default */
+  subject_token_type?: string
+  /** oauth2_enterprise_managed: the identity provider of the company */
+  idp_issuer?: string
+  /** oauth2_enterprise_managed: only if the identity provider publishes no metadata */
+  idp_token_endpoint?: string
+  /** oauth2_enterprise_managed: our client there */
+  idp_client_id?: string
   /** api_key, bearer: the key or token */
   value?: string
   /** Another name for value */
@@ -578,6 +599,10 @@ export interface ConnectionChanges {
   private_key?: string
   /** oauth2: the secret of the client */
   client_secret?: string
+  /** oauth2_token_exchange: the token to exchange; oauth2_enterprise_managed: an ID token of the user */
+  subject_token?: string
+  /** oauth2_enterprise_managed: the secret of the client at the identity provider */
+  idp_client_secret?: string
 }
 
 /** Whose connection it is. */
@@ -593,7 +618,7 @@ export type ConnectionPage = Page<Connection>
 export type ConnectionStatus = 'active' | 'expiring' | 'reauth_required' | 'revoked'
 
 /** How a connection authenticates. */
-export type ConnectionType = 'api_key' | 'bearer' | 'basic' | 'oauth2_client_credentials' | 'oauth2_authorization_code'
+export type ConnectionType = 'api_key' | 'bearer' | 'basic' | 'oauth2_client_credentials' | 'oauth2_authorization_code' | 'oauth2_token_exchange' | 'oauth2_enterprise_managed'
 
 /** A new API key, with its value. */
 export interface CreatedApiKey extends ApiKey {
@@ -1094,14 +1119,28 @@ export interface NewAuthConfig {
   scopes?: Array<string>
   /** oauth2: the authorization server; by default, the one the MCP server names */
   issuer?: string
+  /** oauth2: your part of the host name, for well-known apps that have one per customer, such as shopify */
+  subdomain?: string
   /** oauth2: how client assertions are signed with private_key, such as ES256 */
   signing_algorithm?: string
   /** oauth2: only if the authorization server publishes no metadata */
   authorization_endpoint?: string
   /** oauth2: only if the authorization server publishes no metadata */
   token_endpoint?: string
+  /** oauth2_token_exchange: the service that the token is for */
+  audience?: string
+  /** oauth2_token_exchange: the type of subject_token, as a URN; an access token by default */
+  subject_token_type?: string
+  /** oauth2_enterprise_managed: the identity provider of the company */
+  idp_issuer?: string
+  /** oauth2_enterprise_managed: only if the identity provider publishes no metadata */
+  idp_token_endpoint?: string
+  /** oauth2_enterprise_managed: our client there */
+  idp_client_id?: string
   /** oauth2: the secret of the client */
   client_secret?: string
+  /** oauth2_enterprise_managed: the secret of the client at the identity provider */
+  idp_client_secret?: string
 }
 
 /** The body of create-connect-link. */
@@ -1140,12 +1179,24 @@ export interface NewConnection {
   scopes?: Array<string>
   /** oauth2: the authorization server; by default, the one the MCP server names */
   issuer?: string
+  /** oauth2: your part of the host name, for well-known apps that have one per customer, such as shopify */
+  subdomain?: string
   /** oauth2: how client assertions are signed with private_key, such as ES256 */
   signing_algorithm?: string
   /** oauth2: only if the authorization server publishes no metadata */
   authorization_endpoint?: string
   /** oauth2: only if the authorization server publishes no metadata */
   token_endpoint?: string
+  /** oauth2_token_exchange: the service that the token is for */
+  audience?: string
+  /** oauth2_token_exchange: the type of subject_token, as a URN; an access token by default */
+  subject_token_type?: string
+  /** oauth2_enterprise_managed: the identity provider of the company */
+  idp_issuer?: string
+  /** oauth2_enterprise_managed: only if the identity provider publishes no metadata */
+  idp_token_endpoint?: string
+  /** oauth2_enterprise_managed: our client there */
+  idp_client_id?: string
   /** api_key, bearer: the key or token */
   value?: string
   /** Another name for value */
@@ -1158,6 +1209,10 @@ export interface NewConnection {
   private_key?: string
   /** oauth2: the secret of the client */
   client_secret?: string
+  /** oauth2_token_exchange: the token to exchange; oauth2_enterprise_managed: an ID token of the user */
+  subject_token?: string
+  /** oauth2_enterprise_managed: the secret of the client at the identity provider */
+  idp_client_secret?: string
 }
 
 /** The body of create-document. */
@@ -2072,7 +2127,7 @@ export interface WebhookDeliverySummary {
 export type WebhookDeliverySummaryPage = Page<WebhookDeliverySummary>
 
 /** An event that webhooks can receive. */
-export type WebhookEvent = 'generation.completed' | 'generation.failed' | 'generation.requires_action' | 'approval.requested' | 'connection.created' | 'connection.expiring' | 'connection.reauth_required' | 'connection.revoked' | 'connection.restored' | 'session.event'
+export type WebhookEvent = 'generation.completed' | 'generation.failed' | 'generation.requires_action' | 'approval.requested' | 'connection.created' | 'connection.expiring' | 'connection.reauth_required' | 'connection.revoked' | 'connection.restored' | 'oauth_grant.revoked' | 'session.event'
 
 export type WebhookPage = Page<Webhook>
 

@@ -20,8 +20,15 @@ const toAuthConfig = (row: AuthConfigRow): AuthConfig => {
     has_client_secret: row.client_secret !== null,
     scopes: settings.scopes ?? null,
     issuer: settings.issuer ?? null,
+    subdomain: settings.subdomain ?? null,
     authorization_endpoint: settings.authorization_endpoint ?? null,
     token_endpoint: settings.token_endpoint ?? null,
+    audience: settings.audience ?? null,
+    subject_token_type: settings.subject_token_type ?? null,
+    idp_issuer: settings.idp_issuer ?? null,
+    idp_token_endpoint: settings.idp_token_endpoint ?? null,
+    idp_client_id: settings.idp_client_id ?? null,
+    has_idp_client_secret: row.idp_client_secret !== null,
     created_at: iso(row.created_at),
     updated_at: iso(row.updated_at),
   }
@@ -69,7 +76,7 @@ export class AuthConfigs {
 
   async update(
     id: string,
-    change: Partial<Pick<AuthConfigRow, 'settings' | 'client_secret'>>,
+    change: Partial<Pick<AuthConfigRow, 'settings' | 'client_secret' | 'idp_client_secret'>>,
   ): Promise<AuthConfig | undefined> {
     const row = await this.#engine.db
       .updateTable('auth_configs')

@@ -10,6 +10,7 @@ export const sealedAt = {
   oauthKey: (id: string) => `oauth_keys/${id}/value`,
   signInProviderSecret: (id: string) => `sign_in_providers/${id}/client_secret`,
   authConfig: (id: string) => `auth_configs/${id}/client_secret`,
+  identityProviderSecret: (id: string) => `auth_configs/${id}/idp_client_secret`,
   connection: (id: string) => `connections/${id}/secrets`,
   /** Within the JSON of a wait. Not re-encrypted when the key is rotated, because links last for minutes. */
   callLink: (callId: string) => `generation_calls/${callId}/link`,
@@ -29,6 +30,7 @@ const columns = [
   { table: 'oauth_keys', column: 'value', at: sealedAt.oauthKey },
   { table: 'sign_in_providers', column: 'client_secret', at: sealedAt.signInProviderSecret },
   { table: 'auth_configs', column: 'client_secret', at: sealedAt.authConfig },
+  { table: 'auth_configs', column: 'idp_client_secret', at: sealedAt.identityProviderSecret },
   { table: 'connections', column: 'secrets', at: sealedAt.connection },
   { table: 'connect_links', column: 'pending', at: sealedAt.connectLink },
   { table: 'oauth_clients', column: 'client', at: sealedAt.oauthClient },

@@ -2,6 +2,7 @@ import type { JsonObject } from '../lib/json.ts'
 import type { Approval } from '../model/approval.ts'
 import type { Connection } from '../model/connection.ts'
 import type { GenerationResult } from '../model/generation.ts'
+import type { OauthGrant } from '../model/oauth-grant.ts'
 import type { SessionEvent } from '../model/session.ts'
 import type { WebhookEvent } from '../model/webhook.ts'
 import type { Run } from '../store/generations.ts'
@@ -45,6 +46,17 @@ export const publishConnection = (
   key: string,
   webhooks: Publisher,
 ): Promise<void> => webhooks.publish(connection.project_id, event, connection as unknown as JsonObject, { key })
+
+/** Why the access of an app has ended. A reused token may have been stolen. */
+export type GrantEnd = 'token_reused' | 'revoked_by_app' | 'revoked'
+
+/** Grants that belong to no project have no webhooks. */
+export async function publishGrantEnd(grant: OauthGrant, reason: GrantEnd, webhooks: Publisher): Promise<void> {
+  if (grant.project_id === null) return
+  const body = { ...grant, reason } as unknown as JsonObject
+  await webhooks.publish(grant.project_id, 'oauth_grant.revoked', body, { key: grant.id })
+}
+
 /** Publishes the events of a turn, in order. Those that were published before are not sent again. */
 export async function publishSession(
   { project_id, agent_id, end_user_id }: { project_id: string; agent_id: string; end_user_id: string | null },

@@ -44,6 +44,7 @@ export function builtInTool(run: Run, call: JournalCall, step: StepGuide, deps: 
   const action: Action = {
     ...definition,
     ...{ id: `${namespace}:${name}`, namespace, app: namespace, level: 'open', autoApprove: true },
+    approvalSetting: true,
   }
   const check = deps.schemas.compile(action.schema)
   const prepared = { action, presets: {}, publicSchema: action.schema, withheld: false, check: () => check }

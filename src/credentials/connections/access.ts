@@ -1,7 +1,7 @@
 import { Cached } from '../../db/cached.ts'
 import type { ChangeEvents } from '../../db/change-events.ts'
 import type { AuthConfigRow, ConnectionRow } from '../../db/tables.ts'
-import { type ConnectionStatus, isUsable } from '../../model/connection.ts'
+import { type ConnectionStatus, isUsable, needsNoBrowser } from '../../model/connection.ts'
 import type { AuthConfigs } from '../../store/auth-configs.ts'
 import { type Connections, ownerKey } from '../../store/connections.ts'
 import { parseChallenge } from '../oauth/challenge.ts'
@@ -268,8 +268,11 @@ class ConnectionAuthorization implements Authorization {
     if (ended) await events.publish('connection.reauth_required', ended)
   }
 
-  /** Asks for more scopes, unless they were requested before: asking again would not help. */
-  #needsScope(challenge: string | undefined): undefined {
+  /**
+   * Requests more scopes, unless they were requested before: asking again would not help. If the tokens come from a
+   * person, that person has to grant them.
+   */
+  async #needsScope(challenge: string | undefined): Promise<Presented | undefined> {
     const { row } = this.#live
     const { type, scopes_requested } = row
     if (!isBearer(challenge) || !type.startsWith('oauth2')) return undefined
@@ -277,6 +280,10 @@ class ConnectionAuthorization implements Authorization {
     const requested: string[] = JSON.parse(scopes_requested)
     const isNew = scopes.some((scope) => !requested.includes(scope))
     if (error === 'insufficient_scope' && isNew) {
+      if (needsNoBrowser(type)) {
+        const wider = await this.#deps.refresh.widen(this.#live, scopes)
+        return wider && this.present(wider)
+      }
       throw new ConnectionNeeded('insufficient_scope', { challenge, subject: row })
     }
     return undefined

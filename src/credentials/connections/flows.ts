@@ -7,6 +7,7 @@ import { iso } from '../../model/page.ts'
 import type { ConnectLinks } from '../../store/connect-links.ts'
 import { sealedAt } from '../../store/sealed.ts'
 import { hashState, startAuthorization } from '../oauth/authorize.ts'
+import { ClientRejected } from '../oauth/errors.ts'
 import { finishAuthorization } from '../oauth/finish.ts'
 import { revoke } from '../oauth/revoke.ts'
 import type { OAuthClient, PendingAuthorization } from '../oauth/types.ts'
@@ -48,7 +49,14 @@ interface PendingFlow {
   readonly pending: PendingAuthorization
   readonly authority: Authority
   readonly client: OAuthClient
+  /** Whether the server had rejected our registered client, so that this one is new. */
+  readonly isAgain?: boolean
 }
+
+/** The account is connected, or the browser must be sent to the authorization server again. */
+export type FinishedFlow =
+  | { readonly kind: 'connected'; readonly row: ConnectionRow }
+  | { readonly kind: 'again'; readonly url: string }
 
 export const hashToken = (token: string): string => hash('sha256', token)
 export const newToken = (): string => randomBytes(32).toString('base64url')
@@ -64,6 +72,10 @@ export class ConnectFlows {
 
   constructor(deps: FlowDeps) {
     this.#deps = deps
+  }
+
+  get redirectUri(): string {
+    return this.#deps.setup.redirectUri
   }
 
   async createLink(request: LinkRequest): Promise<ConnectLink> {
@@ -117,10 +129,19 @@ export class ConnectFlows {
 
   /** Where to send the browser. */
   async begin(link: ConnectLinkRow, plan: ConnectPlan): Promise<string> {
-    const { setup, vault, links } = this.#deps
+    const { setup } = this.#deps
     const authority = await this.authority(plan, link)
+    const known = await setup.clientFor(plan, authority)
+    // Whoever starts again without having come back may have seen an error, because the server has removed our client.
+    const isDoubtful = link.state_hash !== null && known.kind === 'dynamic'
+    const client = isDoubtful ? await setup.replaceClient(plan, authority.server, known) : known
+    return this.#begin(link, plan, { authority, client })
+  }
+
+  async #begin(link: ConnectLinkRow, plan: ConnectPlan, chosen: Omit<PendingFlow, 'pending'>): Promise<string> {
+    const { setup, vault, links } = this.#deps
+    const { client, authority } = chosen
     const { server, resource, scopes } = authority
-    const client = await setup.clientFor(plan, authority)
     const previous: string[] = plan.existing ? JSON.parse(plan.existing.scopes_requested) : []
     const started = await explained(() =>
       startAuthorization({
@@ -129,7 +150,7 @@ export class ConnectFlows {
       }),
     )
     const { pending, url } = started
-    const flow: PendingFlow = { pending, authority, client }
+    const flow: PendingFlow = { pending, ...chosen }
     await links.start(link.id, {
       state_hash: pending.stateHash,
       state_until: Date.now() + stateMs,
@@ -151,7 +172,7 @@ export class ConnectFlows {
   }
 
   /** Exchanges the code, and stores the tokens. The state is used up first, whatever happens then. */
-  async finish(link: ConnectLinkRow, params: URLSearchParams): Promise<ConnectionRow> {
+  async finish(link: ConnectLinkRow, params: URLSearchParams): Promise<FinishedFlow> {
     const { links, keeper, setup, vault } = this.#deps
     const taken = await links.takeState(link.id, String(link.state_hash))
     if (!taken || link.pending === null) throw new PlatformError('CONNECT_STATE_INVALID', {})
@@ -161,7 +182,16 @@ export class ConnectFlows {
     const context = setup.contextFor(plan, authority.server.issuer)
     const tokens = await explained(() =>
       finishAuthorization({ pending, params, server: authority.server, client }, context),
-    )
+    ).catch((error: unknown) => {
+      const isUnknown = error instanceof Error && error.cause instanceof ClientRejected && client.kind === 'dynamic'
+      if (!isUnknown || flow.isAgain) throw error
+      return undefined
+    })
+    if (!tokens) {
+      // A code is valid only for the client that it was issued to, so the person is sent back with a new client.
+      const next = await setup.replaceClient(plan, authority.server, client)
+      return { kind: 'again', url: await this.#begin(link, plan, { authority, client: next, isAgain: true }) }
+    }
     const used = await links.complete(link.id, plan.existing?.id ?? '')
     if (!used) {
       // Another tab was first. Its tokens stay, and these are not left behind.
@@ -169,7 +199,7 @@ export class ConnectFlows {
       await revoke({ server: authority.server, client, accessToken, refreshToken }, context).catch(() => {})
       throw new PlatformError('CONNECT_LINK_INVALID', { reason: 'used' })
     }
-    return keeper.saveTokens(plan, authority, client, tokens, pending.scopes ?? [])
+    return { kind: 'connected', row: await keeper.saveTokens(plan, authority, client, tokens, pending.scopes ?? []) }
   }
 
   /** An application confirms who has opened the link. */

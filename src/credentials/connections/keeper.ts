@@ -2,12 +2,12 @@ import type { ConnectionRow } from '../../db/tables.ts'
 import type { Jobs } from '../../jobs/jobs.ts'
 import { newId } from '../../model/ids.ts'
 import type { ConnectionChange, Connections } from '../../store/connections.ts'
-import { clientCredentials } from '../oauth/grants.ts'
 import { revoke } from '../oauth/revoke.ts'
 import type { OAuthClient, Tokens } from '../oauth/types.ts'
 import type { Vault } from '../vault.ts'
 import { ConnectionNeeded } from './authorization.ts'
 import type { ConnectionEvents } from './events.ts'
+import { identityProviderOf, requestGrant } from './grant.ts'
 import { openConnection, type StoredSecrets, sealSecrets } from './live.ts'
 import { type Authority, explained, type OAuthSetup } from './oauth-setup.ts'
 import type { ConnectPlan } from './plan.ts'
@@ -58,8 +58,11 @@ export class ConnectionKeeper {
     client: OAuthClient,
     tokens: Tokens,
     requested: readonly string[],
+    exchanged: Pick<StoredSecrets, 'subject_token' | 'identity_provider'> = {},
   ): Promise<ConnectionRow> {
     const secrets = {
+      ...exchanged,
+      idp_client_secret: plan.own.idp_client_id === undefined ? undefined : plan.idpClientSecret,
       access_token: tokens.accessToken,
       refresh_token: tokens.refreshToken,
       client,
@@ -79,15 +82,19 @@ export class ConnectionKeeper {
     })
   }
 
-  /** Gets a token without a person. */
-  async connectClient(plan: ConnectPlan): Promise<ConnectionRow> {
+  /** Gets a token without a browser. */
+  async connectDirectly(plan: ConnectPlan, subjectToken?: string): Promise<ConnectionRow> {
     const { setup } = this.#deps
+    const { type, settings } = plan
     const authority = await setup.authorityOf(plan, null)
     const { server, resource, scopes } = authority
     const client = await setup.clientFor(plan, authority)
     const context = setup.contextFor(plan, server.issuer)
-    const tokens = await explained(() => clientCredentials({ server, client, resource, scopes }, context))
-    return this.saveTokens(plan, authority, client, tokens, scopes ?? [])
+    const identityProvider = await explained(() => identityProviderOf(type, settings, plan.idpClientSecret, context))
+    const grant = { type, server, client, resource, scopes, settings, subjectToken, identityProvider }
+    const tokens = await explained(() => requestGrant(grant, context))
+    const exchanged = { subject_token: subjectToken, identity_provider: identityProvider }
+    return this.saveTokens(plan, authority, client, tokens, scopes ?? [], exchanged)
   }
 
   async #save(plan: ConnectPlan, secrets: StoredSecrets, change: ConnectionChange): Promise<ConnectionRow> {

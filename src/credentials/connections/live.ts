@@ -4,6 +4,7 @@ import { sealedAt } from '../../store/sealed.ts'
 import type { AuthorizationServer, OAuthClient } from '../oauth/types.ts'
 import { Redactor } from '../redactor.ts'
 import type { Vault } from '../vault.ts'
+import type { IdentityProvider } from './grant.ts'
 
 /** The secrets of a connection. They are stored as encrypted JSON. */
 export interface StoredSecrets {
@@ -12,6 +13,10 @@ export interface StoredSecrets {
   readonly client_secret?: string | undefined
   readonly access_token?: string | undefined
   readonly refresh_token?: string | undefined
+  /** What is exchanged for tokens. */
+  readonly subject_token?: string | undefined
+  readonly idp_client_secret?: string | undefined
+  readonly identity_provider?: IdentityProvider | undefined
   /** The OAuth client that the tokens were issued to. */
   readonly client?: OAuthClient | undefined
 }
@@ -76,9 +81,10 @@ function present(
 
 /** Every text that must not appear in a response. The redactor also finds them encoded. */
 const textsOf = ({ username = '' }: ConnectionSettings, secrets: StoredSecrets): string[] => {
-  const { value, password, client_secret, access_token, refresh_token, client } = secrets
+  const { value, password, client_secret, access_token, refresh_token, subject_token, client } = secrets
   const encoded = password === undefined ? undefined : basic(username, password)
-  return [value, password, encoded, client_secret, access_token, refresh_token, client?.clientSecret].filter(
+  const ofClients = [client_secret, client?.clientSecret, secrets.identity_provider?.client.clientSecret]
+  return [value, password, encoded, ...ofClients, access_token, refresh_token, subject_token].filter(
     (text) => text !== undefined,
   )
 }

@@ -3,12 +3,19 @@ import { PlatformError } from '../../model/errors.ts'
 import { newId } from '../../model/ids.ts'
 import type { OAuthClients } from '../../store/oauth-clients.ts'
 import { sealedAt } from '../../store/sealed.ts'
-import { findApp } from '../apps.ts'
+import { fillApp, findApp } from '../apps.ts'
 import { parseChallenge } from '../oauth/challenge.ts'
 import { discover } from '../oauth/discover.ts'
 import { OAuthError } from '../oauth/errors.ts'
 import { register } from '../oauth/register.ts'
-import type { AuthMethod, AuthorizationServer, OAuthClient, OAuthContext } from '../oauth/types.ts'
+import type {
+  AuthMethod,
+  AuthorizationServer,
+  OAuthClient,
+  OAuthContext,
+  PreRegisteredClient,
+  Trace,
+} from '../oauth/types.ts'
 import type { Vault } from '../vault.ts'
 import type { ConnectPlan } from './plan.ts'
 
@@ -33,6 +40,12 @@ export interface Authority {
 
 const setupMs = 20_000
 
+interface RegisterOptions {
+  readonly preRegistered?: PreRegisteredClient
+  readonly signal?: AbortSignal | undefined
+  readonly trace?: Trace | undefined
+}
+
 /** Finds authorization servers, and our client at each of them. */
 export class OAuthSetup {
   readonly #deps: OAuthSetupDeps
@@ -45,13 +58,17 @@ export class OAuthSetup {
     return `${this.#deps.publicUrl()}/connect/callback`
   }
 
-  contextFor({ subject: { project_id: project } }: Pick<ConnectPlan, 'subject'>, issuer = ''): OAuthContext {
+  contextFor(
+    { subject: { project_id: project } }: Pick<ConnectPlan, 'subject'>,
+    issuer = '',
+    trace?: Trace,
+  ): OAuthContext {
     const { fetch } = this.#deps.outbound.client({ project, credentials: ['oauth', issuer] })
-    return { fetch, signal: AbortSignal.timeout(setupMs) }
+    return { fetch, signal: AbortSignal.timeout(setupMs), trace }
   }
 
   /** The scopes that the server asks for come first: it knows what the operation needs. */
-  async authorityOf(plan: ConnectPlan, challenge: string | null): Promise<Authority> {
+  async authorityOf(plan: ConnectPlan, challenge: string | null, trace?: Trace): Promise<Authority> {
     const { settings, server, origins } = plan
     const { token_endpoint: tokenEndpoint, authorization_endpoint: authorizationEndpoint, issuer } = settings
     if (tokenEndpoint !== undefined) {
@@ -65,9 +82,11 @@ export class OAuthSetup {
       return { server: described, resource: server, scopes: settings.scopes }
     }
     const app = server === undefined && issuer === undefined ? findApp(plan.app) : undefined
-    if (app && app.placeholders.length === 0) {
-      const { authMethod } = app
-      return { server: app.server, resource: undefined, scopes: settings.scopes ?? app.scopes, authMethod }
+    if (app) {
+      const { subdomain } = settings
+      const filled = await explained(async () => fillApp(app, subdomain === undefined ? {} : { subdomain }))
+      const scopes = settings.scopes ?? app.scopes
+      return { server: filled.server, resource: undefined, scopes, authMethod: app.authMethod }
     }
     if (server === undefined && issuer === undefined) {
       throw new PlatformError('CONNECTION_FAILED', {
@@ -81,7 +100,7 @@ export class OAuthSetup {
           challenge: challenge === null ? undefined : parseChallenge(challenge),
           issuerOverride: issuer,
         },
-        this.contextFor(plan),
+        this.contextFor(plan, '', trace),
       ),
     )
     const scopes = [
@@ -94,22 +113,55 @@ export class OAuthSetup {
     }
   }
 
+  /**
+   * Another client after the server has rejected one that it had registered: it may have removed it. Connections share
+   * registrations, so another connection may already have replaced it.
+   */
+  async replaceClient(
+    plan: Pick<ConnectPlan, 'subject'>,
+    server: AuthorizationServer,
+    rejected: OAuthClient,
+    signal?: AbortSignal,
+  ): Promise<OAuthClient> {
+    const known = await this.#findClient(plan, server)
+    if (known && known.clientId !== rejected.clientId) return known
+    await this.#deps.oauthClients.forget(plan.subject.project_id, server.issuer)
+    return this.#register(plan, server, { signal })
+  }
+
   /** Our client: the operator's, our metadata document, an earlier registration, or a new one. */
   async clientFor(
     plan: ConnectPlan,
     { server, authMethod }: Pick<Authority, 'server' | 'authMethod'>,
+    trace?: Trace,
+  ): Promise<OAuthClient> {
+    const { settings, clientSecret } = plan
+    if (settings.client_id !== undefined) {
+      return this.#register(plan, server, { preRegistered: preRegisteredOf(settings, clientSecret, authMethod), trace })
+    }
+    return (await this.#findClient(plan, server)) ?? this.#register(plan, server, { trace })
+  }
+
+  #placeOf({ subject }: Pick<ConnectPlan, 'subject'>, { issuer }: AuthorizationServer) {
+    return { project_id: subject.project_id, issuer, redirect_uri: this.redirectUri }
+  }
+
+  async #findClient(plan: Pick<ConnectPlan, 'subject'>, server: AuthorizationServer): Promise<OAuthClient | undefined> {
+    const { oauthClients, vault } = this.#deps
+    const known = await oauthClients.find(this.#placeOf(plan, server))
+    if (!known) return undefined
+    const client: OAuthClient = JSON.parse(vault.open(known.client, sealedAt.oauthClient(known.id)))
+    return client.expiresAt === undefined || client.expiresAt > Date.now() ? client : undefined
+  }
+
+  async #register(
+    plan: Pick<ConnectPlan, 'subject'>,
+    server: AuthorizationServer,
+    { preRegistered, signal, trace }: RegisterOptions,
   ): Promise<OAuthClient> {
     const { oauthClients, vault, publicUrl, clientMetadataUrl } = this.#deps
-    const { settings, clientSecret, subject } = plan
     const { redirectUri } = this
-    const place = { project_id: subject.project_id, issuer: server.issuer, redirect_uri: redirectUri }
-    const known = settings.client_id === undefined ? await oauthClients.find(place) : undefined
-    if (known) {
-      const client: OAuthClient = JSON.parse(vault.open(known.client, sealedAt.oauthClient(known.id)))
-      if (client.expiresAt === undefined || client.expiresAt > Date.now()) return client
-    }
-    const preRegistered =
-      settings.client_id === undefined ? undefined : preRegisteredOf(settings, clientSecret, authMethod)
+    const context = this.contextFor(plan, server.issuer, trace)
     const client = await explained(() =>
       register(
         {
@@ -119,14 +171,14 @@ export class OAuthSetup {
           clientUri: publicUrl(),
           clientMetadataUrl: clientMetadataUrl(),
         },
-        this.contextFor(plan, server.issuer),
+        { ...context, signal: signal ?? context.signal },
       ),
     )
     if (client.kind === 'dynamic') {
       const id = newId('oac')
       await oauthClients.save({
         id,
-        ...place,
+        ...this.#placeOf(plan, server),
         client: await vault.seal(JSON.stringify(client), sealedAt.oauthClient(id)),
       })
     }

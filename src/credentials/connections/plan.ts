@@ -24,6 +24,8 @@ export interface ConnectPlan {
   /** The settings that are stored with the connection. Those of the auth config may change later. */
   readonly own: ConnectionSettings
   readonly clientSecret: string | undefined
+  /** The secret of our client at an identity provider. */
+  readonly idpClientSecret: string | undefined
   /** The connection that is replaced. */
   readonly existing: ConnectionRow | undefined
   /** The origins that the credentials will be sent to. */
@@ -45,6 +47,7 @@ export interface GivenPlan {
   readonly type: ConnectionType
   readonly settings: ConnectionSettings
   readonly clientSecret: string | undefined
+  readonly idpClientSecret?: string | undefined
 }
 
 /** Throws if the project has no tools for the target, or nothing says how to connect it. */
@@ -69,12 +72,16 @@ export async function planFor(subject: ConnectSubject, deps: PlanDeps, given?: G
   }
   const stored = given ?? (existing && openSettings(existing, deps.vault))
   const own = stored?.settings ?? {}
-  const configured = config?.client_secret && deps.vault.open(config.client_secret, sealedAt.authConfig(config.id))
+  const open = (sealed: string | null | undefined, place: string) =>
+    sealed == null ? undefined : deps.vault.open(sealed, place)
+  const configured = config && open(config.client_secret, sealedAt.authConfig(config.id))
+  const configuredIdp = config && open(config.idp_client_secret, sealedAt.identityProviderSecret(config.id))
   return {
     ...{ subject, existing, own, app: tool.app },
     type: ConnectionType.parse(type),
     settings: { ...(config?.type === type && JSON.parse(config.settings)), ...own },
-    clientSecret: stored?.clientSecret ?? (own.client_id === undefined ? (configured ?? undefined) : undefined),
+    clientSecret: stored?.clientSecret ?? (own.client_id === undefined ? configured : undefined),
+    idpClientSecret: stored?.idpClientSecret ?? (own.idp_client_id === undefined ? configuredIdp : undefined),
     origins: [...new Set(tools.map(originOf))],
     server: servers[0],
   }
@@ -82,9 +89,13 @@ export async function planFor(subject: ConnectSubject, deps: PlanDeps, given?: G
 
 function openSettings(row: ConnectionRow, vault: Pick<Vault, 'open'>) {
   const settings: ConnectionSettings = JSON.parse(row.settings)
-  const secrets: { client_secret?: string } =
+  const secrets: { client_secret?: string; idp_client_secret?: string } =
     row.secrets === null ? {} : JSON.parse(vault.open(row.secrets, sealedAt.connection(row.id)))
-  return { settings, clientSecret: settings.client_id === undefined ? undefined : secrets.client_secret }
+  return {
+    settings,
+    clientSecret: settings.client_id === undefined ? undefined : secrets.client_secret,
+    idpClientSecret: settings.idp_client_id === undefined ? undefined : secrets.idp_client_secret,
+  }
 }
 
 const invalid = (target: string, message: string) =>

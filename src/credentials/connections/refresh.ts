@@ -3,28 +3,39 @@ import type { ChangeEvents } from '../../db/change-events.ts'
 import type { ConnectionRow } from '../../db/tables.ts'
 import type { Outbound } from '../../http/outbound.ts'
 import { backoffMs } from '../../lib/backoff.ts'
+import { ConnectionType, needsNoBrowser } from '../../model/connection.ts'
 import { PlatformError } from '../../model/errors.ts'
 import type { Connections } from '../../store/connections.ts'
-import type { OAuthClients } from '../../store/oauth-clients.ts'
 import { ClientRejected, GrantRejected, OAuthError, TemporaryFailure } from '../oauth/errors.ts'
-import { clientCredentials, refresh } from '../oauth/grants.ts'
-import type { Tokens } from '../oauth/types.ts'
+import { refresh } from '../oauth/grants.ts'
+import type { AuthorizationServer, OAuthClient, Tokens } from '../oauth/types.ts'
 import type { Vault } from '../vault.ts'
 import { ConnectionNeeded } from './authorization.ts'
 import type { ConnectionEvents } from './events.ts'
+import { requestGrant } from './grant.ts'
 import { type LiveConnection, openConnection, sealSecrets } from './live.ts'
 
 export interface RefreshDeps {
   readonly connections: Connections
-  readonly oauthClients: OAuthClients
+  /** Registers another client at a server that has rejected ours. */
+  replaceClient(
+    plan: { readonly subject: Pick<ConnectionRow, 'project_id' | 'target' | 'owner'> },
+    server: AuthorizationServer,
+    rejected: OAuthClient,
+    signal: AbortSignal,
+  ): Promise<OAuthClient>
   readonly changes: ChangeEvents
   readonly vault: Pick<Vault, 'open' | 'seal'>
   readonly outbound: Pick<Outbound, 'client'>
   readonly events: ConnectionEvents
 }
 
-const leaseMs = 30_000
 const requestMs = 10_000
+/**
+ * Longer than a request can take, so that no two processes send the same refresh token. Not much longer, because calls wait
+ * this long if the process with the lease dies.
+ */
+const leaseMs = requestMs + 5000
 const pollMs = 250
 const minute = 60_000
 
@@ -36,7 +47,7 @@ const marginOf = ({ row, details }: LiveConnection): number =>
   row.expires_at === null ? 0 : marginMs(details?.issued_at ?? row.updated_at, row.expires_at)
 
 export const canRefresh = ({ row: { type }, secrets: { client, refresh_token } }: LiveConnection): boolean =>
-  client !== undefined && (type === 'oauth2_client_credentials' || refresh_token !== undefined)
+  client !== undefined && (needsNoBrowser(type) || refresh_token !== undefined)
 
 const isDead = ({ row: { expires_at } }: LiveConnection): boolean => expires_at !== null && expires_at <= Date.now()
 
@@ -77,6 +88,33 @@ export class TokenRefresh {
     return running
   }
 
+  /**
+   * Gets a token with more scopes, for connections that need no browser. Undefined if the server does not grant them: then
+   * the connection stays as it is.
+   */
+  async widen(live: LiveConnection, scopes: readonly string[]): Promise<LiveConnection | undefined> {
+    const { connections, vault } = this.#deps
+    const { id, generation, scopes_requested } = live.row
+    const by = `${this.#process}/wider/${generation}`
+    const leased = await connections.lease(id, generation, by, Date.now() + leaseMs)
+    if (!leased) {
+      const next = await this.#afterOther(live)
+      const requested: string[] = JSON.parse(next.row.scopes_requested)
+      return scopes.every((scope) => requested.includes(scope)) ? next : undefined
+    }
+    const union = JSON.stringify([...new Set([...JSON.parse(scopes_requested), ...scopes])])
+    const wider = { ...openConnection(leased, vault), row: { ...leased, scopes_requested: union } }
+    const { refresh_token: _, ...secrets } = wider.secrets
+    try {
+      const { tokens, client } = await this.#tokensOf({ ...wider, secrets }, AbortSignal.timeout(requestMs))
+      return await this.#store(wider, by, tokens, client)
+    } catch (error) {
+      await connections.settle(leased, by, {})
+      if (error instanceof OAuthError) return undefined
+      throw error
+    }
+  }
+
   async #refresh(known: LiveConnection): Promise<LiveConnection> {
     let live = known
     for (;;) {
@@ -84,8 +122,10 @@ export class TokenRefresh {
       const { id, generation, retry_at } = live.row
       if ((retry_at ?? 0) > Date.now()) return this.#unavailable(live)
       const by = `${this.#process}/${generation}`
-      const leased = await this.#deps.connections.lease(id, generation, by, Date.now() + leaseMs)
-      if (leased) return this.#request(openConnection(leased, this.#deps.vault), by)
+      const { connections, vault } = this.#deps
+      const before = await connections.findRow(id)
+      const leased = await connections.lease(id, generation, by, Date.now() + leaseMs)
+      if (leased) return this.#request(openConnection(leased, vault), by, before?.lease_by != null)
       const next = await this.#afterOther(live)
       if (next.row.generation !== generation) return next
       live = next
@@ -118,53 +158,80 @@ export class TokenRefresh {
     })
   }
 
-  async #request(live: LiveConnection, by: string): Promise<LiveConnection> {
-    const { row } = live
-    const { connections, vault, events } = this.#deps
+  /** `isTakeover`: a process has died with the lease, so the server may already have replaced the refresh token. */
+  async #request(live: LiveConnection, by: string, isTakeover: boolean): Promise<LiveConnection> {
     try {
-      const tokens = await this.#tokensOf(live)
-      const secrets = { ...live.secrets, access_token: tokens.accessToken, refresh_token: tokens.refreshToken }
-      const stored = await connections.settle(row, by, {
-        secrets: await sealSecrets(row.id, secrets, vault),
-        grant_details: JSON.stringify({ ...live.details, issued_at: Date.now() }),
-        scopes_granted: JSON.stringify(tokens.scopes),
-        expires_at: tokens.expiresAt ?? null,
-        ...{ status: 'active', retry_at: null, failures: 0, error: null },
-      })
-      if (!stored) return this.#reread(row)
-      if (row.status !== 'active') await events.publish('connection.restored', stored)
-      return openConnection(stored, vault)
+      const { tokens, client } = await this.#tokensOf(live, AbortSignal.timeout(requestMs))
+      return await this.#store(live, by, tokens, client)
     } catch (error) {
-      return this.#failed(live, by, error)
+      return this.#failed(live, by, error, isTakeover)
     }
   }
 
-  #tokensOf({ row, settings, secrets, details }: LiveConnection): Promise<Tokens> {
-    const { client, refresh_token } = secrets
+  async #store(live: LiveConnection, by: string, tokens: Tokens, client: OAuthClient): Promise<LiveConnection> {
+    const { row } = live
+    const { connections, vault, events } = this.#deps
+    const secrets = { ...live.secrets, client, access_token: tokens.accessToken, refresh_token: tokens.refreshToken }
+    const stored = await connections.settle(row, by, {
+      secrets: await sealSecrets(row.id, secrets, vault),
+      grant_details: JSON.stringify({ ...live.details, issued_at: Date.now() }),
+      scopes_requested: row.scopes_requested,
+      scopes_granted: JSON.stringify(tokens.scopes),
+      expires_at: tokens.expiresAt ?? null,
+      ...{ status: 'active', retry_at: null, failures: 0, error: null },
+    })
+    if (!stored) return this.#reread(row)
+    if (row.status !== 'active') await events.publish('connection.restored', stored)
+    return openConnection(stored, vault)
+  }
+
+  /** If the server does not know our client any more, registers another, once. Some servers keep the grant. */
+  async #tokensOf(live: LiveConnection, signal: AbortSignal): Promise<{ tokens: Tokens; client: OAuthClient }> {
+    const { row, details, secrets } = live
+    const { client } = secrets
     if (!client || !details) throw new Error('This connection cannot be refreshed.')
-    const { server } = details
-    const { fetch } = this.#deps.outbound.client({ project: row.project_id, credentials: ['oauth', server.issuer] })
-    const context = { fetch, signal: AbortSignal.timeout(requestMs) }
-    const common = { server, client, resource: row.resource ?? undefined }
-    if (row.type === 'oauth2_client_credentials' || refresh_token === undefined) {
-      const scopes: string[] = settings.scopes ?? JSON.parse(row.scopes_requested)
-      return clientCredentials({ ...common, scopes: scopes.length > 0 ? scopes : undefined }, context)
+    try {
+      return { tokens: await this.#requestTokens(live, details.server, client, signal), client }
+    } catch (error) {
+      if (!(error instanceof ClientRejected) || client.kind !== 'dynamic') throw error
+      const next = await this.#deps
+        .replaceClient({ subject: row }, details.server, client, signal)
+        .catch(() => undefined)
+      if (!next) throw error
+      return { tokens: await this.#requestTokens(live, details.server, next, signal), client: next }
     }
-    return refresh({ ...common, refreshToken: refresh_token, scopes: JSON.parse(row.scopes_granted) }, context)
+  }
+
+  #requestTokens(
+    { row, settings, secrets }: LiveConnection,
+    server: AuthorizationServer,
+    client: OAuthClient,
+    signal: AbortSignal,
+  ): Promise<Tokens> {
+    const { fetch } = this.#deps.outbound.client({ project: row.project_id, credentials: ['oauth', server.issuer] })
+    const context = { fetch, signal }
+    const common = { server, client, resource: row.resource ?? undefined }
+    const { refresh_token: refreshToken, subject_token: subjectToken, identity_provider: identityProvider } = secrets
+    const type = ConnectionType.parse(row.type)
+    if (type !== 'oauth2_client_credentials' && refreshToken !== undefined) {
+      return refresh({ ...common, refreshToken, scopes: JSON.parse(row.scopes_granted) }, context)
+    }
+    const requested: string[] = JSON.parse(row.scopes_requested)
+    const scopes = requested.length > 0 ? requested : undefined
+    return requestGrant({ ...common, type, scopes, settings, subjectToken, identityProvider }, context)
   }
 
   /** Only a rejected grant ends the connection, and only if no other process has replaced the tokens meanwhile. */
-  async #failed(live: LiveConnection, by: string, error: unknown): Promise<LiveConnection> {
+  async #failed(live: LiveConnection, by: string, error: unknown, isTakeover: boolean): Promise<LiveConnection> {
     const { row } = live
-    const { connections, oauthClients, events } = this.#deps
+    const { connections, events } = this.#deps
     if (!(error instanceof OAuthError)) {
       await connections.settle(row, by, {})
       throw error
     }
     if (error instanceof GrantRejected || error instanceof ClientRejected) {
-      // Refresh tokens belong to their client. Whoever connects again gets a new registration.
-      if (error instanceof ClientRejected) await oauthClients.forget(row.project_id, row.issuer ?? '')
-      const ended = await connections.settle(row, by, { status: 'reauth_required', error: error.message })
+      const reason = isTakeover ? `${error.message} ${interrupted}` : error.message
+      const ended = await connections.settle(row, by, { status: 'reauth_required', error: reason })
       if (!ended) return this.#reread(row)
       await events.publish('connection.reauth_required', ended)
       throw new ConnectionNeeded('expired', { subject: row })
@@ -210,5 +277,8 @@ export class TokenRefresh {
     return openConnection(row, this.#deps.vault)
   }
 }
+
+const interrupted =
+  'The previous refresh was interrupted because its process stopped, so the tokens it was issued were lost.'
 
 const backoff = (failures: number) => backoffMs(failures, { firstMs: 2000, maxMs: 10 * minute })

@@ -1,3 +1,4 @@
+import { needsNoBrowser } from '../../model/connection.ts'
 import { PlatformError } from '../../model/errors.ts'
 import type { Principal } from '../../model/principal.ts'
 import { ownerKey } from '../../store/connections.ts'
@@ -58,8 +59,7 @@ export class RequiredLinks {
       if (error instanceof PlatformError) return undefined
       throw error
     })
-    // Nobody can enter the secret of a client on a page.
-    if (!plan || plan.type === 'oauth2_client_credentials') return undefined
+    if (!plan || needsNoBrowser(plan.type)) return undefined
     const link = await flows.createLink({
       ...subject,
       principalId: principal.id,

@@ -11,11 +11,14 @@ export interface OAuthContext {
   /** The limit for each request; 10 seconds by default. */
   readonly timeoutMs?: number | undefined
   /** Called after each step. Steps contain no secrets. */
-  readonly trace?: ((step: TraceStep) => void) | undefined
+  readonly trace?: Trace | undefined
 }
+
+export type Trace = (step: TraceStep) => void
 
 export interface TraceStep {
   readonly step:
+    | 'request'
     | 'challenge'
     | 'resource_metadata'
     | 'server_metadata'

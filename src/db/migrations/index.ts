@@ -32,6 +32,7 @@ import * as resolveTokens from './2026-12-06-resolve-tokens.ts'
 import * as sessionWebhooks from './2026-12-11-session-webhooks.ts'
 import * as workflowEvents from './2026-12-13-workflow-events.ts'
 import * as moreModes from './2026-12-14-modes.ts'
+import * as identityProviders from './2026-12-10-identity-providers.ts'
 
 export type MigrationStep = (db: Kysely<unknown>, engine: EngineName) => Promise<void>
 
@@ -69,4 +70,5 @@ export const migrations: Readonly<Record<string, MigrationStep>> = {
   '2026-12-11-session-webhooks': sessionWebhooks.up,
   '2026-12-13-workflow-events': workflowEvents.up,
   '2026-12-14-modes': moreModes.up,
+  '2026-12-10-identity-providers': identityProviders.up,
 }

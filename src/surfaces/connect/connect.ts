@@ -143,8 +143,9 @@ async function finish(exchange: Exchange, deps: ConnectDeps): Promise<void> {
     throw new PlatformError('CONNECT_STATE_INVALID', {})
   }
   const link = await flows.findReturn(state, browserOf(exchange, publicUrl()))
-  const { account } = await flows.finish(link, params)
-  await sendDone(exchange, link, account, deps)
+  const finished = await flows.finish(link, params)
+  if (finished.kind === 'again') return redirect(exchange, finished.url)
+  await sendDone(exchange, link, finished.row.account, deps)
 }
 
 async function sendDone(exchange: Exchange, link: ConnectLinkRow, account: string | null, { flows }: ConnectDeps) {

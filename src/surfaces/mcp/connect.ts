@@ -1,27 +1,23 @@
 import { randomUUID } from 'node:crypto'
-import type { ChangeEvents } from '../../db/change-events.ts'
-import { isConnectionRequired } from '../../dispatch/connection-required.ts'
+import type { ConnectionWaits, Waiter } from '../../credentials/connections/waits.ts'
 import { isObject, type JsonObject } from '../../lib/json.ts'
 import type { Live } from '../../model/call.ts'
-import type { PlatformError } from '../../model/errors.ts'
+import type { ClientRequester } from '../../model/client-request.ts'
+import { type ConnectionRequired, isConnectionRequired } from '../../model/connection-required.ts'
 import type { ToolResult } from './results.ts'
 
 const prefix = 'qm-connect-'
 /** Shorter than the usual timeout of clients. Afterwards the model gets the link, and can call again. */
 const longestWait = 50_000
-/** Accounts of others change, too. The call is repeated at most this often. */
-const pause = 1000
-
-type Required = PlatformError<'CONNECTION_REQUIRED'>
 
 /**
  * Asks the user of an MCP client to connect an account, and repeats the call once it is connected. A 2026 client gets the link as
- * the result, and repeats the call itself; its second request waits. A 2025 client is asked during the call. All
- * others, and those whose user declines, get the error, which has the link in its text.
+ * the result, and repeats the call itself; its second request waits. A 2025 client is asked during the call, and notified
+ * when the account is connected. All others, and those whose user declines, get the error, which has the link in its text.
  */
 export async function connecting<Result>(
   live: Live,
-  changes: ChangeEvents,
+  { waits, ...waiter }: Waiter & { readonly waits: ConnectionWaits },
   make: (live: Live) => Promise<Result>,
 ): Promise<Result | ToolResult> {
   const { requester } = live
@@ -36,18 +32,32 @@ export async function connecting<Result>(
       throw error
     }
     if (round && !isSecond) return linkResult(error)
-    const answer = round
-      ? round.inputResponses?.connection
-      : await requester.request({
-          method: 'elicitation/create',
-          params: { ...question(error), elicitationId: randomUUID() },
-        })
+    const answer = round ? round.inputResponses?.connection : await asked(error, requester, waiter, waits)
     if (!isObject(answer) || answer.action !== 'accept') throw error
-    return repeated(() => make(own), { changes, signal: live.signal, error })
+    return waits.retry(() => make(own), { ...waiter, until: Date.now() + longestWait, gone: [live.signal] })
   }
 }
 
-const question = ({ message, details: { connect_url } }: Required): JsonObject => ({
+/** Asks a 2025 client. If its user agrees, it is notified once the account is connected, even if the call has ended. */
+async function asked(
+  error: ConnectionRequired,
+  requester: ClientRequester,
+  waiter: Waiter,
+  waits: ConnectionWaits,
+): Promise<JsonObject> {
+  const elicitationId = randomUUID()
+  const watch = waits.watch({ ...waiter, until: Date.parse(String(error.details.expires_at)), gone: [] })
+  void watch.woken.then((woken) => {
+    watch[Symbol.dispose]()
+    if (woken === 'connected') requester.notify?.('notifications/elicitation/complete', { elicitationId })
+  })
+  const params = { ...question(error), elicitationId }
+  const answer = await requester.request({ method: 'elicitation/create', params })
+  if (answer.action !== 'accept') watch[Symbol.dispose]()
+  return answer
+}
+
+const question = ({ message, details: { connect_url } }: ConnectionRequired): JsonObject => ({
   mode: 'url',
   message: message.replace(
     / Open \S+ to connect an account, and call again\.$/,
@@ -56,44 +66,10 @@ const question = ({ message, details: { connect_url } }: Required): JsonObject =
   url: connect_url,
 })
 
-const linkResult = (error: Required): ToolResult => ({
+const linkResult = (error: ConnectionRequired): ToolResult => ({
   resultType: 'input_required',
   inputRequests: { connection: { method: 'elicitation/create', params: question(error) } },
   requestState: prefix + randomUUID(),
   // Required by the result type.
   content: [],
 })
-
-interface Waiting {
-  readonly changes: ChangeEvents
-  readonly signal: AbortSignal | undefined
-  readonly error: Required
-}
-
-/** Makes the call whenever a connection has changed, until it is no longer refused. */
-async function repeated<Result>(make: () => Promise<Result>, { changes, signal, error }: Waiting): Promise<Result> {
-  const until = Date.now() + longestWait
-  let changed = Promise.withResolvers<void>()
-  const wake = () => changed.resolve()
-  const stop = changes.subscribe('connections', wake)
-  const timer = setTimeout(wake, longestWait)
-  signal?.addEventListener('abort', wake)
-  try {
-    for (;;) {
-      // Before the call, so that no change is missed while it runs.
-      changed = Promise.withResolvers()
-      try {
-        return await make()
-      } catch (again) {
-        if (!isConnectionRequired(again)) throw again
-      }
-      await changed.promise
-      if (signal?.aborted || Date.now() >= until) throw error
-      await new Promise((resolve) => setTimeout(resolve, pause))
-    }
-  } finally {
-    stop()
-    clearTimeout(timer)
-    signal?.removeEventListener('abort', wake)
-  }
-}

@@ -67,10 +67,12 @@ export class Conversations {
   readonly #held = new HeldCalls()
   readonly #cancellation: Cancellation
   readonly #log: Logger
+  readonly #notifySession: NotifySession
   #inFlight = 0
   #onIdle = () => {}
 
-  constructor(changes: ChangeEvents, log: Logger) {
+  constructor(changes: ChangeEvents, log: Logger, notifySession: NotifySession) {
+    this.#notifySession = notifySession
     this.#cancellation = new Cancellation(changes)
     this.#log = log
   }
@@ -103,8 +105,13 @@ export class Conversations {
   #callLegacy(incoming: Incoming, { principalId, session }: Caller, run: Run): Promise<JsonObject> {
     const { signal } = incoming
     const abilities = this.sessions.abilities(session)
+    let isOver = false
     const requester: ClientRequester | undefined = abilities && {
       abilities,
+      notify: (method, params) => {
+        if (!isOver) void incoming.notify({ method, params }).catch(() => {})
+        else if (session !== null) this.#notifySession({ id: session, principalId }, { method, params })
+      },
       request: (question, over) =>
         this.#questions.ask(question, {
           principalId,
@@ -113,13 +120,10 @@ export class Conversations {
         }),
     }
     const live = liveOf(incoming, this.sessions.level(session) ?? 'everything', requester)
-    if (session === null) return this.#run(live, run)
+    const running = () => this.#run(live, run).finally(() => (isOver = true))
+    if (session === null) return running()
     const { id } = incoming
-    return this.#cancellation.run(
-      { id, principalId, session },
-      () => incoming.cancel(),
-      () => this.#run(live, run),
-    )
+    return this.#cancellation.run({ id, principalId, session }, () => incoming.cancel(), running)
   }
 
   #callModern(incoming: Incoming, caller: Caller, run: Run): Promise<JsonObject> {
@@ -151,6 +155,12 @@ export class Conversations {
     }
   }
 }
+
+/** Sends a message on the stream that the client of a session listens to, if it has opened one here. */
+type NotifySession = (
+  session: { readonly id: string; readonly principalId: string },
+  message: { readonly method: string; readonly params: JsonObject },
+) => void
 
 type Run = (live: Live) => Promise<JsonObject>
 

@@ -49,7 +49,9 @@ export class McpEndpoints {
   constructor(deps: McpDeps) {
     const { changes } = deps.deps.store
     this.#deps = deps
-    this.#conversations = new Conversations(changes, deps.log)
+    this.#conversations = new Conversations(changes, deps.log, ({ id, principalId }, message) =>
+      this.#listeners.notifySession(sessionKey(id, principalId), message),
+    )
     this.#sdk = new SdkHandlers(
       this.#conversations,
       (session, principal) => this.#subscriber(session, principal),

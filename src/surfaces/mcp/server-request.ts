@@ -134,7 +134,9 @@ export class ServerRequest {
 
   /** Calls an action. Returns its output, or a result that says what the call waits for. */
   call(one: ServerAction, input: JsonObject, live: Live): Promise<CallOutput | ToolResult> {
-    return connecting(live, this.#deps.store.changes, (own) => this.#call(one, input, own))
+    const { waits } = this.#deps.connections
+    const waiter = { projectId: this.server.project_id, endUserId: this.principal.endUserId }
+    return connecting(live, { waits, ...waiter }, (own) => this.#call(one, input, own))
   }
 
   async #call({ tool, action }: ServerAction, input: JsonObject, live: Live): Promise<CallOutput | ToolResult> {
@@ -306,5 +308,5 @@ export class ServerRequest {
 
 export type ServerRequestDeps = Pick<
   OperationDeps,
-  'dispatch' | 'store' | 'catalogue' | 'serverCatalogues' | 'resolver' | 'linkToApproval' | 'workflows'
+  'dispatch' | 'store' | 'connections' | 'catalogue' | 'serverCatalogues' | 'resolver' | 'linkToApproval' | 'workflows'
 >

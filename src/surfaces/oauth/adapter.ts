@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider'
 import type { Vault } from '../../credentials/vault.ts'
 import type { OauthArtifactRow } from '../../db/tables.ts'
+import type { OauthGrant } from '../../model/oauth-grant.ts'
 import { sealedAt } from '../../store/sealed.ts'
 import type { Store } from '../../store/store.ts'
 import type { SignedClients } from './clients.ts'
@@ -16,10 +17,12 @@ export interface AdapterDeps {
   readonly store: Pick<Store, 'oauthArtifacts' | 'oauthGrants'>
   readonly vault: Pick<Vault, 'seal' | 'open'>
   readonly clients: SignedClients
+  /** Called with a grant that was revoked because of a request, after that. */
+  onRevoked(grant: OauthGrant): Promise<void>
 }
 
 /** Where the authorization server keeps what it issues. Values are found by their hash, and what is stored is encrypted. */
-export function createAdapter(kind: string, { store, vault, clients }: AdapterDeps): Adapter {
+export function createAdapter(kind: string, { store, vault, clients, onRevoked }: AdapterDeps): Adapter {
   const { oauthArtifacts: artifacts, oauthGrants: grants } = store
   const idOf = (value: string) => `${kind}/${hash('sha256', value)}`
 
@@ -58,7 +61,9 @@ export function createAdapter(kind: string, { store, vault, clients }: AdapterDe
       if (kind === 'Grant') await grants.remove(value)
     },
     async revokeByGrantId(grantId) {
+      const grant = await grants.find(grantId)
       await grants.remove(grantId)
+      if (grant) await onRevoked(grant)
     },
   }
 }

@@ -29,7 +29,7 @@ interface Parts {
 export class AuthorizationServer {
   readonly #deps: AuthorizationServerDeps
   readonly #registrations = new RateLimit(maxRegistrations)
-  #parts: Promise<Parts> | undefined
+  #parts: { readonly keys: unknown; readonly made: Promise<Parts> } | undefined
 
   constructor(deps: AuthorizationServerDeps) {
     this.#deps = deps
@@ -62,12 +62,15 @@ export class AuthorizationServer {
     return this.#pass(exchange)
   }
 
-  #load(): Promise<Parts> {
-    this.#parts ??= this.#create().catch((error: unknown) => {
-      this.#parts = undefined
+  /** The provider reads its keys once, so it is replaced when they change. Its state is in the database. */
+  async #load(): Promise<Parts> {
+    const keys = await this.#deps.keys.signing()
+    if (this.#parts?.keys !== keys) this.#parts = { keys, made: this.#create() }
+    const { made } = this.#parts
+    return made.catch((error: unknown) => {
+      if (this.#parts?.made === made) this.#parts = undefined
       throw error
     })
-    return this.#parts
   }
 
   async #create(): Promise<Parts> {

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Authenticator } from '../../access/authenticator.ts'
 import { type OauthServerKeys, tokenAlgorithm } from '../../credentials/oauth-server-keys.ts'
 import type { Vault } from '../../credentials/vault.ts'
+import type { OauthGrant } from '../../model/oauth-grant.ts'
 import type { PublicUrl } from '../../server/public-url.ts'
 import type { Store } from '../../store/store.ts'
 import { createAdapter } from './adapter.ts'
@@ -23,6 +24,8 @@ export interface ProviderDeps {
   /** Whether a client with this metadata URL is accepted. */
   readonly acceptsHost: (host: string) => boolean
   readonly allowRegistration: boolean
+  /** Called when the access of an app ends, because it asked for that or because a token was used twice. */
+  onRevoked(grant: OauthGrant, reason: 'token_reused' | 'revoked_by_app'): Promise<void>
   readonly log: Logger
 }
 
@@ -41,8 +44,14 @@ export async function createProvider(deps: ProviderDeps): Promise<Provider> {
     ...lifetimes,
     ...tokenRules(deps),
     ...clientRules(deps, clients),
-    adapter: (kind) => createAdapter(kind, { store, vault, clients }),
-    jwks: { keys: [(await keys.signing()) as never] },
+    adapter: (kind) =>
+      createAdapter(kind, {
+        ...{ store, vault, clients },
+        onRevoked: (grant) =>
+          deps.onRevoked(grant, Provider.ctx?.oidc.route === 'revocation' ? 'revoked_by_app' : 'token_reused'),
+      }),
+    // The first one signs.
+    jwks: { keys: (await keys.signing()).map(({ jwk }) => jwk as never) },
     routes,
     cookies: cookiesFor(publicUrl, cookieKey),
     responseTypes: ['code'],

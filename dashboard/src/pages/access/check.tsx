@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { type AccessCheck, ask, qm } from '../../api.ts'
 import { usePermissions } from '../../operations.ts'
-import { useKeys, usePeople, useProjects, useTools } from '../../queries.ts'
+import { useKeys, useMay, usePeople, useProjects, useTools } from '../../queries.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button, Row } from '../../ui/button.tsx'
 import { Field, Select, TextField } from '../../ui/field.tsx'
@@ -15,7 +15,7 @@ import { CallFields, type CallQuestion, noQuestion, questionOf } from './check-c
 /** Shows whether a key or person may do something, and which access policy or mode decides. */
 export function Check() {
   const { data: keys = [] } = useKeys()
-  const { data: people = [] } = usePeople()
+  const { data: people = [] } = usePeople(useMay('users:ListUsers'))
   const { data: permissions = [] } = usePermissions()
   const { data: projects = [] } = useProjects()
   const { data: tools = [] } = useTools()
@@ -59,7 +59,10 @@ export function Check() {
               setHolder(event.target.value)
               setQuestion({ ...question, mode: '' })
             }}
-            options={[...keys, ...people].map(({ id, name }) => [id, name] as const)}
+            options={[
+              ...keys.map(({ id, name }) => [id, `Key: ${name}`] as const),
+              ...people.map(({ id, name, email }) => [id, `Person: ${name || email}`] as const),
+            ]}
           />
           <Field label="Permission" error={faultOf('permission')}>
             {(control) => (

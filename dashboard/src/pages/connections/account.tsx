@@ -7,12 +7,14 @@ import { ErrorNotice } from '../../ui/notice.tsx'
 import { Facts } from '../../ui/panel.tsx'
 import { useAction } from '../../use-action.ts'
 import { LinkDialog, type Subject, useConnectLink } from './connect-link.tsx'
-import { ConnectionBadge, ownerName, typeNames, useTargetName } from './names.tsx'
+import { Diagnosis } from './diagnosis.tsx'
+import { ConnectionBadge, hasPage, ownerName, typeNames, useTargetName } from './names.tsx'
 
 /** One connection, with what its owner or an operator can do about it. */
 export function Account({ connection, onClose }: { connection: Connection; onClose: () => void }) {
   const targetName = useTargetName()
   const reconnect = useConnectLink()
+  const mayDiagnose = useMay('connections:DiagnoseConnection')
   if (reconnect.data) return <LinkDialog created={reconnect.data} onClose={onClose} />
   return (
     <Dialog open onClose={onClose} title={targetName(connection)} description={typeNames[connection.type]}>
@@ -30,6 +32,11 @@ export function Account({ connection, onClose }: { connection: Connection; onClo
           onReconnect={() => reconnect.run(subjectOf(connection))}
           onGone={onClose}
         />
+        {mayDiagnose && (
+          <div className="border-t border-line pt-4">
+            <Diagnosis subject={() => subjectOf(connection)} />
+          </div>
+        )}
       </div>
     </Dialog>
   )
@@ -76,7 +83,7 @@ function Actions({
   const remove = useAction(() => ask(qm.connections.deleteConnection({ path })), { changes, onDone: onGone })
   const mayUpdate = useMay('connections:UpdateConnection')
   const mayDelete = useMay('connections:DeleteConnection')
-  const mayLink = useMay('connections:CreateConnectLink') && connection.type !== 'oauth2_client_credentials'
+  const mayLink = useMay('connections:CreateConnectLink') && hasPage(connection.type)
   const atService = 'The tokens are revoked at the service, too, if it supports that.'
   return (
     <Row className="border-t border-line pt-4">

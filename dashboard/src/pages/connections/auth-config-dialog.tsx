@@ -30,6 +30,7 @@ const startOf = (config: AuthConfig | undefined) => ({
   client_id: config?.client_id ?? '',
   client_secret: '',
   scopes: config?.scopes?.join(' ') ?? '',
+  subdomain: config?.subdomain ?? '',
   issuer: config?.issuer ?? '',
   authorization_endpoint: config?.authorization_endpoint ?? '',
   token_endpoint: config?.token_endpoint ?? '',
@@ -42,7 +43,7 @@ function settingsOf(draft: Draft, before: Draft) {
     draft.type === 'api_key'
       ? ['header', 'query']
       : draft.type.startsWith('oauth2')
-        ? ['client_id', 'client_secret', 'issuer', 'authorization_endpoint', 'token_endpoint']
+        ? ['client_id', 'client_secret', 'subdomain', 'issuer', 'authorization_endpoint', 'token_endpoint']
         : []
   const given = names.filter((name) => draft[name].trim() !== '' && draft[name] !== before[name])
   const scopes = draft.scopes.split(/[\s,]+/).filter(Boolean)

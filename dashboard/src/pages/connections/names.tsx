@@ -8,7 +8,13 @@ export const typeNames: Readonly<Record<ConnectionType, string>> = {
   basic: 'User name and password',
   oauth2_authorization_code: 'OAuth sign-in',
   oauth2_client_credentials: 'OAuth client credentials',
+  oauth2_token_exchange: 'Token exchange',
+  oauth2_enterprise_managed: 'Enterprise-managed authorization',
 }
+
+/** Whether a person connects it on a page. */
+export const hasPage = (type: ConnectionType): boolean =>
+  !type.startsWith('oauth2') || type === 'oauth2_authorization_code'
 
 const statuses: Readonly<Record<ConnectionStatus, readonly [Tone, string]>> = {
   active: ['good', 'active'],

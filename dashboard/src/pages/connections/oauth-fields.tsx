@@ -3,7 +3,14 @@ import { type AppPreset, type AuthConfig, findSignInOptions } from '../../api.ts
 import { CopyButton, Row } from '../../ui/button.tsx'
 import { TextField } from '../../ui/field.tsx'
 
-type Name = 'client_id' | 'client_secret' | 'scopes' | 'issuer' | 'authorization_endpoint' | 'token_endpoint'
+type Name =
+  | 'client_id'
+  | 'client_secret'
+  | 'scopes'
+  | 'subdomain'
+  | 'issuer'
+  | 'authorization_endpoint'
+  | 'token_endpoint'
 
 /** The OAuth client of an app. The endpoints of well-known apps are not asked for. */
 export function OAuthFields({
@@ -18,6 +25,16 @@ export function OAuthFields({
   return (
     <>
       <RedirectUri preset={preset} />
+      {preset?.needs_subdomain && (
+        <TextField
+          label="Subdomain"
+          mono
+          required
+          placeholder="acme"
+          {...text('subdomain')}
+          hint={`Your part of the host name at ${preset.name}, such as "acme" of acme.example.com`}
+        />
+      )}
       <div className="grid gap-4 sm:grid-cols-2">
         <TextField label="Client ID" mono {...text('client_id')} />
         <TextField

@@ -8,6 +8,7 @@ const known = [
   ['connection.reauth_required', 'A connected account must be reconnected'],
   ['connection.revoked', 'A connected account was revoked'],
   ['connection.restored', 'A connected account works again'],
+  ['oauth_grant.revoked', 'The access of an app was revoked, by someone or because a token was reused'],
   ['session.event', 'A session has a new event'],
 ] as const
 

@@ -1,6 +1,8 @@
-import { PlatformError } from '../model/errors.ts'
+import { PlatformError } from './errors.ts'
 
-export const isConnectionRequired = (error: unknown): error is PlatformError<'CONNECTION_REQUIRED'> =>
+export type ConnectionRequired = PlatformError<'CONNECTION_REQUIRED'>
+
+export const isConnectionRequired = (error: unknown): error is ConnectionRequired =>
   error instanceof PlatformError && error.code === 'CONNECTION_REQUIRED'
 
 /** The error for the call log: whoever has the link can use it, so it is not recorded. */
