@@ -63,17 +63,38 @@ function coerced(value: Json, type: string | string[] | undefined): Json {
   return value
 }
 
-/** A pattern that is a valid regular expression. Some documents write it with the slashes of a literal. */
+/**
+ * A pattern that is a valid regular expression. Some documents write it with the slashes of a literal, or escape characters
+ * that need no escape, such as `\\_`, which JSON Schema does not allow.
+ */
 export function patternOf(value: Json | undefined): string | undefined {
   if (typeof value !== 'string' || value.length > 2000) return undefined
   const [, inner] = /^\/(\^.*\$)\/[a-z]*$/s.exec(value) ?? []
   const pattern = inner ?? value
+  return [pattern, withoutNeedlessEscapes(pattern)].find(isExpression)
+}
+
+const isExpression = (pattern: string): boolean => {
   try {
     new RegExp(pattern, 'u')
-    return pattern
+    return true
   } catch {
-    return undefined
+    return false
   }
+}
+
+/** A hyphen within brackets gets or keeps its escape, unless it means a range. A brace without a count is a character. */
+function withoutNeedlessEscapes(pattern: string): string {
+  let isClass = false
+  const ranged = pattern.replaceAll(/(\\[wWdDsS])-(?=[^\]])/g, '$1\\-')
+  return ranged.replaceAll(/\\.|[[\]]|\{\d+(?:,\d*)?\}|[{}]/gs, (one) => {
+    if (one === '[' || one === ']') isClass = one === '['
+    else if (one === '{' || one === '}') return isClass ? one : `\\${one}`
+    if (!one.startsWith('\\')) return one
+    const escaped = one[1] ?? ''
+    if (escaped === '-') return isClass ? one : escaped
+    return /[\w^$\\.*+?()[\]{}|/]/.test(escaped) && escaped !== '_' ? one : escaped
+  })
 }
 
 /** Keywords whose value is a number, and which numbers they accept. */

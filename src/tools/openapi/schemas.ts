@@ -111,6 +111,8 @@ export class RequestSchemas {
       const value = numberOf(schema[keyword])
       if (accepts(value)) copied[keyword] = value
     }
+    exclude(schema, copied, 'exclusiveMinimum', 'minimum')
+    exclude(schema, copied, 'exclusiveMaximum', 'maximum')
     if (schema.uniqueItems === true) copied.uniqueItems = true
   }
 
@@ -166,6 +168,13 @@ export class RequestSchemas {
       ? { title: part.title, ...copied }
       : copied
   }
+}
+
+/** Old dialects have a flag that excludes the limit. Some documents use it in 3.1, too. */
+function exclude(schema: JsonObject, copied: JsonObject, flag: string, limit: string): void {
+  if (schema[flag] !== true || copied[limit] === undefined) return
+  copied[flag] = copied[limit]
+  delete copied[limit]
 }
 
 export const requiredOf = ({ required }: JsonObject): string[] =>
