@@ -617,3 +617,56 @@ async function callOverMcp(platform: TestPlatform, name: string, input: object):
   const { result } = (await response.json()) as { result: { content: { text: string }[] } }
   return result.content.map(({ text }) => text)
 }
+
+test('a connection is used without server_url, because the tool knows where its document sends requests', async () => {
+  await using service = await startShop()
+  await using platform = await startPlatform()
+  const tool = await register(platform, { url: `${service.url}/openapi.json` })
+  const connection = { tool_id: tool.id, type: 'api_key', header: 'X-Shop-Key', owner: { kind: 'user', id: 'ana' } }
+  const made = await platform.post('/connections', { ...connection, value: 'ana-key-123456' })
+  const calls = (user: string) =>
+    platform.post(`/tools/${tool.id}/call`, { action: 'items_list', input: { page: 1 }, end_user_id: user })
+
+  const ana = await calls('ana')
+  const bob = await calls('bob')
+
+  expect(tool.openapi.servers).toEqual([`${service.url}/v1`])
+  expect(made.body.origins).toEqual([service.url])
+  expect(ana.status).toBe(200)
+  expect(service.received.at(-1)?.headers['x-shop-key']).toBe('ana-key-123456')
+  expect(bob.body.error.code).toBe('CONNECTION_REQUIRED')
+})
+
+test('a connection is not used for a server that its owner did not agree to', async () => {
+  await using service = await startShop()
+  await using elsewhere = await startShop()
+  await using platform = await startPlatform()
+  const tool = await register(platform, { document: shop(service.url) })
+  await platform.post('/connections', { tool_id: tool.id, type: 'bearer', value: 'token-123456' })
+  const two = shop(service.url)
+  Object.assign(two.paths['/items/{id}'], { servers: [{ url: elsewhere.url }] })
+  await platform.patch(`/tools/${tool.id}`, { openapi: { document: two } })
+
+  const { body } = await call(platform, tool.id, 'items_list', {})
+
+  expect(body.error.code).toBe('CONNECTION_REQUIRED')
+  expect([...service.received, ...elsewhere.received]).toEqual([])
+})
+
+test('a hidden credential does not follow the tool to the server of another document', async () => {
+  await using service = await startShop()
+  await using elsewhere = await startShop()
+  await using platform = await startPlatform()
+  const tool = await register(platform, { document: shop(service.url), credentials: { key: 'shop-key-123456' } })
+  const hidden = (await platform.get(`/tools/${tool.id}`)).body.openapi.credentials
+  const change = (server: string) =>
+    platform.patch(`/tools/${tool.id}`, { openapi: { document: shop(server), credentials: hidden } })
+
+  const moved = await change(elsewhere.url)
+  const same = await change(service.url)
+
+  expect(hidden).toEqual({ key: '[hidden]' })
+  expect(moved.status).toBe(400)
+  expect(JSON.stringify(moved.body)).toContain('must be sent again')
+  expect(same.status).toBe(200)
+})

@@ -39,7 +39,7 @@ import {
   requireAllowed,
 } from './operation.ts'
 import { presentConfig, readConfig, sentFields, shownFields } from './tool-config.ts'
-import { checkSecrets, sealed, type ToolBefore, unmask, withMasks } from './tool-secrets.ts'
+import { checkDestination, checkSecrets, sealed, type ToolBefore, unmask, withMasks } from './tool-secrets.ts'
 
 export const tool: RecordKind<StoredTool> = {
   name: 'tool',
@@ -92,7 +92,7 @@ export function toolOperations(types: ToolTypes) {
     output: Shown,
     async run({ project_id: _, ...input }, context) {
       const { projectId } = context
-      const draft = await checked(input, undefined, projectId, context)
+      const { draft } = await checked(input, undefined, projectId, context)
       authorize(draft, undefined, { projectId, kind: 'tool', id: '*' }, context)
       await authorizeSecrets(draft, undefined, projectId, context)
       const id = newId('tool')
@@ -145,10 +145,13 @@ export function toolOperations(types: ToolTypes) {
     async run({ id, ...change }, context) {
       const { target } = context
       const before = { stored: target, ...context.toolDeps.credentials.open(target) }
-      const next = await checked(change, before, target.project_id, context)
+      const { draft: next, kept } = await checked(change, before, target.project_id, context)
       authorize(next, before.tool, toolResource(target), context)
       await authorizeSecrets(next, before.tool, target.project_id, context)
       const ready = await prepared(next, before.tool, target.project_id, context)
+      // The type may have found out only now where requests go.
+      const moved = checkDestination(ready, context.toolTypes.of(ready), before, kept)
+      if (moved.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors: moved })
       if (target.secrets !== null && isDeepStrictEqual({ ...before.tool, ...ready }, before.tool)) {
         return present(target, context)
       }
@@ -434,13 +437,13 @@ async function viewActions(catalogue: Catalogue, record: StoredTool): Promise<z.
 
 type SentFields = Partial<Omit<ToolDraft, 'config'>> & Readonly<Record<string, unknown>>
 
-/** Validates a tool and reports everything that is wrong with it. */
+/** Validates a tool and reports everything that is wrong with it. `kept` are the paths of secrets that were not sent. */
 async function checked(
   sent: SentFields,
   before: ToolBefore | undefined,
   projectId: string,
   { toolTypes, toolDeps }: Pick<Context, 'toolTypes' | 'toolDeps'>,
-): Promise<ToolDraft> {
+): Promise<{ readonly draft: ToolDraft; readonly kept: readonly string[] }> {
   const given = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined))
   const wanted = sent.type ?? before?.tool.type ?? ''
   const type = toolTypes.find(wanted)
@@ -462,7 +465,7 @@ async function checked(
     ...(config ? ((await type.check?.(draft, toolDeps, { projectId })) ?? []) : []),
   ]
   if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
-  return draft
+  return { draft, kept: unmasked.kept }
 }
 
 const presetsIn = ({ preset_parameters }: Readonly<Record<string, unknown>>) =>

@@ -15,6 +15,8 @@ import { canRefresh, type TokenRefresh } from './refresh.ts'
 /** Where the requests of a tool go. */
 export interface Destination {
   readonly url: string
+  /** Further URLs, if the tool uses several servers. */
+  readonly others?: readonly string[]
   /** Whether the server tells how to authorize: MCP servers do. */
   readonly discovers: boolean
 }
@@ -140,7 +142,8 @@ export class ConnectionAccess {
     requireUsable(row)
     // The tool was changed, or belongs to another service than those the owner agreed to.
     const origins: string[] = JSON.parse(row.origins)
-    if (!origins.includes(originOf(tool))) throw new ConnectionNeeded('missing', { subject: row })
+    if (originsOf(tool).some((origin) => !origins.includes(origin)))
+      throw new ConnectionNeeded('missing', { subject: row })
     const now = Date.now()
     if (now - (row.last_used_at ?? 0) > usedEvery) {
       row.last_used_at = now
@@ -201,8 +204,9 @@ function requireUsable(row: ConnectionRow): void {
   throw new ConnectionNeeded(row.status === 'revoked' ? 'revoked' : isNew ? 'missing' : 'expired', { subject: row })
 }
 
-export const originOf = ({ destination }: Pick<ConnectedTool, 'destination'>): string =>
-  URL.parse(destination?.url ?? '')?.origin ?? ''
+/** The origins that the credentials of a tool are sent to. */
+export const originsOf = ({ destination }: Pick<ConnectedTool, 'destination'>): string[] =>
+  [...new Set([destination?.url ?? '', ...(destination?.others ?? [])])].map((url) => URL.parse(url)?.origin ?? '')
 
 /** An MCP server without a connection: it may be open, or ask for authorization. */
 const unconnected: Authorization = {

@@ -5,7 +5,7 @@ import type { Connections } from '../../store/connections.ts'
 import { readTarget } from '../../store/connections.ts'
 import { sealedAt } from '../../store/sealed.ts'
 import type { Vault } from '../vault.ts'
-import { type ConnectedTool, type ConnectionAccess, originOf } from './access.ts'
+import { type ConnectedTool, type ConnectionAccess, originsOf } from './access.ts'
 
 /** What somebody connects: an account for a target, of an owner. */
 export interface ConnectSubject {
@@ -75,7 +75,7 @@ export async function planFor(subject: ConnectSubject, deps: PlanDeps, given?: G
     type: ConnectionType.parse(type),
     settings: { ...(config?.type === type && JSON.parse(config.settings)), ...own },
     clientSecret: stored?.clientSecret ?? (own.client_id === undefined ? (configured ?? undefined) : undefined),
-    origins: [...new Set(tools.map(originOf))],
+    origins: [...new Set(tools.flatMap(originsOf))],
     server: servers[0],
   }
 }
