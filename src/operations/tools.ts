@@ -11,6 +11,7 @@ import { toolResource } from '../dispatch/authorize.ts'
 import type { CallRequest } from '../dispatch/call.ts'
 import { recordAttempt } from '../dispatch/rejected-call.ts'
 import { AnyJson, isObject, type JsonObject } from '../lib/json.ts'
+import { inSlices } from '../lib/slices.ts'
 import { PendingApproval } from '../model/approval.ts'
 import { EndUserId } from '../model/connection.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
@@ -420,19 +421,25 @@ async function orLink(error: unknown, context: Context & { readonly target: Stor
 async function viewActions(catalogue: Catalogue, record: StoredTool): Promise<z.infer<typeof ActionView>[]> {
   const { type, actions } = (await catalogue.find(record.id)) ?? (await catalogue.describe(record))
   const named = agentNames([...actions.values()].map(({ action }) => ({ action, many: type.many })))
-  return [...named].map(([toolName, action]) => ({
-    id: action.id,
-    name: action.name,
-    tool_name: toolName,
-    server_tool_name: generatedName(action, type.kind),
-    description: action.description,
-    app: action.app,
-    level: action.level,
-    auto_approve: action.autoApprove,
-    withheld: actions.get(action.name)?.withheld === true,
-    input_schema: actions.get(action.name)?.publicSchema ?? {},
-    output_schema: action.outputSchema ?? null,
-  }))
+  const views: z.infer<typeof ActionView>[] = []
+  for await (const some of inSlices(named)) {
+    for (const [toolName, action] of some) {
+      views.push({
+        id: action.id,
+        name: action.name,
+        tool_name: toolName,
+        server_tool_name: generatedName(action, type.kind),
+        description: action.description,
+        app: action.app,
+        level: action.level,
+        auto_approve: action.autoApprove,
+        withheld: actions.get(action.name)?.withheld === true,
+        input_schema: actions.get(action.name)?.publicSchema ?? {},
+        output_schema: action.outputSchema ?? null,
+      })
+    }
+  }
+  return views
 }
 
 type SentFields = Partial<Omit<ToolDraft, 'config'>> & Readonly<Record<string, unknown>>
