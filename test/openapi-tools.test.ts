@@ -235,7 +235,16 @@ test('a result says how to get the next page, and only selected fields are retur
 
   const selected = await call(platform, id, 'items_list', { page: 1, select: ['id', 'category.name'] })
   const over = await callOverMcp(platform, 'shop_items_list_action', { page: 1 })
+  await platform.patch('/servers/all', { agent_mode: true })
+  const inAgentMode = await callOverMcp(platform, 'EXECUTE_ACTION', {
+    ...{ application_slug: 'shop', action_id: 'items_list', type: 'action' },
+    input_payload: { page: 1, select: ['id'] },
+  })
 
+  expect(selected.headers.get('quartermaster-note')).toBe(over.at(-1))
+  expect(JSON.parse(inAgentMode[0] ?? '')).toEqual({
+    ...{ success: true, data: [{ id: '1' }, { id: '2' }], note: over.at(-1) },
+  })
   expect(selected.body).toEqual([{ id: '1', category: { name: 'Light' } }, { id: '2' }])
   expect(over.at(-1)).toBe('There are more results. For the next page, call this again with {"page":2}.')
 })

@@ -8,7 +8,25 @@ import type { Fault, Judge } from './judge.ts'
 export function contradiction(judge: Judge, faults: readonly Fault[], whole?: Json): string | undefined {
   const schemas = [...faults.map(({ parentSchema }) => parentSchema), ...(isObject(whole) ? [whole] : [])]
   const found = schemas.flatMap((schema) => (schema ? (faultWithin(judge, schema, []) ?? []) : []))
+  if (isObject(whole) && faults.some((fault) => isForbidden(judge, fault, whole))) found.push('a part does not allow a field of another')
   return found[0] === undefined ? undefined : `the document contradicts itself: ${found[0]}`
+}
+
+/** All parts apply, so a field that one describes is not allowed if another has no fields beside its own. */
+function isForbidden(judge: Judge, { keyword, instancePath }: Fault, whole: JsonObject): boolean {
+  if (keyword !== 'additionalProperties') return false
+  let parts = partsOf(judge, whole, 0)
+  for (const name of instancePath.split('/').slice(2)) {
+    const next = parts.flatMap(({ properties, items }) => {
+      const own = isObject(properties) ? properties[name] : undefined
+      return [own, /^\d+$/.test(name) ? items : undefined].filter(isObject)
+    })
+    parts = next.flatMap((one) => partsOf(judge, one, 0))
+  }
+  const fieldsOf = ({ properties }: JsonObject) => (isObject(properties) ? properties : {})
+  const names = parts.flatMap((part) => Object.keys(fieldsOf(part)))
+  const strict = parts.filter((part) => part.additionalProperties === false && part.patternProperties === undefined)
+  return names.some((name) => strict.some((part) => !Object.hasOwn(fieldsOf(part), name)))
 }
 
 /** Follows parts and required fields only, because everything else can be left out. */

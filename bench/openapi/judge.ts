@@ -176,7 +176,7 @@ function expression(pattern: string): Pick<RegExp, 'test'> {
   try {
     return new RegExp(pattern, 'u')
   } catch {
-    if (!/\\[pP]\{|\[\[:|\(\?[a-z]+\)|&&\[|[*+?]\+/.test(pattern)) return new RegExp(pattern)
+    if (!/\\[pP]\{|\\[AzZ]|\[\[:|\(\?[a-z]+\)|&&\[|[*+?]\+/.test(pattern)) return new RegExp(pattern)
     return {
       test: () => {
         foreign.used = true

@@ -232,6 +232,7 @@ const likely = [
   'US',
   '6f1f2b0c-1c1c-4b7e-9a57-0a3f1a2b3c4d',
   'arn:aws:fsx:us-east-1:123456789012:a',
+  'example.com',
 ]
 
 const texts = new Map<string, string>()
@@ -271,7 +272,7 @@ function newText(schema: JsonObject): string {
   const plain = [...(known ? [known] : []), ...shown, ...likely, ...likely.map((text) => text.padEnd(least, 'a'))]
   const found = plain.find(fits)
   if (found !== undefined) return found
-  const made = all.flatMap((one) => matching(one, least))
+  const made = all.flatMap((one) => matching(one, least)).flatMap((text) => [text, text.padEnd(least, 'a')])
   return made.find(fits) ?? all.flatMap(ofEverySize).find(fits) ?? known ?? made[0] ?? 'x'
 }
 

@@ -60,7 +60,8 @@ export class Trial {
     const filled = this.#operation.parameters.flatMap(({ property }): [string, Json][] => {
       const value = input[property]
       if (typeof value !== 'object' || value === null || Object.keys(value).length > 0) return []
-      return [[property, new Sampler(defs, 'all', 0).sample(properties[property] as Json)]]
+      const schema = properties[property] as JsonObject
+      return [[property, new Sampler(defs, 'all', 0).sample({ minProperties: 1, minItems: 1, ...schema })]]
     })
     return { ...input, ...Object.fromEntries(filled) }
   }

@@ -297,7 +297,7 @@ const calling = operation({
     const principal = end_user_id ? await principalFor(end_user_id, id, context) : context.principal
     const caller = { ...context, principal, ...(returns && { onWait: 'return' as const }) }
     const result = await call(id, action, input, caller)
-    if (!(result instanceof Waiting)) return new JsonText(result.text)
+    if (!(result instanceof Waiting)) return new JsonText(result.text, undefined, result.note)
     return returns ? pending(result.on) : result
   },
 })

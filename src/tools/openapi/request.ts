@@ -43,6 +43,8 @@ export async function buildRequest(
     url,
     headers: {
       accept: operation.accept ?? '*/*',
+      // Responses are not decompressed.
+      'accept-encoding': 'identity',
       ...Object.fromEntries(
         at('header').map(([parameter, value]) => [parameter.name.toLowerCase(), inHeader(parameter, value)]),
       ),
