@@ -679,3 +679,18 @@ test('a hidden credential does not follow the tool to the server of another docu
   expect(JSON.stringify(moved.body)).toContain('must be sent again')
   expect(same.status).toBe(200)
 })
+
+test('a user connects with a link, and the document says where the key goes', async () => {
+  await using service = await startShop()
+  await using platform = await startPlatform()
+  const tool = await register(platform, { url: `${service.url}/openapi.json` })
+
+  const link = await platform.post('/connections/link', { tool_id: tool.id, end_user_id: 'ana' })
+  const made = await platform.post('/connections', { tool_id: tool.id, type: 'api_key', value: 'project-key-123456' })
+  await call(platform, tool.id, 'items_list', {})
+
+  expect(link.status).toBe(201)
+  expect(link.body.connect_url).toContain('/connect/')
+  expect(made.body).toMatchObject({ type: 'api_key', header: 'X-Shop-Key' })
+  expect(service.received.at(-1)?.headers['x-shop-key']).toBe('project-key-123456')
+})

@@ -12,6 +12,15 @@ export function contradiction(judge: Judge, faults: readonly Fault[], whole?: Js
   return found[0] === undefined ? undefined : `the document contradicts itself: ${found[0]}`
 }
 
+/** The document has an example for a value that its own schema refuses, and no other value was found. */
+export function badExample(judge: Judge, faults: readonly Fault[]): string | undefined {
+  const isBad = faults.some(({ parentSchema }) => {
+    const examples = [parentSchema?.example, ...listOf(parentSchema?.examples)].filter((one) => one !== undefined)
+    return parentSchema !== undefined && examples.some((one) => !judge.compile(parentSchema)(one))
+  })
+  return isBad ? 'the document contradicts itself: a schema refuses its own example' : undefined
+}
+
 /** All parts apply, so a field that one describes is not allowed if another has no fields beside its own. */
 function isForbidden(judge: Judge, { keyword, instancePath }: Fault, whole: JsonObject): boolean {
   if (keyword !== 'additionalProperties') return false
@@ -24,7 +33,9 @@ function isForbidden(judge: Judge, { keyword, instancePath }: Fault, whole: Json
     parts = next.flatMap((one) => partsOf(judge, one, 0))
   }
   const fieldsOf = ({ properties }: JsonObject) => (isObject(properties) ? properties : {})
-  const names = parts.flatMap((part) => Object.keys(fieldsOf(part)))
+  const alternatives = parts.flatMap(({ anyOf, oneOf }) => [...listOf(anyOf), ...listOf(oneOf)].filter(isObject))
+  const described = [...parts, ...alternatives.flatMap((one) => partsOf(judge, one, 0))]
+  const names = described.flatMap((part) => Object.keys(fieldsOf(part)))
   const strict = parts.filter((part) => part.additionalProperties === false && part.patternProperties === undefined)
   return names.some((name) => strict.some((part) => !Object.hasOwn(fieldsOf(part), name)))
 }

@@ -13,6 +13,7 @@ export interface Fault {
   readonly schema?: unknown
   readonly parentSchema?: JsonObject
   readonly data?: unknown
+  readonly params?: JsonObject
 }
 
 export interface Verdict {

@@ -18,6 +18,7 @@ export function explain(
   const isParameter = ({ instancePath, schemaPath }: Fault) =>
     places.some((place) => instancePath.startsWith(`/${place}`) || schemaPath.startsWith(`#/properties/${place}/`))
   const ofParameters = faults.filter(isParameter)
+  if (faults.length > 0 && faults.every(isOfConnection)) return 'the document requires a header that belongs to the connection'
   const ofBody = faults.filter((fault) => !isParameter(fault))
   const reasons = [
     ...(ofParameters.length > 0
@@ -32,6 +33,28 @@ export function explain(
       : []),
   ]
   return reasons.every((reason) => reason !== undefined) ? reasons.join('; ') : undefined
+}
+
+/** The value fits several alternatives, of which the document wants exactly one, and no sample fits only one. */
+export function overlapping(faults: readonly Fault[]): string | undefined {
+  const isTwice = faults.some(({ keyword, params }) => keyword === 'oneOf' && Array.isArray(params?.passingSchemas))
+  return isTwice ? 'the document contradicts itself: alternatives of a oneOf that overlap' : undefined
+}
+
+/** A parameter in the path is an object, and all its fields are only in responses. */
+export function withoutFields(judge: Judge, operation: ApiOperation): string | undefined {
+  const isEmpty = judge.parametersOf(operation).some(({ in: place, schema }) => {
+    const properties = isObject(schema) ? judge.resolve(schema)?.properties : undefined
+    return place === 'path' && isObject(properties) && Object.values(properties).every((one) => isObject(one) && one.readOnly)
+  })
+  return isEmpty ? 'the document contradicts itself: a parameter of the path has only fields of responses' : undefined
+}
+
+/** HTTP itself sets them. */
+const ofConnection = new Set(['transfer-encoding', 'te', 'trailer', 'upgrade', 'keep-alive', 'expect'])
+
+function isOfConnection({ keyword, params, instancePath }: Fault): boolean {
+  return instancePath === '/header' && keyword === 'required' && ofConnection.has(String(params?.missingProperty))
 }
 
 /** The validator reads only bodies that are objects or have the exact type application/json. */
@@ -73,7 +96,7 @@ function misread(
     const { values, unknown } = decode(operation.path, parameters, { shapeOf, namesOf }, request, greedy)
     const fixed = new Set(new URLSearchParams(operation.path.split('#')[0]?.split('?')[1] ?? '').keys())
     return (
-      unknown.every((name) => fixed.has(name)) && places.every((place) => accepts(judge, place, parameters, values))
+      (operation.path.includes('?') || unknown.every((name) => fixed.has(name))) && places.every((place) => accepts(judge, place, parameters, values))
     )
   })
   if (!isRight) return undefined

@@ -64,9 +64,11 @@ export class Sampler {
   #objectOf(schema: JsonObject, depth: number): JsonObject {
     const required = new Set(Array.isArray(schema.required) ? schema.required : [])
     const properties = isObject(schema.properties) ? Object.entries(schema.properties) : []
-    if (isObject(schema.properties) && Object.hasOwn(schema.properties, 'content_base64'))
+    if (properties.map(([name]) => name).join() === 'content_base64,file_id,filename')
       return { content_base64: 'aGVsbG8=', filename: 'a.txt' }
-    const wanted = properties.filter(([name]) => required.has(name) || this.#isWanted(depth))
+    const wanted = properties.filter(
+      ([name, one]) => required.has(name) || (!isUnknown(one as Json) && this.#isWanted(depth)),
+    )
     const result: JsonObject = Object.fromEntries(
       wanted.map(([name, one]) => [name, depth > 30 ? {} : this.sample(one as Json, depth + 1)]),
     )
@@ -75,7 +77,7 @@ export class Sampler {
       if (Object.keys(result).length >= least) break
       result[name] ??= this.sample(one as Json, depth + 1)
     }
-    for (let count = Object.keys(result).length; count < least; count++) {
+    for (let count = Object.keys(result).length; count < least && schema.additionalProperties !== false; count++) {
       const other = isObject(schema.additionalProperties) ? schema.additionalProperties : {}
       result[`key${count}`] = this.sample(other, depth + 1)
     }
@@ -125,6 +127,10 @@ export class Sampler {
     return step > 0 ? Math.ceil(start / step) * step : start
   }
 }
+
+/** Nothing is known about the value. A reduced schema has such fields. */
+const isUnknown = (schema: Json): boolean =>
+  isObject(schema) && Object.keys(schema).every((name) => ['description', 'title', 'deprecated'].includes(name))
 
 /** A schema that has the rules of both. */
 function merged(a: JsonObject, b: JsonObject): JsonObject {

@@ -3,8 +3,9 @@ import type { Api } from '../../src/tools/openapi/api.ts'
 import type { ApiOperation } from '../../src/tools/openapi/operation.ts'
 import { type ApiRequest, buildRequest } from '../../src/tools/openapi/request.ts'
 import { authenticate } from '../../src/tools/openapi/security.ts'
+import { badExample } from './contradictions.ts'
 import { DoesNotCompile, type Fault, foreign, type Judge } from './judge.ts'
-import { explain } from './proofs.ts'
+import { explain, overlapping, withoutFields } from './proofs.ts'
 import { Sampler } from './sample.ts'
 
 export interface TrialResult {
@@ -15,6 +16,11 @@ export interface TrialResult {
 }
 
 const maxVariants = 60
+
+interface Attempt extends Omit<TrialResult, 'variants'> {
+  /** What can be proven if no other sample was accepted, either. */
+  last?(): string | undefined
+}
 
 /** Makes requests for an operation until the judge accepts one, or none can be made that it accepts. */
 export class Trial {
@@ -33,18 +39,19 @@ export class Trial {
   }
 
   async run(): Promise<TrialResult> {
-    let first: TrialResult | undefined
     const seen = new Set<string>()
+    let first: Attempt | undefined
     for (let variant = 0; variant < maxVariants; variant++) {
       const input = this.#sample(variant)
       const key = JSON.stringify(input)
       if (seen.has(key)) continue
       seen.add(key)
-      const result = await this.#tryInput(input)
-      if (result.result === 'valid' || !result.result.startsWith('invalid')) return { ...result, variants: seen.size }
-      first ??= { ...result, variants: 0 }
+      const attempt = await this.#tryInput(input)
+      if (!attempt.result.startsWith('invalid')) return { ...attempt, variants: seen.size }
+      first ??= attempt
     }
-    return { ...(first as TrialResult), variants: seen.size }
+    const { result = '', detail = '', last } = first ?? {}
+    return { result: last?.() ?? result, detail, variants: seen.size }
   }
 
   #sample(variant: number): JsonObject {
@@ -66,9 +73,12 @@ export class Trial {
     return { ...input, ...Object.fromEntries(filled) }
   }
 
-  async #tryInput(input: JsonObject): Promise<Omit<TrialResult, 'variants'>> {
+  async #tryInput(input: JsonObject): Promise<Attempt> {
     const request = await this.#request(input)
-    if (request instanceof Error) return { result: `invalid: not built: ${request.message}`, detail: '' }
+    if (request instanceof Error) {
+      const last = () => withoutFields(this.#judge, this.#operation)
+      return { result: `invalid: not built: ${request.message}`, detail: '', last }
+    }
     try {
       const body = bodyOf(this.#operation, input, request.body)
       foreign.used = false
@@ -78,10 +88,8 @@ export class Trial {
       const faults = errors ?? []
       const proof = explain(this.#judge, this.#operation, request, faults, body)
       if (proof) return { result: proof, detail: describe(faults) }
-      return {
-        result: `invalid: ${shortened(faults)}`,
-        detail: `${describe(faults)} ${request.url} ${JSON.stringify(body)?.slice(0, 300)}`,
-      }
+      const detail = `${describe(faults)} ${request.url} ${JSON.stringify(body)?.slice(0, 300)}`
+      return { result: `invalid: ${shortened(faults)}`, detail, last: () => overlapping(faults) ?? badExample(this.#judge, faults) }
     } catch (error) {
       if (!(error instanceof DoesNotCompile)) throw error
       return {

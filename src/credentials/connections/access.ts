@@ -1,7 +1,7 @@
 import { Cached } from '../../db/cached.ts'
 import type { ChangeEvents } from '../../db/change-events.ts'
 import type { AuthConfigRow, ConnectionRow } from '../../db/tables.ts'
-import { type ConnectionStatus, isUsable } from '../../model/connection.ts'
+import { type ConnectionSettings, type ConnectionStatus, type ConnectionType, isUsable } from '../../model/connection.ts'
 import type { AuthConfigs } from '../../store/auth-configs.ts'
 import { type Connections, ownerKey } from '../../store/connections.ts'
 import { parseChallenge } from '../oauth/challenge.ts'
@@ -28,6 +28,8 @@ export interface ConnectedTool {
   /** The app that the tool belongs to. */
   readonly app: string
   readonly destination: Destination | undefined
+  /** How its API is authenticated, as far as its definition says so. */
+  readonly suggested?: { readonly type: ConnectionType; readonly settings: ConnectionSettings }
 }
 
 export interface AccessDeps {

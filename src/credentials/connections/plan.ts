@@ -57,7 +57,8 @@ export async function planFor(subject: ConnectSubject, deps: PlanDeps, given?: G
   const config = await deps.access.findConfig(projectId, [target, `app/${tool.app}`])
   const servers = [...new Set(tools.flatMap(({ destination: to }) => (to?.discovers ? to.url : [])))]
   const discovered = servers.length > 0 ? 'oauth2_authorization_code' : undefined
-  const type = given?.type ?? existing?.type ?? config?.type ?? discovered
+  const suggested = tools.find((one) => one.suggested)?.suggested
+  const type = given?.type ?? existing?.type ?? config?.type ?? discovered ?? suggested?.type
   if (type === undefined) {
     throw invalid(
       target,
@@ -68,7 +69,9 @@ export async function planFor(subject: ConnectSubject, deps: PlanDeps, given?: G
     throw invalid(target, 'has several MCP servers, and tokens are issued for one of them: use tool_id')
   }
   const stored = given ?? (existing && openSettings(existing, deps.vault))
-  const own = stored?.settings ?? {}
+  const isPlaced = stored?.settings.header !== undefined || stored?.settings.query !== undefined
+  const isSuggested = config === undefined && suggested?.type === type && !isPlaced
+  const own = { ...(isSuggested && suggested?.settings), ...stored?.settings }
   const configured = config?.client_secret && deps.vault.open(config.client_secret, sealedAt.authConfig(config.id))
   return {
     ...{ subject, existing, own, app: tool.app },
