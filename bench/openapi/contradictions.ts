@@ -8,7 +8,8 @@ import type { Fault, Judge } from './judge.ts'
 export function contradiction(judge: Judge, faults: readonly Fault[], whole?: Json): string | undefined {
   const schemas = [...faults.map(({ parentSchema }) => parentSchema), ...(isObject(whole) ? [whole] : [])]
   const found = schemas.flatMap((schema) => (schema ? (faultWithin(judge, schema, []) ?? []) : []))
-  if (isObject(whole) && faults.some((fault) => isForbidden(judge, fault, whole))) found.push('a part does not allow a field of another')
+  if (isObject(whole) && faults.some((fault) => isForbidden(judge, fault, whole)))
+    found.push('a part does not allow a field of another')
   return found[0] === undefined ? undefined : `the document contradicts itself: ${found[0]}`
 }
 

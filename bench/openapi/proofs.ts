@@ -18,7 +18,8 @@ export function explain(
   const isParameter = ({ instancePath, schemaPath }: Fault) =>
     places.some((place) => instancePath.startsWith(`/${place}`) || schemaPath.startsWith(`#/properties/${place}/`))
   const ofParameters = faults.filter(isParameter)
-  if (faults.length > 0 && faults.every(isOfConnection)) return 'the document requires a header that belongs to the connection'
+  if (faults.length > 0 && faults.every(isOfConnection))
+    return 'the document requires a header that belongs to the connection'
   const ofBody = faults.filter((fault) => !isParameter(fault))
   const reasons = [
     ...(ofParameters.length > 0
@@ -45,7 +46,11 @@ export function overlapping(faults: readonly Fault[]): string | undefined {
 export function withoutFields(judge: Judge, operation: ApiOperation): string | undefined {
   const isEmpty = judge.parametersOf(operation).some(({ in: place, schema }) => {
     const properties = isObject(schema) ? judge.resolve(schema)?.properties : undefined
-    return place === 'path' && isObject(properties) && Object.values(properties).every((one) => isObject(one) && one.readOnly)
+    return (
+      place === 'path' &&
+      isObject(properties) &&
+      Object.values(properties).every((one) => isObject(one) && one.readOnly)
+    )
   })
   return isEmpty ? 'the document contradicts itself: a parameter of the path has only fields of responses' : undefined
 }
@@ -96,7 +101,8 @@ function misread(
     const { values, unknown } = decode(operation.path, parameters, { shapeOf, namesOf }, request, greedy)
     const fixed = new Set(new URLSearchParams(operation.path.split('#')[0]?.split('?')[1] ?? '').keys())
     return (
-      (operation.path.includes('?') || unknown.every((name) => fixed.has(name))) && places.every((place) => accepts(judge, place, parameters, values))
+      (operation.path.includes('?') || unknown.every((name) => fixed.has(name))) &&
+      places.every((place) => accepts(judge, place, parameters, values))
     )
   })
   if (!isRight) return undefined

@@ -89,7 +89,11 @@ export class Trial {
       const proof = explain(this.#judge, this.#operation, request, faults, body)
       if (proof) return { result: proof, detail: describe(faults) }
       const detail = `${describe(faults)} ${request.url} ${JSON.stringify(body)?.slice(0, 300)}`
-      return { result: `invalid: ${shortened(faults)}`, detail, last: () => overlapping(faults) ?? badExample(this.#judge, faults) }
+      return {
+        result: `invalid: ${shortened(faults)}`,
+        detail,
+        last: () => overlapping(faults) ?? badExample(this.#judge, faults),
+      }
     } catch (error) {
       if (!(error instanceof DoesNotCompile)) throw error
       return {

@@ -9,11 +9,11 @@ import { faultsOf } from '../../use-form.ts'
 import { LinkDialog, useConnectLink } from './connect-link.tsx'
 
 /** Asks what to connect and for whom. The page behind the link does the rest. */
-export function Connect({ onClose }: { onClose: () => void }) {
+export function Connect({ app = '', onClose }: { app?: string; onClose: () => void }) {
   const { inProject, field } = useNewProject()
   const { data: apps = [] } = useAll('apps', (query) => qm.tools.listApps({ query }))
   const create = useConnectLink()
-  const [draft, setDraft] = useState({ app: '', tool: '', user: '' })
+  const [draft, setDraft] = useState({ app, tool: '', user: '' })
   const own = apps.filter(({ project_id }) => !inProject.project_id || project_id === inProject.project_id)
   const chosen = own.find(({ slug }) => slug === draft.app) ?? own[0]
   if (create.data) return <LinkDialog created={create.data} onClose={onClose} />
