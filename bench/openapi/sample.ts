@@ -24,10 +24,8 @@ export class Sampler {
     if (!isObject(schema)) return 'x'
     const plain = this.#flat(schema, 0)
     if (plain.const !== undefined) return plain.const
-    if (Array.isArray(plain.enum) && plain.enum[0] !== undefined) {
-      const values = plain.enum.filter((one) => one !== null)
-      return values[this.#choose(values.length)] ?? null
-    }
+    const values = Array.isArray(plain.enum) ? plain.enum.filter((one) => one !== null) : listedIn(plain)
+    if (values.length > 0) return values[this.#choose(values.length)] ?? null
     return this.#sampleOf(plain, depth)
   }
 
@@ -125,6 +123,16 @@ export class Sampler {
       return (Number(schema.exclusiveMinimum) + Number(schema.exclusiveMaximum)) / 2
     if (type === 'number' && step === 0 && this.#choose(2) === 1 && start + 0.5 <= most) return start + 0.5
     return step > 0 ? Math.ceil(start / step) * step : start
+  }
+}
+
+/** Values that are not texts are listed in the description, where a model finds them, too. */
+function listedIn({ description }: JsonObject): Json[] {
+  const listed = typeof description === 'string' ? /(?:^| )One of ([^"]*?)(, …)?$/.exec(description)?.[1] : undefined
+  try {
+    return listed === undefined ? [] : JSON.parse(`[${listed}]`)
+  } catch {
+    return []
   }
 }
 

@@ -97,6 +97,7 @@ test('faulty schemas are corrected, so that no provider refuses them', () => {
       properties: {
         a: { type: 'int', enum: ['1', 2, 2], minimum: '0' },
         list: { type: 'array' },
+        status: { type: ['string', 'null'], enum: ['open', null] },
         text: { type: 'string', pattern: '/^[a-z]+$/', enum: [], maxLength: -1 },
         broken: { type: 'string', pattern: '(' },
         escaped: { type: 'string', pattern: '^{[\\w\\-\\_]{2}\\-\\:}$' },
@@ -113,7 +114,8 @@ test('faulty schemas are corrected, so that no provider refuses them', () => {
   )
 
   expect(input.properties).toMatchObject({
-    a: { type: 'integer', enum: [1, 2], minimum: 0 },
+    a: { type: 'integer', description: 'One of 1, 2', minimum: 0 },
+    status: { type: ['string', 'null'], enum: ['open'] },
     list: { type: 'array', items: {} },
     text: { type: 'string', pattern: '^[a-z]+$' },
     broken: { type: 'string' },

@@ -43,18 +43,21 @@ export const hasType = (type: string | string[] | undefined, wanted: string): bo
   Array.isArray(type) ? type.includes(wanted) : type === wanted
 
 /**
- * Unique values that fit the type: YAML turns `yes` and `1` into other types than the document says. An empty text is
- * left out, because Google refuses it.
+ * Unique values that fit the type: YAML turns `yes` and `1` into other types than the document says. Google refuses empty
+ * texts and null. A field that can be null can also be left out.
  */
-export function enumOf(value: Json | undefined, type: string | string[] | undefined): Json[] | undefined {
-  if (!Array.isArray(value)) return undefined
+export function enumOf(value: Json | undefined, type: string | string[] | undefined): Json[] {
+  if (!Array.isArray(value)) return []
   const values = new Map<string, Json>()
   for (const one of value) {
     const fitting = coerced(one, type)
-    if (fitting !== '') values.set(JSON.stringify(fitting), fitting)
+    if (fitting !== '' && fitting !== null) values.set(JSON.stringify(fitting), fitting)
   }
-  return values.size > 0 ? [...values.values()] : undefined
+  return [...values.values()]
 }
+
+/** Google accepts only enums of texts. Other values are in the description. */
+export const isTextEnum = (values: readonly Json[]): boolean => values.every((one) => typeof one === 'string')
 
 function coerced(value: Json, type: string | string[] | undefined): Json {
   if (type === 'string' && (typeof value === 'number' || typeof value === 'boolean')) return String(value)
