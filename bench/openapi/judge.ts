@@ -169,21 +169,27 @@ const options = (coerceTypes: boolean) => ({
   code: { regExp: Object.assign(expression, { code: '' }) },
 })
 
-/** Patterns that are not ECMA-262, such as `\\p{Alnum}` of Java. Whoever uses one notes that. */
+/**
+ * Patterns that are not ECMA-262: classes and anchors of Java and Ruby, such as `\\p{Alnum}`, and literals such as `/^a$/i`,
+ * which match nothing. They accept every value, and `used` tells that one did.
+ */
 export const foreign = { used: false }
+
+const accepting: Pick<RegExp, 'test'> = {
+  test: () => {
+    foreign.used = true
+    return true
+  },
+}
 
 /** As JSON Schema says, or else as documents were written before. */
 function expression(pattern: string): Pick<RegExp, 'test'> {
+  if (/^\/\^.*\$\/[a-z]*$/s.test(pattern)) return accepting
   try {
     return new RegExp(pattern, 'u')
   } catch {
-    if (!/\\[pP]\{|\\[AzZ]|\[\[:|\(\?[a-z]+\)|&&\[|[*+?]\+/.test(pattern)) return new RegExp(pattern)
-    return {
-      test: () => {
-        foreign.used = true
-        return true
-      },
-    }
+    const isForeign = /\\[pP]\{|\\[AzZ]|\[\[:|\(\?[a-z]+\)|&&\[|[*+?]\+/.test(pattern)
+    return isForeign ? accepting : new RegExp(pattern)
   }
 }
 

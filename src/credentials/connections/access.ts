@@ -1,7 +1,12 @@
 import { Cached } from '../../db/cached.ts'
 import type { ChangeEvents } from '../../db/change-events.ts'
 import type { AuthConfigRow, ConnectionRow } from '../../db/tables.ts'
-import { type ConnectionSettings, type ConnectionStatus, type ConnectionType, isUsable } from '../../model/connection.ts'
+import {
+  type ConnectionSettings,
+  type ConnectionStatus,
+  type ConnectionType,
+  isUsable,
+} from '../../model/connection.ts'
 import type { AuthConfigs } from '../../store/auth-configs.ts'
 import { type Connections, ownerKey } from '../../store/connections.ts'
 import { parseChallenge } from '../oauth/challenge.ts'

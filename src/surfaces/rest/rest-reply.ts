@@ -23,7 +23,12 @@ export function replyOf({ status, answers }: Operation, result: unknown): RestRe
 const noted = ({ note }: JsonText): ReplyHeaders =>
   note === undefined
     ? {}
-    : { 'quartermaster-note': note.slice(0, 4000).toWellFormed().replaceAll(/[^\x20-\x7e]/gu, encodeURIComponent) }
+    : {
+        'quartermaster-note': note
+          .slice(0, 4000)
+          .toWellFormed()
+          .replaceAll(/[^\x20-\x7e]/gu, encodeURIComponent),
+      }
 
 export async function sendReply(
   exchange: Exchange,
