@@ -90,12 +90,19 @@ test('an API is imported by its URL: read the document, choose operations, creat
   await page.getByRole('heading', { name: 'bookshop', level: 1 }).waitFor()
   const [tool] = (await platform.get('/tools?name=bookshop')).body.data
   expect(tool.openapi.include).toEqual(['list-books', 'add-book', 'get-book'].map((name) => ({ operation: name })))
-  const { body } = await platform.post(`/tools/${tool.id}/call`, { action: 'list-books', input: {} })
-  expect(body).toEqual({ ok: true })
+  await page.getByLabel('Action').selectOption({ label: 'list-books' })
+  await page.getByRole('button', { name: 'Run', exact: true }).click()
+  await page.getByText('"ok": true').waitFor()
   expect(service.received.at(-1)?.headers.authorization).toBe('Bearer a-token-of-the-bookshop')
   await page.getByRole('tab', { name: 'What the model sees' }).click()
   await page.getByRole('button', { name: 'Refresh' }).click()
   await page.getByText('Refreshed: 0 added, 0 changed, 0 removed.').waitFor()
+  await page.goto(`${server.url}/apps/bookshop`)
+  await page.getByText('0 connected accounts').waitFor()
+  await page.getByRole('button', { name: 'Connect account' }).click()
+  await page.getByLabel('End user').fill('ana')
+  await page.getByRole('button', { name: 'Create link' }).click()
+  expect(await page.getByTestId('connect-link').textContent()).toContain('/connect/')
   const found = await checkPages(page, [
     { name: 'apps', url: `${server.url}/apps` },
     { name: 'app', url: `${server.url}/apps/bookshop`, ready: () => page.getByText('list-books').waitFor() },

@@ -300,7 +300,7 @@ test('a mode is created, given to a key, tried in the simulator, changed, and de
   await page.getByRole('row', { name: /desk bot.*mode support/ }).waitFor()
 
   await page.getByRole('tab', { name: 'Policy simulator' }).click()
-  await page.getByLabel('Key or person').selectOption({ label: 'desk bot' })
+  await page.getByLabel('Key or person').selectOption({ label: 'Key: desk bot' })
   await page.getByLabel('Tool', { exact: true }).selectOption({ label: 'refund' })
   await page.getByLabel('Action').selectOption('refund')
   await page.getByRole('button', { name: 'Check access' }).click()
@@ -312,7 +312,7 @@ test('a mode is created, given to a key, tried in the simulator, changed, and de
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByRole('dialog').waitFor({ state: 'detached' })
   await page.getByRole('tab', { name: 'Policy simulator' }).click()
-  await page.getByLabel('Key or person').selectOption({ label: 'desk bot' })
+  await page.getByLabel('Key or person').selectOption({ label: 'Key: desk bot' })
   await page.getByLabel('Tool', { exact: true }).selectOption({ label: 'refund' })
   await page.getByLabel('Action').selectOption('refund')
   await page.getByRole('button', { name: 'Check access' }).click()

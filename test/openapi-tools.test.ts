@@ -235,7 +235,16 @@ test('a result says how to get the next page, and only selected fields are retur
 
   const selected = await call(platform, id, 'items_list', { page: 1, select: ['id', 'category.name'] })
   const over = await callOverMcp(platform, 'shop_items_list_action', { page: 1 })
+  await platform.patch('/servers/all', { agent_mode: true })
+  const inAgentMode = await callOverMcp(platform, 'EXECUTE_ACTION', {
+    ...{ application_slug: 'shop', action_id: 'items_list', type: 'action' },
+    input_payload: { page: 1, select: ['id'] },
+  })
 
+  expect(selected.headers.get('quartermaster-note')).toBe(over.at(-1))
+  expect(JSON.parse(inAgentMode[0] ?? '')).toEqual({
+    ...{ success: true, data: [{ id: '1' }, { id: '2' }], note: over.at(-1) },
+  })
   expect(selected.body).toEqual([{ id: '1', category: { name: 'Light' } }, { id: '2' }])
   expect(over.at(-1)).toBe('There are more results. For the next page, call this again with {"page":2}.')
 })
@@ -617,3 +626,71 @@ async function callOverMcp(platform: TestPlatform, name: string, input: object):
   const { result } = (await response.json()) as { result: { content: { text: string }[] } }
   return result.content.map(({ text }) => text)
 }
+
+test('a connection is used without server_url, because the tool knows where its document sends requests', async () => {
+  await using service = await startShop()
+  await using platform = await startPlatform()
+  const tool = await register(platform, { url: `${service.url}/openapi.json` })
+  const connection = { tool_id: tool.id, type: 'api_key', header: 'X-Shop-Key', owner: { kind: 'user', id: 'ana' } }
+  const made = await platform.post('/connections', { ...connection, value: 'ana-key-123456' })
+  const calls = (user: string) =>
+    platform.post(`/tools/${tool.id}/call`, { action: 'items_list', input: { page: 1 }, end_user_id: user })
+
+  const ana = await calls('ana')
+  const bob = await calls('bob')
+
+  expect(tool.openapi.servers).toEqual([`${service.url}/v1`])
+  expect(made.body.origins).toEqual([service.url])
+  expect(ana.status).toBe(200)
+  expect(service.received.at(-1)?.headers['x-shop-key']).toBe('ana-key-123456')
+  expect(bob.body.error.code).toBe('CONNECTION_REQUIRED')
+})
+
+test('a connection is not used for a server that its owner did not agree to', async () => {
+  await using service = await startShop()
+  await using elsewhere = await startShop()
+  await using platform = await startPlatform()
+  const tool = await register(platform, { document: shop(service.url) })
+  await platform.post('/connections', { tool_id: tool.id, type: 'bearer', value: 'token-123456' })
+  const two = shop(service.url)
+  Object.assign(two.paths['/items/{id}'], { servers: [{ url: elsewhere.url }] })
+  await platform.patch(`/tools/${tool.id}`, { openapi: { document: two } })
+
+  const { body } = await call(platform, tool.id, 'items_list', {})
+
+  expect(body.error.code).toBe('CONNECTION_REQUIRED')
+  expect([...service.received, ...elsewhere.received]).toEqual([])
+})
+
+test('a hidden credential does not follow the tool to the server of another document', async () => {
+  await using service = await startShop()
+  await using elsewhere = await startShop()
+  await using platform = await startPlatform()
+  const tool = await register(platform, { document: shop(service.url), credentials: { key: 'shop-key-123456' } })
+  const hidden = (await platform.get(`/tools/${tool.id}`)).body.openapi.credentials
+  const change = (server: string) =>
+    platform.patch(`/tools/${tool.id}`, { openapi: { document: shop(server), credentials: hidden } })
+
+  const moved = await change(elsewhere.url)
+  const same = await change(service.url)
+
+  expect(hidden).toEqual({ key: '[hidden]' })
+  expect(moved.status).toBe(400)
+  expect(JSON.stringify(moved.body)).toContain('must be sent again')
+  expect(same.status).toBe(200)
+})
+
+test('a user connects with a link, and the document says where the key goes', async () => {
+  await using service = await startShop()
+  await using platform = await startPlatform()
+  const tool = await register(platform, { url: `${service.url}/openapi.json` })
+
+  const link = await platform.post('/connections/link', { tool_id: tool.id, end_user_id: 'ana' })
+  const made = await platform.post('/connections', { tool_id: tool.id, type: 'api_key', value: 'project-key-123456' })
+  await call(platform, tool.id, 'items_list', {})
+
+  expect(link.status).toBe(201)
+  expect(link.body.connect_url).toContain('/connect/')
+  expect(made.body).toMatchObject({ type: 'api_key', header: 'X-Shop-Key' })
+  expect(service.received.at(-1)?.headers['x-shop-key']).toBe('project-key-123456')
+})

@@ -3,7 +3,10 @@ import { isObject, type Json, type JsonObject } from '../../src/lib/json.ts'
 
 const ajv = new Ajv2020({ strict: false, logger: false, validateFormats: false })
 
-/** What model providers refuse. Definitions are shared between schemas, so each is checked once. */
+/**
+ * What model providers refuse. OpenAI: names and descriptions that are too long, a schema that is no object, arrays without
+ * items. Anthropic: unions at the top, property names with other characters. Google: enums with empty texts, null or numbers,
+ * arrays without items, required fields that are not described. Definitions are shared between schemas, so each is checked once. */
 export class ProviderRules {
   readonly #checked = new WeakMap<object, string | undefined>()
 
@@ -59,8 +62,11 @@ function* nodes(schema: Json): Generator<JsonObject> {
 function nodeFault(schema: JsonObject): string | undefined {
   for (const node of nodes(schema)) {
     if ([node.type].flat().includes('array') && node.items === undefined) return 'array without items (OpenAI, Google)'
-    if (Array.isArray(node.enum) && (node.enum.length === 0 || node.enum.includes('')))
-      return 'empty enum value (Google)'
+    if (
+      Array.isArray(node.enum) &&
+      (node.enum.length === 0 || node.enum.some((one) => typeof one !== 'string' || one === ''))
+    )
+      return 'an enum with anything but texts, or with an empty one (Google)'
     const properties = isObject(node.properties) ? node.properties : {}
     const missing = ((node.required ?? []) as string[]).find((name) => !Object.hasOwn(properties, name))
     if (missing !== undefined) return `required ${missing} is no property (Google)`

@@ -11,7 +11,7 @@ import { PlatformError } from '../model/errors.ts'
 import { type Action, type ActionSettings, higherLevel, type Level } from '../model/tool.ts'
 import type { Store } from '../store/store.ts'
 import type { StoredTool, ToolRecord } from '../store/tools.ts'
-import type { ActionDefinition, Filled, ToolDeps, ToolType } from '../tools/tool-type.ts'
+import type { ActionDefinition, CredentialNeed, Filled, ToolDeps, ToolType } from '../tools/tool-type.ts'
 import type { ToolTypes } from '../tools/tool-types.ts'
 import { appOf } from './app.ts'
 import { connectedTool } from './connected-tools.ts'
@@ -236,6 +236,12 @@ export class Catalogue {
     const { tool, filled } = await this.open(stored)
     if (filled.fault) throw filled.fault
     return { tool, filled: { ...filled, authorization: await this.#authorizationOf(tool, filled) } }
+  }
+
+  /** The credentials that calls of a tool need. */
+  async needsOf(stored: StoredTool): Promise<readonly CredentialNeed[]> {
+    const type = this.typeOf(stored)
+    return type.auth ? type.auth((await this.open(stored)).tool, this.#deps) : []
   }
 
   async describe(stored: StoredTool): Promise<ToolEntry> {

@@ -33,13 +33,13 @@ export function agentNames(actions: readonly Nameable[]): Map<string, Action> {
     if (many) return safeName(`${action.namespace}_${action.name}`)
     return safeName((bare.get(action.name)?.length ?? 0) > 1 ? `${action.app}_${action.name}` : action.name)
   }
-  const keyOf = ({ action, toolId = '' }: Nameable): string => `${action.id} ${toolId}`
+  const keyed = actions.map((one) => ({ one, key: `${one.action.id} ${one.toolId ?? ''}` }))
   const names = new Map<string, Action>()
-  for (const one of [...actions].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))) {
+  for (const { one, key } of keyed.sort((a, b) => (a.key < b.key ? -1 : 1))) {
     const name = nameOf(one)
     let own = name
     for (let count = 0; names.has(own); count++) {
-      const hashed = count === 0 ? one.action.id : `${keyOf(one)} ${count}`
+      const hashed = count === 0 ? one.action.id : `${key} ${count}`
       own = `${name.slice(0, longest - 9)}_${hashOf(hashed)}`
     }
     names.set(own, one.action)

@@ -523,6 +523,7 @@ export const commands: readonly Command[] = [
           { name: 'openapi.credentials', type: 'object', description: 'By the name of the security scheme: an API key, a token, or user:password. Use ${{ secrets.NAME }}' },
           { name: 'openapi.follow_references', type: 'boolean', description: 'Also fetch the documents that the document at the URL refers to' },
           { name: 'openapi.snapshot', type: 'string', description: 'The imported document. Set by the platform; it changes when the document is imported again' },
+          { name: 'openapi.servers', type: 'string[]', description: 'Where requests go: server_url, or the servers of the document. Set by the platform' },
         ],
       },
       {
@@ -774,6 +775,7 @@ export const commands: readonly Command[] = [
           { name: 'openapi.credentials', type: 'object', description: 'By the name of the security scheme: an API key, a token, or user:password. Use ${{ secrets.NAME }}' },
           { name: 'openapi.follow_references', type: 'boolean', description: 'Also fetch the documents that the document at the URL refers to' },
           { name: 'openapi.snapshot', type: 'string', description: 'The imported document. Set by the platform; it changes when the document is imported again' },
+          { name: 'openapi.servers', type: 'string[]', description: 'Where requests go: server_url, or the servers of the document. Set by the platform' },
         ],
       },
       {

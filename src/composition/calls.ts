@@ -42,7 +42,9 @@ export function createCalls(base: Base, { authenticator }: Identity, { types, ru
     },
     clientMetadataUrl: () => config.clientMetadataUrl ?? documentUrl(publicUrl.href),
     toolsFor: (projectId, target) =>
-      connectedToolsFor(projectId, readTarget(target), { store, types, open: (tool) => catalogue.open(tool) }),
+      connectedToolsFor(projectId, readTarget(target), {
+        ...{ store, types, open: (tool) => catalogue.open(tool), needsOf: (tool) => catalogue.needsOf(tool) },
+      }),
     findTool: async (id) => {
       const tool = await store.tools.find(id)
       return tool && connectedTool(tool, types.of(tool))

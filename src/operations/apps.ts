@@ -86,7 +86,7 @@ async function describe(tools: readonly StoredTool[], context: Pick<Context, 'ca
   const { catalogue } = context
   const [first] = tools as [StoredTool]
   const entries = await Promise.all(tools.map((one) => catalogue.findLocal(one.id).catch(() => undefined)))
-  const auth = await Promise.all(tools.map((one) => authOf(one, context)))
+  const auth = await Promise.all(tools.map((one) => context.catalogue.needsOf(one)))
   const health = await Promise.all(tools.map((one) => healthOf(one, context)))
   return {
     slug: appOf(first),
@@ -98,11 +98,6 @@ async function describe(tools: readonly StoredTool[], context: Pick<Context, 'ca
     auth: auth.flat(),
     health: health.flat(),
   }
-}
-
-async function authOf(record: StoredTool, { catalogue, toolDeps }: Pick<Context, 'catalogue' | 'toolDeps'>) {
-  const type = catalogue.typeOf(record)
-  return type.auth ? type.auth((await catalogue.open(record)).tool, toolDeps) : []
 }
 
 async function healthOf(record: StoredTool, { catalogue, toolDeps }: Pick<Context, 'catalogue' | 'toolDeps'>) {

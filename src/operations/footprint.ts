@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { JsonObject } from '../lib/json.ts'
+import { inSlices } from '../lib/slices.ts'
 import { Id } from '../model/page.ts'
 import { acts } from './operation.ts'
 import { server } from './servers.ts'
@@ -28,7 +29,9 @@ export const getServerFootprint = acts({
   output: Footprint,
   async run(_, { target, toolLists, ...context }) {
     const lists = await toolLists(target, context)
-    const counts = await countTokens([...lists.direct, ...lists.agent].map(shown))
+    const texts: string[] = []
+    for await (const some of inSlices([...lists.direct, ...lists.agent])) texts.push(...some.map(shown))
+    const counts = await countTokens(texts)
     const direct = costOf(counts.slice(0, lists.direct.length))
     const agent = costOf(counts.slice(lists.direct.length))
     const advice = advise(direct.tokens, agent.tokens)

@@ -216,9 +216,12 @@ type Answer<Output extends z.ZodType> = z.input<Output> | Download | EventStream
 export class JsonText {
   readonly text: string
   readonly status: 200 | 202 | 204 | undefined
-  constructor(text: string, status?: 200 | 202 | 204) {
+  /** About the result, such as how to get the next page. Not part of it. */
+  readonly note: string | undefined
+  constructor(text: string, status?: 200 | 202 | 204, note?: string) {
     this.text = text
     this.status = status
+    this.note = note
   }
 }
 

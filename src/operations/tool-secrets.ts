@@ -65,17 +65,30 @@ export function checkSecrets(
   before: ToolBefore | undefined,
   kept: readonly string[],
 ): Fault[] {
-  const isMoved =
-    before !== undefined &&
-    kept.length > 0 &&
-    !isDeepStrictEqual(destinationOf(type, parts.config), destinationOf(type, before.tool.config))
-  const message = 'must be sent again, because the tool would send it to another destination'
   const secrets = [...type.secrets(parts.config), ...secretPresets(parts.preset_parameters)]
   return [
     ...maskedPaths(fieldsOf(parts), secrets).map((path) => ({ path, message: sendAgain })),
-    ...(isMoved ? kept.map((path) => ({ path, message })) : []),
+    ...checkDestination(parts, type, before, kept, type.prepare ? addressesOf : destinationOf),
   ]
 }
 
+/** Reports secrets that the caller did not send, if they would be sent elsewhere than before. `prepare` may change that. */
+export function checkDestination(
+  { config }: Pick<ToolParts, 'config'>,
+  type: ToolType,
+  before: ToolBefore | undefined,
+  kept: readonly string[],
+  goesTo: (type: ToolType, config: object) => unknown = destinationOf,
+): Fault[] {
+  if (!before || kept.length === 0) return []
+  if (isDeepStrictEqual(goesTo(type, config), goesTo(type, before.tool.config))) return []
+  const message = 'must be sent again, because the tool would send it to another destination'
+  return kept.map((path) => ({ path, message }))
+}
+
 const destinationOf = (type: ToolType, config: object): unknown =>
-  type.secretsGoTo ? type.secretsGoTo(config) : type.addresses?.(config).map((url) => URL.parse(url)?.origin ?? url)
+  type.secretsGoTo ? type.secretsGoTo(config) : addressesOf(type, config)
+
+/** What is known before the config is complete. */
+const addressesOf = (type: ToolType, config: object): unknown =>
+  type.addresses?.(config).map((url) => URL.parse(url)?.origin ?? url)

@@ -11,6 +11,7 @@ import { toolResource } from '../dispatch/authorize.ts'
 import type { CallRequest } from '../dispatch/call.ts'
 import { recordAttempt } from '../dispatch/rejected-call.ts'
 import { AnyJson, isObject, type JsonObject } from '../lib/json.ts'
+import { inSlices } from '../lib/slices.ts'
 import { PendingApproval } from '../model/approval.ts'
 import { EndUserId } from '../model/connection.ts'
 import { type Fault, PlatformError } from '../model/errors.ts'
@@ -40,7 +41,7 @@ import {
   requireAllowed,
 } from './operation.ts'
 import { presentConfig, readConfig, sentFields, shownFields } from './tool-config.ts'
-import { checkSecrets, sealed, type ToolBefore, unmask, withMasks } from './tool-secrets.ts'
+import { checkDestination, checkSecrets, sealed, type ToolBefore, unmask, withMasks } from './tool-secrets.ts'
 
 export const tool: RecordKind<StoredTool> = {
   name: 'tool',
@@ -96,7 +97,7 @@ export function toolOperations(types: ToolTypes) {
     output: Shown,
     async run({ project_id: _, ...input }, context) {
       const { projectId } = context
-      const draft = await checked(input, undefined, projectId, context)
+      const { draft } = await checked(input, undefined, projectId, context)
       authorize(draft, undefined, { projectId, kind: 'tool', id: '*' }, context)
       await authorizeSecrets(draft, undefined, projectId, context)
       const id = newId('tool')
@@ -149,10 +150,13 @@ export function toolOperations(types: ToolTypes) {
     async run({ id, ...change }, context) {
       const { target } = context
       const before = { stored: target, ...context.toolDeps.credentials.open(target) }
-      const next = await checked(change, before, target.project_id, context)
+      const { draft: next, kept } = await checked(change, before, target.project_id, context)
       authorize(next, before.tool, toolResource(target), context)
       await authorizeSecrets(next, before.tool, target.project_id, context)
       const ready = await prepared(next, before.tool, target.project_id, context)
+      // The type may have found out only now where requests go.
+      const moved = checkDestination(ready, context.toolTypes.of(ready), before, kept)
+      if (moved.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors: moved })
       if (target.secrets !== null && isDeepStrictEqual({ ...before.tool, ...ready }, before.tool)) {
         return present(target, context)
       }
@@ -303,7 +307,7 @@ const calling = operation({
     const caller = { ...context, principal, ...(returns && { onWait: 'return' as const }) }
     const make = () => call(id, action, input, caller)
     const result = await (wait === true ? whenConnected(make, id, caller) : make())
-    if (!(result instanceof Waiting)) return new JsonText(result.text)
+    if (!(result instanceof Waiting)) return new JsonText(result.text, undefined, result.note)
     return returns ? pending(result.on) : result
   },
 })
@@ -442,30 +446,36 @@ async function orLink(error: unknown, context: Context & { readonly target: Stor
 async function viewActions(catalogue: Catalogue, record: StoredTool): Promise<z.infer<typeof ActionView>[]> {
   const { type, actions } = (await catalogue.find(record.id)) ?? (await catalogue.describe(record))
   const named = agentNames([...actions.values()].map(({ action }) => ({ action, many: type.many })))
-  return [...named].map(([toolName, action]) => ({
-    id: action.id,
-    name: action.name,
-    tool_name: toolName,
-    server_tool_name: generatedName(action, type.kind),
-    description: action.description,
-    app: action.app,
-    level: action.level,
-    auto_approve: action.autoApprove,
-    withheld: actions.get(action.name)?.withheld === true,
-    input_schema: actions.get(action.name)?.publicSchema ?? {},
-    output_schema: action.outputSchema ?? null,
-  }))
+  const views: z.infer<typeof ActionView>[] = []
+  for await (const some of inSlices(named)) {
+    for (const [toolName, action] of some) {
+      views.push({
+        id: action.id,
+        name: action.name,
+        tool_name: toolName,
+        server_tool_name: generatedName(action, type.kind),
+        description: action.description,
+        app: action.app,
+        level: action.level,
+        auto_approve: action.autoApprove,
+        withheld: actions.get(action.name)?.withheld === true,
+        input_schema: actions.get(action.name)?.publicSchema ?? {},
+        output_schema: action.outputSchema ?? null,
+      })
+    }
+  }
+  return views
 }
 
 type SentFields = Partial<Omit<ToolDraft, 'config'>> & Readonly<Record<string, unknown>>
 
-/** Validates a tool and reports everything that is wrong with it. */
+/** Validates a tool and reports everything that is wrong with it. `kept` are the paths of secrets that were not sent. */
 async function checked(
   sent: SentFields,
   before: ToolBefore | undefined,
   projectId: string,
   { toolTypes, toolDeps }: Pick<Context, 'toolTypes' | 'toolDeps'>,
-): Promise<ToolDraft> {
+): Promise<{ readonly draft: ToolDraft; readonly kept: readonly string[] }> {
   const given = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined))
   const wanted = sent.type ?? before?.tool.type ?? ''
   const type = toolTypes.find(wanted)
@@ -483,7 +493,7 @@ async function checked(
     ...(config ? ((await type.check?.(draft, toolDeps, { projectId })) ?? []) : []),
   ]
   if (errors.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors })
-  return draft
+  return { draft, kept: unmasked.kept }
 }
 
 const draftOf = (

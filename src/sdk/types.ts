@@ -1524,6 +1524,8 @@ export interface OpenApiSource {
   follow_references?: boolean
   /** The imported document. Set by the platform; it changes when the document is imported again */
   snapshot?: string
+  /** Where requests go: server_url, or the servers of the document. Set by the platform */
+  servers?: Array<string>
 }
 
 /** The answer to a call that does not wait for its approval. */

@@ -1,6 +1,7 @@
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { ServerAction, ServerCatalogue } from '../catalogue/server-catalogue.ts'
 import { isObject } from '../lib/json.ts'
+import { inSlices } from '../lib/slices.ts'
 import type { Principal } from '../model/principal.ts'
 import type { SearchableAction } from './indexed-action.ts'
 import { NumberedIndex } from './numbers.ts'
@@ -9,7 +10,6 @@ import type { Index } from './postings.ts'
 import { type Candidate, rankParts } from './rank.ts'
 import { type Scope, scopeOf } from './scope.ts'
 import type { SearchState, SemanticIndex } from './semantic-index.ts'
-import { inSlices } from './slices.ts'
 import type { Vectors } from './vectors.ts'
 
 /** A matching action, as the server offers it. */

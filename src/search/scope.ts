@@ -1,6 +1,6 @@
+import { inSlices } from '../lib/slices.ts'
 import type { IndexedAction } from './indexed-action.ts'
 import type { Index } from './postings.ts'
-import { inSlices } from './slices.ts'
 
 /** An app as one caller sees it. */
 export interface AppScope {

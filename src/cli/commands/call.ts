@@ -108,6 +108,8 @@ async function send({ qm, connection }: Session, { tool, body, json, waits }: Se
     if (response.status !== 202) {
       // A tool's output has no known fields: text is printed as it is, and anything else as JSON.
       print(data, { json: json || typeof data !== 'string' })
+      const told = response.headers.get('quartermaster-note')
+      if (told !== null) note(told)
       return isToolError(data) ? exit.refused : exit.ok
     }
     const { approval_id: id, expires_at } = data as { approval_id: string; expires_at: string }

@@ -1,7 +1,13 @@
 import { Cached } from '../../db/cached.ts'
 import type { ChangeEvents } from '../../db/change-events.ts'
 import type { AuthConfigRow, ConnectionRow } from '../../db/tables.ts'
-import { type ConnectionStatus, isUsable, needsNoBrowser } from '../../model/connection.ts'
+import {
+  type ConnectionSettings,
+  type ConnectionStatus,
+  type ConnectionType,
+  isUsable,
+  needsNoBrowser,
+} from '../../model/connection.ts'
 import type { AuthConfigs } from '../../store/auth-configs.ts'
 import { type Connections, ownerKey } from '../../store/connections.ts'
 import { parseChallenge } from '../oauth/challenge.ts'
@@ -15,6 +21,8 @@ import { canRefresh, type TokenRefresh } from './refresh.ts'
 /** Where the requests of a tool go. */
 export interface Destination {
   readonly url: string
+  /** Further URLs, if the tool uses several servers. */
+  readonly others?: readonly string[]
   /** Whether the server tells how to authorize: MCP servers do. */
   readonly discovers: boolean
 }
@@ -26,6 +34,8 @@ export interface ConnectedTool {
   /** The app that the tool belongs to. */
   readonly app: string
   readonly destination: Destination | undefined
+  /** How its API is authenticated, as far as its definition says so. */
+  readonly suggested?: { readonly type: ConnectionType; readonly settings: ConnectionSettings }
 }
 
 export interface AccessDeps {
@@ -140,7 +150,8 @@ export class ConnectionAccess {
     requireUsable(row)
     // The tool was changed, or belongs to another service than those the owner agreed to.
     const origins: string[] = JSON.parse(row.origins)
-    if (!origins.includes(originOf(tool))) throw new ConnectionNeeded('missing', { subject: row })
+    if (originsOf(tool).some((origin) => !origins.includes(origin)))
+      throw new ConnectionNeeded('missing', { subject: row })
     const now = Date.now()
     if (now - (row.last_used_at ?? 0) > usedEvery) {
       row.last_used_at = now
@@ -201,8 +212,9 @@ function requireUsable(row: ConnectionRow): void {
   throw new ConnectionNeeded(row.status === 'revoked' ? 'revoked' : isNew ? 'missing' : 'expired', { subject: row })
 }
 
-export const originOf = ({ destination }: Pick<ConnectedTool, 'destination'>): string =>
-  URL.parse(destination?.url ?? '')?.origin ?? ''
+/** The origins that the credentials of a tool are sent to. */
+export const originsOf = ({ destination }: Pick<ConnectedTool, 'destination'>): string[] =>
+  [...new Set([destination?.url ?? '', ...(destination?.others ?? [])])].map((url) => URL.parse(url)?.origin ?? '')
 
 /** An MCP server without a connection: it may be open, or ask for authorization. */
 const unconnected: Authorization = {

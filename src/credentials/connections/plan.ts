@@ -5,7 +5,7 @@ import type { Connections } from '../../store/connections.ts'
 import { readTarget } from '../../store/connections.ts'
 import { sealedAt } from '../../store/sealed.ts'
 import type { Vault } from '../vault.ts'
-import { type ConnectedTool, type ConnectionAccess, originOf } from './access.ts'
+import { type ConnectedTool, type ConnectionAccess, originsOf } from './access.ts'
 
 /** What somebody connects: an account for a target, of an owner. */
 export interface ConnectSubject {
@@ -60,7 +60,8 @@ export async function planFor(subject: ConnectSubject, deps: PlanDeps, given?: G
   const config = await deps.access.findConfig(projectId, [target, `app/${tool.app}`])
   const servers = [...new Set(tools.flatMap(({ destination: to }) => (to?.discovers ? to.url : [])))]
   const discovered = servers.length > 0 ? 'oauth2_authorization_code' : undefined
-  const type = given?.type ?? existing?.type ?? config?.type ?? discovered
+  const suggested = tools.find((one) => one.suggested)?.suggested
+  const type = given?.type ?? existing?.type ?? config?.type ?? discovered ?? suggested?.type
   if (type === undefined) {
     throw invalid(
       target,
@@ -71,7 +72,9 @@ export async function planFor(subject: ConnectSubject, deps: PlanDeps, given?: G
     throw invalid(target, 'has several MCP servers, and tokens are issued for one of them: use tool_id')
   }
   const stored = given ?? (existing && openSettings(existing, deps.vault))
-  const own = stored?.settings ?? {}
+  const isPlaced = stored?.settings.header !== undefined || stored?.settings.query !== undefined
+  const isSuggested = config === undefined && suggested?.type === type && !isPlaced
+  const own = { ...(isSuggested && suggested?.settings), ...stored?.settings }
   const open = (sealed: string | null | undefined, place: string) =>
     sealed == null ? undefined : deps.vault.open(sealed, place)
   const configured = config && open(config.client_secret, sealedAt.authConfig(config.id))
@@ -82,7 +85,7 @@ export async function planFor(subject: ConnectSubject, deps: PlanDeps, given?: G
     settings: { ...(config?.type === type && JSON.parse(config.settings)), ...own },
     clientSecret: stored?.clientSecret ?? (own.client_id === undefined ? configured : undefined),
     idpClientSecret: stored?.idpClientSecret ?? (own.idp_client_id === undefined ? configuredIdp : undefined),
-    origins: [...new Set(tools.map(originOf))],
+    origins: [...new Set(tools.flatMap(originsOf))],
     server: servers[0],
   }
 }

@@ -29,10 +29,10 @@ import * as workflowRuns from './2026-12-03-workflow-runs.ts'
 import * as mcpPassThrough from './2026-12-04-mcp-pass-through.ts'
 import * as modes from './2026-12-05-modes.ts'
 import * as resolveTokens from './2026-12-06-resolve-tokens.ts'
+import * as identityProviders from './2026-12-10-identity-providers.ts'
 import * as sessionWebhooks from './2026-12-11-session-webhooks.ts'
 import * as workflowEvents from './2026-12-13-workflow-events.ts'
 import * as moreModes from './2026-12-14-modes.ts'
-import * as identityProviders from './2026-12-10-identity-providers.ts'
 
 export type MigrationStep = (db: Kysely<unknown>, engine: EngineName) => Promise<void>
 

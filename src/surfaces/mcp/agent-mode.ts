@@ -17,6 +17,7 @@ import { hintBudget, withExamples } from './examples.ts'
 import { keptIfLarge, type LargeResult } from './large-results.ts'
 import { inputSchemaOf } from './listing.ts'
 import { defaultBudget, fitPlan, type PlanEntry } from './plan.ts'
+import { RecordSources } from './record-sources.ts'
 import { recordIfRefused } from './refused.ts'
 import { asks, type ToolResult, textBlock, textResult, toResult } from './results.ts'
 import { type CallOutput, isOutput, type ServerRequest } from './server-request.ts'
@@ -111,7 +112,8 @@ export async function resolveActions(input: unknown, request: ServerRequest): Pr
   const actions = [...chosen.values()].map(({ action }) => action)
   const [sent, usable] = await Promise.all([request.sent(actions), request.recentActions()])
   const hasSent = actions.some((one) => sent(one).length > 0)
-  const known = { usable, answers: hasSent ? await request.answers() : [] }
+  const records = await RecordSources.of(usable)
+  const known = { usable, records, answers: hasSent ? await request.answers() : [] }
   const items = [...chosen.values()].map(({ action, isBest }) => ({
     entry: {
       ...((full && wholeEntity(action)) || entity(action, sent(action), known)),

@@ -1,5 +1,6 @@
 import type { NamedAction } from '../../catalogue/server-catalogue.ts'
 import type { JsonObject } from '../../lib/json.ts'
+import { inSlices } from '../../lib/slices.ts'
 import type { ServerTools } from '../../operations/operation.ts'
 import { agentTools } from './agent-mode.ts'
 import { runTool } from './call-tool.ts'
@@ -55,6 +56,12 @@ const modeOf = ({ server }: ServerRequest): Mode => (server.agent_mode ? 'agent'
 
 /** The tools of both modes. */
 export async function toolLists(request: ServerRequest): Promise<Record<Mode, readonly JsonObject[]>> {
-  const listIn = async (mode: Mode) => (await toolsIn(mode, request)).map((tool) => described(tool, request).value)
+  const listIn = async (mode: Mode) => {
+    const values: JsonObject[] = []
+    for await (const some of inSlices(await toolsIn(mode, request))) {
+      values.push(...some.map((tool) => described(tool, request).value))
+    }
+    return values
+  }
   return { direct: await listIn('direct'), agent: await listIn('agent') }
 }

@@ -12,12 +12,23 @@ export interface RestReply {
 
 export function replyOf({ status, answers }: Operation, result: unknown): RestReply {
   if (result instanceof JsonText && result.status === 204) return { status: 204 }
-  if (result instanceof JsonText) return { status: result.status ?? status, text: result.text }
+  if (result instanceof JsonText) return { status: result.status ?? status, text: result.text, headers: noted(result) }
   if (status === 204) return { status }
   if (answers === 'bytes') return { status: 200, download: result as Download }
   if (isEventStream(result)) return { status: 200, events: result }
   return { status, text: JSON.stringify(result) }
 }
+
+/** The body is the output of the tool and nothing else, so a note about it is a header: text that a header can carry. */
+const noted = ({ note }: JsonText): ReplyHeaders =>
+  note === undefined
+    ? {}
+    : {
+        'quartermaster-note': note
+          .slice(0, 4000)
+          .toWellFormed()
+          .replaceAll(/[^\x20-\x7e]/gu, encodeURIComponent),
+      }
 
 export async function sendReply(
   exchange: Exchange,

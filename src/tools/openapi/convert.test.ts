@@ -97,8 +97,11 @@ test('faulty schemas are corrected, so that no provider refuses them', () => {
       properties: {
         a: { type: 'int', enum: ['1', 2, 2], minimum: '0' },
         list: { type: 'array' },
+        status: { type: ['string', 'null'], enum: ['open', null] },
         text: { type: 'string', pattern: '/^[a-z]+$/', enum: [], maxLength: -1 },
         broken: { type: 'string', pattern: '(' },
+        escaped: { type: 'string', pattern: '^{[\\w\\-\\_]{2}\\-\\:}$' },
+        above: { type: 'number', minimum: 10, exclusiveMinimum: true },
         choice: { type: 'string', enum: ['', 'x', true] },
         any: { type: 'any', required: true },
         lost: { $ref: '#/components/schemas/Nowhere' },
@@ -111,10 +114,13 @@ test('faulty schemas are corrected, so that no provider refuses them', () => {
   )
 
   expect(input.properties).toMatchObject({
-    a: { type: 'integer', enum: [1, 2], minimum: 0 },
+    a: { type: 'integer', description: 'One of 1, 2', minimum: 0 },
+    status: { type: ['string', 'null'], enum: ['open'] },
     list: { type: 'array', items: {} },
     text: { type: 'string', pattern: '^[a-z]+$' },
     broken: { type: 'string' },
+    escaped: { type: 'string', pattern: '^\\{[\\w\\-_]{2}-:\\}$' },
+    above: { type: 'number', exclusiveMinimum: 10 },
     choice: { enum: ['x', 'true'] },
     unknown: {},
     a_b: { type: 'string' },

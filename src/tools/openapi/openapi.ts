@@ -19,7 +19,7 @@ import { buildRequest } from './request.ts'
 import { resultOf } from './result.ts'
 import { authenticate } from './security.ts'
 import { ActionOverride, actionName, checkSelection, OperationFilter, operationName, selected } from './selection.ts'
-import { checkServers, serverFor } from './server-of.ts'
+import { checkServers, serverFor, serverUrls } from './server-of.ts'
 import { fetchDocument, importDocument } from './source.ts'
 import { loadFileFor } from './stored-files.ts'
 
@@ -88,6 +88,11 @@ export const OpenApi = z
       .regex(/^[0-9a-f]{64}$/)
       .optional()
       .describe('The imported document. Set by the platform; it changes when the document is imported again'),
+    servers: z
+      .array(Address)
+      .max(1000)
+      .optional()
+      .describe('Where requests go: server_url, or the servers of the document. Set by the platform'),
   })
   .meta({ title: 'API', description: 'The OpenAPI document of an openapi tool' })
   .register(formHints, {
@@ -112,7 +117,7 @@ export const openapi = defineToolType({
 
   /** Imports the document, unless only other settings change. */
   async prepare({ config: { openapi } }, { before, projectId, readFile }, deps) {
-    const { document, ...settings } = openapi
+    const { document, servers: _, ...settings } = openapi
     if (document === undefined && isDeepStrictEqual(openapi, before?.openapi)) return { openapi }
     const isSameUrl = openapi.url !== undefined && openapi.url === before?.openapi.url
     const kept = openapi.snapshot ?? (isSameUrl ? before?.openapi.snapshot : undefined)
@@ -127,7 +132,7 @@ export const openapi = defineToolType({
     if (!api || snapshot === undefined) throw invalid('openapi.snapshot', 'is not known here: send url or document')
     const faults = [...checkApi(api), ...checkSelection(api, settings), ...checkServers(api, settings, deps)]
     if (faults.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors: faults })
-    return { openapi: { ...settings, snapshot } }
+    return { openapi: { ...settings, snapshot, servers: serverUrls(api, settings) } }
   },
 
   secrets: ({ openapi }) => [
@@ -164,8 +169,13 @@ export const openapi = defineToolType({
     return credentialNeeds({ ...api.snapshot, operations }, openapi.credentials ?? {})
   },
 
-  /** The document may name several servers, so a connection needs the one that is set here. */
-  destination: ({ openapi: { server_url: url } }) => (url === undefined ? undefined : { url, discovers: false }),
+  destination({ openapi: { server_url, servers = [] } }) {
+    const [url, ...others] = server_url === undefined ? servers : [server_url]
+    return url === undefined ? undefined : { url, others, discovers: false }
+  },
+
+  secretsGoTo: ({ openapi: { url, server_url, servers = [] } }) =>
+    [url, ...(server_url === undefined ? servers : [server_url])].map((one) => URL.parse(one ?? '')?.origin ?? one),
 
   addresses: ({ openapi }) => [openapi.url, openapi.server_url].filter((url) => url !== undefined),
 
@@ -189,11 +199,12 @@ export const openapi = defineToolType({
     const source = await fetchDocument(openapi.url, project_id, deps)
     const follow = openapi.follow_references ? openapi.url : undefined
     const snapshot = await importDocument(source, project_id, deps, { before, follow })
-    const next = { ...openapi, snapshot }
-    const api = await requireApi(project_id, next, deps)
-    const faults = [...checkApi(api), ...checkServers(api, next, deps, { api: before, settings: openapi })]
+    const found = { ...openapi, snapshot }
+    const api = await requireApi(project_id, found, deps)
+    const faults = [...checkApi(api), ...checkServers(api, found, deps, { api: before, settings: openapi })]
     if (faults.length > 0) throw new PlatformError('VALIDATION_FAILED', { errors: faults })
-    return snapshot === openapi.snapshot ? undefined : { openapi: next }
+    const next = { openapi: { ...found, servers: serverUrls(api, found) } }
+    return isDeepStrictEqual(next.openapi, openapi) ? undefined : next
   },
 
   async health({ id, project_id, config: { openapi } }, { apis }) {

@@ -25,7 +25,7 @@ const styles: Readonly<Record<Parameter['in'], readonly string[]>> = {
 /** Headers that OpenAPI excludes from parameters, and headers that the connection sets. */
 const notParameters = new Set([
   ...['accept', 'content-type', 'authorization', 'host', 'content-length', 'connection', 'transfer-encoding'],
-  ...['expect', 'keep-alive', 'upgrade', 'te', 'trailer', 'proxy-authorization', 'accept-encoding', 'user-agent'],
+  ...['expect', 'keep-alive', 'upgrade', 'te', 'trailer', 'proxy-authorization', 'accept-encoding'],
 ])
 
 /**
@@ -50,6 +50,8 @@ export function readParameters(
     if (!parameter || known.has(`${parameter.in} ${parameter.name}`)) continue
     const lower = parameter.name.toLowerCase()
     if (parameter.in === 'header' && notParameters.has(lower)) continue
+    // The platform has its own, unless the service wants another.
+    if (parameter.in === 'header' && lower === 'user-agent' && !parameter.required) continue
     const scheme = parameter.in === 'path' ? undefined : credentials.get(`${parameter.in} ${lower}`)
     if (scheme !== undefined) {
       schemes.add(scheme)

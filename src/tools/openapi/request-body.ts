@@ -35,6 +35,8 @@ export async function encodeBody(
     const file = await fileOf(value ?? '', body.property ?? 'body', loadFile)
     return { contentType, bytes: file.bytes }
   }
+  // Some documents describe a form as text.
+  if (kind === 'form' && typeof value === 'string') return { contentType, bytes: value }
   const fields = isObject(value) ? value : {}
   return kind === 'form' ? { contentType, bytes: formOf(fields, body) } : multipartOf(fields, body, loadFile)
 }

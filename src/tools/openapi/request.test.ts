@@ -71,6 +71,7 @@ test.each([
   ['application/octet-stream', { type: 'string', format: 'binary' }, { content_base64: 'aGk=' }, 'hi'],
   ['application/xml', { type: 'object' }, '<a/>', '<a/>'],
   ['text/plain', { type: 'string' }, 'hello', 'hello'],
+  ['application/x-www-form-urlencoded', { type: 'string' }, 'a=1&b=2', 'a=1&b=2'],
   ['application/json', { type: 'array', items: { type: 'integer' } }, [1, 2], '[1,2]'],
   ['application/vnd.api+json', { oneOf: [{ type: 'object' }, { type: 'string' }] }, { a: 1 }, '{"a":1}'],
 ])('a body of type %s is the property "body"', async (type, schema, value, expected) => {
@@ -103,6 +104,22 @@ test('parameters of the same name in the path, the query and the body are told a
   expect(request.body).toBe('{"id":"b"}')
 })
 
+test('a parameter that is in the query of the path already is sent once', async () => {
+  const operation = { parameters: [{ name: 'q', in: 'query', schema: { type: 'string' } }] }
+
+  const request = await requestOf('/search?q={q}', operation, { q: 'lamp', query_q: 'bed' }, 'get')
+
+  expect(request.url.search).toBe('?q=lamp')
+})
+
+test('a service that requires a user agent gets the one of the caller', async () => {
+  const agent = { name: 'User-Agent', in: 'header', required: true, schema: { type: 'string' } }
+
+  const request = await requestOf('/a', { parameters: [agent] }, { 'User-Agent': 'me/1.0' }, 'get')
+
+  expect(request.headers['user-agent']).toBe('me/1.0')
+})
+
 test('server variables have their default unless a value is set, and relative servers follow the document', () => {
   const server = {
     url: 'https://{tenant}.api.test/{version}',
@@ -120,6 +137,7 @@ test('server variables have their default unless a value is set, and relative se
 test('credentials go where their scheme says, for the first alternative that is complete', () => {
   const schemes = {
     key: { kind: 'api_key', in: 'query', name: 'api_key' },
+    same: { kind: 'api_key', in: 'query', name: 'api_key' },
     cookie: { kind: 'api_key', in: 'cookie', name: 'sid' },
     login: { kind: 'basic' },
     oauth: { kind: 'oauth2' },
@@ -131,7 +149,9 @@ test('credentials go where their scheme says, for the first alternative that is 
 
   const both = authenticate(alternatives, schemes, { key: 'k', cookie: 'c', oauth: 't' })
   const basic = authenticate([{ login: [] }], schemes, { login: 'ana:secret' })
+  const twice = authenticate([{ key: [], same: [] }], schemes, { key: 'k', same: 'k' })
 
+  expect(twice.query).toEqual([['api_key', 'k']])
   expect(both).toEqual({ headers: {}, query: [['api_key', 'k']], cookies: [['sid', 'c']] })
   expect(basic.headers).toEqual({ authorization: `Basic ${Buffer.from('ana:secret').toString('base64')}` })
 })

@@ -43,6 +43,8 @@ export async function buildRequest(
     url,
     headers: {
       accept: operation.accept ?? '*/*',
+      // Responses are not decompressed.
+      'accept-encoding': 'identity',
       ...Object.fromEntries(
         at('header').map(([parameter, value]) => [parameter.name.toLowerCase(), inHeader(parameter, value)]),
       ),
@@ -76,7 +78,9 @@ function urlOf(server: string, path: string, pairs: readonly Pair[]): URL {
   const url = new URL(server)
   const [before = '', query = ''] = path.split('?')
   url.pathname = url.pathname.replace(/\/$/, '') + before
-  const own = pairs.map(([name, value]) => `${name}=${value}`)
+  // Some documents declare what is in the query of a path once more as a parameter.
+  const known = new Set(query.split('&').map((pair) => pair.split('=')[0]))
+  const own = pairs.filter(([name]) => !known.has(name)).map(([name, value]) => `${name}=${value}`)
   url.search = [url.search.slice(1), query, ...own].filter((part) => part !== '').join('&')
   return url
 }

@@ -43,18 +43,21 @@ export const hasType = (type: string | string[] | undefined, wanted: string): bo
   Array.isArray(type) ? type.includes(wanted) : type === wanted
 
 /**
- * Unique values that fit the type: YAML turns `yes` and `1` into other types than the document says. An empty text is
- * left out, because Google refuses it.
+ * Unique values that fit the type: YAML turns `yes` and `1` into other types than the document says. Google refuses empty
+ * texts and null. A field that can be null can also be left out.
  */
-export function enumOf(value: Json | undefined, type: string | string[] | undefined): Json[] | undefined {
-  if (!Array.isArray(value)) return undefined
+export function enumOf(value: Json | undefined, type: string | string[] | undefined): Json[] {
+  if (!Array.isArray(value)) return []
   const values = new Map<string, Json>()
   for (const one of value) {
     const fitting = coerced(one, type)
-    if (fitting !== '') values.set(JSON.stringify(fitting), fitting)
+    if (fitting !== '' && fitting !== null) values.set(JSON.stringify(fitting), fitting)
   }
-  return values.size > 0 ? [...values.values()] : undefined
+  return [...values.values()]
 }
+
+/** Google accepts only enums of texts. Other values are in the description. */
+export const isTextEnum = (values: readonly Json[]): boolean => values.every((one) => typeof one === 'string')
 
 function coerced(value: Json, type: string | string[] | undefined): Json {
   if (type === 'string' && (typeof value === 'number' || typeof value === 'boolean')) return String(value)
@@ -63,17 +66,38 @@ function coerced(value: Json, type: string | string[] | undefined): Json {
   return value
 }
 
-/** A pattern that is a valid regular expression. Some documents write it with the slashes of a literal. */
+/**
+ * A pattern that is a valid regular expression. Some documents write it with the slashes of a literal, or escape characters
+ * that need no escape, such as `\\_`, which JSON Schema does not allow.
+ */
 export function patternOf(value: Json | undefined): string | undefined {
   if (typeof value !== 'string' || value.length > 2000) return undefined
   const [, inner] = /^\/(\^.*\$)\/[a-z]*$/s.exec(value) ?? []
   const pattern = inner ?? value
+  return [pattern, withoutNeedlessEscapes(pattern)].find(isExpression)
+}
+
+const isExpression = (pattern: string): boolean => {
   try {
     new RegExp(pattern, 'u')
-    return pattern
+    return true
   } catch {
-    return undefined
+    return false
   }
+}
+
+/** A hyphen within brackets gets or keeps its escape, unless it means a range. A brace without a count is a character. */
+function withoutNeedlessEscapes(pattern: string): string {
+  let isClass = false
+  const ranged = pattern.replaceAll(/(\\[wWdDsS])-(?=[^\]])/g, '$1\\-')
+  return ranged.replaceAll(/\\.|[[\]]|\{\d+(?:,\d*)?\}|[{}]/gs, (one) => {
+    if (one === '[' || one === ']') isClass = one === '['
+    else if (one === '{' || one === '}') return isClass ? one : `\\${one}`
+    if (!one.startsWith('\\')) return one
+    const escaped = one[1] ?? ''
+    if (escaped === '-') return isClass ? one : escaped
+    return /[\w^$\\.*+?()[\]{}|/]/.test(escaped) && escaped !== '_' ? one : escaped
+  })
 }
 
 /** Keywords whose value is a number, and which numbers they accept. */

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { findAt, followed, segmentsOf } from './pointer.ts'
 import { bundleField } from './references.ts'
-import { enumOf, hasType, numberOf, numeric, patternOf, typeOf } from './schema-keywords.ts'
+import { enumOf, hasType, isTextEnum, numberOf, numeric, patternOf, typeOf } from './schema-keywords.ts'
 
 /**
  * Copies the schemas of a document that requests use, as JSON Schema 2020-12 that every model provider accepts. References
@@ -100,7 +100,8 @@ export class RequestSchemas {
 
   #copyValues(schema: JsonObject, copied: JsonObject, type: string | string[] | undefined): void {
     const values = enumOf(schema.enum, type)
-    if (values) copied.enum = values
+    if (values.length > 0 && isTextEnum(values)) copied.enum = values
+    else if (values.length > 0) copied.description = oneOfThese(copied.description, values)
     if (schema.const !== undefined) copied.const = schema.const
     if (schema.default !== undefined && schema.default !== null) copied.default = schema.default
     if (Array.isArray(schema.examples) && schema.examples.length > 0) copied.examples = schema.examples
@@ -111,6 +112,8 @@ export class RequestSchemas {
       const value = numberOf(schema[keyword])
       if (accepts(value)) copied[keyword] = value
     }
+    exclude(schema, copied, 'exclusiveMinimum', 'minimum')
+    exclude(schema, copied, 'exclusiveMaximum', 'maximum')
     if (schema.uniqueItems === true) copied.uniqueItems = true
   }
 
@@ -166,6 +169,21 @@ export class RequestSchemas {
       ? { title: part.title, ...copied }
       : copied
   }
+}
+
+const mostListed = 50
+
+function oneOfThese(description: Json | undefined, values: readonly Json[]): string {
+  const some = values.slice(0, mostListed).map((value) => JSON.stringify(value))
+  const hint = `One of ${some.join(', ')}${values.length > mostListed ? ', …' : ''}`
+  return typeof description === 'string' ? `${description} ${hint}` : hint
+}
+
+/** Old dialects have a flag that excludes the limit. Some documents use it in 3.1, too. */
+function exclude(schema: JsonObject, copied: JsonObject, flag: string, limit: string): void {
+  if (schema[flag] !== true || copied[limit] === undefined) return
+  copied[flag] = copied[limit]
+  delete copied[limit]
 }
 
 export const requiredOf = ({ required }: JsonObject): string[] =>

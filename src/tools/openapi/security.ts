@@ -95,8 +95,9 @@ export function authenticate(
     ? Object.keys(complete)
     : [...new Set(requirements.flatMap((one) => Object.keys(one).filter(has)))]
   const headers: Record<string, string> = {}
-  const query: [string, string][] = []
-  const cookies: [string, string][] = []
+  // Two schemes may name the same parameter.
+  const query = new Map<string, string>()
+  const cookies = new Map<string, string>()
   for (const name of names) {
     const scheme = schemes[name]
     const value = credentials[name]
@@ -104,10 +105,10 @@ export function authenticate(
     if (scheme.kind === 'basic') headers.authorization = `Basic ${basic(value)}`
     else if (scheme.kind !== 'api_key') headers.authorization = /^\w+ \S/.test(value) ? value : `Bearer ${value}`
     else if (scheme.in === 'header') headers[(scheme.name ?? '').toLowerCase()] = value
-    else if (scheme.in === 'query') query.push([scheme.name ?? '', value])
-    else cookies.push([scheme.name ?? '', value])
+    else if (scheme.in === 'query') query.set(scheme.name ?? '', value)
+    else cookies.set(scheme.name ?? '', value)
   }
-  return { headers, query, cookies }
+  return { headers, query: [...query], cookies: [...cookies] }
 }
 
 /** `user:password` is encoded. Anything else is taken as encoded already. */

@@ -54,6 +54,9 @@ function serversOf(api: Api, settings: Settings): Map<string, ApiOperation> {
   return servers
 }
 
+/** The servers that the selected operations use. All of them can be called. */
+export const serverUrls = (api: Api, settings: Settings): string[] => [...serversOf(api, settings).keys()]
+
 /**
  * Servers that cannot be called are refused now, not on the first call. After a refresh, a document must not send the
  * credentials of the tool to another host than before.

@@ -4,10 +4,13 @@ import { useState } from 'react'
 import { type AppDetail, ask, qm } from '../../api.ts'
 import { count, duration, plural } from '../../format.ts'
 import { useProjectId } from '../../project.ts'
+import { useMay } from '../../queries.ts'
 import { Badge } from '../../ui/badge.tsx'
+import { Button, Row } from '../../ui/button.tsx'
 import { Answered, Empty } from '../../ui/notice.tsx'
 import { Facts, PageHead, Panel } from '../../ui/panel.tsx'
 import { rowLink, Table } from '../../ui/table.tsx'
+import { Connect } from '../connections/connect.tsx'
 import { AppHealth, Credentials } from './apps.tsx'
 
 export function AppPage() {
@@ -39,6 +42,7 @@ function Whole({ app }: { app: AppDetail }) {
         <div className="grid gap-4 md:grid-cols-2">
           <Panel title="Credentials" aside={<Credentials app={app} />}>
             <Auth app={app} />
+            <Accounts slug={app.slug} />
           </Panel>
           <Panel title="Calls, last 24 hours" aside={<AppHealth app={app} />}>
             <Calls slug={app.slug} />
@@ -67,6 +71,31 @@ const Auth = ({ app: { auth } }: { app: AppDetail }) =>
       ))}
     </ul>
   )
+
+/** How many accounts are connected, and a way to connect one. */
+function Accounts({ slug }: { slug: string }) {
+  const projectId = useProjectId()
+  const [isOpen, setOpen] = useState(false)
+  const mayList = useMay('connections:ListConnections')
+  const mayConnect = useMay('connections:CreateConnectLink')
+  const query = { app: slug, limit: 1, ...(projectId && { project_id: projectId }) }
+  const accounts = useQuery({
+    queryKey: ['connections', 'app', slug, projectId],
+    queryFn: () => ask(qm.connections.listConnections({ query })),
+    enabled: mayList,
+  })
+  return (
+    <Row className="mt-3">
+      {mayConnect && <Button onClick={() => setOpen(true)}>Connect account</Button>}
+      {accounts.data && (
+        <Link to="/connections" className="text-sm text-accent hover:underline">
+          {plural(accounts.data.total, 'connected account')}
+        </Link>
+      )}
+      {isOpen && <Connect app={slug} onClose={() => setOpen(false)} />}
+    </Row>
+  )
+}
 
 const day = 24 * 60 * 60_000
 

@@ -44,14 +44,14 @@ const connectTyped = ({ subject: { end_user_id, ...target }, type, typed }: Type
   )
 
 /** Asks what to connect and for whom. The page behind a link does the rest, unless the credentials are entered here. */
-export function Connect({ onClose }: { onClose: () => void }) {
+export function Connect({ app = '', onClose }: { app?: string; onClose: () => void }) {
   const { inProject, field } = useNewProject()
   const { data: apps = [] } = useAll('apps', (query) => qm.tools.listApps({ query }))
   const link = useConnectLink()
   const enter = useAction(connectTyped, { changes: ['connections'], onDone: onClose })
   const mayEnter = useMay('connections:CreateConnection')
   const mayDiagnose = useMay('connections:DiagnoseConnection')
-  const [draft, setDraft] = useState({ app: '', tool: '', user: '', way: 'page' })
+  const [draft, setDraft] = useState({ app, tool: '', user: '', way: 'page' })
   const [typed, setTyped] = useState(emptyCredentials)
   const own = apps.filter(({ project_id }) => !inProject.project_id || project_id === inProject.project_id)
   const chosen = own.find(({ slug }) => slug === draft.app) ?? own[0]
