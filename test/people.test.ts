@@ -167,7 +167,13 @@ test('the role viewer can read everything, and nothing else', async () => {
   await using platform = await startPlatform()
   const policy = (await platform.get('/access-policies/pol_viewer')).body
   const permissions = (isGet: boolean) =>
-    new Set(operations.filter(({ route }) => route.startsWith('GET ') === isGet).map(({ permission }) => permission))
+    new Set(
+      operations
+        // Changes nothing, but takes too many ids for a query.
+        .filter(({ name }) => name !== 'draft-workflow')
+        .filter(({ route }) => route.startsWith('GET ') === isGet)
+        .map(({ permission }) => permission),
+    )
 
   expect(new Set(policy.document.statement[0].action)).toEqual(permissions(true).difference(permissions(false)))
 })
