@@ -346,6 +346,7 @@ test.each([
   ['has an unknown version', '{"openapi":"4.0.0"}', '/openapi: has the version 4.0.0'],
   ['has no operations', '{"openapi":"3.1.0","paths":{}}', 'has no operation that can be called'],
   ['has paths that are no object', '{"openapi":"3.1.0","paths":[]}', '/paths: must be an object'],
+  ['is a page', '<!DOCTYPE html><html><body>API</body></html>', 'is an HTML page, not an OpenAPI document'],
   ['is a YAML bomb', yamlBomb(), 'is not valid YAML: Excessive alias count'],
   [
     'is nested too deeply',

@@ -62,6 +62,9 @@ function parse(text: string): Json {
       throw new DocumentFault(`is not valid JSON: ${(error as Error).message}`)
     }
   }
+  if (/^\s*<(!doctype\s+html|html|head|body)\b/i.test(text)) {
+    throw new DocumentFault('is an HTML page, not an OpenAPI document. Use the URL of its JSON or YAML file')
+  }
   return parseYaml(text)
 }
 
@@ -79,7 +82,10 @@ function parseYaml(text: string): Json {
   const [fault] = document.errors
   if (fault) {
     const line = fault.linePos?.[0].line
-    throw new DocumentFault(`is not valid YAML: ${fault.message.split('\n')[0]}`, line ? `line ${line}` : undefined)
+    throw new DocumentFault(
+      `is not valid YAML: ${fault.message.split('\n')[0]?.replace(/( at line \d+, column \d+)?:?$/, '')}`,
+      line ? `line ${line}` : undefined,
+    )
   }
   try {
     const printed = JSON.stringify(document.toJS({ maxAliasCount: 1000 }))
