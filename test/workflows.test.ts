@@ -148,10 +148,12 @@ test('the caller needs permission for every step, and the level is that of the l
   const after = (await platform.get(`/tools/${tool.id}/actions`)).body.data[0]
   await platform.delete(`/tools/${restricted.id}?force=true`)
   const missing = (await platform.get(`/tools/${tool.id}/actions`)).body.data[0]
+  const failed = await platform.post(`/tools/${tool.id}/call`, { input: { email: 'a@x.test' } })
 
   expect(denied.body.error).toMatchObject({ code: 'WORKFLOW_FAILED', details: { step: 'contact', code: 'FORBIDDEN' } })
-  expect(service.received).toEqual([])
-  expect([before.level, after.level, missing.level]).toEqual(['open', 'restricted', 'administrative'])
+  expect([before.level, after.level, missing.level]).toEqual(['open', 'restricted', 'open'])
+  // Nobody is asked to approve a step that cannot run.
+  expect(failed.body.error.message).toContain('There is no action "crm:create_note"')
   expect(after.auto_approve).toBe(false)
 })
 
