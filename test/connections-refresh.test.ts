@@ -129,7 +129,8 @@ async function killDuringRefresh(three: Awaited<ReturnType<typeof startThree>>, 
   return { id, answers: await Promise.all(answers) }
 }
 
-test('if a process is killed before its refresh is processed, another refreshes once and no other call is lost', {
+// At the same time, because both wait until the lease of the killed process has ended.
+test.concurrent('if a process is killed before its refresh is processed, another refreshes once and no other call is lost', {
   timeout: 120_000,
 }, async () => {
   await using three = await startThree()
@@ -143,7 +144,7 @@ test('if a process is killed before its refresh is processed, another refreshes 
   expect(refused).toEqual([])
 })
 
-test('if a process is killed after the server rotated its refresh token, the owner is asked to connect again', {
+test.concurrent('if a process is killed after the server rotated its refresh token, the owner is asked to connect again', {
   timeout: 120_000,
 }, async () => {
   await using three = await startThree()

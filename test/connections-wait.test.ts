@@ -66,6 +66,30 @@ test('a REST call that waits ends when the platform shuts down', async () => {
   expect(service.received).toEqual([])
 })
 
+test('a REST call that waits ends when its caller leaves, and is not made later', async () => {
+  await using service = await startService()
+  await using platform = await startListening()
+  const { id } = await registerCrm(platform, service.url)
+  const leaving = new AbortController()
+
+  const waiting = fetch(`${platform.url}/api/v1/tools/${id}/call`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ input: {}, end_user_id: 'alice', wait: true }),
+    signal: leaving.signal,
+  }).catch(() => 'left')
+  await expect.poll(() => refusals(platform)).toBe(1)
+  leaving.abort()
+  expect(await waiting).toBe('left')
+  await create(platform, '/connections', {
+    ...{ app: 'crm', type: 'bearer', value: 'token-of-alice-1234', owner: { kind: 'user', id: 'alice' } },
+  })
+  const { status } = await platform.post(`/tools/${id}/call`, { input: {}, end_user_id: 'alice' })
+
+  expect(status).toBe(200)
+  expect(service.received).toHaveLength(1)
+})
+
 test('nobody can connect an account for client credentials, so a call does not wait for one', async () => {
   await using service = await startService()
   await using platform = await startListening()

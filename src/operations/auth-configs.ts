@@ -5,7 +5,7 @@ import { type Fault, PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
 import { Id, Paging, pageOf } from '../model/page.ts'
 import { sealedAt } from '../store/sealed.ts'
-import { requireIssuer, settingsFor, targetIn } from './connections.ts'
+import { requireIssuer, settingsFor, targetIn } from './connection-input.ts'
 import { acts, type Context, creates, lists, type RecordKind } from './operation.ts'
 
 export const authConfig: RecordKind<AuthConfig> = {

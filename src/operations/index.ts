@@ -15,8 +15,10 @@ import * as authConfigs from './auth-configs.ts'
 import * as callStats from './call-stats.ts'
 import * as calls from './calls.ts'
 import * as checkAccess from './check-access.ts'
+import * as connectLinks from './connect-links.ts'
 import * as connections from './connections.ts'
 import * as definitions from './definitions.ts'
+import * as diagnoseConnection from './diagnose-connection.ts'
 import * as documents from './documents.ts'
 import * as files from './files.ts'
 import * as footprint from './footprint.ts'
@@ -108,7 +110,8 @@ export function operationsFor(types: ToolTypes): Operations {
     ...[servers, resolve, footprint, skills, skillFiles, aiProviders, agents, generations, documents, files, calls],
     workflowDrafts,
     workflowRuns,
-    ...[webhooks, approvals, approvalRules, callStats, secrets, xml, oauthGrants, connections, authConfigs],
+    ...[webhooks, approvals, approvalRules, callStats, secrets, xml, oauthGrants, connections, connectLinks],
+    ...[diagnoseConnection, authConfigs],
     ...[appPresets, sessions, manifests, routines, trustedIssuers, signingKeys, modes],
   ].flatMap((module) => (Object.values(module) as unknown[]).filter(isOperation))
   return {

@@ -66,14 +66,17 @@ import { AppPreset } from './app-presets.ts'
 import { App, AppAction, AppDetail } from './apps.ts'
 import { CallStats } from './call-stats.ts'
 import { AccessCheck } from './check-access.ts'
+import { ConnectLink } from './connect-links.ts'
 import { ConnectLink } from './connections.ts'
 import { DefinitionChange } from './definitions.ts'
+import { Diagnosis, DiagnosisStep } from './diagnose-connection.ts'
 import { Footprint } from './footprint.ts'
 import { Content, InputMessage, Part } from './generation-input.ts'
 import { ApiView, OperationView } from './inspect-openapi.ts'
 import { AgentManifest, JsonSchema, ManifestProblem } from './manifests.ts'
 import type { Operation } from './operation.ts'
 import { Candidate } from './resolve.ts'
+import { SigningKeys, SigningKeyView } from './signing-keys.ts'
 import { ToolTypeView } from './tool-types.ts'
 import { ActionView, Health } from './tools.ts'
 import { CurrentUser } from './users.ts'
@@ -122,6 +125,8 @@ const named: Readonly<Record<string, NamedSchema>> = {
   ConnectionOwner: name(ConnectionOwner, 'Whose connection it is.'),
   ConnectionStatus: name(ConnectionStatus, 'Whether a connection works.'),
   ConnectionType: name(ConnectionType, 'How a connection authenticates.'),
+  ConnectionDiagnosis: name(Diagnosis, 'What came of trying to connect an account and to use it.'),
+  ConnectionDiagnosisStep: name(DiagnosisStep, 'One step of a diagnosis.'),
   ConnectLink: name(ConnectLink, 'A link to the page on which an account is connected.'),
   CredentialNeed: name(CredentialNeed, 'A credential that calls of a tool need.'),
   CreatedApiKey: name(NewApiKeyAnswer, 'A new API key, with its value.'),
@@ -176,6 +181,8 @@ const named: Readonly<Record<string, NamedSchema>> = {
   SessionEventIds: name(EventIds, 'The ids of a new event.'),
   SessionEventKind: name(EventKind, 'The kind of an event.'),
   SessionEventSource: name(EventSource, 'Who an event comes from.'),
+  SigningKey: name(SigningKeyView, 'A key that signs tokens of the built-in authorization server.'),
+  SigningKeyList: name(SigningKeys, 'The keys that tokens may be signed with.'),
   Skill: name(Skill, 'A procedure that an agent can load.'),
   StepRule: name(StepRule, 'What differs at one step of a generation.'),
   StopCondition: name(StopCondition, 'What ends a generation early.'),

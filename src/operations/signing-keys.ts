@@ -3,14 +3,14 @@ import type { SigningKey } from '../credentials/oauth-server-keys.ts'
 import { iso, Timestamp } from '../model/page.ts'
 import { type Context, operation, requireAllowed } from './operation.ts'
 
-const SigningKeyView = z.object({
+export const SigningKeyView = z.object({
   id: z.string().describe('The key id (`kid`) in tokens and in the JWKS'),
   status: z.enum(['current', 'replaced']).describe('The current key signs; tokens of replaced keys are still valid'),
   created_at: Timestamp,
   valid_until: Timestamp.nullable().describe('When tokens signed with it stop being valid; null for the current key'),
 })
 
-const SigningKeys = z.object({ data: z.array(SigningKeyView) })
+export const SigningKeys = z.object({ data: z.array(SigningKeyView) })
 
 const viewOf = ({ jwk, createdAt, validUntil }: SigningKey): z.infer<typeof SigningKeyView> => ({
   id: jwk.kid ?? '',

@@ -41,9 +41,9 @@ import type {
   ConnectLink,
   Connection,
   ConnectionChanges,
+  ConnectionDiagnosis,
   ConnectionPage,
   ConnectionStatus,
-  ConnectionType,
   CreatedApiKey,
   CurrentApiKey,
   CurrentUser,
@@ -111,6 +111,7 @@ import type {
   SignInProvider,
   SignInProviderChanges,
   SignInProviderPage,
+  SigningKeyList,
   Skill,
   SkillChanges,
   SkillPage,
@@ -1403,25 +1404,7 @@ export interface Operations {
         /** The user whose account is checked; by default, that of the project */
         end_user_id?: string
       }
-      answer: {
-        /** Whether every step succeeded */
-        ok: boolean
-        type: ConnectionType
-        /** The account that was checked; null if none is connected */
-        connection_id: string | null
-        /** The redirect URI that the client of the platform has, for registrations by hand */
-        redirect_uri: string
-        steps: Array<{
-          step: 'request' | 'challenge' | 'resource_metadata' | 'server_metadata' | 'registration' | 'authorization' | 'token' | 'account' | 'revocation'
-          ok: boolean
-          method: string | null
-          /** Host and path; never a query */
-          url: string | null
-          status: number | null
-          /** What was found, or what failed and what to do */
-          detail: string
-        }>
-      }
+      answer: ConnectionDiagnosis
     }
     /** Get a connection, without its credentials */
     getConnection: { path: { connection_id: string }; answer: Connection }
@@ -1666,36 +1649,14 @@ export interface Operations {
   }
   signingKeys: {
     /** List the keys that sign tokens of the built-in authorization server */
-    listSigningKeys: {
-      answer: {
-        data: Array<{
-          /** The key id (`kid`) in tokens and in the JWKS */
-          id: string
-          /** The current key signs; tokens of replaced keys are still valid */
-          status: 'current' | 'replaced'
-          created_at: string
-          /** When tokens signed with it stop being valid; null for the current key */
-          valid_until: string | null
-        }>
-      }
-    }
+    listSigningKeys: { answer: SigningKeyList }
     /** Sign tokens of the built-in authorization server with a new key */
     rotateSigningKey: {
       body?: {
         /** Also reject tokens signed with earlier keys at once. Clients get new ones with their refresh tokens */
         revoke_earlier?: boolean
       }
-      answer: {
-        data: Array<{
-          /** The key id (`kid`) in tokens and in the JWKS */
-          id: string
-          /** The current key signs; tokens of replaced keys are still valid */
-          status: 'current' | 'replaced'
-          created_at: string
-          /** When tokens signed with it stop being valid; null for the current key */
-          valid_until: string | null
-        }>
-      }
+      answer: SigningKeyList
     }
   }
   modes: {

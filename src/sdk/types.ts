@@ -605,6 +605,30 @@ export interface ConnectionChanges {
   idp_client_secret?: string
 }
 
+/** What came of trying to connect an account and to use it. */
+export interface ConnectionDiagnosis {
+  /** Whether every step succeeded */
+  ok: boolean
+  type: ConnectionType
+  /** The account that was checked; null if none is connected */
+  connection_id: string | null
+  /** The redirect URI that the client of the platform has, for registrations by hand */
+  redirect_uri: string
+  steps: Array<ConnectionDiagnosisStep>
+}
+
+/** One step of a diagnosis. */
+export interface ConnectionDiagnosisStep {
+  step: 'request' | 'challenge' | 'resource_metadata' | 'server_metadata' | 'registration' | 'authorization' | 'token' | 'account' | 'revocation'
+  ok: boolean
+  method: string | null
+  /** Host and path; never a query */
+  url: string | null
+  status: number | null
+  /** What was found, or what failed and what to do */
+  detail: string
+}
+
 /** Whose connection it is. */
 export interface ConnectionOwner {
   kind: 'project' | 'user'
@@ -1864,6 +1888,22 @@ export interface SignInProvider {
 export type SignInProviderChanges = Partial<Omit<NewSignInProvider, 'issuer'>>
 
 export type SignInProviderPage = Page<SignInProvider>
+
+/** A key that signs tokens of the built-in authorization server. */
+export interface SigningKey {
+  /** The key id (`kid`) in tokens and in the JWKS */
+  id: string
+  /** The current key signs; tokens of replaced keys are still valid */
+  status: 'current' | 'replaced'
+  created_at: string
+  /** When tokens signed with it stop being valid; null for the current key */
+  valid_until: string | null
+}
+
+/** The keys that tokens may be signed with. */
+export interface SigningKeyList {
+  data: Array<SigningKey>
+}
 
 /** A procedure that an agent can load. */
 export interface Skill {
