@@ -146,5 +146,7 @@ describe('with an action', () => {
     expect(await ask({}, bare.id)).toMatchObject({ allowed: false, layer: 'access policy' })
     expect((await ask({ action: 'refnd' })).error.message).toContain('refund')
     expect((await ask({ action: undefined, agent_id })).error.message).toContain('action')
+    expect((await ask({ resource: `qm:proj_other:tool:${tool.id}` })).error.message).toContain('another project')
+    expect(await ask({ resource: `qm:*:tool:${tool.id}` })).toMatchObject({ allowed: true, modes: ['support'] })
   })
 })

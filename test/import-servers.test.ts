@@ -95,9 +95,11 @@ describe('safety settings of an mcpServers file', () => {
   test('timeout is the time limit of its calls', async () => {
     await using upstream = await startUpstream([{ ...echo, run: () => new Promise(() => {}) }])
     await using platform = await startPlatform()
-    const { body } = await platform.post('/tools/import', { mcpServers: { slow: { url: upstream.url, timeout: 0.2 } } })
+    const { body } = await platform.post('/tools/import', { mcpServers: { slow: { url: upstream.url, timeout: 0.5 } } })
+    const { id } = body.created[0]
+    await platform.get(`/tools/${id}/actions`)
 
-    const { body: answer } = await platform.post(`/tools/${body.created[0].id}/call`, {
+    const { body: answer } = await platform.post(`/tools/${id}/call`, {
       action: 'echo',
       input: { text: 'a' },
     })

@@ -177,16 +177,18 @@ describe('a message that is still being written', () => {
 
 test('a request without a text, or with one in an unknown form, is refused', async () => {
   await using desk = await started()
-  const send = (body: string, type: string) =>
+  const send = (body: string, type: string, headers: Record<string, string> = {}) =>
     desk.platform.fetch('/api/v1/xml/execute', {
       method: 'POST',
-      headers: { authorization: `Bearer ${adminKey}`, 'content-type': type },
+      headers: { authorization: `Bearer ${adminKey}`, 'content-type': type, ...headers },
       body,
     })
 
   const empty = await desk.platform.post('/xml/execute', {})
   const unknown = await send('<a/>', 'application/xml')
+  const repeated = await send('hello', 'text/plain', { 'idempotency-key': 'one' })
 
   expect(empty.body.error.details.errors).toEqual([{ path: 'text', message: 'is missing' }])
   expect(unknown.status).toBe(415)
+  expect(await repeated.text()).toContain('cannot be used with a body that arrives in pieces')
 })

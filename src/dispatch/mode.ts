@@ -28,8 +28,8 @@ export function requireModes(modes: readonly Mode[], { prepared: { action }, ser
     if (reason) throw new PlatformError('MODE_RESTRICTED', { action: action.id, mode: mode.slug, reason })
     if (!wantsSignIn(mode, action.level, principal)) continue
     const seconds = mode.sign_in_within_seconds as number
-    const isPerson = principal.signedInAt !== undefined
-    throw new PlatformError('SIGN_IN_REQUIRED', { action: action.id, mode: mode.slug, seconds, isPerson })
+    const is_person = principal.signedInAt !== undefined
+    throw new PlatformError('SIGN_IN_REQUIRED', { action: action.id, mode: mode.slug, seconds, is_person })
   }
 }
 

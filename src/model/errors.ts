@@ -275,8 +275,8 @@ export const catalogue = {
     status: 403,
     recorded: 'permission_denied',
     says: 'In its mode, the call needs a person who signed in recently.',
-    message: (d: { action: string; mode: string; seconds: number; isPerson: boolean }) =>
-      `In the mode "${d.mode}", "${d.action}" needs a person who signed in within the last ${d.seconds} seconds. ${d.isPerson ? 'Sign in again, then repeat the call.' : 'API keys cannot make this call.'}`,
+    message: (d: { action: string; mode: string; seconds: number; is_person: boolean }) =>
+      `In the mode "${d.mode}", "${d.action}" needs a person who signed in within the last ${d.seconds} seconds. ${d.is_person ? 'Sign in again, then repeat the call.' : 'API keys cannot make this call.'}`,
   },
   MODE_NOT_ALLOWED: {
     status: 403,

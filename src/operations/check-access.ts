@@ -43,8 +43,8 @@ export const checkAccess = operation({
     if (!permissions.has(permission)) throw unknownPermission(permission, permissions)
     const policies = await store.accessPolicies.findMany(holder.grants.map(({ policyId }) => policyId))
     const asked = read(resource)
-    const decision = evaluate(holder, permission, asked)
-    const { objection, agent, ...answer } = await callOf(holder, permission, asked, question, context)
+    const { objection, agent, tool, ...answer } = await callOf(holder, permission, asked, question, context)
+    const decision = evaluate(holder, permission, tool ?? asked)
     const nameOf = (policyId: string) => policies.find((policy) => policy.id === policyId)?.name ?? policyId
     if (!decision.allowed && !agent) return { ...answer, ...denialOf(decision, holder, nameOf) }
     const by = decision.allowed ? decision.by : null
@@ -71,7 +71,7 @@ function denialOf(
 async function callOf(
   holder: Principal,
   permission: string,
-  { kind, id }: Resource,
+  { kind, id, projectId }: Resource,
   { action, ...question }: Question,
   context: Context,
 ): Promise<CheckedCall> {
@@ -80,8 +80,12 @@ async function callOf(
     if (unused === undefined) return noCall
     throw invalid(unused, 'needs an action: send "action", too')
   }
-  if (permission === 'tools:CallTool' && kind === 'tool') return checkCall(holder, id, { action, ...question }, context)
-  throw invalid('action', 'can only be checked with the permission tools:CallTool and a tool as the resource')
+  if (permission !== 'tools:CallTool' || kind !== 'tool') {
+    throw invalid('action', 'can only be checked with the permission tools:CallTool and a tool as the resource')
+  }
+  const checked = await checkCall(holder, id, { action, ...question }, context)
+  if (projectId === null || projectId === checked.tool?.projectId) return checked
+  throw invalid('resource', 'names another project than that of the tool')
 }
 
 const invalid = (path: string, message: string) =>

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { evaluate, isDenied } from '../access/evaluate.ts'
+import { evaluate, isDenied, type Resource } from '../access/evaluate.ts'
 import { asks } from '../approvals/gates.ts'
 import { findByName } from '../catalogue/names.ts'
 import type { VisibilityFacts } from '../db/page.ts'
@@ -54,6 +54,8 @@ export interface CheckedCall extends CallAnswer {
   readonly objection?: string
   /** The agent that has the tool: whoever can run it can use it there. */
   readonly agent?: Agent
+  /** The tool, with its own project. */
+  readonly tool?: Resource
 }
 
 /** Finds the action and the modes of a call that is not made. */
@@ -71,7 +73,7 @@ export async function checkCall(
   const { entry, prepared } = await findAction(target.id, question.action, context)
   const { level } = prepared.action
   const has = agent?.tool_ids.includes(target.id) && !isDenied(holder, 'tools:CallTool', toolResource(target))
-  const known = { ...noCall, level, ...(agent && has && { agent }) }
+  const known = { ...noCall, level, tool: toolResource(target), ...(agent && has && { agent }) }
   if (chosen !== undefined && !holder.modes?.includes(chosen)) {
     return { ...known, modes: [chosen], objection: `The mode "${chosen}" is not one of its modes.` }
   }

@@ -53,7 +53,7 @@ function handler(operation: Operation, deps: RestDeps) {
   }
 }
 
-function perform(
+async function perform(
   operation: Operation,
   input: unknown,
   { caller }: Admission,
@@ -64,6 +64,11 @@ function perform(
   const run = async () => replyOf(operation, await operation.perform(input, context))
   const key = exchange.method === 'POST' ? exchange.headers['idempotency-key'] : undefined
   if (key === undefined) return run()
+  // A retry is recognised by its input, which is not known yet.
+  if (hasTextBody(operation, exchange)) {
+    const message = 'cannot be used with a body that arrives in pieces: send the text as JSON'
+    throw new PlatformError('VALIDATION_FAILED', { errors: [{ path: 'Idempotency-Key', message }] })
+  }
   const fingerprint = `${operation.name}\n${JSON.stringify(input)}`
   const { secretFields, status } = operation
   const request = { principalId: caller.principal.id, key, fingerprint, secretFields, isAccepted: status === 202 }

@@ -19,7 +19,7 @@ export interface Draft {
   readonly config: Fields
   /** Undefined while the text is not valid JSON. */
   readonly presets: unknown
-  readonly actions: unknown
+  readonly perAction: unknown
 }
 
 export const schemaOf = (type: ToolType): Schema => type.config as Schema
@@ -37,7 +37,7 @@ export const emptyDraft = (type: ToolType): Draft => ({
   pinned: false,
   config: startConfig(schemaOf(type)),
   presets: null,
-  actions: null,
+  perAction: null,
 })
 
 export const draftOf = (tool: Tool, type: ToolType | undefined): Draft => ({
@@ -58,15 +58,15 @@ export const draftOf = (tool: Tool, type: ToolType | undefined): Draft => ({
     }),
   ),
   presets: tool.preset_parameters,
-  actions: tool.action_settings,
+  perAction: tool.action_settings,
 })
 
 const fieldsOf = (type: ToolType | undefined) => Object.keys((type && schemaOf(type).properties) ?? {})
 
 /** Whether a JSON field holds text that is not valid JSON yet. */
-export const isUnreadable = ({ config, presets, actions }: Draft, type: ToolType | undefined): boolean =>
+export const isUnreadable = ({ config, presets, perAction }: Draft, type: ToolType | undefined): boolean =>
   presets === undefined ||
-  actions === undefined ||
+  perAction === undefined ||
   Object.entries((type && schemaOf(type).properties) ?? {}).some(
     ([name, schema]) => hintsOf(schema).control === 'schema' && config[name] === undefined,
   )
@@ -85,7 +85,7 @@ export function bodyOf(draft: Draft, type: ToolType | undefined): NewTool {
     approval_timeout_seconds: draft.decideIn.trim() === '' ? null : Number(draft.decideIn),
     timeout_seconds: draft.timeout.trim() === '' ? null : Number(draft.timeout),
     preset_parameters: draft.presets ?? null,
-    action_settings: draft.actions ?? null,
+    action_settings: draft.perAction ?? null,
     ...(type?.remote_actions && { pin_definitions: draft.pinned }),
     ...Object.fromEntries(fieldsOf(type).map((name) => [name, config[name] ?? null])),
   }

@@ -139,8 +139,8 @@ export function ToolForm({ isNew, types, ...saving }: Props) {
                 hint="Level, approval and availability by action. * stands for all that are not listed"
                 placeholder={'{ "read_file": { "auto_approve": true }, "delete_file": { "enabled": false } }'}
                 rows={3}
-                value={draft.actions}
-                onChange={(actions) => set({ actions })}
+                value={draft.perAction}
+                onChange={(perAction) => set({ perAction })}
                 error={faultOf('action_settings')}
               />
             </div>
