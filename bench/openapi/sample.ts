@@ -275,9 +275,11 @@ function newText(schema: JsonObject): string {
     (one): one is string => typeof one === 'string',
   )
   const expressions = all.map(expressionOf)
+  // A repetition within a repetition may take exponential time.
+  const longest = all.some((one) => /[*+}]\)[*+{]/.test(one)) ? 22 : Number.POSITIVE_INFINITY
   const fits = (text: string) =>
     text.length >= Number(minLength) &&
-    text.length <= Number(maxLength) &&
+    text.length <= Math.min(Number(maxLength), longest) &&
     expressions.every((expression) => expression?.test(text) ?? true)
   const shown = Array.isArray(examples)
     ? examples.filter((one): one is string => typeof one === 'string' && one !== '')
