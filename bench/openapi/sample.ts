@@ -276,7 +276,7 @@ function newText(schema: JsonObject): string {
   )
   const expressions = all.map(expressionOf)
   // A repetition within a repetition may take exponential time.
-  const longest = all.some((one) => /[*+}]\)[*+{]/.test(one)) ? 22 : Number.POSITIVE_INFINITY
+  const longest = all.some((one) => /[*+]\)[*+]/.test(one)) ? Math.max(22, Number(minLength)) : Number.POSITIVE_INFINITY
   const fits = (text: string) =>
     text.length >= Number(minLength) &&
     text.length <= Math.min(Number(maxLength), longest) &&
