@@ -288,7 +288,9 @@ function newText(schema: JsonObject): string {
   const plain = [...(known ? [known] : []), ...shown, ...likely, ...likely.map((text) => text.padEnd(least, 'a'))]
   const found = plain.find(fits)
   if (found !== undefined) return found
-  const made = all.flatMap((one) => matching(one, least)).flatMap((text) => [text, text.padEnd(least, 'a')])
+  const made = all
+    .flatMap((one) => matching(one, least))
+    .flatMap((text) => (all.some((one) => one.endsWith('$')) ? [text] : [text, text.padEnd(least, 'a')]))
   return made.find(fits) ?? all.flatMap(ofEverySize).find(fits) ?? known ?? made[0] ?? 'x'
 }
 
