@@ -275,9 +275,11 @@ function newText(schema: JsonObject): string {
     (one): one is string => typeof one === 'string',
   )
   const expressions = all.map(expressionOf)
+  // A repetition within a repetition may take exponential time.
+  const longest = all.some((one) => /[*+]\)[*+]/.test(one)) ? Math.max(22, Number(minLength)) : Number.POSITIVE_INFINITY
   const fits = (text: string) =>
     text.length >= Number(minLength) &&
-    text.length <= Number(maxLength) &&
+    text.length <= Math.min(Number(maxLength), longest) &&
     expressions.every((expression) => expression?.test(text) ?? true)
   const shown = Array.isArray(examples)
     ? examples.filter((one): one is string => typeof one === 'string' && one !== '')
@@ -286,7 +288,9 @@ function newText(schema: JsonObject): string {
   const plain = [...(known ? [known] : []), ...shown, ...likely, ...likely.map((text) => text.padEnd(least, 'a'))]
   const found = plain.find(fits)
   if (found !== undefined) return found
-  const made = all.flatMap((one) => matching(one, least)).flatMap((text) => [text, text.padEnd(least, 'a')])
+  const made = all
+    .flatMap((one) => matching(one, least))
+    .flatMap((text) => (all.some((one) => one.endsWith('$')) ? [text] : [text, text.padEnd(least, 'a')]))
   return made.find(fits) ?? all.flatMap(ofEverySize).find(fits) ?? known ?? made[0] ?? 'x'
 }
 

@@ -92,7 +92,7 @@ function readParameter(root: JsonObject, value: Json): FoundParameter | undefine
   const place = (['path', 'query', 'header', 'cookie'] as const).find((one) => one === parameter.in)
   const { name, description, style, explode, content } = parameter
   if (!place || typeof name !== 'string' || name === '') return undefined
-  const [media] = isObject(content) ? Object.values(content) : []
+  const [[type = '', media] = []] = isObject(content) ? Object.entries(content) : []
   const own = styles[place].find((one) => one === style) ?? (styles[place][0] as string)
   return {
     in: place,
@@ -100,7 +100,7 @@ function readParameter(root: JsonObject, value: Json): FoundParameter | undefine
     style: own,
     explode: typeof explode === 'boolean' ? explode : own === 'form' || own === 'deepObject',
     ...(parameter.allowReserved === true && { allowReserved: true }),
-    ...(isObject(media) && { json: true }),
+    ...(/json/i.test(type) && { json: true }),
     schema: isObject(media) ? media.schema : parameter.schema,
     description: typeof description === 'string' && description.trim() !== '' ? description.trim() : undefined,
     required: place === 'path' || parameter.required === true,

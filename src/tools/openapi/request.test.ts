@@ -112,6 +112,17 @@ test('a parameter that is in the query of the path already is sent once', async 
   expect(request.url.search).toBe('?q=lamp')
 })
 
+test('a parameter with a media type is JSON only if that is its type', async () => {
+  const parameters = [
+    { name: 'id', in: 'path', required: true, content: { '*/*': { schema: { type: 'string' } } } },
+    { name: 'q', in: 'query', content: { 'application/json': { schema: { type: 'string' } } } },
+  ]
+
+  const request = await requestOf('/a/{id}', { parameters }, { id: 'x', q: 'y' }, 'get')
+
+  expect(request.url.href).toBe('https://api.test/v1/a/x?q=%22y%22')
+})
+
 test('a service that requires a user agent gets the one of the caller', async () => {
   const agent = { name: 'User-Agent', in: 'header', required: true, schema: { type: 'string' } }
 
