@@ -27,7 +27,7 @@ export function requireIssuer(issuer: string | undefined, projectId: string, { p
   requireAllowed(principal, 'connections:OverrideIssuer', { projectId, kind: 'connection', id: '*' })
 }
 
-export type Given = ConnectionSettings & z.infer<z.ZodObject<typeof ConnectionSecrets>>
+export type ConnectionInput = ConnectionSettings & z.infer<z.ZodObject<typeof ConnectionSecrets>>
 
 const atTokenEndpoint = ['client_id', 'signing_algorithm', 'scopes', 'issuer', 'token_endpoint'] as const
 
@@ -49,7 +49,7 @@ const settingsOf: Readonly<Record<ConnectionType, readonly (keyof ConnectionSett
   oauth2_enterprise_managed: [...atTokenEndpoint, 'idp_issuer', 'idp_token_endpoint', 'idp_client_id'],
 }
 
-const requiredBy: Readonly<Record<ConnectionType, readonly (keyof Given)[]>> = {
+const requiredBy: Readonly<Record<ConnectionType, readonly (keyof ConnectionInput)[]>> = {
   api_key: ['value'],
   bearer: ['value'],
   basic: ['username', 'password'],
@@ -75,7 +75,10 @@ export function settingsFor(
   return { settings: Object.fromEntries(given.map((name) => [name, input[name]])), errors }
 }
 
-export function checked(type: ConnectionType, input: Given): { settings: ConnectionSettings; secrets: StoredSecrets } {
+export function checked(
+  type: ConnectionType,
+  input: ConnectionInput,
+): { settings: ConnectionSettings; secrets: StoredSecrets } {
   const { settings, errors } = settingsFor(type, input)
   const value = input.value ?? input.api_key ?? input.token
   const { password, subject_token, idp_client_secret } = input

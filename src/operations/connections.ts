@@ -18,7 +18,7 @@ import { newId } from '../model/ids.ts'
 import { Id, Paging, pageOf, Text } from '../model/page.ts'
 import { ownerKey, targetOf, toConnection } from '../store/connections.ts'
 import { requireOwner } from './act-as.ts'
-import { checked, type Given, requireIssuer, targetIn } from './connection-input.ts'
+import { type ConnectionInput, checked, requireIssuer, targetIn } from './connection-input.ts'
 import { acts, type Context, creates, lists, type RecordKind } from './operation.ts'
 
 export const connection: RecordKind<Connection> = {
@@ -156,7 +156,10 @@ export const updateConnection = acts({
 /** The secrets of clients are kept if only the token changes, because then they go where they went before. */
 const isOnlyToken = (sent: object): boolean => Object.keys(sent).join() === 'subject_token'
 
-function clientSecretsOf(row: ConnectionRow, { vault }: Context): Pick<Given, 'client_secret' | 'idp_client_secret'> {
+function clientSecretsOf(
+  row: ConnectionRow,
+  { vault }: Context,
+): Pick<ConnectionInput, 'client_secret' | 'idp_client_secret'> {
   const { client_secret, idp_client_secret } = openConnection(row, vault).secrets
   return { client_secret, idp_client_secret }
 }

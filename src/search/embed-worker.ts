@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import type { Done, Job } from './embedded.ts'
+import type { EmbedResult, Job } from './embedded.ts'
 import { reasonOf } from './embedder.ts'
 import { Model, vectorSize } from './model.ts'
 
@@ -12,8 +12,8 @@ parentPort?.on('message', async ({ id, texts }: Job) => {
     const vectors = await (await loading).embed(texts)
     const bytes = new Int8Array(vectors.length * vectorSize)
     for (const [at, vector] of vectors.entries()) bytes.set(vector, at * vectorSize)
-    parentPort?.postMessage({ id, bytes } satisfies Done, [bytes.buffer])
+    parentPort?.postMessage({ id, bytes } satisfies EmbedResult, [bytes.buffer])
   } catch (error) {
-    parentPort?.postMessage({ id, fault: reasonOf(error) } satisfies Done)
+    parentPort?.postMessage({ id, fault: reasonOf(error) } satisfies EmbedResult)
   }
 })

@@ -8,7 +8,7 @@ export interface Job {
   readonly texts: readonly string[]
 }
 
-export type Done = { readonly id: number } & ({ readonly bytes: Int8Array } | { readonly fault: string })
+export type EmbedResult = { readonly id: number } & ({ readonly bytes: Int8Array } | { readonly fault: string })
 
 interface Waiting {
   resolve(vectors: Vector[]): void
@@ -51,7 +51,7 @@ export class EmbeddedModel implements Embedder {
   #open(): Worker {
     const worker = new Worker(new URL('./embed-worker.ts', import.meta.url), { workerData: this.#folder })
     worker.unref()
-    worker.on('message', (done: Done) => {
+    worker.on('message', (done: EmbedResult) => {
       const waiting = this.#take(done.id)
       if ('fault' in done) waiting?.reject(new Error(done.fault))
       else waiting?.resolve(cut(done.bytes))

@@ -17,7 +17,7 @@ export interface SearchState {
 }
 
 /** An action that needs vectors, and the hash that identifies them in the store. */
-interface Wanted {
+interface MissingVector {
   readonly index: Index
   readonly id: number
   readonly texts: EmbeddingTexts
@@ -138,7 +138,7 @@ export class SemanticIndex {
       const taken = this.#pending.splice(0, chunk)
       await setImmediate()
       try {
-        await this.#fillSome(taken.map(toWanted))
+        await this.#fillSome(taken.map(toMissingVector))
       } catch (error) {
         this.#pending.unshift(...taken)
         this.#failed(error as Error)
@@ -147,7 +147,7 @@ export class SemanticIndex {
     }
   }
 
-  async #fillSome(wanted: readonly Wanted[]): Promise<void> {
+  async #fillSome(wanted: readonly MissingVector[]): Promise<void> {
     const { model } = this.#embedder
     const hashes = [...new Set(wanted.map(({ hash }) => hash))]
     const stored = new Map((await this.#store.vectors.find(model, hashes)).map((one) => [one.text_hash, one.bytes]))
@@ -168,7 +168,7 @@ export class SemanticIndex {
     }
   }
 
-  async #embed(some: readonly Wanted[]): Promise<StoredVector[]> {
+  async #embed(some: readonly MissingVector[]): Promise<StoredVector[]> {
     const signal = () => AbortSignal.any([this.#closing.signal, AbortSignal.timeout(backgroundTimeoutMs)])
     const short = await this.#embedder.embed(
       some.map(({ texts }) => texts.short),
@@ -188,7 +188,7 @@ export class SemanticIndex {
     })
   }
 
-  #keep({ index, id }: Wanted, { short, whole }: { short: Vector; whole: Vector }): void {
+  #keep({ index, id }: MissingVector, { short, whole }: { short: Vector; whole: Vector }): void {
     let vectors = this.#vectors.get(index)
     // If the model's vector size has changed, the previous vectors are useless.
     if (vectors?.size !== short.length) {
@@ -216,7 +216,7 @@ export class SemanticIndex {
   }
 }
 
-function toWanted({ index, id }: { index: Index; id: number }): Wanted {
+function toMissingVector({ index, id }: { index: Index; id: number }): MissingVector {
   const texts = (index.actions[id] as IndexedAction).texts()
   const hash = createHash('sha256').update(`${texts.short}\n${texts.whole}`).digest('hex')
   return { index, id, texts, hash }

@@ -12,7 +12,7 @@ interface Query {
   readonly relevant: readonly string[]
 }
 
-interface Answered extends Query {
+interface RankedQuery extends Query {
   /** The actions that were found, best first, as `app/action`. */
   readonly found: readonly string[]
 }
@@ -34,7 +34,7 @@ const batchSize = 50
 /** Resolves with the report. */
 async function evaluate(file: string, serverId: string, connection: Connection): Promise<string> {
   const queries = readLines(file === '-' ? await text(io().stdin) : await read(file))
-  const answered: Answered[] = []
+  const answered: RankedQuery[] = []
   for (let start = 0; start < queries.length; start += batchSize) {
     const some = queries.slice(start, start + batchSize)
     const { data, error } = await send(
@@ -81,7 +81,7 @@ function parseQuery(line: string, number: number): Query {
   return { query, relevant }
 }
 
-function report(answered: readonly Answered[]): string {
+function report(answered: readonly RankedQuery[]): string {
   const ranks = answered.map(({ relevant, found }) => found.findIndex((one) => relevant.includes(one)) + 1)
   const share = (worth: (rank: number) => number) =>
     ((100 * ranks.reduce((sum, rank) => sum + worth(rank), 0)) / ranks.length).toFixed(1)

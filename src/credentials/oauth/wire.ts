@@ -7,7 +7,7 @@ import type { OAuthContext, TraceStep } from './types.ts'
 export const maxBytes = 256 * 1024
 const defaultTimeoutMs = 10_000
 
-type Seen = { -readonly [K in 'method' | 'url' | 'status']?: TraceStep[K] }
+type TracedRequest = { -readonly [K in 'method' | 'url' | 'status']?: TraceStep[K] }
 
 /** Runs one step with a limited fetch, and reports how it ended. `run` returns the result and what to say about it. */
 export async function traced<T>(
@@ -15,7 +15,7 @@ export async function traced<T>(
   context: OAuthContext,
   run: (fetch: typeof globalThis.fetch) => Promise<readonly [result: T, detail: string]>,
 ): Promise<T> {
-  const seen: Seen = {}
+  const seen: TracedRequest = {}
   try {
     const [result, detail] = await run(limitedFetch(context, seen))
     context.trace?.({ step, ok: true, ...seen, detail })
@@ -29,7 +29,7 @@ export async function traced<T>(
 }
 
 /** Sends one request: only to https URLs or loopback, without following redirects, limited in time and size. */
-function limitedFetch(context: OAuthContext, seen: Seen): typeof globalThis.fetch {
+function limitedFetch(context: OAuthContext, seen: TracedRequest): typeof globalThis.fetch {
   return async (input, init = {}) => {
     const url = new URL(input instanceof Request ? input.url : input)
     Object.assign(seen, { method: init.method ?? 'GET', url: url.host + url.pathname, status: undefined })

@@ -28,7 +28,7 @@ const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'tr
 /** The longest description of a tool that OpenAI accepts. */
 const longestDescription = 1024
 
-interface Found {
+interface DocumentOperation {
   readonly key: string
   readonly method: string
   readonly path: string
@@ -66,7 +66,7 @@ export function convert({ root, version }: ApiDocument, before?: ReadonlyMap<str
   }
 }
 
-function findOperations(root: JsonObject): Found[] {
+function findOperations(root: JsonObject): DocumentOperation[] {
   const paths = isObject(root.paths) ? root.paths : {}
   return Object.entries(paths).flatMap(([path, value]) => {
     const item = followed(root, value as Json)
@@ -108,7 +108,7 @@ class Converter {
     })
   }
 
-  convert({ method, path, operation, item }: Found, name: string): ApiOperation {
+  convert({ method, path, operation, item }: DocumentOperation, name: string): ApiOperation {
     if (method === 'TRACE') throw new NotCallable('TRACE requests are not supported')
     const fields = new InputFields()
     const found = readParameters(this.#root, path, item, operation, this.security)

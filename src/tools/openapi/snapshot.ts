@@ -14,11 +14,11 @@ export interface EncodedSnapshot {
   readonly bytes: Uint8Array
 }
 
-type Facts = Omit<ApiSnapshot, 'operations' | 'defs'> & { readonly definitions: number }
+type SnapshotHeader = Omit<ApiSnapshot, 'operations' | 'defs'> & { readonly definitions: number }
 
 export function encodeSnapshot({ operations, defs, ...facts }: ApiSnapshot): EncodedSnapshot {
   const lines = [
-    JSON.stringify({ ...facts, definitions: defs.size } satisfies Facts),
+    JSON.stringify({ ...facts, definitions: defs.size } satisfies SnapshotHeader),
     ...[...defs].map(([name, schema]) => `${JSON.stringify(name)}\t${JSON.stringify(schema)}`),
     ...operations.map((one) => JSON.stringify(one)),
   ]
@@ -35,7 +35,7 @@ const sliceMs = 5
 export async function decodeSnapshot(bytes: Uint8Array): Promise<ApiSnapshot> {
   const text = await decompress(bytes, { maxOutputLength: largestText })
   const lines = linesOf(text)
-  const { definitions, ...facts } = JSON.parse(lines.next().value ?? '') as Facts
+  const { definitions, ...facts } = JSON.parse(lines.next().value ?? '') as SnapshotHeader
   const defs = new Definitions()
   const operations: ApiOperation[] = []
   let until = performance.now() + sliceMs

@@ -8,9 +8,9 @@ const pageSize = 500
 /** Pages are requested by offset. Decisions in between move the rest up, so pages overlap. */
 const overlap = 50
 
-type Known = ReadonlyMap<string, ApprovalSummary>
+type PendingById = ReadonlyMap<string, ApprovalSummary>
 interface Held {
-  readonly known: Known
+  readonly known: PendingById
   /** Whether all approvals are loaded. */
   readonly isWhole: boolean
 }
@@ -42,7 +42,7 @@ export function usePending(): Pending {
   const decided = useRef(new Set<string>())
 
   const load = useCallback(
-    async (isFirst: boolean, loaded: Known, signal?: AbortSignal) => {
+    async (isFirst: boolean, loaded: PendingById, signal?: AbortSignal) => {
       if (loading.current && !isFirst) return
       loading.current = true
       try {
@@ -123,7 +123,7 @@ export function usePending(): Pending {
   }
 }
 
-function changedBy({ known, isWhole }: Held, changed: readonly ApprovalSummary[]): Known {
+function changedBy({ known, isWhole }: Held, changed: readonly ApprovalSummary[]): PendingById {
   const next = new Map(known)
   let oldest = ''
   if (!isWhole) for (const id of known.keys()) if (oldest === '' || id < oldest) oldest = id

@@ -220,7 +220,7 @@ export const messagesOf = ({ content, steps }: Turn): Message[] => [
 
 const argsOf = (args: unknown): string => (typeof args === 'string' ? args : JSON.stringify(args ?? {}))
 
-type Given = {
+type SentMessage = {
   role: string
   content?: unknown
   tool_calls?: { id: string; name: string; args: string }[]
@@ -233,7 +233,7 @@ type Given = {
 export function turnsOf(input: readonly unknown[]): { preface: Message[]; turns: Turn[] } {
   const preface: Message[] = []
   const turns: Turn[] = []
-  for (const message of input as Given[]) {
+  for (const message of input as SentMessage[]) {
     if (message.role === 'system') preface.push({ role: 'system', content: String(message.content ?? '') })
     else if (message.role === 'user') turns.push(newTurn(sendable(message.content), { status: 'past' }))
     else turns.splice(-1, 1, withMessage(turns.at(-1) ?? newTurn('', { status: 'past' }), message))
@@ -241,7 +241,7 @@ export function turnsOf(input: readonly unknown[]): { preface: Message[]; turns:
   return { preface, turns }
 }
 
-function withMessage(turn: Turn, message: Given): Turn {
+function withMessage(turn: Turn, message: SentMessage): Turn {
   if (message.role === 'assistant') {
     const step: Step = {
       ...newStep(turn.steps.length + 1),
