@@ -65,7 +65,16 @@ export function RoutineGraph({ routine, position }: { routine: Routine; position
           height={bottom + 4}
           viewBox={`-2 -2 ${right + 4} ${bottom + 4}`}
         >
-          <marker id={arrow} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+          <marker
+            id={arrow}
+            viewBox="0 0 8 8"
+            refX="7"
+            refY="4"
+            markerUnits="userSpaceOnUse"
+            markerWidth="7"
+            markerHeight="7"
+            orient="auto"
+          >
             <path d="M 0 0 L 8 4 L 0 8 z" className="fill-soft" />
           </marker>
           {routine.nodes.flatMap(({ id, transitions }) =>
