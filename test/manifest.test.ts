@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import { startReplayServer } from '../src/agents/models/replay-server.ts'
 import { runCli, startListening } from './clients.ts'
+import { engines, type FreshDatabase, freshDatabase } from './engines.ts'
 import { applied, type McpProcess, manifestOf, startMcpProcess } from './guided-kit.ts'
 import { adminKey, startPlatform, type TestPlatform } from './kit.ts'
 import { run, startProcess, temporaryFolder } from './process.ts'
@@ -11,13 +12,15 @@ import { repliesIn, TestSession, toolsIn } from './sessions-kit.ts'
 import { startTap } from './tap.ts'
 import { startUpstream, type UpstreamTool } from './upstream.ts'
 
-describe('manifests', () => {
+describe.each(engines)('manifests on %s', (engine) => {
+  let database: FreshDatabase
   let platform: TestPlatform
   let cars: McpProcess
   let crm: McpProcess
 
   beforeAll(async () => {
-    platform = await startPlatform()
+    database = await freshDatabase(engine)
+    platform = await startPlatform(databaseOf(database))
     cars = await startMcpProcess('cars')
     crm = await startMcpProcess('crm')
   })
@@ -26,7 +29,10 @@ describe('manifests', () => {
     await platform[Symbol.asyncDispose]()
     await cars[Symbol.asyncDispose]()
     await crm[Symbol.asyncDispose]()
+    await database.remove()
   })
+
+  const databaseOf = ({ options }: FreshDatabase) => ({ DATABASE_URL: options.databaseUrl ?? '' })
 
   const servers = () => [
     { id: 'cars', port: cars.port },
@@ -194,6 +200,7 @@ describe('manifests', () => {
 
   test('the platform starts with a manifest, contacts all servers, and applies changes on SIGHUP (S1.2, S1.14)', async () => {
     await using folder = await temporaryFolder()
+    await using own = await freshDatabase(engine)
     await using one = await startMcpProcess('one')
     await using two = await startMcpProcess('two')
     const mcps = [
@@ -207,6 +214,7 @@ describe('manifests', () => {
       QM_ADMIN_KEY: adminKey,
       QM_EMBEDDINGS: 'off',
       QM_MANIFEST: path,
+      ...databaseOf(own),
     })
     const ask = async (method: string, to: string, body?: object) => {
       const response = await fetch(`${running.url}/api/v1${to}`, {
@@ -235,6 +243,7 @@ describe('manifests', () => {
 
   test('the platform does not start while servers are unreachable, and names each of them (S1.14, S1.15)', async () => {
     await using folder = await temporaryFolder()
+    await using own = await freshDatabase(engine)
     await using up = await startMcpProcess()
     const mcps = [
       { id: 'up', port: up.port },
@@ -246,6 +255,7 @@ describe('manifests', () => {
 
     const { code, output } = await run(['up', '--port', '0', '--data', folder.path, '--manifest', path], {
       QM_EMBEDDINGS: 'off',
+      ...databaseOf(own),
     })
 
     expect(code).toBe(1)

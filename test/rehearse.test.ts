@@ -32,7 +32,7 @@ test('a rehearsal shows what a changed manifest would change, asks only what is 
   const other = await platform.post('/manifests/rehearse', { manifest: changed })
 
   // Ten policies and one reply in each turn.
-  expect(same.body).toEqual({ sessions: 1, turns: 2, changed: [], reused: 22, asked: 0, cost: 0 })
+  expect(same.body).toEqual({ sessions: 1, turns: 2, changed: [], reused: 22, asked: 0, cost: 0, faults: [] })
   expect(other.status, JSON.stringify(other.body)).toBe(200)
   expect(other.body.changed).toMatchObject([
     { message: 'I want a refund', applies: { added: ['policy:new'], removed: ['policy:p1'] }, reply: null },
@@ -123,4 +123,27 @@ test('a rehearsal plays all steps of a turn, with recorded results, up to the fi
   // Only the check of the two replies is asked again.
   expect(check).toMatchObject({ changed: [], asked: 2 })
   expect(bank.calls).toHaveLength(calls)
+})
+
+test('a model that fails in a rehearsal is reported, and the other turns are rehearsed', async () => {
+  await using platform = await startListening()
+  const { id, text } = manifestOf({
+    context: { policies: [{ id: 'polite', action: 'Be polite' }] },
+    script: [
+      { when: { last_user: { matches: 'Break[\\s\\S]*Be rude' } }, error: { status: 400, message: 'no' } },
+      { when: { last_user: 'Be rude' }, answer: 'What?' },
+      { when: {}, answer: 'Hello' },
+    ],
+  })
+  await platform.post('/manifests', { manifest: text })
+  const session = await TestSession.start(platform, id)
+  await session.say('Break')
+  await session.say('Hi')
+
+  const { body } = await platform.post('/manifests/rehearse', {
+    manifest: text.replace('action: Be polite', 'action: Be rude'),
+  })
+
+  expect(body.faults).toHaveLength(1)
+  expect(body.changed).toMatchObject([{ message: 'Hi', reply: { before: 'Hello', after: 'What?' } }])
 })

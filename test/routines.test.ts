@@ -340,6 +340,34 @@ describe.each(engines)('routines on %s', (engine) => {
     ])
   })
 
+  test('access policies can deny built-in tools, as all others', async () => {
+    const session = await open(
+      [
+        matching(['routine:triage']),
+        reasons({ urgency: 'high' }, { last_tool: null }),
+        { when: { last_tool: { is_error: true } }, answer: 'I may not think' },
+      ],
+      {
+        routines: [{ id: 'triage', title: 'Triage', conditions: 'x', entry: 'classify', nodes: [classify] }],
+      },
+    )
+    const key = await platform.keyFor([
+      { effect: 'Allow', action: ['*'], resource: ['*'] },
+      { effect: 'Deny', action: ['tools:CallTool'], resource: [`qm:${platform.projectId}:tool:built-in`] },
+    ])
+
+    await platform.post(`/sessions/${session.id}/messages`, { message: 'It hurts' }, { key })
+    const events = await session.ready()
+
+    expect(toolsIn(events)[0]).toMatchObject({
+      tool_id: 'built-in:reason',
+      is_error: true,
+      result: { error: { code: 'FORBIDDEN' } },
+    })
+    expect(repliesIn(events)).toEqual(['I may not think'])
+    expect((await session.get()).metadata).toEqual({})
+  })
+
   describe('autonomous routines', () => {
     const report = (fields: object = {}) => ({
       id: 'report',

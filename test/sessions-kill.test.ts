@@ -23,18 +23,25 @@ const tool = (name: string, idempotent: boolean): UpstreamTool => ({
 
 const script = {
   steps: [
-    matching(['start'], { matches: '^(?![\\s\\S]*"tool")[\\s\\S]*$' }),
+    matching(['start'], { matches: '^(?![\\s\\S]*"tool":"bank_unlock")[\\s\\S]*$' }),
     matching(['routine:finish']),
     { when: { last_user: asks.route }, answer: '{"command":"stay"}' },
-    { when: { last_user: 'Unlock it', last_tool: null }, answer: { tool_calls: [{ name: 'bank_unlock' }] } },
-    { when: { last_user: 'call bank:pay', last_tool: 'bank_unlock' }, answer: { tool_calls: [{ name: 'bank_pay' }] } },
+    { when: { last_user: 'Unlock it', last_tool: 'bank_rates' }, answer: { tool_calls: [{ name: 'bank_unlock' }] } },
+    {
+      when: { tools: ['built-in_reason'] },
+      answer: { tool_calls: [{ name: 'built-in_reason', args: { output_json: '{"amount":3}' } }] },
+    },
+    {
+      when: { last_user: 'call bank:pay', last_tool: 'built-in_reason' },
+      answer: { tool_calls: [{ name: 'bank_pay' }] },
+    },
     { when: { last_user: 'Say goodbye' }, answer: { text: ['All ', { text: 'is ', delay_ms: 20 }, 'paid'] } },
     // After a call whose outcome is unknown, its node is not done.
     { when: { last_tool: 'bank_pay' }, answer: 'All is paid' },
   ],
 }
 
-/** Policies, a tool for reevaluation, a routine with a tool that must not run twice. */
+/** A variable, policies, a tool for reevaluation, a routine that thinks and has a tool that must not run twice. */
 const manifest = (model: string, port: number) =>
   stringify({
     id: 'payer',
@@ -44,6 +51,7 @@ const manifest = (model: string, port: number) =>
       },
       mcps: [{ id: 'bank', hostname: 'http://127.0.0.1', port }],
       context: {
+        variables: [{ id: 'rates', tool: 'bank:rates' }],
         reevaluation_tools: [{ id: 'bank:unlock' }],
         policies: [{ id: 'start', condition: 'is locked', action: 'Unlock it', tools: 'bank:unlock' }],
         routines: [
@@ -51,8 +59,14 @@ const manifest = (model: string, port: number) =>
             id: 'finish',
             title: 'Finish',
             conditions: 'is unlocked',
-            entry: 'pay',
+            entry: 'think',
             nodes: [
+              {
+                id: 'think',
+                think: 'How much is it?',
+                output_schema: { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] },
+                transitions: [{ to: 'pay' }],
+              },
               { id: 'pay', tools: 'bank:pay', tool_instruction: 'Pay', transitions: [{ to: 'bye' }] },
               { id: 'bye', chat_state: 'Say goodbye' },
             ],
@@ -62,14 +76,16 @@ const manifest = (model: string, port: number) =>
     },
   })
 
+const callsInOrder = ['bank:rates', 'bank:unlock', 'built-in:reason', 'bank:pay']
+
 interface Story {
   readonly moments: string[]
   readonly events: SessionEvent[]
   readonly paid: number
 }
 
-/** One turn, on a platform that is killed at the nth moment and restarted. */
-async function play(engine: (typeof engines)[number], killAt: number): Promise<Story> {
+/** One turn, on a platform that is killed at the nth moment, or so many milliseconds later, and restarted. */
+async function play(engine: (typeof engines)[number], killAt: number, later = 0): Promise<Story> {
   const moments: string[] = []
   let running: Promise<Running> | undefined
   const happens = (moment: string) => {
@@ -77,6 +93,8 @@ async function play(engine: (typeof engines)[number], killAt: number): Promise<S
     if (moments.length !== killAt) return
     const victim = running
     running = (async () => {
+      // What is written between two moments has no moment of its own.
+      if (later > 0) await new Promise((resolve) => setTimeout(resolve, later))
       await (await victim)?.stop('SIGKILL')
       return start()
     })()
@@ -84,9 +102,10 @@ async function play(engine: (typeof engines)[number], killAt: number): Promise<S
   let isReady = false
   await using model = await startReplayServer(script)
   await using modelTap = await startTap(model.url, (moment) => happens(`model ${moment}`))
-  await using upstream = await startUpstream([tool('unlock', true), tool('pay', false)])
+  await using upstream = await startUpstream([tool('rates', true), tool('unlock', true), tool('pay', false)])
   await using upstreamTap = await startTap(new URL(upstream.url).origin, (moment, body) => {
-    if (isReady && body.includes('"tools/call"')) happens(`${body.includes('pay') ? 'pay' : 'unlock'} ${moment}`)
+    const name = ['pay', 'unlock', 'rates'].find((one) => body.includes(`"${one}"`))
+    if (isReady && body.includes('"tools/call"')) happens(`${name} ${moment}`)
   })
   await using database = await freshDatabase(engine)
   await using folder = await temporaryFolder()
@@ -149,18 +168,18 @@ describe.each(engines)('on %s', (engine) => {
 
   test('a turn that is not interrupted matches, calls, matches again, and replies', () => {
     expect(repliesIn(whole.events)).toEqual(['All is paid'])
-    expect(toolsIn(whole.events).map(({ tool_id }) => tool_id)).toEqual(['bank:unlock', 'bank:pay'])
+    expect(toolsIn(whole.events).map(({ tool_id }) => tool_id)).toEqual(callsInOrder)
     expect(whole.paid).toBe(1)
-    expect(whole.moments.length).toBeGreaterThan(12)
+    expect(whole.moments.length).toBeGreaterThan(18)
   })
 
   test('a turn that is killed at any moment is resumed, never repeats an effect, and adds no event twice', {
-    timeout: 600_000,
+    timeout: 900_000,
   }, async () => {
-    const places = whole.moments.map((_, index) => index + 1)
-    await inParallel(sample(places, 6), 4, async (place) => {
-      const { events, paid, moments } = await play(engine, place)
-      const story = `killed at ${moments[place - 1]}: ${JSON.stringify(events)}`
+    const places = whole.moments.flatMap((_, index) => [0, 15].map((later) => ({ place: index + 1, later })))
+    await inParallel(sample(places, 6), 4, async ({ place, later }) => {
+      const { events, paid, moments } = await play(engine, place, later)
+      const story = `killed ${later} ms after ${moments[place - 1]}: ${JSON.stringify(events)}`
       expect(paid, story).toBeLessThanOrEqual(1)
       expect(
         events.map(({ offset }) => offset),
@@ -173,7 +192,7 @@ describe.each(engines)('on %s', (engine) => {
       expect(
         toolsIn(events).map(({ tool_id }) => tool_id),
         story,
-      ).toEqual(['bank:unlock', 'bank:pay'])
+      ).toEqual(callsInOrder)
       expect(repliesIn(events), story).toEqual(['All is paid'])
       expect(
         statusesIn(events).filter((status) => status === 'ready'),

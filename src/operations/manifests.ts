@@ -140,6 +140,9 @@ export const rehearseManifest = creates({
       .describe('Answers of the model that hold: about rules, transitions and steps whose prompt is unchanged'),
     asked: z.int().describe('Questions that the model was asked'),
     cost: z.number().describe('In US dollars, as far as prices are known'),
+    faults: z
+      .array(z.string())
+      .describe('What could not be found out, such as questions that the model did not answer'),
   }),
   async run({ manifest: text, sessions: count, session_ids }, context) {
     const { store, projectId, principal, schemas, models, catalogue, closing, gone } = context
@@ -161,7 +164,7 @@ export const rehearseManifest = creates({
       { store, schemas, models, catalogue },
       signal,
     )
-    return { ...rehearsal, changed: [...rehearsal.changed] }
+    return { ...rehearsal, changed: [...rehearsal.changed], faults: [...rehearsal.faults] }
   },
 })
 

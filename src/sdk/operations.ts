@@ -1623,6 +1623,8 @@ export interface Operations {
         asked: number
         /** In US dollars, as far as prices are known */
         cost: number
+        /** What could not be found out, such as questions that the model did not answer */
+        faults: Array<string>
       }
     }
   }

@@ -119,6 +119,7 @@ export async function rehearseTurn(
     reused: asker.reused + generated.reused,
     asked: asker.answers.length + generated.asked,
     cost: generated.cost + asker.usage.cost,
+    faults: [...new Set(asker.faults)],
     state: stateAfterTurn(recorded, journal, before.state, guide) ?? before.state,
     turn: isChanged ? { ...ids, ...differences.all, reply } : undefined,
   }

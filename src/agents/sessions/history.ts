@@ -36,9 +36,10 @@ function asSeen(events: readonly SessionEvent[]): SessionEvent[] {
 }
 
 function spoken({ source, message = '' }: SessionEvent): Message {
-  const text = sanitiseText(message)
+  if (source === 'agent') return { role: 'assistant', content: sanitiseText(message) }
+  // Only the operator's guidance has this mark. Where there is none, a message could pass for it.
+  const text = sanitiseText(message).replaceAll(/\[\s*guidance\s*\]/gi, '(guidance)')
   if (source === 'customer') return { role: 'user', content: text }
-  if (source === 'agent') return { role: 'assistant', content: text }
   return { role: 'user', content: `(${source === 'human' ? 'a human agent' : `the ${source}`}) ${text}` }
 }
 

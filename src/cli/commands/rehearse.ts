@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { sendOperation } from '../project/plan.ts'
 import { exit, type Runner, UsageError } from '../toolkit/command.ts'
 import { openSession } from '../toolkit/connection.ts'
-import { say } from '../toolkit/io.ts'
+import { note, say } from '../toolkit/io.ts'
 import { isSet, readArguments, textOf } from '../toolkit/parse.ts'
 import { print } from '../toolkit/print.ts'
 import { harmless, isForPeople, paint, withProgress } from '../toolkit/terminal.ts'
@@ -26,6 +26,7 @@ interface Rehearsal {
   readonly reused: number
   readonly asked: number
   readonly cost: number
+  readonly faults: readonly string[]
 }
 
 /** Shows what a changed manifest would change in recorded sessions. */
@@ -56,7 +57,7 @@ function sessionsIn(text: string | undefined): { sessions?: number; session_ids?
   throw new UsageError('--sessions must be last:<number>, or ids of sessions with commas.')
 }
 
-function show({ sessions, turns, changed, reused, asked, cost }: Rehearsal): void {
+function show({ sessions, turns, changed, reused, asked, cost, faults }: Rehearsal): void {
   for (const turn of changed) {
     say(`${paint('yellow', '~')} ${turn.session_id} ${turn.generation_id} ${harmless(JSON.stringify(turn.message))}`)
     for (const part of parts) {
@@ -67,6 +68,7 @@ function show({ sessions, turns, changed, reused, asked, cost }: Rehearsal): voi
     say(`    ${paint('red', '-')} reply ${harmless(JSON.stringify(turn.reply.before))}`)
     say(`    ${paint('green', '+')} reply ${harmless(JSON.stringify(turn.reply.after))}`)
   }
+  for (const fault of faults) note(`${paint('yellow', '!')} ${harmless(fault)}`)
   const price = cost > 0 ? `, $${cost.toFixed(4)}` : ''
   const differ = `${changed.length} of ${turns} turns in ${sessions} sessions would differ`
   say(`${differ} (${reused} answers reused, ${asked} questions asked${price}).`)

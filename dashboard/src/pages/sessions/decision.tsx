@@ -6,7 +6,7 @@ import type { GuideDecision } from './records.ts'
 /** What the guide decided for one step. */
 export function Decision({ step, decision }: { step: number; decision: GuideDecision | null }) {
   if (!decision) return <p className="text-xs text-soft">Step {step}: no policies or routines.</p>
-  const { matches, routines, guidance, actions, questions, faults, review } = decision
+  const { matches, routines, guidance, actions, questions, faults, review, fetch } = decision
   return (
     <section aria-label={`Step ${step}`} className="rounded-md border border-line p-3">
       <h3 className="mb-1 text-xs font-semibold">
@@ -30,7 +30,12 @@ export function Decision({ step, decision }: { step: number; decision: GuideDeci
             </code>
           </li>
         ))}
-        {actions !== null && actions.length > 0 && <li className="text-soft">Tools: {actions.join(', ')}</li>}
+        {fetch?.map(({ variable, tool_id }) => (
+          <li key={variable} className="break-words text-soft">
+            Fetches the variable <code className="font-mono">{variable}</code> with {tool_id}
+          </li>
+        ))}
+        {actions !== null && actions.length > 0 && !fetch && <li className="text-soft">Tools: {actions.join(', ')}</li>}
         {review?.violations.map(({ id, reason }) => (
           <li key={id} className="break-words text-warn">
             The reply goes against {id}

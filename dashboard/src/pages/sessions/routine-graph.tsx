@@ -1,9 +1,12 @@
+import { useId } from 'react'
 import type { Routine, RoutinePosition } from './records.ts'
 
 const width = 150
 const height = 40
 const gapX = 50
 const gapY = 24
+/** How far below their nodes transitions go that lead back. */
+const bend = 22
 
 interface Placed {
   readonly id: string
@@ -29,12 +32,23 @@ function placed({ nodes, entry }: Routine): Placed[] {
   })
 }
 
+/** A transition to the right is a curve between two sides. One that leads back goes below. */
+function curve(from: Placed, to: Placed): string {
+  if (to.x > from.x) {
+    const [x1, y1, x2, y2] = [from.x + width, from.y + height / 2, to.x - 2, to.y + height / 2]
+    return `M ${x1} ${y1} C ${x1 + gapX / 2} ${y1}, ${x2 - gapX / 2} ${y2}, ${x2} ${y2}`
+  }
+  const [x1, y1, x2, y2] = [from.x + width / 2, from.y + height, to.x + width / 2 + 12, to.y + height + 2]
+  return `M ${x1} ${y1} C ${x1} ${y1 + bend}, ${x2} ${y2 + bend}, ${x2} ${y2}`
+}
+
 /** A routine as a graph, with the node at which the session is. */
 export function RoutineGraph({ routine, position }: { routine: Routine; position: RoutinePosition | undefined }) {
   const nodes = placed(routine)
+  const arrow = useId()
   const find = (id: string) => nodes.find((node) => node.id === id)
   const right = Math.max(...nodes.map(({ x }) => x)) + width
-  const bottom = Math.max(...nodes.map(({ y }) => y)) + height
+  const bottom = Math.max(...nodes.map(({ y }) => y)) + height + bend
   const where = position ? `at ${position.node_id}, ${position.status}` : 'not started'
   return (
     <>
@@ -51,16 +65,33 @@ export function RoutineGraph({ routine, position }: { routine: Routine; position
           height={bottom + 4}
           viewBox={`-2 -2 ${right + 4} ${bottom + 4}`}
         >
+          <marker
+            id={arrow}
+            viewBox="0 0 8 8"
+            refX="7"
+            refY="4"
+            markerUnits="userSpaceOnUse"
+            markerWidth="7"
+            markerHeight="7"
+            orient="auto"
+          >
+            <path d="M 0 0 L 8 4 L 0 8 z" className="fill-soft" />
+          </marker>
           {routine.nodes.flatMap(({ id, transitions }) =>
             transitions.map(({ to, condition, when }) => {
               const from = find(id)
               const target = find(to)
               if (!from || !target) return null
-              const line = { x1: from.x + width, y1: from.y + height / 2, x2: target.x, y2: target.y + height / 2 }
               return (
-                <line key={`${id} ${to}`} {...line} className="stroke-soft" strokeWidth={condition || when ? 1 : 2}>
+                <path
+                  key={`${id} ${to}`}
+                  d={curve(from, target)}
+                  className="fill-transparent stroke-soft"
+                  strokeWidth={condition || when ? 1 : 2}
+                  markerEnd={`url(#${arrow})`}
+                >
                   <title>{condition ?? when ?? 'always'}</title>
-                </line>
+                </path>
               )
             }),
           )}
