@@ -6,12 +6,10 @@
  *     npx node bench/workflows.ts [runs at once]
  *     npx node bench/on-postgres.ts bench/workflows.ts [runs at once]
  */
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Delays, LoopDelays } from './delay-probe.ts'
+import { delaysOf, launchProbed, shown, startIdle } from './delays.ts'
 import { cpuOf, end, launch, median, program } from './measure.ts'
 
 const atOnce = Number(process.argv[2] ?? 1000)
@@ -19,21 +17,16 @@ const steps = 5
 const rounds = 100
 const key = 'sk_of_the_benchmark'
 const file = (path: string) => new URL(path, import.meta.url).pathname
-const probe = ['--import', new URL('delay-probe.ts', import.meta.url).href]
 
 const folder = await mkdtemp(join(tmpdir(), 'quartermaster-bench-'))
 const target = await launch([file('target.ts')])
 // Such as a module that writes a CPU profile.
 const profile = process.env.PROFILE ? ['--import', process.env.PROFILE] : []
-const platform = await launch(
-  [...probe, ...profile, ...program, 'up', '--port', '0', '--data', folder],
-  {
-    ...{ QM_ADMIN_KEY: key, QM_LOG_LEVEL: 'warn', QM_RATE_LIMIT: '0', QM_EMBEDDINGS: 'off' },
-    ...(process.env.DATABASE_URL && { DATABASE_URL: process.env.DATABASE_URL }),
-  },
-  ['ipc'],
-)
-const idle = fork(file('idle.ts'), { execArgv: probe, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+const platform = await launchProbed([...profile, ...program, 'up', '--port', '0', '--data', folder], {
+  ...{ QM_ADMIN_KEY: key, QM_LOG_LEVEL: 'warn', QM_RATE_LIMIT: '0', QM_EMBEDDINGS: 'off' },
+  ...(process.env.DATABASE_URL && { DATABASE_URL: process.env.DATABASE_URL }),
+})
+const idle = startIdle()
 const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` }
 
 async function post<T>(path: string, body: object): Promise<T> {
@@ -41,12 +34,6 @@ async function post<T>(path: string, body: object): Promise<T> {
   const answer = (await response.json()) as T
   if (!response.ok) throw new Error(JSON.stringify(answer))
   return answer
-}
-
-async function delays(child: ChildProcess): Promise<LoopDelays> {
-  const answer = once(child, 'message')
-  child.send('read')
-  return (await answer)[0] as LoopDelays
 }
 
 const tool = await post<{ id: string }>('/tools', {
@@ -80,13 +67,12 @@ console.log(
 )
 console.log(`overhead per step: ${perStep.toFixed(2)} ms`)
 
-const shown = ({ p50, p99, max }: Delays) => `p50 ${p50.toFixed(1)}, p99 ${p99.toFixed(1)}, max ${max.toFixed(1)}`
 async function measureBurst(name: string, work: () => Promise<unknown>): Promise<void> {
-  await Promise.all([delays(platform.child), delays(idle)])
+  await Promise.all([delaysOf(platform.child), delaysOf(idle)])
   const cpuBefore = cpuOf(platform.child.pid as number)
   const took = await timed(work)
   const cpu = cpuOf(platform.child.pid as number) - cpuBefore
-  const [own, control] = await Promise.all([delays(platform.child), delays(idle)])
+  const [own, control] = await Promise.all([delaysOf(platform.child), delaysOf(idle)])
   const perSecond = Math.round((atOnce * steps) / (took / 1000))
   console.log(`${name}: ${(took / 1000).toFixed(1)} s, ${perSecond} steps/s, ${cpu.toFixed(1)} s of CPU`)
   console.log(`  event loop delay in ms: ${shown(own.wall)}; of its own CPU time: ${shown(own.cpu)}`)

@@ -7,7 +7,7 @@ import {
   type SqliteDialectConfig,
   SqliteDriver,
 } from 'kysely'
-import { Turns } from './turns.ts'
+import { Turns } from '../lib/turns.ts'
 
 /**
  * Kysely's dialect for SQLite with a fair lock for its one connection. Kysely's own lock wakes all who wait for it whenever it

@@ -2,6 +2,9 @@ export interface ProgramLimits {
   readonly memoryBytes: number
   /** The program's own time, without the time that its calls take. */
   readonly cpuMs: number
+  readonly calls: number
+  /** Of the input of a call and of the result. The platform parses them on its main thread. */
+  readonly jsonChars: number
 }
 
 /** What the thread of a program reports. */

@@ -11,8 +11,7 @@ import { type Advancing, Cancelled, type RunDeps, type RunWait } from './deps.ts
 import { errorOf, makeCall, notFound } from './make-call.ts'
 import { begin } from './run-step.ts'
 
-const limits: ProgramLimits = { memoryBytes: 64 * 2 ** 20, cpuMs: 30_000 }
-const maxCalls = 200
+const limits: ProgramLimits = { memoryBytes: 64 * 2 ** 20, cpuMs: 30_000, calls: 200, jsonChars: 1_000_000 }
 const atOnce = 10
 /** Threads cost memory, so only this many programs run at once. */
 const maxThreads = 16
@@ -169,7 +168,6 @@ class ProgramRun {
   }
 
   async #answer(number: number, action: string, text: string): Promise<Answer> {
-    if (number >= maxCalls) return { ok: false, text: `The program has made ${maxCalls} calls, which is the limit.` }
     const input: unknown = JSON.parse(text)
     if (!isObject(input)) return { ok: false, text: `The input of "${action}" must be an object.` }
     const { run, journal } = this.#advancing

@@ -1,6 +1,7 @@
 import type { Authenticator } from '../access/authenticator.ts'
 import type { CallRequest } from '../dispatch/call.ts'
 import type { Json } from '../lib/json.ts'
+import type { Turns } from '../lib/turns.ts'
 import type { PlatformError } from '../model/errors.ts'
 import type { Outcome } from '../model/outcome.ts'
 import type { Principal } from '../model/principal.ts'
@@ -19,6 +20,8 @@ export interface RunDeps {
   mayHaveRun(callId: string): Promise<boolean>
   /** Cancels a run that this one started. */
   cancel(id: string): Promise<unknown>
+  /** Expressions take up to 15 ms each, so the event loop turns between them. */
+  readonly turns: Turns
   /** Whether to retry the run later after an unexpected error, such as a database outage. */
   mayRetry(run: StoredRun): boolean
 }

@@ -135,7 +135,8 @@ async function runItems(
   deps: RunDeps,
   over: (result: Pick<JournalStep, 'status'> & Partial<JournalStep>, item?: number) => StepProgress,
 ): Promise<StepProgress> {
-  const items = step.forEach ? itemsOf(step.forEach, variables) : [null]
+  const { forEach } = step
+  const items = forEach ? await deps.turns.use(() => itemsOf(forEach, variables)) : [null]
   const results: (ItemResult | undefined)[] = items.map(() => undefined)
   const faults: unknown[] = []
   let next = 0
@@ -226,7 +227,7 @@ async function runItem(
   let isFresh = false
   for (;;) {
     if (!last) {
-      const input = evaluated(step.input, variables, more)
+      const input = await deps.turns.use(() => evaluated(step.input, variables, more))
       const attempt = past.length + tries
       last = await begin({ step: step.id, item, attempt, action, input: isObject(input) ? input : {} }, advancing, deps)
       isFresh = true

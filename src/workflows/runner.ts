@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Jobs } from '../jobs/jobs.ts'
 import { isObject, type Json, type JsonObject } from '../lib/json.ts'
+import { Turns } from '../lib/turns.ts'
 import { type ErrorCode, PlatformError } from '../model/errors.ts'
 import { newId } from '../model/ids.ts'
 import { callerStateOf } from '../model/mode.ts'
@@ -25,7 +26,7 @@ const pollMs = 5000
 /** Events can arrive before the step that waits for them, but not without end. */
 const maxUnusedEvents = 100
 
-export interface RunnerDeps extends Omit<RunDeps, 'cancel' | 'mayRetry'> {
+export interface RunnerDeps extends Omit<RunDeps, 'cancel' | 'mayRetry' | 'turns'> {
   readonly jobs: Jobs
   readonly log: Logger
   /** How programs advance. */
@@ -42,6 +43,7 @@ export class WorkflowRunner {
   readonly #faults = new Map<string, number>()
   readonly #sweeper: NodeJS.Timeout
   readonly #closing = new AbortController()
+  readonly #turns = new Turns()
 
   constructor(deps: RunnerDeps) {
     this.#deps = deps
@@ -261,7 +263,12 @@ export class WorkflowRunner {
   }
 
   #runDeps(): RunDeps {
-    return { ...this.#deps, cancel: (id) => this.cancel(id), mayRetry: (run) => this.#mayRetry(run) }
+    return {
+      ...this.#deps,
+      turns: this.#turns,
+      cancel: (id) => this.cancel(id),
+      mayRetry: (run) => this.#mayRetry(run),
+    }
   }
 }
 

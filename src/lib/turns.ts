@@ -1,4 +1,4 @@
-/** How long queries may follow one another before the event loop gets a turn. */
+/** How long users may follow one another before the event loop gets a turn. */
 const sliceMs = 4
 
 /**
@@ -17,6 +17,16 @@ export class Turns {
     const now = performance.now()
     if (this.#began === undefined) this.#begin(now)
     else if (now - this.#began > sliceMs) await new Promise(setImmediate)
+  }
+
+  /** Does synchronous work in its turn. */
+  async use<T>(work: () => T): Promise<T> {
+    await this.take()
+    try {
+      return work()
+    } finally {
+      this.release()
+    }
   }
 
   /** The next one in line has it from here on, so nobody can get in between. */
