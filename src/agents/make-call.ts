@@ -139,7 +139,7 @@ export async function makeCall(call: JournalCall, step: CallStep, deps: CallDeps
 /** Nobody has connected the account in all this time. The model is told, and can go on without it. */
 async function giveUp(
   { app, reason }: ConnectionWait,
-  { call, step, give, isBegun }: Pick<Given, 'give'> & { call: JournalCall; step: CallStep; isBegun: boolean },
+  { call, step, give, isBegun }: Pick<CallParts, 'give'> & { call: JournalCall; step: CallStep; isBegun: boolean },
   { conclude }: CallDeps,
 ): Promise<CallProgress> {
   const error = new PlatformError('CONNECTION_REQUIRED', { app, reason, connect_url: null, expires_at: null })
@@ -148,7 +148,7 @@ async function giveUp(
   return made
 }
 
-interface Given {
+interface CallParts {
   give(output: Json, isError: boolean): Promise<CallProgress>
 }
 

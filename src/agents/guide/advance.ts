@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../lib/json.ts'
 import type { Guide, Routine, RoutineNode } from '../../model/guide.ts'
 import type { RoutinePosition } from '../../model/session.ts'
-import type { Asker } from './asker.ts'
+import type { ModelQuestions } from './model-questions.ts'
 import { currentNode, moved, nodeOf, reachable, routineOf } from './positions.ts'
 import { routeQuestion } from './prompts.ts'
 import { evaluateWhen, type WhenFacts } from './when.ts'
@@ -11,7 +11,7 @@ export interface Advancing {
   readonly obsolete: string[]
   readonly guide: Guide
   readonly facts: WhenFacts
-  readonly asker: Asker
+  readonly questions: ModelQuestions
   readonly prefix: { readonly system: string; readonly conversation: string }
 }
 
@@ -41,12 +41,12 @@ async function step(
   routine: Routine,
   advancing: Advancing,
 ): Promise<RoutinePosition> {
-  const { asker, facts } = advancing
+  const { questions, facts } = advancing
   if (node.transitions.length === 0) return { ...position, done: true, status: 'completed' }
   for (const { to, when } of node.transitions.filter(({ condition }) => condition === null)) {
     if (when === null) continue
     const { holds, fault } = evaluateWhen(when, facts)
-    if (fault !== undefined) asker.faults.push(`routine:${routine.id}, transition to ${to}: ${fault}`)
+    if (fault !== undefined) questions.faults.push(`routine:${routine.id}, transition to ${to}: ${fault}`)
     if (holds) return moved(position, to, when)
   }
   const otherwise = node.transitions.find(({ condition, when }) => condition === null && when === null)
@@ -66,11 +66,11 @@ async function choose(
   position: RoutinePosition,
   node: RoutineNode,
   routine: Routine,
-  { asker, prefix }: Advancing,
+  { questions, prefix }: Advancing,
 ): Promise<RoutinePosition> {
   const allowed = reachable(routine, position)
   const options = node.transitions.map(({ to, condition }) => (condition === null ? to : `${to} (if ${condition})`))
-  const choice = await asker.ask<Choice>({
+  const choice = await questions.ask<Choice>({
     kind: 'route',
     system: prefix.system,
     user: `${prefix.conversation}\n\n${routeQuestion(routine, position, options)}`,

@@ -9,7 +9,6 @@ import { transcript } from '../transcript.ts'
 import type { StepContext } from '../turn.ts'
 import { type Advancing, advance, obsoleteNodes } from './advance.ts'
 import { missingTexts, orderText } from './arguments.ts'
-import { Asker } from './asker.ts'
 import { emitSchema } from './built-ins.ts'
 import { notCanned, repliesFor, repliesText } from './canned-replies.ts'
 import { factsOf, type NamedCall } from './facts.ts'
@@ -17,6 +16,7 @@ import { applyingOf, guidanceOf } from './guidance.ts'
 import type { GuideDeps } from './guide-deps.ts'
 import { iterationsOf } from './limits.ts'
 import { type Matching, matchRules, policyId, withPriorities } from './match.ts'
+import { ModelQuestions } from './model-questions.ts'
 import { afterCalls, routineOf, started, withPosition } from './positions.ts'
 import { conversationOf, systemOf } from './prompts.ts'
 import { variablesToFetch } from './variables.ts'
@@ -29,11 +29,11 @@ export async function decide(
   deps: GuideDeps,
 ): Promise<StepGuide> {
   const { run, number, signal } = context
-  const asker = new Asker({ run, step: number, signal }, guide, deps)
-  const { step, obsolete } = await decideStep(context, guide, session, { asker, store: deps.store })
+  const questions = new ModelQuestions({ run, step: number, signal }, guide, deps)
+  const { step, obsolete } = await decideStep(context, guide, session, { questions, store: deps.store })
   if (obsolete.length > 0) await deps.store.sessions.setStepOutput(session.id, '', undefined, obsolete)
-  await deps.store.guides.addAnswers(asker.answers)
-  if (asker.answers.length > 0) await deps.store.generations.addUsage(run, asker.usage)
+  await deps.store.guides.addAnswers(questions.answers)
+  if (questions.answers.length > 0) await deps.store.generations.addUsage(run, questions.usage)
   return step
 }
 
@@ -42,7 +42,7 @@ export async function decideStep(
   { run, number, journal, toolbox }: StepContext,
   guide: Guide,
   session: SessionRecord,
-  { asker, store, known: recorded }: { asker: Asker; store: Store; known?: Matching['known'] },
+  { questions, store, known: recorded }: { questions: ModelQuestions; store: Store; known?: Matching['known'] },
 ): Promise<{ step: StepGuide; obsolete: string[] }> {
   const previous = journal.steps.findLast((step) => step.number < number)?.guide ?? null
   // A step that has fetched variables has decided nothing.
@@ -54,13 +54,13 @@ export async function decideStep(
   const known = { facts, toolbox, now: Date.now() }
   const { fetch, faults } = previous ? nothing : variablesToFetch(guide, session.state.variables ?? {}, known)
   if (fetch.length > 0) return { step: { ...fetching(fetch, session), faults }, obsolete: [] }
-  asker.faults.push(...faults)
+  questions.faults.push(...faults)
   const prefix = { system: systemOf(guide), conversation: conversationOf(transcript(run, journal)) }
-  const advancing: Advancing = { guide, facts, asker, prefix, obsolete: [] }
+  const advancing: Advancing = { guide, facts, questions, prefix, obsolete: [] }
   const isLast = number - (journal.steps[0]?.guide?.fetch ? 1 : 0) > iterationsOf(guide, session.run)
 
   const positions = afterCalls(before?.routines ?? session.state.routines, before ? latest : [], guide)
-  const matching = { guide, facts, once: session.state.once, asker, prefix, ...(recorded && { known: recorded }) }
+  const matching = { guide, facts, once: session.state.once, questions, prefix, ...(recorded && { known: recorded }) }
   const moving = movedOn(positions, advancing)
   const decided = before
     ? await reevaluated(before, latest, await moving, matching, isLast)
@@ -75,8 +75,8 @@ export async function decideStep(
     }),
     matches,
     routines: settled,
-    questions: asker.answers.length,
-    faults: [...new Set(asker.faults)],
+    questions: questions.answers.length,
+    faults: [...new Set(questions.faults)],
   }
   return { step, obsolete: advancing.obsolete }
 }

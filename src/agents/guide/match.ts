@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../lib/json.ts'
 import type { Guide, GuideMatch, Policy, Routine } from '../../model/guide.ts'
 import type { GuideState } from '../../model/session.ts'
-import type { Asker } from './asker.ts'
+import type { ModelQuestions } from './model-questions.ts'
 import { matchQuestion, policyRule, type Rule, routineRule } from './prompts.ts'
 import { evaluateWhen, type WhenFacts } from './when.ts'
 
@@ -14,7 +14,7 @@ export interface Matching {
   readonly once: GuideState['once']
   /** The ids of the active routines. */
   readonly active: ReadonlySet<string>
-  readonly asker: Asker
+  readonly questions: ModelQuestions
   /** What the model has said about a rule before, about the same conversation. Such a rule is not asked about again. */
   known?(rule: Rule): GuideMatch | undefined
   readonly prefix: { readonly system: string; readonly conversation: string }
@@ -41,7 +41,7 @@ export async function matchRules(
   ) => {
     if (when !== null) {
       const { holds, fault } = evaluateWhen(when, matching.facts)
-      if (fault !== undefined) matching.asker.faults.push(`${match}: ${fault}`)
+      if (fault !== undefined) matching.questions.faults.push(`${match}: ${fault}`)
       if (!holds) decided.set(match, { id: match, applies: false, by: 'when', reason: fault ?? `${when} is false` })
       else if (condition === null) decided.set(match, { id: match, applies: true, by: 'when', reason: when })
       if (!holds || condition === null) return
@@ -49,7 +49,7 @@ export async function matchRules(
     if (condition === null) decided.set(match, { id: match, applies: true, by: 'always', reason: null })
     else {
       const known = matching.known?.(rule())
-      if (known) matching.asker.reused++
+      if (known) matching.questions.reused++
       if (known) decided.set(match, { ...known, id: match, by: 'model' })
       else asked.push({ rule: rule(), match })
     }
@@ -98,9 +98,9 @@ const inBatches = <T>(items: readonly T[], size: number): T[][] =>
 async function ask(
   rules: readonly Rule[],
   isLow: boolean,
-  { asker, prefix }: Matching,
+  { questions, prefix }: Matching,
 ): Promise<Map<string, Omit<GuideMatch, 'id'>>> {
-  const answer = await asker.ask({
+  const answer = await questions.ask({
     kind: isLow ? 'matchLow' : 'match',
     system: prefix.system,
     user: `${prefix.conversation}\n\n${matchQuestion(rules, isLow)}`,

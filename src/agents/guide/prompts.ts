@@ -1,7 +1,7 @@
 import type { Guide, Policy, Routine } from '../../model/guide.ts'
 import { type Message, textOf } from '../../model/message.ts'
 import type { RoutinePosition } from '../../model/session.ts'
-import { markers } from './asker.ts'
+import { markers } from './model-questions.ts'
 
 /** Something that applies or not: a policy, or a routine that is not active. */
 export interface Rule {

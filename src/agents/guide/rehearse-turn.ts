@@ -14,11 +14,11 @@ import { historyKinds, messagesOf } from '../sessions/history.ts'
 import { toolIdOf } from '../sessions/turn-events.ts'
 import { requestFor } from '../step-request.ts'
 import type { Toolbox } from '../toolbox.ts'
-import { Asker } from './asker.ts'
 import { decideStep } from './decide.ts'
 import { type Difference, Differences } from './differences.ts'
 import type { GuideDeps } from './guide-deps.ts'
 import { policyId, routineId } from './match.ts'
+import { ModelQuestions } from './model-questions.ts'
 import { policyRule, type Rule, routineRule } from './prompts.ts'
 import { violationsIn } from './review.ts'
 import { stateAfterTurn } from './state-after.ts'
@@ -73,7 +73,7 @@ export async function rehearseTurn(
   // Variables are not fetched again.
   const guide: Guide = { ...changed, variables: [] }
   const before = { ...session, state: state ?? turn.state }
-  const asker = new Asker({ run, step: 1, signal, recorded: answers }, guide, deps)
+  const questions = new ModelQuestions({ run, step: 1, signal, recorded: answers }, guide, deps)
   const differences = new Differences()
   const generated = { reused: 0, asked: 0, cost: 0 }
   let reply: RehearsedTurn['reply'] = null
@@ -89,7 +89,7 @@ export async function rehearseTurn(
     }
     const context = { run, number: step.number, journal, toolbox, signal }
     const known = verdictsOf(step.guide, rules)
-    const { step: decided } = await decideStep(context, guide, before, { asker, store, known })
+    const { step: decided } = await decideStep(context, guide, before, { questions, store, known })
     differences.compare('applies', applying(step.guide), applying(decided))
     differences.compare('nodes', nodes(step.guide), nodes(decided))
     differences.compare('tools', step.guide.actions ?? [], decided.actions ?? [])
@@ -106,7 +106,7 @@ export async function rehearseTurn(
     const text = answer?.text ?? step.text ?? ''
     if (answer && text !== step.text) reply = { before: shown(step.text ?? ''), after: shown(text) }
     const draft = { ...next, text }
-    const { violations } = await violationsIn({ ...context, step: draft }, guide, before, { asker, store })
+    const { violations } = await violationsIn({ ...context, step: draft }, guide, before, { questions, store })
     const found = (one: StepGuide['review']) => (one?.violations ?? []).map(({ id }) => `policy:${id}`)
     differences.compare('violations', found(step.guide.review), found({ violations }))
     break
@@ -116,10 +116,10 @@ export async function rehearseTurn(
   const message = said?.role === 'user' ? shown(textOf(said.content)) : ''
   const ids = { session_id: session.id, generation_id: run.id, message }
   return {
-    reused: asker.reused + generated.reused,
-    asked: asker.answers.length + generated.asked,
-    cost: generated.cost + asker.usage.cost,
-    faults: [...new Set(asker.faults)],
+    reused: questions.reused + generated.reused,
+    asked: questions.answers.length + generated.asked,
+    cost: generated.cost + questions.usage.cost,
+    faults: [...new Set(questions.faults)],
     state: stateAfterTurn(recorded, journal, before.state, guide) ?? before.state,
     turn: isChanged ? { ...ids, ...differences.all, reply } : undefined,
   }

@@ -6,10 +6,10 @@ import type { Store } from '../../store/store.ts'
 import { toolIdOf } from '../sessions/turn-events.ts'
 import { transcript } from '../transcript.ts'
 import type { StepContext, Verdict } from '../turn.ts'
-import { Asker } from './asker.ts'
 import { cannedReply, notCanned } from './canned-replies.ts'
 import { factsOf } from './facts.ts'
 import type { GuideDeps } from './guide-deps.ts'
+import { ModelQuestions } from './model-questions.ts'
 import { conversationOf, reviewQuestion, systemOf } from './prompts.ts'
 import { evaluateWhen } from './when.ts'
 
@@ -33,11 +33,11 @@ export async function review(
   const decision = step.guide
   if (!decision || text === '') return { kind: 'send', text }
   if (decision.replies) return strict(text, { run, number }, decision, guide, deps)
-  const asker = new Asker({ run, step: number, signal }, guide, deps)
-  const { violations, isChecked } = await violationsIn(context, guide, session, { asker, store })
-  const noted: StepGuide = { ...decision, review: { violations }, faults: [...decision.faults, ...asker.faults] }
-  await store.guides.addAnswers(asker.answers)
-  if (asker.answers.length > 0) await store.generations.addUsage(run, asker.usage)
+  const questions = new ModelQuestions({ run, step: number, signal }, guide, deps)
+  const { violations, isChecked } = await violationsIn(context, guide, session, { questions, store })
+  const noted: StepGuide = { ...decision, review: { violations }, faults: [...decision.faults, ...questions.faults] }
+  await store.guides.addAnswers(questions.answers)
+  if (questions.answers.length > 0) await store.generations.addUsage(run, questions.usage)
   await store.journals.noteGuide(run, number, noted)
   if (violations.length === 0) return { kind: 'send', text }
   return decision.rewrites === null && isChecked ? { kind: 'rewrite' } : { kind: 'send', text: guide.safe_reply }
@@ -48,7 +48,7 @@ export async function violationsIn(
   { run, number, journal, toolbox, step: { text, guide: decision } }: Drafted,
   guide: Guide,
   session: SessionRecord,
-  { asker, store }: { asker: Asker; store: Store },
+  { questions, store }: { questions: ModelQuestions; store: Store },
 ): Promise<{ readonly violations: Violations; readonly isChecked: boolean }> {
   const calls = journal.calls.map((call) => ({ call, toolId: toolIdOf(call, toolbox) }))
   const facts = await factsOf(session, guide, { run, calls, journal }, store)
@@ -63,7 +63,7 @@ export async function violationsIn(
   // A draft that was not sent is not part of the conversation.
   const isSent = (one: Step) => one.number < number && one.number !== decision?.rewrites
   const earlier = { ...journal, steps: journal.steps.filter(isSent) }
-  const found = await asker.ask<Violations>({
+  const found = await questions.ask<Violations>({
     kind: 'review',
     system: systemOf(guide),
     user: `${conversationOf(transcript(run, earlier))}\n\n${reviewQuestion(policies, text)}`,

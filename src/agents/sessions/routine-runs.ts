@@ -52,7 +52,7 @@ export class RoutineRuns {
   }
 
   async work(): Promise<void> {
-    await this.#deps.jobs.work(queue, (id) => this.#attend(id), { concurrency: 20 })
+    await this.#deps.jobs.work(queue, (id) => this.#process(id), { concurrency: 20 })
   }
 
   async trigger({ agent, routine, input, callbackUrl, endUserId, principal }: Trigger): Promise<RoutineRun> {
@@ -106,7 +106,7 @@ export class RoutineRuns {
   }
 
   /** Ends a run whose time is over, and posts the result of one that has ended. */
-  async #attend(id: string): Promise<void> {
+  async #process(id: string): Promise<void> {
     const { store, runner } = this.#deps
     const session = await store.sessions.find(id)
     const run = session?.run

@@ -31,7 +31,7 @@ export interface Question<Answer> {
 }
 
 /** Asks the model the questions of one decision, and remembers what it answered. */
-export class Asker {
+export class ModelQuestions {
   readonly #run: Run
   readonly #step: number
   readonly #signal: AbortSignal
