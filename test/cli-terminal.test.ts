@@ -155,6 +155,19 @@ describe('a profile', () => {
     expect(JSON.stringify([login, who, listed, out])).not.toContain(adminKey)
   })
 
+  test('is also created with login --key, before or after the command', async () => {
+    await using platform = await startListening()
+    await using home = await folder()
+    const environment = { XDG_CONFIG_HOME: home.path }
+
+    const after = await runCli(['login', '--url', platform.url, '--key', adminKey], environment)
+    const before = await runCli(['--key', adminKey, 'login', '--url', platform.url, '--profile', 'work'], environment)
+    const who = await runCli(['whoami', '--profile', 'work'], environment)
+
+    expect([after.code, before.code, who.code]).toEqual([0, 0, 0])
+    expect(JSON.stringify([after, before])).not.toContain(adminKey)
+  })
+
   test('is saved in a file that only its owner can read, and not if the key is refused', async () => {
     await using platform = await startListening()
     await using home = await folder()

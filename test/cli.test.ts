@@ -207,6 +207,20 @@ describe.concurrent('wrong usage exits with 2, explains the mistake, and sends n
     expect(stderr).toContain('No API key. Pass --key, set QM_KEY, or save one with "quartermaster login".')
   })
 
+  test.each([
+    ['QM_KEY', ['list-tools'], { QM_KEY: 'sk_…   # your admin key' }],
+    ['QM_KEY', ['list-tools'], { QM_KEY: 'sk_…' }],
+    ['--key', ['list-tools', '--key', 'sk_...'], here],
+    ['The key', ['login', '--key', 'sk_…'], here],
+  ])('the placeholder of a guide in %s: %j', async (source, args, environment) => {
+    const { code, stderr } = await runCli(args, environment)
+
+    expect(code).toBe(2)
+    expect(stderr).toContain(
+      `${source} is still the placeholder sk_… from the guide. Use the key that the first start printed.`,
+    )
+  })
+
   test('a key in the wrong place, which is not printed', async () => {
     const outputs = await Promise.all(
       [

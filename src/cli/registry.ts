@@ -24,10 +24,15 @@ export const customCommands: readonly CustomCommand[] = [
   {
     name: 'login',
     summary: 'Save the address of a platform and an API key',
-    usage: ['[--profile <name>] [--url <url>]'],
+    usage: ['[--profile <name>] [--url <url>] [--key <sk_…>]'],
     about:
       'Prompts for the key without showing it. Without a terminal, reads the key from standard input. The key is saved only if the platform accepts it.',
     flags: [
+      {
+        name: 'key',
+        value: 'sk_…',
+        help: 'API key to save, instead of the prompt. It stays in the history of your shell.',
+      },
       { name: 'profile', value: 'name', help: 'Profile to save it in. Default: QM_PROFILE, or default.' },
       { name: 'url', value: 'url', help: 'Address of the platform. Default: QM_URL, or http://127.0.0.1:4600.' },
       ...outputFlags,

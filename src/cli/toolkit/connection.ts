@@ -30,7 +30,8 @@ export async function connectionOf(given: FlagValues): Promise<KeyConnection> {
   if (token === '') {
     throw new UsageError('No API key. Pass --key, set QM_KEY, or save one with "quartermaster login".')
   }
-  return withHeaders({ baseUrl, token: checkedKey(token) })
+  const source = given.has('key') ? '--key' : explicit.key ? 'QM_KEY' : 'The saved key'
+  return withHeaders({ baseUrl, token: checkedKey(token, source) })
 }
 
 export function checkedUrl(url: string): string {
@@ -38,7 +39,14 @@ export function checkedUrl(url: string): string {
   throw new UsageError(`--url or QM_URL must be a URL like ${defaultUrl}.`)
 }
 
-export function checkedKey(key: string): string {
+const isPlaceholder = (key: string): boolean => /^sk_(…|\.+)/.test(key)
+
+export function checkedKey(key: string, source: string): string {
+  if (isPlaceholder(key)) {
+    throw new UsageError(
+      `${source} is still the placeholder sk_… from the guide. Use the key that the first start printed.`,
+    )
+  }
   // fetch would throw an error that contains the key.
   if (/^[\x21-\x7e]+$/.test(key)) return key
   throw new UsageError('The API key contains an invalid character.')
