@@ -61,6 +61,47 @@ describe('call', () => {
     expect(JSON.parse(byId.stdout)).toEqual({ city: 'Rio', unit_system: 'metric', days: 4 })
   })
 
+  test('--help shows the description of a tool, its arguments and an example', async () => {
+    await using platform = await weatherPlatform()
+    await platform.patch(`/tools/${platform.toolId}`, { description: 'The weather of a city.' })
+
+    const { code, stdout, stderr } = await runCli(['call', 'get-weather', '--help'], as(platform.url))
+
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toContain('The weather of a city.\n\nUsage: quartermaster call get-weather --city <string>')
+    expect(stdout).toMatch(/--city <string> +Required\. Which city\./)
+    expect(stdout).toMatch(/--unit-system <metric\|imperial> +Required\./)
+    expect(stdout).toContain('--tags <string[]>')
+    expect(stdout).toMatch(/--no-wait +If the call needs approval/)
+    expect(stdout).toContain("Example\n  quartermaster call get-weather --city '…' --unit-system metric")
+  })
+
+  test('--help of a tool with several actions lists them, and shows the arguments of one', async () => {
+    await using platform = await startListening()
+    const documents = { name: 'library', type: 'platform', actions: ['create-document', 'search-documents'] }
+    await platform.post('/tools', documents)
+
+    const all = await runCli(['call', 'library', '--help'], as(platform.url))
+    const one = await runCli(['call', 'library', 'search-documents', '-h'], as(platform.url))
+
+    expect(all.stdout).toMatch(/Actions\n {2}create-document +\w.*\n {2}search-documents +\w/)
+    expect(one.stdout).toMatch(/--query <string> +Required\./)
+  })
+
+  test('--help falls back to the general help, with the reason', async () => {
+    await using platform = await startListening()
+
+    const unknown = await runCli(['call', 'get-wether', '--help'], as(platform.url))
+    const noKey = await runCli(['call', 'get-weather', '--help'])
+    const general = await runCli(['call', '--help'])
+
+    expect([unknown.code, noKey.code, general.code]).toEqual([0, 0, 0])
+    expect([unknown.stdout, noKey.stdout]).toEqual([general.stdout, general.stdout])
+    expect(unknown.stderr).toContain('The arguments of "get-wether" cannot be shown: ')
+    expect(noKey.stderr).toContain('cannot be shown: No API key.')
+    expect(general.stderr).toBe('')
+  })
+
   test('exits with 1 if an MCP tool reports an error, and prints the error', async () => {
     await using upstream = await startUpstream([
       { ...echo, name: 'fails', run: () => ({ content: [{ type: 'text', text: 'No such file' }], isError: true }) },

@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
+import { commands } from '../src/cli/generated.ts'
 import { customCommands, replacementOf } from '../src/cli/registry.ts'
+import { groups } from '../src/cli/toolkit/overview.ts'
 import { operations } from '../src/operations/index.ts'
 import { as, closedAddress, runCli, runProgram, spawnCli, startListening } from './clients.ts'
 import { importGraph } from './import-graph.ts'
@@ -47,8 +49,39 @@ describe('help', () => {
     expect(JSON.parse(got.stdout)).toMatchObject({ app: 'salesforce' })
   })
 
-  test('lists every command once with its summary, by module', async () => {
-    const { code, stdout } = await runCli(['help'])
+  test.each([[['help']], [['--help']], [['-h']]])(
+    'lists the everyday commands, and says how to see the others: %j',
+    async (args) => {
+      const { code, stdout } = await runCli(args)
+
+      expect(code).toBe(0)
+      const listed = [...stdout.matchAll(/^ {2}([\w-]+) {2,}\S/gm)].map(([, name]) => name)
+      expect(listed.length).toBeLessThanOrEqual(26)
+      expect(listed).toEqual(expect.arrayContaining(['up', 'login', 'call', 'create-tool', 'logs', 'apply']))
+      expect(stdout).toContain(
+        '"quartermaster help --all" lists every command; "quartermaster help tools" lists a group.',
+      )
+      expect(stdout.split('\n').length).toBeLessThan(50)
+    },
+  )
+
+  test('without a command is the same as help', async () => {
+    const [bare, asked] = await Promise.all([runCli([]), runCli(['help'])])
+
+    expect([bare.code, bare.stderr]).toEqual([2, asked.stdout])
+  })
+
+  test.each(groups)('of the group %s lists its commands', async (group) => {
+    const { code, stdout } = await runCli(['help', group])
+
+    expect(code).toBe(0)
+    for (const { name, module } of commands) {
+      if (module === group) expect(stdout).toContain(`\n  ${replacementOf(name) ?? name} `)
+    }
+  })
+
+  test('--all lists every command once with its summary, by group', async () => {
+    const { code, stdout } = await runCli(['help', '--all'])
 
     expect(code).toBe(0)
     const lineOf = (name: string) => stdout.split('\n').filter((line) => line.startsWith(`  ${name} `))

@@ -71,7 +71,7 @@ export const customCommands: readonly CustomCommand[] = [
     summary: 'Call a tool, with its arguments as flags',
     usage: ['[--url <url>] [--key <sk_…>] <tool> [action] [--argument value …]'],
     replaces: ['call-tool'],
-    about: `Arguments are flags: --order-id 7 sets order_id. A value may be @file, or - for standard input. On a terminal, prompts for missing arguments. Write --url, --key and --profile before the tool's name. If the call needs approval, prints a link and waits.`,
+    about: `Arguments are flags: --order-id 7 sets order_id. A value may be @file, or - for standard input. On a terminal, prompts for missing arguments. Write --url, --key and --profile before the tool's name. If the call needs approval, prints a link and waits. "quartermaster call <tool> --help" shows the arguments of a tool.`,
     flags: [
       { name: 'input', value: 'json', help: 'All arguments as a JSON object. Other flags override its fields.' },
       { name: 'no-wait', help: 'If the call needs approval, exit with code 4. Repeat the call once it is approved.' },
@@ -83,6 +83,7 @@ export const customCommands: readonly CustomCommand[] = [
       'call --profile work get-weather --city -',
     ],
     load: async () => (await import('./commands/call.ts')).call,
+    loadHelp: async () => (await import('./commands/call-help.ts')).describeCall,
   },
   {
     name: 'logs',

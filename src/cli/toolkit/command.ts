@@ -63,6 +63,8 @@ export interface CustomCommand {
   readonly replaces?: readonly string[]
   /** Loads the implementation only when the command runs, to keep start-up fast. */
   load(): Promise<Runner>
+  /** Loads the implementation of `--help`, for a command whose help depends on its arguments. */
+  loadHelp?(): Promise<Runner>
 }
 
 /** The values of each flag that was given, by the flag's name. A switch has the value `true` or `false`. */

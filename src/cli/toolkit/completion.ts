@@ -5,6 +5,7 @@ import { type Command, type CustomCommand, exit, type Flag } from './command.ts'
 import { connectionOf } from './connection.ts'
 import { choicesIn, commonFlags, flagOf } from './flags.ts'
 import { say } from './io.ts'
+import { groups } from './overview.ts'
 import { readProfiles } from './profiles.ts'
 
 /** Prints the possible completions of the last word, one per line. */
@@ -21,7 +22,7 @@ async function candidates(words: readonly string[]): Promise<readonly string[]> 
   const [name = '', ...rest] = words
   const all = [...customCommands, ...shownCommands].map((command) => command.name)
   if (rest.length === 0) return [...all, 'help', 'version']
-  if (name === 'help') return all
+  if (name === 'help') return [...all, ...groups, '--all']
   const custom = customCommands.find((one) => one.name === name)
   const flags = custom ? custom.flags : flagsOf(commands.find((one) => one.name === name))
   const typed = rest.at(-1) ?? ''
