@@ -433,6 +433,84 @@ describe('a value', () => {
   })
 })
 
+describe('a part of an object', () => {
+  test('is a flag with dots; keys of free objects such as headers keep their case', async () => {
+    await using platform = await startListening()
+    await using service = await startService(({ method, headers }) => ({
+      body: JSON.stringify({ method, token: headers['x-api_key'], version: headers['x-version'] }),
+    }))
+    const execute = ['--execute.url', service.url, '--execute.method=PUT']
+    const headers = ['--execute.headers.X-Api_Key', 'secret', '--execute.headers.X-Version', '2']
+    const parameters = ['--parameters.type', 'object', '--parameters.properties.days.type', 'integer']
+
+    const created = await runCli(
+      ['create-tool', '--name', 'put', ...execute, ...headers, ...parameters],
+      as(platform.url),
+    )
+    const called = await runCli(['call', 'put', '--days', '3'], as(platform.url))
+
+    expect(created.code, created.stderr).toBe(0)
+    expect(JSON.parse(called.stdout)).toEqual({ method: 'PUT', token: 'secret', version: '2' })
+  })
+
+  test('overrides the value of its object', async () => {
+    await using platform = await startListening()
+    const execute = ['--execute', '{"url":"https://a.example/x","method":"GET"}', '--execute.method', 'POST']
+
+    const { stdout, stderr } = await runCli(
+      ['create-tool', '--name', 'x', '--parameters.type', 'object', ...execute, '--preset_parameters.limit', '10'],
+      as(platform.url),
+    )
+
+    expect(JSON.parse(stdout || '{}'), stderr).toMatchObject({
+      execute: { url: 'https://a.example/x', method: 'POST' },
+      preset_parameters: { limit: 10 },
+    })
+  })
+
+  test.each([
+    ['an unknown one', ['--execute.ulr', 'x'], /Unknown flag --execute\.ulr\. Did you mean --execute\.url\?/],
+    ['one of something else', ['--name.x', 'x'], /Unknown flag --name\.x/],
+    ['one of null', ['--execute', 'null', '--execute.url', 'x'], /--execute\.url cannot be set: "execute" is given/],
+    ['one given twice', ['--execute.url', 'x', '--execute.url', 'y'], /--execute\.url is given twice/],
+  ])('is refused if it is %s', async (_, args, says) => {
+    const { code, stderr } = await runCli(['create-tool', '--name', 'x', ...args], as('http://127.0.0.1:9'))
+
+    expect(stderr).toMatch(says)
+    expect(code).toBe(2)
+  })
+})
+
+test.each([
+  [['--apps', 'crm', '--apps', 'billing']],
+  [['--apps', 'crm,billing']],
+  [['--apps', '[{"slug":"crm"},{"slug":"billing"}]']],
+  [['--apps', 'crm', '--apps', '{"slug":"billing"}']],
+])('a list of records takes their names: %j', async (apps) => {
+  await using platform = await startListening()
+  for (const app of ['crm', 'billing']) {
+    await platform.post('/tools', { name: `of-${app}`, app, type: 'client', parameters: { type: 'object' } })
+  }
+
+  const { stdout, stderr } = await runCli(['create-server', '--slug', 'desk', ...apps], as(platform.url))
+
+  expect(JSON.parse(stdout || '{}').apps, stderr).toMatchObject([{ slug: 'crm' }, { slug: 'billing' }])
+})
+
+test('a list of texts takes names with commas, and keeps the commas of a sentence', async () => {
+  await using platform = await startListening()
+  const hook = ['create-webhook', '--name', 'hook', '--events', 'generation.failed,approval.requested']
+  const url = ['--url', 'https://example.com/hook']
+
+  const created = await runCli([...hook, ...url], as(platform.url))
+  await platform.post('/servers', { slug: 'desk', agent_mode: true })
+  const query = ['--integration-query', 'Find the contact, then call them']
+  const resolved = await runCli(['resolve-actions', '--server-id', 'desk', ...query], as(platform.url))
+
+  expect(JSON.parse(created.stdout || '{}').events, created.stderr).toEqual(['generation.failed', 'approval.requested'])
+  expect(JSON.parse(resolved.stdout || '{}').results, resolved.stderr).toHaveLength(1)
+})
+
 test('--body sets the whole body, and flags override its fields', async () => {
   await using platform = await startListening()
   await using folder = await folderWith({

@@ -56,6 +56,8 @@ export interface Row {
   readonly required: boolean
   readonly default: string
   readonly description: string
+  /** Whether it is an object with any keys, whose values are text. */
+  readonly texts?: true
 }
 
 export function rowOf({ name, schema, required }: Omit<Field, 'where'>): Row {
@@ -65,8 +67,12 @@ export function rowOf({ name, schema, required }: Omit<Field, 'where'>): Row {
     required,
     default: schema.default === undefined || schema.default === null ? '' : JSON.stringify(schema.default),
     description: descriptionOf(schema),
+    ...(choicesOf(schema).some(hasTexts) && { texts: true }),
   }
 }
+
+const hasTexts = ({ additionalProperties: values }: Schema): boolean =>
+  isObject(values) && choicesOf(values as Schema).every(({ type }) => type === 'string')
 
 export function innerRowsOf({ name, schema }: Pick<Field, 'name' | 'schema'>): Row[] {
   return choicesOf(schema).flatMap((choice) => {

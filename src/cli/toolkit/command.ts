@@ -2,7 +2,7 @@ import type { Endpoint } from '../../sdk/send.ts'
 
 /**
  * How the value of a flag is parsed. `text` is used unchanged; the others are parsed as JSON. In a `text or null`, `null`
- * clears the field. A `list` of text can be a JSON array or the flag repeated. A `flag` without a value is true.
+ * clears the field. A `list` of text can be a JSON array, names with commas, or the flag repeated. A `flag` without a value is true.
  */
 export type Reading = 'text' | 'text or null' | 'flag' | 'list' | 'JSON or text' | 'JSON'
 
@@ -13,6 +13,8 @@ export interface Described {
   readonly required?: boolean
   readonly default?: string
   readonly description?: string
+  /** Whether it is an object with any keys, whose values are text. */
+  readonly texts?: boolean
 }
 
 export interface Field extends Described {

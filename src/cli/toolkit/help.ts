@@ -70,7 +70,7 @@ export const wrapped = (text: string): string => wrapLines(text, Math.min(100, c
 /** The help of a generated command. */
 export function describeCommand(command: Command): string {
   const fields = command.fields.flatMap((field): Lines => {
-    const parts = (field.parts ?? []).map((part) => [`  ${part.name} ${shape(part)}`, notes(part)] as const)
+    const parts = (field.parts ?? []).map((part) => [`  ${partName(part)} ${shape(part)}`, notes(part)] as const)
     return [[`--${flagOf(field)} ${shape(field)}`, notes(field)], ...parts]
   })
   const common = commonFlags(command).map(flagLine)
@@ -87,6 +87,9 @@ export function describeCommand(command: Command): string {
     examplesText([exampleOf(command)]),
   ].join('\n\n')
 }
+
+/** Parts of an object are flags, too. Those of the objects in a list are given as JSON. */
+const partName = ({ name }: Described): string => (name.includes('[]') ? name : `--${flagOf({ name })}`)
 
 export function usage(command: Command): string {
   const required = command.fields
