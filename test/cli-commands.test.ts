@@ -301,13 +301,13 @@ describe('approvals', () => {
     terminal.type('\r')
     await terminal.sees('"city": "Rio"')
     terminal.type('a')
-    await terminal.sees('Approved tools:pay')
+    await terminal.sees('Approved pay for ')
     const second = ask('Oslo')
     await terminal.sees('1 pending')
     terminal.type('r')
     await terminal.sees('Reason for rejecting')
     terminal.type('Too cold\r')
-    await terminal.sees('Rejected tools:pay')
+    await terminal.sees('Rejected pay for ')
     terminal.type('q')
 
     expect(await terminal.ended).toBe(0)
@@ -337,6 +337,20 @@ describe('approvals', () => {
 
     expect(await terminal.ended).toBe(0)
     expect((await platform.get(`/approvals/${second.body.approval_id}`)).body.status).toBe('pending')
+  })
+
+  test('approve says what was approved, and for whom', async () => {
+    await using platform = await startListening()
+    await using service = await startService()
+    const { id, caller, reviewer } = await gated(platform, service.url)
+    const called = platform.post(`/tools/${id}/call`, { input: { city: 'Rio' } }, { key: caller })
+    const { id: approval, principal } = await pending(platform)
+
+    const { code, text } = await runOnTerminal(['approvals', 'approve', approval], as(platform.url, reviewer))
+
+    expect(code, text).toBe(0)
+    expect(text).toContain(`Approved pay for ${principal.name}.`)
+    expect((await called).status).toBe(200)
   })
 
   test('prints JSON elsewhere, and refuses the decision of the caller', async () => {

@@ -52,6 +52,18 @@ describe('on a terminal', () => {
     expect(list.text).toContain('1–1 of 2. Show more with --offset 1.')
   })
 
+  test('a deletion says what was deleted', async () => {
+    await using platform = await startListening()
+    const { body: page } = await platform.post('/documents', { path: '/x.md', content: 'x' })
+    const key = await platform.post('/api-keys', { name: 'old' })
+
+    const document = await runOnTerminal(['delete-document', '--document-id', page.id], as(platform.url))
+    const revoked = await runOnTerminal(['delete-api-key', '--api-key-id', key.body.id], as(platform.url))
+
+    expect(document.text).toBe(`Deleted document ${page.id}.\n`)
+    expect(revoked.text).toBe(`Deleted API key ${key.body.id}.\n`)
+  })
+
   test('--json prints JSON', async () => {
     await using platform = await startListening()
 

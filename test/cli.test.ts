@@ -293,6 +293,18 @@ test('an unreachable platform exits with 3, and the message says how to start on
   expect(stderr).not.toContain(adminKey)
 })
 
+test('an error names the command that helps, not the route', async () => {
+  await using platform = await startListening()
+  const headers = ['--execute.headers.Authorization', 'Bearer ${{ secrets.MISSING }}']
+  const tool = ['create-tool', '--name', 'x', '--execute.url', 'https://example.com', ...headers]
+  await runCli([...tool, '--parameters.type', 'object'], as(platform.url))
+
+  const { code, stderr } = await runCli(['call', 'x'], as(platform.url))
+
+  expect(code).toBe(1)
+  expect(stderr).toContain('Create it with quartermaster create-secret.')
+})
+
 test('a response is printed as one line of JSON, and an empty one not at all', async () => {
   await using platform = await startListening()
   const env = as(platform.url)

@@ -6,6 +6,7 @@ import type { Connection } from '../../sdk/send.ts'
 import { exit, type FlagValues, UsageError } from './command.ts'
 import { io, note } from './io.ts'
 import { findProfile } from './profiles.ts'
+import { withCommands } from './routes.ts'
 import { harmless } from './terminal.ts'
 
 export const defaultUrl = 'http://127.0.0.1:4600'
@@ -106,7 +107,7 @@ function excerpt(body: unknown): string {
 
 /** Prints an error. Returns the exit code. */
 export function report({ code, message, details }: Refused['error'], baseUrl: string | undefined): number {
-  note(`quartermaster: ${code}: ${harmless(message)}`)
+  note(`quartermaster: ${code}: ${harmless(withCommands(message))}`)
   const body = details?.tool_response_body
   if (body !== undefined) note(`Response of the tool's URL: ${excerpt(body)}`)
   if (code !== 'NETWORK') return exit.refused
