@@ -11,6 +11,9 @@ const choicesOf = (operation: string, name: string): string[] => {
   return field ? choicesIn(field) : []
 }
 
+/** Operations are selected by their name. */
+const nameOf = (field: string) => (field === 'operation' ? 'name' : field)
+
 /** The hand-written commands, in the order of the help text. */
 export const customCommands: readonly CustomCommand[] = [
   {
@@ -169,6 +172,7 @@ export const customCommands: readonly CustomCommand[] = [
       { name: 'file', value: 'path', help: 'File to write. Default: the usual settings file of the client.' },
       { name: 'name', value: 'name', help: 'Name of the server in the client. Default: the slug.' },
       { name: 'with-key', help: 'Include the API key in the settings' },
+      { name: 'force', help: 'Include it even if it is an admin key' },
       ...connected,
     ],
     examples: ['connect claude-code --server support', 'connect cursor --server support --write'],
@@ -187,8 +191,18 @@ export const customCommands: readonly CustomCommand[] = [
       { name: 'list', help: 'OpenAPI: only list the operations, with the size of their schemas' },
       { name: 'name', value: 'name', help: 'OpenAPI: name of the tool' },
       ...['tag', 'path', 'method', 'operation'].flatMap((field) => [
-        { name: field, value: field, repeats: true, help: `OpenAPI: only operations with this ${field}` },
-        { name: `exclude-${field}`, value: field, repeats: true, help: `OpenAPI: no operations with this ${field}` },
+        {
+          name: field,
+          value: nameOf(field),
+          repeats: true,
+          help: `OpenAPI: only operations with this ${nameOf(field)}`,
+        },
+        {
+          name: `exclude-${field}`,
+          value: nameOf(field),
+          repeats: true,
+          help: `OpenAPI: no operations with this ${nameOf(field)}`,
+        },
       ]),
       { name: 'server-url', value: 'url', help: 'OpenAPI: where requests go, instead of the server in the document' },
       { name: 'follow-references', help: 'OpenAPI: also fetch the documents that the one at the URL refers to' },

@@ -2,7 +2,7 @@ import { version } from '../home.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { commands } from './generated.ts'
 import { customCommands, shownCommands } from './registry.ts'
-import { type CustomCommand, exit, type FlagValues, Interrupted, UsageError } from './toolkit/command.ts'
+import { type CustomCommand, exit, type FlagValues, Interrupted, InvalidFile, UsageError } from './toolkit/command.ts'
 import { Refused, report } from './toolkit/connection.ts'
 import { globalFlags, readFlags } from './toolkit/flags.ts'
 import { describeCommand, describeCustom, describeUp, usage, usageOfCustom } from './toolkit/help.ts'
@@ -61,6 +61,7 @@ async function runCustom(command: CustomCommand, args: readonly string[], global
     return await runner({ command, args, globals })
   } catch (error) {
     if (error instanceof Interrupted) return exit.interrupted
+    if (error instanceof InvalidFile) return invalid(error)
     if (error instanceof Refused) return report(error.error, error.baseUrl)
     if (!(error instanceof UsageError)) throw error
     return misused(`quartermaster: ${error.message}\n${usageOfCustom(command)}`)
@@ -82,6 +83,11 @@ function unknown(name: string): number {
   const known = [...customCommands, ...shownCommands].map((command) => command.name)
   const hint = didYouMean(name, ['help', 'version', ...known])
   return misused(`quartermaster: Unknown command "${name}".${hint}\n"quartermaster help --all" lists all commands.`)
+}
+
+function invalid({ message }: InvalidFile): number {
+  note(`quartermaster: ${message}`)
+  return exit.refused
 }
 
 function misused(text: string): number {

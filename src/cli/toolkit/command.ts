@@ -89,5 +89,8 @@ export const exit = { ok: 0, refused: 1, misused: 2, unreachable: 3, waiting: 4,
 /** A mistake in the command's arguments. Reported in a line or two, with exit code 2. */
 export class UsageError extends Error {}
 
+/** A file that was read has faults. Reported without usage lines, with exit code 1. */
+export class InvalidFile extends Error {}
+
 /** The user pressed Ctrl-C. */
 export class Interrupted extends Error {}
