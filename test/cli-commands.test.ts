@@ -473,6 +473,17 @@ describe('chat', () => {
     expect(service.received).toHaveLength(2)
   })
 
+  test('ends the line of the answer before it names a call', async () => {
+    await using platform = await startListening()
+    const tool = await platform.post('/tools', { name: 'read-file', type: 'client', parameters: {} })
+    const calls = { answer: { text: 'Let me look.', tool_calls: [{ name: 'read-file', args: {} }] } }
+    await agentWith(platform, [calls], tool.body.id)
+
+    const { stdout } = await runCli(['chat', 'support', 'Read it'], as(platform.url))
+
+    expect(stdout).toBe('Let me look.\n')
+  })
+
   test('prompts for the output of a client tool, or exits with 4 without a terminal', async () => {
     await using platform = await startListening()
     const tool = await platform.post('/tools', { name: 'read-file', type: 'client', parameters: {} })
@@ -485,6 +496,9 @@ describe('chat', () => {
     terminal.type('Hello\r')
 
     expect(alone.code).toBe(4)
+    expect(alone.stderr).toMatch(
+      /read-file \{"path":"a\.txt"\} waits for its output\. To send it:\n {2}quartermaster submit-tool-outputs --agent-id support --generation-id \w+_\w+ --tool-outputs '\[\{"tool_call_id":/,
+    )
     expect(await terminal.ended).toBe(0)
     expect(terminal.text()).toContain('read-file {"path":"a.txt"}')
     expect(terminal.text()).toContain('I have read it.')

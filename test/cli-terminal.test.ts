@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { commands } from '../src/cli/generated.ts'
 import { customCommands } from '../src/cli/registry.ts'
+import type { Field } from '../src/cli/toolkit/command.ts'
 import { exampleOf } from '../src/cli/toolkit/example.ts'
 import { readFlags } from '../src/cli/toolkit/flags.ts'
 import { requestOf } from '../src/cli/toolkit/request.ts'
@@ -130,6 +131,19 @@ describe('help', () => {
     for (const line of lines) expect(line).toMatch(/^( {2}--|quartermaster )/)
     if (command.example) expect(body ?? {}).toEqual(command.example)
   })
+
+  const explained = ({ name, where }: Field) => where !== 'path' && /^(project_id|rate_limit)$/.test(name)
+
+  test.each(commands.filter(({ fields }) => fields.some(explained)))(
+    'of $name explains --project-id and --rate-limit',
+    async ({ name }) => {
+      const { stdout } = await runCli([name, '--help'])
+
+      for (const line of stdout.match(/^ {2}--(project-id|rate-limit) .*$/gm) ?? []) {
+        expect(line.replace('Required. ', '')).toMatch(/>\s+[A-Z].* .*(project|per minute)/)
+      }
+    },
+  )
 
   test('of a command ends with its example, and every hand-written command has one', async () => {
     const { stdout } = await runCli(['create-tool', '--help'])

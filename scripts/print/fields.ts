@@ -21,10 +21,20 @@ export function fieldsOf(operation: Operation): Field[] {
   const fields = propertiesOf(input).map((field): Field => {
     const name = parameters.get(field.name)
     if (name !== undefined) return { ...field, name, where: 'path', required: true }
-    return { ...field, where: inBody ? 'body' : 'query' }
+    return described({ ...field, where: inBody ? 'body' : 'query' })
   })
   const first = fields.filter(({ where }) => where === 'path')
   return [...first, ...fields.filter(({ where }) => where !== 'path')]
+}
+
+/** The project has the same meaning in most operations, so that they do not describe it. */
+function described(field: Field): Field {
+  if (field.name !== 'project_id' || descriptionOf(field.schema) !== '') return field
+  const description =
+    field.where === 'query'
+      ? 'Only what belongs to this project'
+      : 'The project; by default, the only one that the key can access'
+  return { ...field, schema: { ...field.schema, description } }
 }
 
 export const propertiesOf = (schema: Schema): Omit<Field, 'where'>[] =>
